@@ -89,7 +89,7 @@ def test_a_source_is_added_edited_and_removed(opened: tuple[str, Any], tmp_path:
     ("fields", "wrong"),
     [
         ({"source_id": "no such id!", "type": "static_doc"}, "source_id"),
-        ({"source_id": "x", "type": "static_doc"}, "path"),
+        ({"source_id": "x", "type": "static_doc", "path": "docs"}, "path"),
         ({"source_id": "x", "type": "api", "settings": "{"}, "settings"),
         ({"source_id": "x", "type": "api", "settings": "[1]"}, "settings"),
         ({"source_id": "x", "type": "api", "effective_from": "2024-13-01"}, "effective_from"),

@@ -140,6 +140,7 @@ def _build(library: Library, corpus: Corpus, err: TextIO) -> None:
         encoder=library.encoder,
         read=reading.read,
         readable=lambda name: name == corpus.path.name,
+        uploads=library.folder / "uploads",
     )
     report = ingester.ingest(source, reading.told)
     reading.pace.close()

@@ -25,8 +25,9 @@ from wenyuan.server.routes.documents import DocumentRoutes
 from wenyuan.server.routes.evaluations import Evaluations, Feedback
 from wenyuan.server.routes.governance import KeyRoutes, Synonyms, Tasks, ToolPages
 from wenyuan.server.routes.originals import Originals
-from wenyuan.server.routes.registry import Agents, SourceList, Sources
+from wenyuan.server.routes.registry import Agents, IngestJobs, SourceList, Sources
 from wenyuan.server.routes.rules import Rules, United
+from wenyuan.server.routes.uploads import Uploads
 from wenyuan.server.settings import (
     Authenticate,
     FaultSwitch,
@@ -44,7 +45,7 @@ __all__ = ["FAULT_HEADER", "STATUS_HEADER", "create_app"]
 
 _SIMPLE = (Fragments, SourceList, Metrics, Probes)
 _LIBRARY = (
-    Fragments, Knowledge, ToolPages, Dify, Mcp, Stores, Sources, DocumentRoutes, Originals, Agents, Tasks, Synonyms, Audit,
+    Fragments, Knowledge, ToolPages, Dify, Mcp, Stores, Sources, DocumentRoutes, Originals, Uploads, Agents, Tasks, Synonyms, Audit,
     Feedback, Evaluations, United, Rules, KeyRoutes, Metrics, Probes,
 )  # fmt: skip
 ROUTES: tuple[Route, ...] = tuple(one for part in _LIBRARY for _, one in declared(part))
@@ -103,12 +104,12 @@ def _parts(service: Service, handler: RequestHandler, authenticate: Authenticate
     """What answers the routes of a service: those of a library, or of one that knows neither agents nor keys."""
     if not isinstance(service, KnowledgeService):
         return [Fragments(service, handler), SourceList(service, handler)]
-    library = cast("Library", service)
+    library, runs = cast("Library", service), IngestJobs()
     keys_changed = authenticate.forget if isinstance(authenticate, KeyRing) else lambda: None
     return [
         Fragments(service, handler), Knowledge(service, handler), ToolPages(), Dify(library, handler), Mcp(library, handler),
-        Stores(library, handler), Sources(library, handler, time.time), DocumentRoutes(library, handler),
-        Originals(library, handler), Agents(library, handler, keys_changed),
+        Stores(library, handler), Sources(library, handler, time.time, runs), DocumentRoutes(library, handler),
+        Originals(library, handler), Uploads(library, handler, runs), Agents(library, handler, keys_changed),
         Tasks(library, handler), Synonyms(library, handler), Audit(library, handler), Feedback(library, handler),
         Evaluations(library, handler), United(library, handler), Rules(library, handler),
         KeyRoutes(library.catalog, handler, keys_changed, time.time),

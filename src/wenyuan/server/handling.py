@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -120,6 +120,34 @@ class Body:
             late = f"the body did not arrive within {self._timeout:g} seconds"
             raise Problem(408, "body_timeout", late) from error
         return b"".join(chunks)
+
+    async def chunks(self, *, limit: int, pause: float) -> AsyncIterator[bytes]:
+        """The body piece by piece, for what is too large to be held at once.
+
+        Args:
+            limit: Bytes that are accepted, in the place of the usual ones.
+            pause: Seconds for which nothing may come.
+
+        Raises:
+            Problem: 413 if it is larger than the limit, 408 if nothing comes any more.
+            ClientGone: the client hung up.
+        """
+        self._limit = limit
+        if self._declared > limit:
+            raise self._too_large()
+        size = 0
+        while not self.finished:
+            self._deadline = time.monotonic() + pause
+            try:
+                async with asyncio.timeout(pause):
+                    chunk = await self._chunk()
+            except TimeoutError as error:
+                late = f"nothing of the body arrived for {pause:g} seconds"
+                raise Problem(408, "body_timeout", late) from error
+            size += len(chunk)
+            if size > limit:
+                raise self._too_large()
+            yield chunk
 
     def _too_large(self) -> Problem:
         return Problem(413, "body_too_large", msg("the body is larger than {limit} bytes", limit=self._limit))

@@ -72,6 +72,15 @@ _HEADERS = {
 _STATUS_HEADER = {
     "X-Retrieval-Status": {"schema": {"type": "string", "enum": ["SUCCESS", "FAILED"]}, "required": True}
 }
+_FILES = {
+    "multipart/form-data": {
+        "schema": {
+            "type": "object",
+            "required": ["file"],
+            "properties": {"file": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+        }
+    }
+}
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 
 
@@ -207,6 +216,7 @@ def kept(
     query: type[BaseModel] | None = None,
     body: type[BaseModel] | Mapping[str, Any] | None = None,
     required: bool = True,
+    files: bool = False,
 ) -> Operation:
     """What looks at, or changes, what the library keeps.
 
@@ -215,6 +225,7 @@ def kept(
         query: The parameters of its query.
         body: The shape, or the schema, of its body.
         required: Whether there must be one.
+        files: Whether its body is a form with files.
     """
     takes = body_schema(body) if isinstance(body, type) else {"content": {"application/json": {"schema": body}}}
 
@@ -228,6 +239,7 @@ def kept(
                 **_problems(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503),
             },
             **_parameters(route, query),
+            **({"requestBody": {"required": True, "content": _FILES}} if files else {}),
             **({} if body is None else {"requestBody": {**takes, "required": required}}),
         }
 

@@ -50,6 +50,7 @@ from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher, SearchRequest, SearchResult
 from wenyuan.service.search.traces import Traces
 from wenyuan.service.search.traits import CollectionTraits
+from wenyuan.service.uploads import Uploads
 from wenyuan.service.verification import Verifier
 from wenyuan.settings import Settings
 
@@ -165,6 +166,7 @@ class Library:
         self.originals = Originals(
             catalog=catalog, access=self.document_access, recorder=recorder, draw=reading.draw,
             drawable=reading.drawable, readable=reading.readable, redacting=reading.questions.redacting,
+            uploads=storage.folder / "uploads",
         )  # fmt: skip
         self.desk = DocumentDesk(catalog=catalog, access=self.document_access)
         self.verifier = Verifier(
@@ -186,9 +188,10 @@ class Library:
         )  # fmt: skip
         ingester = Ingester(
             catalog=catalog, engine=engine, encoder=encoder, read=reading.read, readable=reading.readable,
-            redacting=reading.questions.redacting,
+            uploads=storage.folder / "uploads", redacting=reading.questions.redacting,
         )  # fmt: skip
         self.ingestion = Ingestion(ingester=ingester, traits=self.traits, health=self.health, refusal=models.refusal)
+        self.uploads = Uploads(catalog=catalog, ingestion=self.ingestion)
         self._follower = IndexFollower(catalog, engine)
 
     def __enter__(self) -> Library:
@@ -319,6 +322,9 @@ class Library:
 
     add = delegate("ingestion", Ingestion.add)
     ingest = delegate("ingestion", Ingestion.ingest)
+    upload = delegate("uploads", Uploads.upload)
+    replace_document = delegate("uploads", Uploads.replace)
+    delete_document = delegate("uploads", Uploads.delete)
     remove = delegate("ingestion", Ingestion.remove)
     behind = delegate("ingestion", Ingestion.behind)
     follow_reembedding = delegate("ingestion", Ingestion.follow_reembedding)

@@ -30,7 +30,7 @@ from wenyuan.core.model import Source
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.fragments import DocumentAccess
-from wenyuan.service.ingest import find_files
+from wenyuan.service.ingest import at_home, find_files
 from wenyuan.service.ingest.originals import OriginalFile, open_original
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.search.searcher import LOCAL
@@ -96,6 +96,7 @@ class Originals:
     Attributes:
         drawable: Whether the pages of a file of this name can be drawn.
         readable: See `find_files`.
+        uploads: See `Ingester`.
     """
 
     catalog: Catalog
@@ -105,6 +106,7 @@ class Originals:
     drawable: Callable[[str], bool]
     readable: Callable[[str], bool]
     redacting: Callable[[Source], Redactor]
+    uploads: Path
     pictures: PictureCache = field(default_factory=PictureCache)
 
     def original_state(self, document_id: int, principal: Principal = LOCAL) -> OriginalState:
@@ -203,6 +205,7 @@ class Originals:
 
     def _as_read(self, origin: Origin, source: Source) -> OriginalFile:
         """The file of a document, which is as it was when it was read."""
+        source = at_home(source, self.uploads)
         uri = self._own_uri(source, origin.uri)
         found = open_original(source, uri)
         whole = "?" not in uri and "#" not in uri

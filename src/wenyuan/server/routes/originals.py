@@ -89,7 +89,7 @@ class Originals:
         return await self._handler.pool.run(lambda: self._page(request))
 
     def _state(self, request: Request) -> Response:
-        number = _number(request, "document_id", "document")
+        number = number_in(request, "document_id", "document")
         try:
             found = self._library.original_state(number, request.state.principal)
         except NotFound as error:
@@ -98,7 +98,7 @@ class Originals:
 
     def _original(self, request: Request) -> Response:
         try:
-            found = self._library.original(_number(request, "document_id", "document"), request.state.principal)
+            found = self._library.original(number_in(request, "document_id", "document"), request.state.principal)
         except NotFound as error:
             raise missing("document") from error
         except OriginalUnavailable as error:
@@ -109,7 +109,7 @@ class Originals:
 
     def _page(self, request: Request) -> Response:
         wanted = queried(request, PageQueryShape)
-        number, page = _number(request, "document_id", "document"), _number(request, "page", "page")
+        number, page = number_in(request, "document_id", "document"), number_in(request, "page", "page")
         try:
             png = self._library.page_picture(number, page, request.state.principal, width=wanted.width)
         except NotFound as error:
@@ -127,7 +127,8 @@ def as_file(name: str) -> str:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='', errors='replace')}"
 
 
-def _number(request: Request, name: str, kind: str) -> int:
+def number_in(request: Request, name: str, kind: str) -> int:
+    """A number in a path; 404 where what stands there is none."""
     written = request.path_params[name]
     if not (written.isascii() and written.isdecimal() and len(written) <= _MOST_DIGITS):
         raise missing(kind)

@@ -122,7 +122,7 @@ def operator(principal: Principal) -> None:
         raise NotPermitted("a key that is bound to an agent changes nothing in the registry")
 
 
-def allowed_path(path: str, ingest_roots: Sequence[Path], required: str = "is required") -> Path:
+def allowed_path(path: str, ingest_roots: Sequence[Path]) -> Path:
     """Where a path that a client names really leads.
 
     Raises:
@@ -131,7 +131,7 @@ def allowed_path(path: str, ingest_roots: Sequence[Path], required: str = "is re
     """
     roots = [Path(os.path.realpath(root)) for root in ingest_roots]
     if not path:
-        raise InvalidRequest("path is required", faults=(Fault("path", required),))
+        raise InvalidRequest("path is required", faults=(Fault("path", "is required"),))
     if not roots:
         raise NotPermitted(
             "no folder may be named over HTTP: name those that may in wenyuan.toml, [server] ingest_roots, "
@@ -212,11 +212,13 @@ class SourceList:
 class Sources:
     """``/v1/sources``."""
 
-    def __init__(self, library: Library, handler: RequestHandler, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, library: Library, handler: RequestHandler, clock: Callable[[], float], runs: IngestJobs
+    ) -> None:
         self._library = library
         self._handler = handler
         self._clock = clock
-        self._runs = IngestJobs()
+        self._runs = runs
 
     @_listed
     async def list(self, request: Request) -> Response:
@@ -233,7 +235,7 @@ class Sources:
         "/v1/sources",
         "registry",
         kept(
-            "Register a source; one of documents is taken in before this answers",
+            "Register a source; one with a path is taken in before this answers, to one without documents are uploaded",
             _DESCRIBED_SOURCE,
             statuses=(201,),
             body={**_SOURCE, "required": ["source_id"]},
@@ -285,26 +287,12 @@ class Sources:
             lambda: json_response(self._runs.told(self._found(request, to_change=True).source_id))
         )
 
-    def _visible(self, principal: Principal) -> Callable[[str, str], bool]:
-        """By id and domain of a source, whether a caller may know of it."""
-        if principal.agent_id is None:
-            return lambda _id, _domain: True
-        scope = {entry.domain for entry in self._library.catalog.agent(principal.agent_id).knowledge_scope}
-        return lambda _id, domain: domain in scope
-
     def _found(self, request: Request, *, to_change: bool = False) -> Source:
-        principal: Principal = request.state.principal
-        wanted = request.path_params["source_id"]
-        visible = self._visible(principal)
-        for source in self._library.sources():
-            if source.source_id == wanted and visible(source.source_id, source.domain):
-                if to_change:
-                    operator(principal)
-                return source
-        raise missing("source")
+        source_id = request.path_params["source_id"]
+        return source_of(self._library, request.state.principal, source_id, to_change=to_change)
 
     def _list(self, principal: Principal) -> Response:
-        visible = self._visible(principal)
+        visible = _visible(self._library, principal)
         listed = [s for s in self._library.list_sources() if visible(str(s["source_id"]), str(s["domain"]))]
         if principal.agent_id is not None:
             listed = [{name: value for name, value in s.items() if name not in _OPERATORS} for s in listed]
@@ -330,20 +318,20 @@ class Sources:
         if source.source_id in {known.source_id for known in self._library.sources()}:
             raise Problem(409, "conflict", "there is a source of that id; change it with PATCH")
         self._check_supersession(source)
-        if source.type != "static_doc":
+        if source.type != "static_doc" or not source.path:  # it is searched elsewhere, or waits for uploads
             self._library.catalog.put_source(source)
             return json_response(self._described(source), 201)
         try:
             allowed = self._allowed(source)
             with self._runs.of(source.source_id) as run:
                 report = self._library.add(allowed, run.tell)
-                run.ended = {"status": "SUCCESS", "report": _plain(report)}
+                run.ended = {"status": "SUCCESS", "report": plain_report(report)}
         except SourceError as error:
             raise Problem(400, error.code, str(error)) from error
-        return json_response(self._described(source) | {"report": _plain(report)}, 201)
+        return json_response(self._described(source) | {"report": plain_report(report)}, 201)
 
     def _allowed(self, source: Source) -> Source:
-        real = allowed_path(source.path, self._handler.settings.ingest_roots, "is required for a static_doc")
+        real = allowed_path(source.path, self._handler.settings.ingest_roots)
         return parse_source({**source_to_wire(source), "path": str(real)})
 
     def _change(self, source: Source, body: object) -> Response:
@@ -386,6 +374,30 @@ class Sources:
             run.ended = _told(outcome)
         state = self._described(source)["state"]
         return json_response({"source_id": source.source_id, "state": state, **_told(outcome)})
+
+
+def _visible(library: Library, principal: Principal) -> Callable[[str, str], bool]:
+    """By id and domain of a source, whether a caller may know of it."""
+    if principal.agent_id is None:
+        return lambda _id, _domain: True
+    scope = {entry.domain for entry in library.catalog.agent(principal.agent_id).knowledge_scope}
+    return lambda _id, domain: domain in scope
+
+
+def source_of(library: Library, principal: Principal, source_id: str, *, to_change: bool) -> Source:
+    """The source of that id, which the caller may know of and, `to_change`, change.
+
+    Raises:
+        Problem: 404.
+        NotPermitted: it may be known of only.
+    """
+    visible = _visible(library, principal)
+    for source in library.sources():
+        if source.source_id == source_id and visible(source.source_id, source.domain):
+            if to_change:
+                operator(principal)
+            return source
+    raise missing("source")
 
 
 class Agents:
@@ -486,12 +498,12 @@ def _told(outcome: RefreshOutcome) -> dict[str, Any]:
     """How a refresh ended."""
     told = {
         "status": "FAILED" if outcome.failure else "SUCCESS",
-        "report": None if outcome.report is None else _plain(outcome.report),
+        "report": None if outcome.report is None else plain_report(outcome.report),
     }
     return told | ({"error_message": outcome.failure} if outcome.failure else {})
 
 
-def _plain(report: IngestReport) -> dict[str, Any]:
+def plain_report(report: IngestReport) -> dict[str, Any]:
     """A report's members; counters and tables as plain objects."""
     members = {field.name: getattr(report, field.name) for field in fields(report)}
     return {name: dict(value) if isinstance(value, Mapping) else value for name, value in members.items()}

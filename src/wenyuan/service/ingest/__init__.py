@@ -33,7 +33,7 @@ from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.summaries import lead_of, with_lead
-from wenyuan.runtime import deadline_after, exists, is_file
+from wenyuan.runtime import deadline_after, exists, is_dir, is_file
 from wenyuan.service.ingest.redaction import RedactionChange, Redactor, change_of
 from wenyuan.service.ingest.versions import AddressTaken, Stated, dated, settle
 from wenyuan.service.rules.quotes import follow_quotes
@@ -158,6 +158,7 @@ class Ingester:
     Attributes:
         read: File and its URI → documents, perhaps as a stream; raises `DocumentRejected`.
         readable: Whether a file of this name can be read at all.
+        uploads: What is uploaded to sources without a path lies there, in a folder for each.
         redacting: What is taken out of a source's documents (see `service.ingest.redaction`).
     """
 
@@ -166,6 +167,7 @@ class Ingester:
     encoder: Encoder | None
     read: Callable[[Path, str], Iterable[Document]]
     readable: Callable[[str], bool]
+    uploads: Path
     redacting: Callable[[Source], Redactor] = Redactor.of
 
     def ingest(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
@@ -176,6 +178,7 @@ class Ingester:
             CatalogError, EncoderError, EngineError: what was committed before stays, the next run goes on.
         """
         begun = time.monotonic()
+        source = at_home(source, self.uploads)
         report = IngestReport(source_id=source.source_id)
         with self.catalog.taking_in(source.source_id):
             run = _Run(self, source, report, progress)
@@ -191,6 +194,19 @@ class Ingester:
         report.seconds = time.monotonic() - begun
         return report
 
+    def clear(self, source: Source) -> IngestReport:
+        """All documents leave a source, of which nothing is left to read."""
+        report = IngestReport(source_id=source.source_id)
+        with self.catalog.taking_in(source.source_id):
+            live = [number for number, _ in self.catalog.live_documents(source.source_id).values()]
+            report.retired = self.catalog.retire_documents(source.source_id, live)
+            self.catalog.forget_failures(source.source_id, list(self.catalog.failures(source.source_id)))
+            self.follow()
+            lost = follow_quotes(self.catalog, source.source_id, date.today())
+            report.evidences_lost, report.rules_retired = lost.evidences, lost.rules
+            self.follow()
+        return report
+
     def _end(self, change: RedactionChange, report: IngestReport) -> None:
         report.retired += change.withdraw()
         self.follow()  # before what takes longer: questions meet what is no longer there until the index knows
@@ -203,7 +219,7 @@ class Ingester:
         if not source.path:  # Path("") is the folder that the process happens to run in
             raise SourceError(
                 msg("source {source_id} has no path: there is nothing to read", source_id=repr(source.source_id)),
-                hint="give it one in a registry file: wenyuan apply FILE",
+                hint="give it one in a registry file: wenyuan apply FILE; or upload documents to it: wenyuan document upload",
             )
         found = find_files(Path(source.path), self.readable)
         run.report.files, run.report.skipped = len(found.files), found.skipped
@@ -232,6 +248,13 @@ class Ingester:
         """As `follow`, and what was removed leaves the index's files too."""
         self.follow()  # at once, while writing the files anew takes its time
         self.engine.purge(self.catalog)
+
+
+def at_home(source: Source, uploads: Path) -> Source:
+    """The source as it is read: what was uploaded to one without a path lies in a folder of the library."""
+    if source.path or source.type != "static_doc" or not is_dir(uploads / source.source_id):
+        return source
+    return replace(source, path=str((uploads / source.source_id).absolute()))
 
 
 class _Run:

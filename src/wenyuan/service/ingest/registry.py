@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -337,6 +338,12 @@ class Ingestion:
         self._settle()
         return report
 
+    def clear(self, source_id: str) -> IngestReport:
+        """All documents leave a source, of whose uploaded files none is left."""
+        report = self.ingester.clear(self._catalog.source(source_id))
+        self._settle()
+        return report
+
     def behind(self, source: Source) -> bool:
         """Whether a source must be read again, since more is to be taken out of its texts than was before."""
         return source.type == "static_doc" and self.ingester.behind(source)
@@ -349,6 +356,7 @@ class Ingestion:
     def remove(self, source_id: str) -> int:
         """Remove a source and all that came from it; returns the number of documents."""
         gone = self._catalog.remove_source(source_id)
+        shutil.rmtree(self.ingester.uploads / source_id, ignore_errors=True)
         self.ingester.purge()
         self._settle()
         return gone

@@ -1,0 +1,338 @@
+"""Documents that were uploaded: kept in the library's own folder, read at once, replaced and deleted.
+
+Only a source without a path is uploaded to: what it holds lies in ``uploads/<source id>`` of the library's folder. A
+source with a path is read from there, and nothing is ever written to it. A file that cannot be read is not kept, and
+a new version that cannot be read leaves the one before it in its place.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Literal
+
+from wenyuan.core.addresses import file_uri
+from wenyuan.core.errors import CatalogBusy, InvalidRequest, NotFound, SourceError
+from wenyuan.core.messages import msg
+from wenyuan.core.model import Source
+from wenyuan.core.uploads import clean_name
+from wenyuan.service.ingest import Ingester, IngestReport, Progress
+from wenyuan.service.ingest.registry import Ingestion
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+
+_INCOMING = ".incoming"
+_PATIENCE = 10.0  # seconds to wait for another upload
+_FORGOTTEN = 24 * 3600.0  # seconds after which what a killed process left behind is removed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A file that came.
+
+    Attributes:
+        name: That it was sent with, perhaps with folders.
+        path: Where its bytes lie; it is moved from there.
+        reason: Why it is refused already; then there are no bytes.
+    """
+
+    name: str
+    path: Path
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What became of one file.
+
+    Attributes:
+        name: As it is kept; of one that is not kept, as it was sent.
+        documents: Numbers of the documents that were read from it.
+        reason: Why it failed.
+    """
+
+    name: str
+    state: Literal["added", "changed", "unchanged", "failed"]
+    documents: tuple[int, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadReport:
+    """What became of each file, in the order in which they came; `report` is None where none of them was kept."""
+
+    source_id: str
+    files: tuple[Taken, ...]
+    report: IngestReport | None = None
+
+
+@dataclass(slots=True)
+class _Placed:
+    """A file that was put into its place, and where the one lies that was there before."""
+
+    name: str
+    target: Path
+    shown: str  # its address as it is stored
+    before: Path | None
+    same: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Uploads:
+    """Keeps what is uploaded."""
+
+    catalog: Catalog
+    ingestion: Ingestion
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def _ingester(self) -> Ingester:
+        return self.ingestion.ingester
+
+    @contextmanager
+    def incoming(self) -> Iterator[Path]:
+        """A folder for files that are coming, on the disk on which they will be kept; removed with what is left in it.
+
+        Raises:
+            SourceError: it cannot be made.
+        """
+        root = self._ingester.uploads / _INCOMING
+        folder = root / uuid.uuid4().hex
+        try:
+            folder.mkdir(parents=True, mode=0o700)
+            for old in root.iterdir():
+                if time.time() - old.stat().st_mtime > _FORGOTTEN:
+                    shutil.rmtree(old, ignore_errors=True)
+        except OSError as error:
+            raise _not_kept(folder, error) from error
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def check_takes_uploads(self, source_id: str) -> Source:
+        """The source, where documents can be uploaded to it.
+
+        Raises:
+            NotFound: there is no such source.
+            InvalidRequest: it is read from elsewhere.
+        """
+        source: Source = self.catalog.source(source_id)
+        if source.type != "static_doc" or source.path:
+            where = source.path or source.type
+            raise InvalidRequest(
+                msg("the source {source_id} is read from {where}: nothing is uploaded to it", source_id=source_id, where=where),
+                hint="put the file there and refresh the source; documents are uploaded to a source without a path",
+            )  # fmt: skip
+        return source
+
+    def upload(
+        self, source_id: str, given: Sequence[Given], progress: Callable[[Progress], None] | None = None
+    ) -> UploadReport:
+        """Keep files and read them. One of the name of another is its new version.
+
+        Raises:
+            NotFound, InvalidRequest: see `check_takes_uploads`.
+            CatalogBusy: another process is at the source; nothing was kept.
+            SourceError: the files cannot be written.
+            EncoderError, EngineError, CatalogError: the files are kept, and read at the next refresh.
+        """
+        self.ingestion.check_may_write()
+        source = self.check_takes_uploads(source_id)
+        named: dict[str, Given] = {}
+        refused: dict[int, Taken] = {}
+        for at, one in enumerate(given):
+            name, reason = self._checked(one, named)
+            if reason:
+                refused[at] = Taken(name=one.name, state="failed", reason=reason)
+            else:
+                named[name] = one
+        taken, report = self._take(source, named, progress) if named else ({}, None)
+        rest = iter(taken.values())
+        files = tuple(refused[at] if at in refused else next(rest) for at in range(len(given)))
+        return UploadReport(source_id=source_id, files=files, report=report)
+
+    def replace(
+        self, document_id: int, given: Given, progress: Callable[[Progress], None] | None = None
+    ) -> UploadReport:
+        """Keep a file in the place of the one that a document was read from; the document is superseded by its new version.
+
+        A file of the same kind takes the old one's name, another one comes under its own and the old one goes.
+
+        Raises:
+            NotFound: there is no such document.
+            InvalidRequest: its file was not uploaded, or the new one is of a kind that is not read.
+            CatalogBusy, SourceError, EncoderError, EngineError, CatalogError: as `upload`.
+        """
+        self.ingestion.check_may_write()
+        source, file = self._file_of(document_id)
+        name, reason = self._checked(given, {})
+        if reason:
+            raise InvalidRequest(msg("{name}: {reason}", name=given.name, reason=reason))
+        home = self.home(source)
+        old = file.relative_to(home).as_posix()
+        if PurePosixPath(name).suffix.lower() == file.suffix.lower():
+            name = old
+        else:
+            name = (PurePosixPath(old).parent / PurePosixPath(name).name).as_posix()
+        taken, report = self._take(source, {name: given}, progress, instead_of=file)
+        return UploadReport(source_id=source.source_id, files=tuple(taken.values()), report=report)
+
+    def delete(self, document_id: int) -> tuple[str, int]:
+        """Delete the file that a document was read from; returns its source, and the number of documents that leave with it.
+
+        Raises:
+            NotFound: there is no such document.
+            InvalidRequest: its file was not uploaded: it lies elsewhere.
+            CatalogBusy, SourceError: nothing was deleted.
+        """
+        self.ingestion.check_may_write()
+        source, file = self._file_of(document_id)
+        with self._alone(), self.incoming() as aside:
+            before = self._moved(file, aside / "0")
+            try:
+                report = self._read(source, None)
+            except CatalogBusy:
+                self._moved(before, file)
+                raise
+            self._drop_empty(self.home(source))
+        return source.source_id, report.retired
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else of this process moves files meanwhile."""
+        if not self.lock.acquire(timeout=_PATIENCE):
+            raise CatalogBusy("other documents are being taken in", component="uploads", hint="try again in a while")
+        try:
+            yield
+        finally:
+            self.lock.release()
+
+    # -- in the folder -----------------------------------------------------------------------------------
+
+    def home(self, source: Source) -> Path:
+        """The folder of what was uploaded to a source."""
+        return self._ingester.uploads / source.source_id
+
+    def _checked(self, given: Given, named: Mapping[str, Given]) -> tuple[str, str]:
+        """The name that a file is kept under, and why it is not."""
+        if given.reason:
+            return "", given.reason
+        try:
+            name = clean_name(given.name)
+        except ValueError as error:
+            return "", str(error)
+        if not self._ingester.readable(name):
+            kind = PurePosixPath(name).suffix or name
+            return name, msg("files of the kind {name} are not read", name=repr(kind))
+        return name, msg("the name {name} stands twice", name=name) if name in named else ""
+
+    def _file_of(self, document_id: int) -> tuple[Source, Path]:
+        """A document's source and its file, which was uploaded."""
+        origin = self.catalog.origin(document_id)
+        if origin is None:
+            raise NotFound(msg("there is no such document: {document_id}", document_id=document_id))
+        source = self.check_takes_uploads(origin.source_id)
+        address = origin.uri.partition("?")[0].partition("#")[0]
+        redactor = self._ingester.redacting(source)
+        for file in self._files(source):
+            if redactor.uri(file_uri(file)) == address:
+                return source, file
+        raise InvalidRequest(
+            msg("the file of document {document_id} is not among those that were uploaded", document_id=document_id),
+            hint=msg("read the source again: wenyuan refresh {source_id}", source_id=source.source_id),
+        )
+
+    def _files(self, source: Source) -> list[Path]:
+        return sorted(file for file in self.home(source).absolute().rglob("*") if file.is_file())
+
+    def _take(
+        self,
+        source: Source,
+        named: Mapping[str, Given],
+        progress: Callable[[Progress], None] | None,
+        instead_of: Path | None = None,
+    ) -> tuple[dict[str, Taken], IngestReport]:
+        redactor = self._ingester.redacting(source)
+        home = self.home(source).absolute()
+        placed: list[_Placed] = []
+        with self._alone(), self.incoming() as aside:
+            try:
+                for number, (name, given) in enumerate(named.items()):
+                    target = home / name
+                    there = instead_of or target
+                    before = self._moved(there, aside / str(number)) if there.is_file() else None
+                    placed.append(one := _Placed(name, target, redactor.uri(file_uri(target)), before))
+                    one.same = before is not None and there == target and _same(before, given.path)
+                    self._moved(given.path, target)
+                report = self._read(source, progress)
+            except (SourceError, CatalogBusy):
+                self._put_back(placed, instead_of)
+                raise
+            failed = [one for one in placed if one.shown in report.failed]
+            self._put_back(failed, instead_of)
+            if failed:
+                self._forget(source, [one.shown for one in failed])
+            self._drop_empty(home)
+        live = self.catalog.live_documents(source.source_id)
+        return {one.name: _told(one, report, live) for one in placed}, report
+
+    def _read(self, source: Source, progress: Callable[[Progress], None] | None) -> IngestReport:
+        """Read what lies in the folder; where nothing does, all documents of the source leave."""
+        if self._files(source):
+            return self.ingestion.ingest(source.source_id, progress)
+        return self.ingestion.clear(source.source_id)
+
+    def _forget(self, source: Source, shown: Sequence[str]) -> None:
+        """What could not be read is not kept, so nothing is left that a refresh could mend."""
+        self.catalog.forget_failures(source.source_id, shown)
+
+    def _put_back(self, placed: Sequence[_Placed], instead_of: Path | None) -> None:
+        for one in placed:
+            one.target.unlink(missing_ok=True)
+            if one.before is not None:
+                self._moved(one.before, instead_of or one.target)
+
+    @staticmethod
+    def _moved(file: Path, target: Path) -> Path:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            file.replace(target)
+        except OSError as error:
+            raise _not_kept(target, error) from error
+        return target
+
+    @staticmethod
+    def _drop_empty(home: Path) -> None:
+        """Remove folders that hold nothing any more, the source's own included."""
+        for where, _, _ in os.walk(home, topdown=False):
+            if not any(Path(where).iterdir()):
+                Path(where).rmdir()
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.stat().st_size == other.stat().st_size and one.read_bytes() == other.read_bytes()
+
+
+def _told(one: _Placed, report: IngestReport, live: Mapping[str, tuple[int, str]]) -> Taken:
+    if one.shown in report.failed:
+        return Taken(name=one.name, state="failed", reason=report.failed[one.shown])
+    numbers = tuple(
+        number for uri, (number, _) in live.items() if uri.partition("?")[0].partition("#")[0] == one.shown
+    )
+    state: Literal["added", "changed", "unchanged"] = (
+        "unchanged" if one.same else "changed" if one.before else "added"
+    )
+    return Taken(name=one.name, state=state, documents=tuple(sorted(numbers)))
+
+
+def _not_kept(path: Path, error: OSError) -> SourceError:
+    return SourceError(msg("{name} cannot be kept: {strerror}", name=path.name, strerror=error.strerror))
