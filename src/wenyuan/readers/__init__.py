@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from wenyuan.core.ports import Reader
 
 
+_CODE = (
+    ".js", ".mjs", ".jsx", ".ts", ".tsx", ".java", ".go", ".rs", ".kt", ".cs", ".swift", ".c", ".h", ".cc", ".cpp", ".hpp",
+    ".sql", ".sh", ".rb",
+)  # fmt: skip
 READERS: Mapping[str, str] = MappingProxyType(
     {
         ".md": "wenyuan.readers.markdown:read_markdown",
@@ -43,6 +47,13 @@ READERS: Mapping[str, str] = MappingProxyType(
         ".ods": "wenyuan.readers.workbook:read_ods",
         ".csv": "wenyuan.readers.table:read_csv",
         ".tsv": "wenyuan.readers.table:read_tsv",
+        ".rtf": "wenyuan.readers.rtf:read_rtf",
+        ".epub": "wenyuan.readers.epub:read_epub",
+        ".mht": "wenyuan.readers.mhtml:read_mhtml",
+        ".mhtml": "wenyuan.readers.mhtml:read_mhtml",
+        ".ipynb": "wenyuan.readers.notebook:read_ipynb",
+        ".py": "wenyuan.readers.code:read_python",
+        **dict.fromkeys(_CODE, "wenyuan.readers.code:read_code"),
         ".jsonl": "wenyuan.readers.jsonl:read_jsonl",
         ".ndjson": "wenyuan.readers.jsonl:read_jsonl",
     }
@@ -69,9 +80,11 @@ _SIGNATURES = (
 _EXPECTED: Mapping[str, tuple[str, ...]] = {
     ".pdf": ("a PDF",),
     **dict.fromkeys(
-        (".docx", ".pptx", ".pptm", ".ppsx", ".xlsx", ".xlsm", ".xlsb", ".odt", ".ott", ".odp", ".ods"), (_ZIP,)
+        (".docx", ".pptx", ".pptm", ".ppsx", ".xlsx", ".xlsm", ".xlsb", ".odt", ".ott", ".odp", ".ods", ".epub"),
+        (_ZIP,),
     ),
     ".xls": (_OLE, _ZIP, ""),
+    ".rtf": ("RTF",),
 }
 """What the first bytes of a file may be, by suffix: `_SIGNATURES`, ``""`` for none of them; all others have none."""
 _PDF_HEADER_WITHIN = 1_024

@@ -82,10 +82,14 @@ class Page:
         if body is not None:
             self._walk(body)
 
+    @property
+    def left_out(self) -> Counter[str]:
+        """How many elements of each kind were left out."""
+        return self._left_out + Counter({"hidden elements": len(self._shading)})
+
     def notes(self) -> tuple[str, ...]:
         """What the reader saw and left out, e.g. ``"left out hidden elements (2), nav (1)"``."""
-        left_out = self._left_out + Counter({"hidden elements": len(self._shading)})
-        counts = ", ".join(f"{what} ({count})" for what, count in sorted(left_out.items()))
+        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self.left_out.items()))
         return (f"left out {counts}",) if counts else ()
 
     def _walk(self, body: Any) -> None:
