@@ -63,17 +63,8 @@ def test_chinese_lines_join_without_spaces_and_quotation_marks_survive() -> None
     ]
 
 
-def test_rows_of_a_table_are_paragraphs() -> None:
-    """A line back at the left of cells that stand apart begins a row; lines that are set in parts go on."""
-    rows = [["姓名", "部门", "电话"], ["张三", "法务部", "010-1"], ["李四", "行政部", "010-2"]]
-    table: list[Line] = [
-        (72 + 150 * j, 700 - 20 * i, text) for i, row in enumerate(rows) for j, text in enumerate(row)
-    ]
-    assert texts(read(make_pdf([table], chinese=True))) == [
-        "姓名 部门 电话",
-        "张三 法务部 010-1",
-        "李四 行政部 010-2",
-    ]
+def test_lines_that_are_set_in_parts_go_on() -> None:
+    """A line that is set in two parts, or holds full-width spaces, is no row of a table."""
     prose: list[Line] = [
         (72, 700, "知识服务是指"),
         (156, 700, "向智能体提供可核查依据"),  # one em beside the line before it

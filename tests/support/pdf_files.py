@@ -13,16 +13,31 @@ _SONG = (
 Line = tuple[int, int, str] | tuple[int, int, str, int]
 
 
-def make_pdf(pages: list[list[Line]], *, chinese: bool = False, title: str = "", trailer: bytes = b"") -> bytes:
-    """A PDF by hand: lines are (x, y, text[, size]); Chinese is set in a standard CID font, not embedded."""
+Rule = tuple[float, float, float, float]
+
+
+def make_pdf(
+    pages: list[list[Line]],
+    *,
+    chinese: bool = False,
+    title: str = "",
+    trailer: bytes = b"",
+    drawn: list[bytes] | None = None,
+) -> bytes:
+    """A PDF by hand: lines are (x, y, text[, size]); Chinese is set in a standard CID font, not embedded.
+
+    Args:
+        drawn: For each page, what is drawn before its text, as a content stream.
+    """
     objects = [b"", b"", *(_SONG if chinese else _LATIN)]
     kids = []
-    for lines in pages:
+    for number, lines in enumerate(pages):
         shows = []
         for x, y, text, *size in lines:
             shown = b"<" + text.encode("utf-16-be").hex().encode() + b">" if chinese else b"(" + text.encode() + b")"
             shows.append(b"/F %d Tf 1 0 0 1 %d %d Tm %s Tj" % (*(size or [12]), x, y, shown))
         stream = b"BT " + b" ".join(shows) + b" ET" if lines else b""
+        stream = drawn[number] + b" " + stream if drawn else stream
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
         objects.append(
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F 3 0 R >> >>"
@@ -43,3 +58,13 @@ def make_pdf(pages: list[list[Line]], *, chinese: bool = False, title: str = "",
     out += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     out += b"trailer << /Size %d /Root 1 0 R%s >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, trailer, table)
     return bytes(out)
+
+
+def rules(*strokes: Rule) -> bytes:
+    """A content stream that draws lines from (x, y) to (x, y)."""
+    return b" ".join(b"%g %g m %g %g l S" % stroke for stroke in strokes)
+
+
+def grid(xs: list[float], ys: list[float]) -> bytes:
+    """A content stream that draws all lines of a table."""
+    return rules(*((x, ys[0], x, ys[-1]) for x in xs), *((xs[0], y, xs[-1], y) for y in ys))

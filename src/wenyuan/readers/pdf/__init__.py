@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import median
 from typing import Any
 
-from wenyuan.core.fidelity import Fidelity
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Facet
-from wenyuan.readers.assemble import Original, Piece, assemble, no_title, rejected
-from wenyuan.readers.measure import measured
+from wenyuan.readers.assemble import Original, assemble, no_title, rejected
+from wenyuan.readers.fidelity import measured
+from wenyuan.readers.pdf.flow import Flow, flowing
 from wenyuan.readers.pdf.page import PrintedPage, text_layer
-from wenyuan.readers.pdf.paragraphs import Paragraph, paragraphs
 from wenyuan.readers.pdf.running import without_running
 from wenyuan.readers.text import sectioned
 
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _MAX_PAGES = 5_000
 _MAX_CHARACTERS = 20_000_000
-_NO_HEADING = re.compile(r"[。；，,;：:]$")
-_HEADING_RATIO = (1.6, 1.3, 1.15)  # height of the letters to that of the text, for levels 1, 2, 3
-_MAX_HEADING = 100
 
 
 def read_pdf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
@@ -48,7 +42,7 @@ def read_pdf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     empty = [page.number for page in pages if not page.lines]
     if len(empty) == len(pages):
         raise rejected(msg("no text layer on any of its {count} pages (scanned?)", count=len(pages)), name)
-    lines, notes = without_running([page.lines for page in pages])
+    kept, notes = without_running([page.lines for page in pages])
     if empty:
         notes.append(
             msg(
@@ -58,31 +52,40 @@ def read_pdf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
                 empty=_some(empty),
             )
         )
-    pieces, largest = _pieces(list(paragraphs(lines)))
+    flow = flowing(pages, kept)
     title = properties["Title"]
     metadata: dict[str, Facet] = {"pages": len(pages)}
     metadata |= {key.lower(): properties[key][:500] for key in ("Author", "Subject") if not no_title(properties[key])}
     document = assemble(
-        sectioned(pieces, levels_are_sure=False),
+        sectioned(flow.pieces, levels_are_sure=False),
         Original(content, uri, name),
-        title=largest if no_title(title) else title,
+        title=flow.largest if no_title(title) else title,
         media_type="application/pdf",
         empty=f"no text on any of its {len(pages)} pages but running headers",
         notes=notes,
         metadata=metadata,
     )
-    return (replace(document, fidelity=_fidelity(document, pages)),)
+    return (_with_fidelity(document, pages, flow),)
 
 
-def _fidelity(document: Document, pages: Sequence[PrintedPage]) -> Fidelity:
-    recognised = [sure for page in pages if page.recognised for line in page.lines for sure in line.sure]
-    return measured(
-        document.text,
-        "".join(page.own for page in pages),
+def _with_fidelity(document: Document, pages: Sequence[PrintedPage], flow: Flow) -> Document:
+    cut = [page.number for page in pages if page.drawn.cut]
+    drawn = msg("so much is drawn on pages {pages} that no lines of tables were looked for", pages=_some(cut))
+    document = measured(
+        document,
+        (page.own for page in pages),
+        added=flow.added,
         pages=len(pages),
+        pictures=sum(page.drawn.pictures for page in pages if not page.recognised),
+        warnings=[drawn] * bool(cut),
+    )
+    recognised = [sure for page in pages if page.recognised for line in page.lines for sure in line.sure]
+    fidelity = document.fidelity and replace(
+        document.fidelity,
         ocr_pages=sum(page.recognised for page in pages),
         confidence=sum(recognised) / len(recognised) if recognised else None,
     )
+    return replace(document, fidelity=fidelity)
 
 
 def _some(numbers: Sequence[int]) -> str:
@@ -106,25 +109,3 @@ def _pages(pdf: Any, name: str) -> list[PrintedPage]:
                 msg("it holds more than {max_characters} characters", max_characters=f"{_MAX_CHARACTERS:,}"), name
             )
     return pages
-
-
-def _pieces(found: list[Paragraph]) -> tuple[list[Piece], str]:
-    """Paragraphs, those in large letters as headings; and the largest text of the first page that has any."""
-    if not found:
-        return [], ""
-    body = median(p.height for p in found for _ in p.text)  # weighed by length
-    pieces = [_piece(paragraph, body) for paragraph in found]
-    top = [p for p in found if p.page == found[0].page and len(p.text) <= _MAX_HEADING]
-    largest = max(top, key=lambda p: p.height, default=None)
-    return pieces, largest.text if largest and largest.height > _HEADING_RATIO[-1] * body > 0 else ""
-
-
-def _piece(paragraph: Paragraph, body: float) -> Piece:
-    text = paragraph.text
-    place: dict[str, Any] = {"page": paragraph.page, "anchor": f"page={paragraph.page}"}
-    if body and len(text) <= _MAX_HEADING and not _NO_HEADING.search(text) and any(map(str.isalpha, text)):
-        for level, ratio in enumerate(_HEADING_RATIO, 1):
-            if paragraph.height > ratio * body:
-                return Piece("heading", text, level=level, lines=paragraph.lines, **place)
-    turns = tuple((offset, f"page={page}") for offset, page in paragraph.turns)
-    return Piece("paragraph", text, inner=turns, lines=paragraph.lines, **place)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
 
-# Coordinates are points of the page as it is read: turned by its /Rotate, and further until its text is upright; y
-# upwards from the lower edge of what is shown of it. `Box` is left, bottom, right and top; all zero where the file does not tell.
+from wenyuan.readers.pdf.frame import NOWHERE, Box, Frame
+from wenyuan.readers.pdf.strokes import Drawn, drawn
 
-Box = tuple[float, float, float, float]
 _Boxes = Callable[[int], Box]
-_NOWHERE: Box = (0.0, 0.0, 0.0, 0.0)
 _LINE_END = re.compile("\r\n|[\n\r]|\ufffe")  # pdfium writes U+FFFE for a hyphen at a line's end
 _SPACES = re.compile(r"\s+")
 _GAP = 2.5
+_WIDE_SPACE = 0.5
+_LONGEST_BAR = 1.3  # of a line's height: a letter of bars is no longer
 _MARGIN = 0.12  # of the page, above and below its text
 # What Sphinx prints where a listing or a table is broken over pages, and the mark of a line of code that was too long.
 _BROKEN = re.compile(
@@ -29,6 +32,11 @@ _WRAPPED = re.compile("^˓→ *")
 _SAMPLES = 5  # letters of a line that are measured
 _LONG = re.compile(r"[^\s\ufffe][^\n\r\ufffe]{2,}[^\s\ufffe]")  # whose direction can be told
 _SAMPLED_LINES = 20
+_FONT_NAME = 100  # bytes
+_FIXED_PITCH = 1  # of a font's flags
+_FIXED_FONT = re.compile(
+    b"(?i)mono|courier|consol|typewriter|menlo|fixed|terminal|^(?:[A-Z]{6}\\+)?(?:CM|EC|SF)(?:SL|IT)?TT"
+)
 _WIDE = r"\u1100-\u115f\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff"
 WIDE_CHAR = re.compile(f"[{_WIDE}“”‘’…—]")
 FIRST_WORD = re.compile(rf"[{_WIDE}][、。，．：；？！）」』】》]?|[^\s{_WIDE}]+")
@@ -40,6 +48,20 @@ def units(text: str) -> float:
     return wide + 0.5 * (len(text) - wide)
 
 
+class Gap(NamedTuple):
+    """White space ``text[start:end]`` of a line: what is before it ends at `right`, what is after it begins at `left`.
+
+    Attributes:
+        stepped: Whether what is after it stands higher or lower: in another row of a table.
+    """
+
+    start: int
+    end: int
+    right: float
+    left: float
+    stepped: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class PrintedLine:
     """A line on a page; `left` = `right` where the file does not tell its place.
@@ -48,7 +70,8 @@ class PrintedLine:
         page: 1-based.
         box: Its place as `core.fidelity.Line.box` has it.
         in_margin: Whether it stands where headers and footers do, or its place is unknown.
-        gapped: Whether it holds a gap that no justified text has: the cells of a table's row.
+        gaps: The wide spaces in it, from left to right.
+        fixed: Whether it has such, and all letters of its font are equally wide: in a listing, spaces are text.
         confidence: Mean of its characters, 0..1, where it was recognised in an image.
         sure: Of each character of `text`, 0..1, where it was recognised.
     """
@@ -60,10 +83,20 @@ class PrintedLine:
     bottom: float = 0.0
     height: float = 0.0
     in_margin: bool = True
-    gapped: bool = False
-    box: tuple[float, float, float, float] = _NOWHERE
+    gaps: tuple[Gap, ...] = ()
+    fixed: bool = False
+    box: tuple[float, float, float, float] = NOWHERE
     confidence: float | None = None
     sure: tuple[float, ...] = ()
+
+    @property
+    def gapped(self) -> bool:
+        """Whether it holds a gap that no justified text has: the cells of a table's row."""
+        return any(gap.left - gap.right > _GAP * self.height for gap in self.gaps)
+
+    @property
+    def top(self) -> float:
+        return self.bottom + self.height
 
     @property
     def placed(self) -> bool:
@@ -81,17 +114,16 @@ class PrintedPage:
 
     Attributes:
         number: 1-based.
-        width: In points, as the page is read; so is `height`.
         lines: In the file's order, or in that of their recognition.
         own: All characters that the page itself has: those of its text layer, or those that were recognised.
         recognised: Whether its lines were recognised in an image of it.
     """
 
     number: int
-    width: float
-    height: float
+    frame: Frame
     lines: tuple[PrintedLine, ...]
     own: str
+    drawn: Drawn = field(default_factory=Drawn)
     recognised: bool = False
 
 
@@ -106,16 +138,17 @@ def text_layer(page: Any, number: int) -> PrintedPage:
     try:
         text = text_page.get_text_range()
         frame = _frame_of(page, text_page, text)
-        lines = tuple(_lines(text, _boxes(text_page, text, frame), number, frame))
+        seen = drawn(page, frame.box)
+        lines = tuple(_lines(_Layer(text_page, text, frame, seen), number))
     finally:
         text_page.close()
-    return PrintedPage(number, *frame.size, lines, text.replace("\ufffe", "-"))
+    return PrintedPage(number, frame, lines, text.replace("\ufffe", "-"), seen)
 
 
 def recognised_page(page: Any, number: int, lines: Sequence[PrintedLine]) -> PrintedPage:
     """A page whose lines (of `recognised_line`) take the place of its text layer."""
-    width, height = page.get_size()
-    return PrintedPage(number, width, height, tuple(lines), "\n".join(line.text for line in lines), recognised=True)
+    frame = Frame((0.0, 0.0, *page.get_size()), 0)
+    return PrintedPage(number, frame, tuple(lines), "\n".join(line.text for line in lines), recognised=True)
 
 
 def recognised_line(
@@ -145,58 +178,10 @@ def recognised_line(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """How a page is read: the file's coordinates turned so that most of its text is upright.
-
-    Attributes:
-        bounds: What is shown of the page, in the file's coordinates.
-        shown: By how many degrees the page is turned to the right when it is shown.
-        upright: By how many more it is turned here, so that its text runs from left to right.
-    """
-
-    bounds: Box
-    shown: int
-    upright: int = 0
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height of the page, turned as it is read."""
-        _, _, width, height = _turned(self.bounds, self.bounds, self.shown + self.upright)
-        return width, height
-
-    def box(self, box: Box) -> Box:
-        """A place in the file's coordinates in those of this frame."""
-        return _turned(box, self.bounds, self.shown + self.upright)
-
-    def share(self, box: Box) -> Box:
-        """A place in this frame as a share of the page as it is shown: left, top, right, bottom; zeros where it is none."""
-        width, height = self.size
-        left, bottom, right, top = _turned(box, (0.0, 0.0, width, height), -self.upright)
-        if self.upright % 180:
-            width, height = height, width
-        shares = left / width, 1 - top / height, right / width, 1 - bottom / height
-        left, top, right, bottom = (round(min(max(each, 0.0), 1.0), 5) for each in shares)
-        return (left, top, right, bottom) if left < right and top < bottom else _NOWHERE
-
-
-def _turned(box: Box, bounds: Box, degrees: int) -> Box:
-    """A box of a page within `bounds`, when the page is turned to the right, by a multiple of 90 degrees."""
-    (x0, y0, x1, y1), (left, bottom, right, top) = bounds, box
-    turns = degrees // 90 % 4
-    if turns == 1:
-        return bottom - y0, x1 - right, top - y0, x1 - left
-    if turns == 2:
-        return x1 - right, y1 - top, x1 - left, y1 - bottom
-    if turns == 3:
-        return y1 - top, left - x0, y1 - bottom, right - x0
-    return left - x0, bottom - y0, right - x0, top - y0
-
-
-def _frame_of(page: Any, text_page: Any, text: str) -> _Frame:
+def _frame_of(page: Any, text_page: Any, text: str) -> Frame:
     """The frame of a page, by the direction of most of its longer lines (of some that lie evenly over it)."""
-    frame = _Frame(page.get_bbox(), page.get_rotation())
-    box = _boxes(text_page, text, frame)
+    frame = Frame(page.get_bbox(), page.get_rotation())
+    box = _Layer(text_page, text, frame).box
     spans = [match.span() for match in _LONG.finditer(text)]
     ways: Counter[int] = Counter()
     for start, end in spans[:: max(1, len(spans) // _SAMPLED_LINES)]:
@@ -209,38 +194,131 @@ def _frame_of(page: Any, text_page: Any, text: str) -> _Frame:
     return replace(frame, upright=ways.most_common(1)[0][0]) if ways else frame
 
 
-def _lines(text: str, box: _Boxes, page: int, frame: _Frame) -> Iterator[PrintedLine]:
-    """The lines of a page in the file's order, each with its place."""
-    _, page_height = frame.size
+@dataclass(frozen=True)
+class _Layer:
+    """The text of a page, with what is needed to place it."""
+
+    text_page: Any
+    text: str
+    frame: Frame
+    drawn: Drawn = field(default_factory=Drawn)
+
+    @cached_property
+    def _pairs(self) -> list[int]:
+        """Where characters are that pdfium, which counts in UTF-16, counts as two."""
+        return [at for at, character in enumerate(self.text) if character > "\uffff"]
+
+    def _index(self, at: int) -> int:
+        from pypdfium2 import raw
+
+        return int(raw.FPDFText_GetCharIndexFromTextIndex(self.text_page, at + bisect_left(self._pairs, at)))
+
+    def box(self, at: int) -> Box:
+        """The box of ``text[at]``; zeros when pdfium does not say."""
+        import pypdfium2 as pdfium
+
+        try:
+            return self.frame.box(self.text_page.get_charbox(self._index(at), loose=True))
+        except pdfium.PdfiumError:  # a character that pdfium itself put in
+            return NOWHERE
+
+    def is_fixed(self, at: int) -> bool:
+        """Whether ``text[at]`` is of a font for listings, by what the font says of itself or is called."""
+        from pypdfium2 import raw
+
+        flags, name = ctypes.c_int(), ctypes.create_string_buffer(_FONT_NAME)
+        raw.FPDFText_GetFontInfo(self.text_page, self._index(at), name, _FONT_NAME, flags)
+        return bool(flags.value & _FIXED_PITCH) or bool(_FIXED_FONT.search(name.value))
+
+
+def _lines(layer: _Layer, page: int) -> Iterator[PrintedLine]:
+    """The lines of a page in the file's order, each with its place; one that a vertical rule crosses is cut there."""
+    text = layer.text
     at = 0
     for end in [*_LINE_END.finditer(text), None]:
         raw = text[at : end.start()] if end else text[at:]
         line = raw.strip()
         if line and not _BROKEN.fullmatch(line):
             start = at + len(raw) - len(raw.lstrip())
-            left, right = box(start)[0], box(start + len(line) - 1)[2]
-            bottom, top = _height(line, start, box)
-            yield PrintedLine(
-                _WRAPPED.sub("", line) + ("-" if end and end[0] == "\ufffe" else ""),
-                page,
-                left,
-                right,
-                bottom,
-                top - bottom,
-                in_margin=top == bottom or bottom < _MARGIN * page_height or top > (1 - _MARGIN) * page_height,
-                gapped=_gapped(line, start, box, top - bottom),
-                box=frame.share((left, bottom, right, top)),
-            )
+            stop = start + len(line)
+            marked = _WRAPPED.match(line)
+            printed = _line(layer, start + (marked.end() if marked else 0), stop, page)
+            if marked:  # it goes on with the line above: its words are not indented
+                printed = replace(printed, left=layer.box(start)[0])
+            *before, last = _cut(printed, stop, layer)
+            yield from before
+            yield replace(last, text=last.text + "-") if end and end[0] == "\ufffe" else last
         at = end.end() if end else at
 
 
-def _gapped(line: str, start: int, box: _Boxes, height: float) -> bool:
-    """Whether two of its words stand further apart than two full-width spaces put them."""
+def _line(layer: _Layer, start: int, end: int, page: int) -> PrintedLine:
+    line, box = layer.text[start:end], layer.box
+    left, right = box(start)[0], box(end - 1)[2]
+    bottom, top = _height(line, start, box)
+    edge = _MARGIN * layer.frame.size[1]
+    gaps = tuple(_gaps(line, start, box, top - bottom))
+    return PrintedLine(
+        line, page, left, right, bottom, top - bottom,
+        in_margin=top == bottom or bottom < edge or top > layer.frame.size[1] - edge,
+        gaps=gaps,
+        fixed=bool(gaps) and layer.is_fixed(start),
+        box=layer.frame.share((left, bottom, right, top)),
+    )  # fmt: skip
+
+
+def _gaps(line: str, start: int, box: _Boxes, height: float) -> Iterator[Gap]:
+    """Spaces between its words that are wider than those of a text that is not justified."""
     for space in _SPACES.finditer(line):
-        right, left = box(start + space.start() - 1)[2], box(start + space.end())[0]
-        if right and left - right > _GAP * height:
-            return True
-    return False
+        (_, low, right, _), (left, bottom, _, _) = box(start + space.start() - 1), box(start + space.end())
+        if right and left - right > _WIDE_SPACE * height:
+            yield Gap(*space.span(), right, left, left - right > height and abs(low - bottom) > height / 3)
+
+
+def _cut(line: PrintedLine, stop: int, layer: _Layer) -> list[PrintedLine]:
+    """The parts of a line, which ends at `stop`, between the vertical rules that cross it and where it goes on higher or lower."""
+    start = stop - len(line.text)
+    middle = line.bottom + line.height / 2
+    places = {start + gap.end for gap in line.gaps if gap.stepped}
+    for rule in layer.drawn.down:
+        if (
+            line.left + 1 < rule.at < line.right - 1
+            and rule.start < middle < rule.end
+            and rule.end - rule.start > _LONGEST_BAR * line.height
+        ):
+            gap = next((gap for gap in line.gaps if gap.right - 1 <= rule.at <= gap.left + 1), None)
+            places.add(start + gap.end if gap else _right_of(rule.at, range(start, stop), layer))
+    ends = [*sorted(places - {start, stop}), stop]
+    if len(ends) == 1:
+        return [line]
+    spans = [(a, a + len(layer.text[a:b].rstrip())) for a, b in pairwise([start, *ends])]
+    return [_line(layer, a, b, line.page) for a, b in spans if a < b]
+
+
+def _right_of(x: float, span: range, layer: _Layer) -> int:
+    """The first of a line's characters whose middle is right of `x`."""
+
+    def middle(at: int) -> float:
+        left, _, right, _ = layer.box(at)
+        return (left + right) / 2 or x
+
+    return span.start + bisect_left(span, x, key=middle)
+
+
+def part(line: PrintedLine, frame: Frame, start: int, end: int) -> PrintedLine:
+    """``text[start:end]`` of a line as one of its own; the ends are those of the line or of its gaps."""
+    if (start, end) == (0, len(line.text)):
+        return line
+    left = next((gap.left for gap in line.gaps if gap.end == start), line.left)
+    right = next((gap.right for gap in line.gaps if gap.start == end), line.right)
+    gaps = tuple(
+        gap._replace(start=gap.start - start, end=gap.end - start)
+        for gap in line.gaps
+        if start < gap.start and gap.end < end
+    )
+    return replace(
+        line, text=line.text[start:end], left=left, right=right, gaps=gaps, sure=line.sure[start:end],
+        box=frame.share((left, line.bottom, right, line.top)),
+    )  # fmt: skip
 
 
 def _height(line: str, start: int, box: _Boxes) -> tuple[float, float]:
@@ -251,18 +329,12 @@ def _height(line: str, start: int, box: _Boxes) -> tuple[float, float]:
     return bottom, top
 
 
-def _boxes(text_page: Any, text: str, frame: _Frame) -> _Boxes:
-    """The box of ``text[at]``; zeros when pdfium does not say."""
-    import pypdfium2 as pdfium
-    from pypdfium2 import raw
-
-    pairs = [at for at, c in enumerate(text) if c > "\uffff"]  # two units for pdfium, which counts in UTF-16
-
-    def box(at: int) -> Box:
-        index = raw.FPDFText_GetCharIndexFromTextIndex(text_page, at + bisect_left(pairs, at))
-        try:
-            return frame.box(text_page.get_charbox(index, loose=True))
-        except pdfium.PdfiumError:  # a character that pdfium itself put in
-            return _NOWHERE
-
-    return box
+def rows_of(lines: Sequence[PrintedLine]) -> list[list[PrintedLine]]:
+    """Lines on the same height, from left to right, the highest first."""
+    rows: list[list[PrintedLine]] = []
+    for line in sorted(lines, key=lambda each: -each.bottom):
+        if rows and abs(rows[-1][0].bottom - line.bottom) < max(line.height, rows[-1][0].height) / 3:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [sorted(row, key=lambda each: each.left) for row in rows]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -19,7 +19,11 @@ from wenyuan.readers.pdf.page import FIRST_WORD, WIDE_CHAR, PrintedLine, units
 _MARK = re.compile(r"[•●○■□▪◆◇※–\-*]\s+\S|[（(]?[0-9a-zA-Z一二三四五六七八九十]{1,3}[）)]|[①-⑳]")
 _SENTENCE_END = re.compile(r"""[。！？!?.：:；;…][”’」』）)"']*$""")
 _BROKEN_WORD = re.compile(r"[A-Za-z]-$")
+_WORD = re.compile("[A-Za-z]+")
+_HYPHENED = re.compile("[A-Za-z]+-[a-z]+")
+_LAST_WORD = re.compile("[A-Za-z]+-$")
 _NEIGHBOURS = 8
+_FAR = 3.5  # lines' heights between lines that are never of one paragraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +51,48 @@ class Paragraph:
         )
 
 
-def paragraphs(lines: Sequence[PrintedLine]) -> Iterator[Paragraph]:
-    """Join lines, also across pages; a paragraph carries the page on which it begins."""
+class Words:
+    """The words of a document, which tell whether a hyphen at a line's end belongs to its word.
+
+    Args:
+        lines: Their texts.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._plain: set[str] = set()
+        self._hyphened: set[str] = set()
+        for line in lines:
+            if "-" in line:
+                self._hyphened.update(word.lower() for word in _HYPHENED.findall(line))
+            self._plain.update(word.lower() for word in _WORD.findall(line))
+
+    def keeps_hyphen(self, before: str, after: str) -> bool:
+        """Whether the word that `before` ends with, hyphen included, and `after` begins with is written with it elsewhere."""
+        first, second = _LAST_WORD.search(before), _WORD.match(after)
+        if not first or not second:
+            return False
+        word = f"{first[0]}{second[0]}".lower()
+        return word in self._hyphened and word.replace("-", "") not in self._plain
+
+
+def paragraphs(
+    lines: Sequence[PrintedLine], words: Words | None = None, apart: Container[int] = ()
+) -> Iterator[Paragraph]:
+    """Join lines, also across pages; a paragraph carries the page on which it begins.
+
+    Args:
+        apart: Places among `lines` where something stands between a line and the one before.
+        words: Of the document; without them every hyphen at a line's end that can be undone is.
+    """
     pitch = _pitch(lines)
     open_lines: list[PrintedLine] = []
     for at, line in enumerate(lines):
-        if open_lines and _begins(lines, at, open_lines[0], pitch):
-            yield _joined(open_lines)
+        if open_lines and (at in apart or _begins(lines, at, open_lines[0], pitch)):
+            yield joined(open_lines, words)
             open_lines = []
         open_lines.append(line)
     if open_lines:
-        yield _joined(open_lines)
+        yield joined(open_lines, words)
 
 
 def _pitch(lines: Sequence[PrintedLine]) -> float:
@@ -82,17 +117,17 @@ def _begins(lines: Sequence[PrintedLine], at: int, first: PrintedLine, pitch: fl
         return True
     if not (line.placed and before.placed):
         return _looks_closed(before.text, lines[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS])
+    if _same_row(before, line):
+        return False  # the same line of print, in two parts
     if abs(line.height - before.height) > 0.15 * max(line.height, before.height):
         return True
-    if line.page != before.page:
-        return bool(_SENTENCE_END.search(before.text)) or _had_room(lines, at)
     drop = before.bottom - line.bottom
-    if abs(drop) < line.height / 3:
-        return False  # the same line of print, in two parts
+    if line.page != before.page or drop < -2 * line.height:  # another page or column
+        return bool(_SENTENCE_END.search(before.text)) or _had_room(lines, at)
     if before.gapped and line.left < before.left + line.height and not _opens(before.text):
         return True  # the row of a table ends
     indented = drop > 0 and line.left > before.left + 0.8 * line.em and not _opens(first.text)
-    return drop > 1.4 * pitch or indented or _had_room(lines, at)
+    return drop > min(1.4 * pitch, _FAR * line.height) or indented or _had_room(lines, at)
 
 
 def _opens(text: str) -> bool:
@@ -113,17 +148,21 @@ def _had_room(lines: Sequence[PrintedLine], at: int) -> bool:
     column = max(
         other.right
         for other in lines[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS]
-        if (other.placed and abs(other.left - before.left) <= 3 * before.em) or other is before
+        if (other.placed and abs(other.left - before.left) <= 3 * before.em)
+        or other is before
+        or (other is line and line.page == before.page and line.bottom < before.bottom)
     )
     word = FIRST_WORD.match(line.text)
     return column - before.right > (units(word[0]) if word else 1.0) * line.em + 0.5 * before.em
 
 
-def _joined(lines: Sequence[PrintedLine]) -> Paragraph:
+def joined(lines: Sequence[PrintedLine], words: Words | None = None) -> Paragraph:
+    """Lines as one text: without the hyphens of broken words, with a space where words are parted by one."""
     text = lines[0].text
     parts = [(0, len(text))]
     for before, line in itertools.pairwise(lines):
-        if _BROKEN_WORD.search(text) and line.text[:1].islower():
+        broken = _BROKEN_WORD.search(text) and line.text[:1].islower()
+        if broken and not (words and words.keeps_hyphen(text, line.text)):
             text = text[:-1]
             parts[-1] = parts[-1][0], len(text)
         elif not text.endswith("-") and not (_joins_closely(text, line.text) and not _same_row(before, line)):

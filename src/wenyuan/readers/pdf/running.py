@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from wenyuan.readers.pdf.page import PrintedLine
+from wenyuan.readers.pdf.page import PrintedLine, rows_of
 
 _NUMBER = re.compile(r"[0-9]+")
 _NUMBER_AT_AN_END = re.compile(r"^[0-9]{1,5}(?= )|(?<= )[0-9]{1,5}$")
@@ -18,7 +18,7 @@ _SHARED = 3  # pages on which a running line stands that is told in words
 
 
 def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> dict[tuple[int, int], str]:
-    """Headers and footers: of a page's first and last two lines, those in its margins that three pages share.
+    """Headers and footers: of a page's outer two lines at either end, those in its margins that three pages share.
 
     Lines are shared when identical, or when they differ in the page's number alone (``第 3 页``). Those that name the
     section at hand (``2.5. Priorities 11``, ``12 Chapter 3``) are told by the page's number at one end, on a fifth of all pages.
@@ -29,7 +29,7 @@ def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> dict[tuple[int, int
     seen: Counter[tuple[object, ...]] = Counter()
     found: dict[tuple[int, int], tuple[str, set[tuple[object, ...]]]] = {}
     for at, lines in enumerate(pages):
-        edge = {*range(min(_EDGE_LINES, len(lines))), *range(max(len(lines) - _EDGE_LINES, 0), len(lines))}
+        edge = _edge(lines)
         of_page: set[tuple[object, ...]] = set()
         for index in (i for i in edge if lines[i].in_margin):
             text = " ".join(lines[index].text.split())
@@ -54,10 +54,21 @@ def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> dict[tuple[int, int
     }
 
 
-def without_running(pages: Sequence[Sequence[PrintedLine]]) -> tuple[list[PrintedLine], list[str]]:
-    """Lines without running headers and footers, and a note for each of these."""
+def _edge(lines: Sequence[PrintedLine]) -> set[int]:
+    """The first and last lines of a page, in the file's order and by their place."""
+    first, last = range(min(_EDGE_LINES, len(lines))), range(max(len(lines) - _EDGE_LINES, 0), len(lines))
+    places = {id(line): at for at, line in enumerate(lines)}
+    rows = rows_of([line for line in lines if line.placed and line.in_margin])
+    outer = {places[id(line)] for row in (*rows[:_EDGE_LINES], *rows[-_EDGE_LINES:]) for line in row}
+    return {*first, *last, *outer}
+
+
+def without_running(pages: Sequence[Sequence[PrintedLine]]) -> tuple[list[list[PrintedLine]], list[str]]:
+    """The lines of each page without running headers and footers, and a note for each of these."""
     running = running_lines(pages)
-    kept = [line for at, lines in enumerate(pages) for index, line in enumerate(lines) if (at, index) not in running]
+    kept = [
+        [line for index, line in enumerate(lines) if (at, index) not in running] for at, lines in enumerate(pages)
+    ]
     texts = Counter(re.sub("[0-9]+", "#", text) for text in running.values())
     shared = {text: count for text, count in texts.items() if count >= _SHARED}
     notes = [f"removed a running line from {count} pages: {text[:80]!r}" for text, count in shared.items()]

@@ -1,0 +1,188 @@
+"""What is drawn on a page of a PDF beside its text: straight lines along its axes, as the rules of tables are, and pictures."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from wenyuan.readers.pdf.frame import Box
+
+MOST_OBJECTS = 20_000
+"""Objects of a page that are looked at: where more are drawn, tables are known by their columns alone."""
+_MOST_POINTS = 400  # of one path: a curve of a figure has more
+_MOST_STROKES = 500  # of a page, in each direction
+_DEPTH = 3  # of drawings within drawings
+_THIN = 3.0  # points: what is not thicker is a line
+_SHORTEST = 4.0
+_NEAR = 3.0  # points within which lines meet
+_WHITE = 250
+_Matrix = tuple[float, float, float, float, float, float]
+_SAME: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+
+
+class Stroke(NamedTuple):
+    """A straight line: at `at` on one axis, from `start` to `end` on the other, in points of the page as it is read."""
+
+    at: float
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What is drawn on a page.
+
+    Attributes:
+        across: Its horizontal lines, from top to bottom.
+        down: Its vertical lines, from left to right.
+        pictures: How many.
+        cut: Whether more is drawn than is looked at.
+    """
+
+    across: tuple[Stroke, ...] = ()
+    down: tuple[Stroke, ...] = ()
+    pictures: int = 0
+    cut: bool = False
+
+
+def drawn(page: Any, placed: Callable[[Box], Box]) -> Drawn:
+    """The lines and pictures of a page.
+
+    Args:
+        page: A page of pypdfium2.
+        placed: From the file's coordinates to those of the page as it is read.
+    """
+    boxes: list[Box] = []
+    pictures = 0
+    for count, found in enumerate(_objects(page.raw, _SAME, 0)):
+        if count >= MOST_OBJECTS:
+            return Drawn(pictures=pictures, cut=True)
+        if found is None:
+            pictures += 1
+        else:
+            boxes += found
+    across, down = [], []
+    for left, bottom, right, top in map(placed, boxes):
+        if top - bottom <= _THIN and right - left >= _SHORTEST:
+            across.append(Stroke((top + bottom) / 2, left, right))
+        elif right - left <= _THIN and top - bottom >= _SHORTEST:
+            down.append(Stroke((left + right) / 2, bottom, top))
+    across, down = _merged(across), _merged(down)
+    if max(len(across), len(down)) > _MOST_STROKES:
+        return Drawn(pictures=pictures, cut=True)
+    return Drawn(tuple(reversed(across)), tuple(down), pictures)
+
+
+def _objects(holder: Any, matrix: _Matrix, depth: int) -> Iterator[list[Box] | None]:
+    """Of each object that is drawn, its straight edges; None for a picture."""
+    from pypdfium2 import raw
+
+    counted, nth = (
+        (raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject)
+        if depth
+        else (raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject)
+    )
+    for index in range(counted(holder)):
+        thing = nth(holder, index)
+        kind = raw.FPDFPageObj_GetType(thing)
+        if kind == raw.FPDF_PAGEOBJ_PATH:
+            yield _edges(thing, matrix)
+        elif kind == raw.FPDF_PAGEOBJ_IMAGE:
+            yield None
+        elif kind == raw.FPDF_PAGEOBJ_FORM and depth < _DEPTH:
+            yield from _objects(thing, _times(_matrix(thing), matrix), depth + 1)
+        else:
+            yield []
+
+
+def _edges(path: Any, matrix: _Matrix) -> list[Box]:
+    """The straight edges of a path that is seen, each as a box without thickness; a thin area is one."""
+    from pypdfium2 import raw
+
+    fill, stroked = ctypes.c_int(), ctypes.c_int()
+    count = raw.FPDFPath_CountSegments(path)
+    if not 2 <= count <= _MOST_POINTS or not raw.FPDFPath_GetDrawMode(path, fill, stroked):
+        return []
+    if not stroked.value and (not fill.value or _is_white(path)):
+        return []
+    outlines = list(_outlines(path, count, _times(_matrix(path), matrix)))
+    found = []
+    for points in outlines:
+        xs, ys = [x for x, _ in points], [y for _, y in points]
+        bounds = min(xs), min(ys), max(xs), max(ys)
+        if min(bounds[2] - bounds[0], bounds[3] - bounds[1]) <= _THIN:
+            found.append(bounds)
+        else:
+            found += [(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b), (c, d) in pairwise(points)]
+    return found
+
+
+def _outlines(path: Any, count: int, matrix: _Matrix) -> Iterator[list[tuple[float, float]]]:
+    """The points of each part of a path; what is bent is left out."""
+    from pypdfium2 import raw
+
+    points: list[tuple[float, float]] = []
+    x, y = ctypes.c_float(), ctypes.c_float()
+    for index in range(count):
+        segment = raw.FPDFPath_GetPathSegment(path, index)
+        kind = raw.FPDFPathSegment_GetType(segment)
+        raw.FPDFPathSegment_GetPoint(segment, x, y)
+        a, b, c, d, e, f = matrix
+        point = a * x.value + c * y.value + e, b * x.value + d * y.value + f
+        if kind != raw.FPDF_SEGMENT_LINETO:
+            if len(points) > 1:
+                yield points
+            points = []
+        points.append(point)
+        if raw.FPDFPathSegment_GetClose(segment) and len(points) > 2:
+            points.append(points[0])
+    if len(points) > 1:
+        yield points
+
+
+def _is_white(path: Any) -> bool:
+    from pypdfium2 import raw
+
+    red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
+    told = raw.FPDFPageObj_GetFillColor(path, red, green, blue, alpha)
+    return bool(told) and min(red.value, green.value, blue.value) >= _WHITE
+
+
+def _matrix(thing: Any) -> _Matrix:
+    from pypdfium2 import raw
+
+    found = raw.FS_MATRIX()
+    if not raw.FPDFPageObj_GetMatrix(thing, found):
+        return _SAME
+    return found.a, found.b, found.c, found.d, found.e, found.f
+
+
+def _times(first: _Matrix, second: _Matrix) -> _Matrix:
+    a, b, c, d, e, f = first
+    g, h, i, j, k, m = second
+    return a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + m
+
+
+def _merged(strokes: Sequence[Stroke]) -> list[Stroke]:
+    """Lines on the same height that touch or overlap, as one; from the lowest `at` to the highest."""
+    found: list[Stroke] = []
+    row: list[Stroke] = []
+    for stroke in sorted(strokes):
+        if row and stroke.at - row[0].at > _NEAR:
+            found += _in_row(row)
+            row = []
+        row.append(stroke)
+    return found + _in_row(row)
+
+
+def _in_row(row: Sequence[Stroke]) -> list[Stroke]:
+    found: list[Stroke] = []
+    for _, start, end in sorted(row, key=lambda stroke: stroke.start):
+        if found and start - found[-1].end <= _NEAR:
+            found[-1] = found[-1]._replace(end=max(found[-1].end, end))
+        else:
+            found.append(Stroke(row[0].at, start, end))
+    return found
