@@ -15,6 +15,7 @@ from wenyuan.catalog.storage import Place, place_of
 from wenyuan.catalog.tasks import TaskLedger
 from wenyuan.catalog.tokens import TokenLedger
 from wenyuan.core.addresses import legible
+from wenyuan.core.connectors import Connector
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, EncoderFingerprint, Source
@@ -22,6 +23,7 @@ from wenyuan.core.ports import Encoder, Engine, IndexSpec, LanguageModel, Outsid
 from wenyuan.core.text import ANALYZER
 from wenyuan.engines.memory import MemoryEngine
 from wenyuan.runtime import install_command
+from wenyuan.service.ingest import Remote
 from wenyuan.service.ingest.redaction import Questions, Redactor, library_key, load_names
 from wenyuan.service.library import Library, Models, Reading, Storage
 from wenyuan.service.search.cache import Store
@@ -117,6 +119,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
             questions=questions,
             draw=reader.draw,
             drawable=reader.drawable,
+            remote=_remote(reader, settings.sources),
         ),
         open_outside=_open_outside(spec, catalog.library_id(), settings.sources, traces),
         traces=traces,
@@ -222,6 +225,22 @@ def _open_outside(
         return open_attached(source, scale=scale, encoder=spec.encoder, lazy=True, env_allowed=allowed.env_allowed)
 
     return open_source
+
+
+def _remote(reader: _Reader, allowed: SourcesSettings) -> Remote:
+    def connect(source: Source) -> Connector:
+        from wenyuan.connectors import open_connector
+
+        return open_connector(
+            source, readable=reader.readable, env_allowed=allowed.env_allowed, allow_private=allowed.allow_private
+        )
+
+    def known() -> Sequence[str]:
+        from wenyuan.connectors import schemes
+
+        return schemes()
+
+    return Remote(connect=connect, schemes=known, read=reader.read_content)
 
 
 def open_encoder(settings: EncoderSettings) -> Encoder | None:
@@ -441,12 +460,19 @@ class _Reader:
         return drawn
 
     def read(self, path: Path, uri: str) -> Sequence[Document]:
+        documents: Sequence[Document] = self._opened().read_file(path, uri=uri, name=legible(path.name)).documents
+        return documents
+
+    def read_content(self, content: bytes, uri: str, name: str) -> Sequence[Document]:
+        documents: Sequence[Document] = self._opened().read(content, uri=uri, name=name).documents
+        return documents
+
+    def _opened(self) -> Any:
         if self._sandbox is None:
             from wenyuan.readers.sandbox import Sandbox
 
             self._sandbox = Sandbox()
-        documents: Sequence[Document] = self._sandbox.read_file(path, uri=uri, name=legible(path.name)).documents
-        return documents
+        return self._sandbox
 
 
 def default_library() -> Path:

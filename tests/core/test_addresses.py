@@ -35,7 +35,7 @@ def test_what_is_a_web_address(text: str, is_one: bool) -> None:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize(
     "command",
-    [["add", ADDRESS, "--source", "a"], ["apply", "https://example.com/registry.yaml"],
+    [["apply", "https://example.com/registry.yaml"],
      ["rules", "import", "http://example.com/pack.yaml"]],
     ids=lambda c: c[0],
 )  # fmt: skip
@@ -51,11 +51,43 @@ def test_a_command_says_that_nothing_is_fetched(tmp_path: Path, command: list[st
     assert "wenyuan apply" in done.output
 
 
+@pytest.mark.parametrize(
+    ("address", "fault"),
+    [
+        ("file:///srv/docs", "write the path itself"), ("https:/example.com/x", "after its scheme stands ://"),
+        ("https://user:secret@example.com/", "holds a user name or a secret"),
+        ("https://example.com/?token=abc", "holds a user name or a secret"),
+        ("s3://bucket/a/../b", "holds a step '..'"), ("s3://bucket/%2e%2e/b", "holds a step '..'"),
+        ("zip://..::s3://bucket/a.zip", "holds a step '..'"), ("https:///x", "names no host"),
+        ("imaps://", "names no host"), ("https://example.com:x/", "cannot be read"), ("https://a\\b/", "backslash"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_addresses_that_no_source_may_have(tmp_path: Path, address: str, fault: str, lang: str) -> None:
+    """Secrets, steps upwards and addresses without a host are refused before anything is asked, in both languages."""
+    with pytest.raises(InvalidRequest) as caught:
+        parse_source({"source_id": "a", "path": address})
+    [told] = caught.value.faults
+    assert told.path == "path"
+    assert fault in told.message
+    environment = {"WENYUAN_ENCODER__KIND": "none", "WENYUAN_LIBRARY": str(tmp_path / "library"), "COLUMNS": "200"}
+    CliRunner().invoke(app, ["init"], env=environment)
+    done = CliRunner().invoke(app, ["--lang", lang, "add", address, "--source", "a"], env=environment)
+    assert done.exit_code != 0
+    assert (fault if lang == "en" else translated(told.message, "zh")) in done.output
+
+
+def test_addresses_are_kept_as_they_are() -> None:
+    """The address of what a connector reads is no path: it is not normalised, but for the case of its scheme."""
+    address = "S3://bucket/手册/a b//c"
+    assert parse_source({"source_id": "a", "path": address}, Path("/srv")).path == "s3://bucket/手册/a b//c"
+
+
 def test_a_registry_file_says_where(tmp_path: Path) -> None:
     """In a registry file the line with the address, and that of a service without one, are told at once."""
     file = tmp_path / "registry.yaml"
     file.write_text(
-        f"sources:\n  - source_id: a\n    path: {ADDRESS}\n  - source_id: b\n    type: api\n    settings: {{}}\n",
+        "sources:\n  - source_id: a\n    path: https://a:b@example.com/\n  - source_id: b\n    type: api\n    settings: {}\n",
         "utf-8",
     )
     with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as library:
@@ -65,7 +97,7 @@ def test_a_registry_file_says_where(tmp_path: Path) -> None:
             read_registry(library, file)
     told = [(getattr(f, "line", 0), f.message) for f in caught.value.faults]
     assert told[0][0] == 3
-    assert "web address" in told[0][1]
+    assert "holds a user name or a secret" in told[0][1]
     assert any("needs the address of its service" in message for _, message in told)
 
 
@@ -80,7 +112,7 @@ def test_over_http(tmp_path: Path) -> None:
     """The same refusals over HTTP, by path; nothing is registered."""
     with governed_server(tmp_path, needs_keys=False) as (url, library):
         for body, path in (
-            ({"source_id": "x", "path": ADDRESS}, "path"),
+            ({"source_id": "x", "path": "https://a:b@example.com/"}, "path"),
             ({"source_id": "x", "type": "api"}, "settings.url"),
         ):
             answer = send(url, "POST", "/v1/sources", body)
@@ -92,7 +124,7 @@ def test_over_http(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        wenyuan.Source(source_id="x", path=ADDRESS),
+        wenyuan.Source(source_id="x", path="https://user:secret@example.com/"),
         wenyuan.Source(source_id="x", type="api", settings={"url": "https://kb.example"}),
     ],
 )

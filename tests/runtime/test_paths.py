@@ -12,7 +12,7 @@ import pytest
 from unprivileged import nobody
 from wenyuan.core.errors import SourceError
 from wenyuan.runtime import exists, is_dir, is_file
-from wenyuan.service.ingest import find_files
+from wenyuan.service.ingest.holdings import find_files
 
 
 @pytest.fixture

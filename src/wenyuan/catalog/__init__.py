@@ -12,6 +12,7 @@ from wenyuan.catalog import schema
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, Values, name_library
 from wenyuan.catalog.learning import Evaluations, Synonyms, Tunings
+from wenyuan.catalog.listings import Listings
 from wenyuan.catalog.origins import Origins
 from wenyuan.catalog.readings import Readings
 from wenyuan.catalog.rules.graph import RulesGraph
@@ -46,6 +47,7 @@ class Catalog:
         self.readings = Readings(database)
         self.writes = DocumentWrites(database)
         self.vectors = Vectors(database)
+        self.listings = Listings(database)
         self.access = Access(database)
         self.tasks = TaskProfiles(database)
         self.learned = Tunings(database)
@@ -245,6 +247,10 @@ class Catalog:
     record_failure = delegate("writes", DocumentWrites.record_failure)
     forget_failures = delegate("writes", DocumentWrites.forget_failures)
     forget_removed = delegate("writes", DocumentWrites.forget_removed)
+
+    listed = delegate("listings", Listings.listed)
+    keep_listed = delegate("listings", Listings.keep_listed)
+    forget_listed = delegate("listings", Listings.forget_listed)
 
     embedded_after = delegate("vectors", Vectors.embedded_after)
     keep_vectors = delegate("vectors", Vectors.keep_vectors)

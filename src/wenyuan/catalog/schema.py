@@ -449,6 +449,19 @@ failures = sa.Table(
     sa.Column("at", sa.Float, nullable=False),
 )
 
+# What connectors listed of a source when it was last read.
+listing_tables = sa.MetaData()
+
+entries = sa.Table(
+    "entries",
+    listing_tables,
+    sa.Column("source_id", TEXT, primary_key=True),
+    sa.Column("key", TEXT, primary_key=True),
+    sa.Column("entry", JSON, nullable=False),
+    sa.Column("how", TEXT, nullable=False),  # it was read: what the fingerprints of its documents begin with
+    sa.Column("documents", JSON, nullable=False),  # their URIs
+)
+
 
 agents = sa.Table(
     "agents",
@@ -561,9 +574,13 @@ def _readings(connection: sa.Connection) -> None:
     readings.create(connection, checkfirst=True)
 
 
+def _listings(connection: sa.Connection) -> None:
+    listing_tables.create_all(connection)
+
+
 MIGRATIONS = (
     _first_tables, _governance, _rules, _tunings, _cited, _profiles, _evaluations, _verified, _synonyms, _leads,
-    _labels, _readings,
+    _labels, _readings, _listings,
 )  # fmt: skip
 """Step n makes version n of version n − 1; steps are only ever added."""
 
@@ -571,6 +588,6 @@ SCHEMA_VERSION = len(MIGRATIONS)
 
 ALL = (
     tables, rules_tables, tuning_tables, profile_tables, evaluation_tables,
-    synonym_tables,
+    synonym_tables, listing_tables,
 )  # fmt: skip
 """Every table of a catalog."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.doctor import human
-from wenyuan.cli.options import day, ended_by_sigterm, interactive, located, opened, words
+from wenyuan.cli.options import day, ended_by_sigterm, interactive, opened, place, setting, words
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Bar, Lines, Terminal
 from wenyuan.core.messages import msg
 
@@ -55,7 +55,7 @@ def init(ctx: typer.Context) -> None:
 
 def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
-    path: Annotated[Path, typer.Argument(parser=located, metavar="PATH", help="File or folder. 文件或目录")],
+    path: Annotated[str, typer.Argument(parser=place, metavar="PATH", help="File, folder or URL. 文件、目录或网址")],
     source: Annotated[str, typer.Option("--source", metavar="ID", help="Name of the new source. 来源标识")],
     title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
     trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding). 可信度  [default: 3]")] = None,
@@ -79,6 +79,10 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         str | None, typer.Option(help="public, internal, confidential, restricted. 敏感级别  [default: public]")
     ] = None,
     tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags. 标签")] = None,
+    settings: Annotated[
+        list[Any] | None,
+        typer.Option("--set", parser=setting, metavar="NAME=VALUE", help="A setting of its connector. 连接器设置"),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Change a known source unasked. 不再确认")] = False,
 ) -> None:
     """Register a source and take its documents in. Of a known one, what is not given stays.
@@ -88,8 +92,8 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     Example 示例:
       wenyuan add ./policies --source policies --title "Company policies" --trust 5
       wenyuan add faq.csv --source faq --effective-from 2026-01-01
+      wenyuan add https://docs.example.com/guide/ --source guide --set max_pages=200
     """
-    from wenyuan.core.addresses import local_path
     from wenyuan.core.sources import parse_source
 
     terminal: Terminal = ctx.obj
@@ -107,14 +111,14 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         "owner": owner,
         "sensitivity": sensitivity,
         "tags": words(tags),
+        "settings": dict(settings) if settings else None,
     }
     said = {name: value for name, value in given.items() if value is not None}
-    place = str(local_path(path.expanduser()).absolute())
-    made = parse_source({"source_id": source, "path": place, **said})
+    made = parse_source({"source_id": source, "path": path, **said})
     with opened(terminal) as found:
         note_keyword_only(terminal, found)
         known = {one.source_id: one for one in found.sources()}.get(source)
-        if known is not None and known.path == place:
+        if known is not None and known.path == made.path:
             made = _described_anew(terminal, found, known, said, yes=yes)
         report = _watched(terminal, found, source, partial(found.add, made))
         twins = {other: count for _, other, count in found.catalog.same_contents(source)}

@@ -145,6 +145,34 @@ def located(text: str) -> Path:
     return Path(text)
 
 
+def place(text: str) -> str:
+    """Where documents lie, as written on a command line: an absolute path, or the address of what a connector reads.
+
+    Raises:
+        typer.BadParameter: it is empty.
+    """
+    from wenyuan.core.connectors import is_remote
+
+    return text if is_remote(text) else str(located(text).expanduser().absolute())
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """``name=value`` as written on a command line; the value as in YAML: a number, true, a text.
+
+    Raises:
+        typer.BadParameter: it is no such pair.
+    """
+    import yaml
+
+    name, found, value = text.partition("=")
+    if not found or not name.strip():
+        raise typer.BadParameter("must be NAME=VALUE")
+    try:
+        return name.strip(), yaml.safe_load(value)
+    except yaml.YAMLError:
+        return name.strip(), value
+
+
 def web_address(text: str) -> str:
     """The address of a server as written on a command line.
 

@@ -17,7 +17,7 @@ from typing import Any
 from cronsim import CronSim, CronSimError
 
 from wenyuan.core.access import secret_faults, shown_settings
-from wenyuan.core.addresses import is_web_address
+from wenyuan.core.connectors import checked_address, is_remote
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
@@ -393,8 +393,8 @@ def _settings(value: Any) -> dict[str, Any]:
 
 def _absolute(value: Any, base: Path | None) -> str:
     text = _text(value)
-    if is_web_address(text):
-        raise ValueError("is a web address; only files and folders of this machine are read")
+    if is_remote(text):
+        return checked_address(text)
     if text.startswith("~"):
         raise ValueError("begins with '~', which stands for another folder with every user; write it out")
     return os.path.normpath(base / text) if base is not None and text else text

@@ -30,7 +30,7 @@ from wenyuan.service.audit.replay import Replay
 from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, asked, fragments_of
-from wenyuan.service.ingest import Ingester
+from wenyuan.service.ingest import Ingester, Remote
 from wenyuan.service.ingest.redaction import Questions
 from wenyuan.service.ingest.registry import Ingestion
 from wenyuan.service.learning.evaluation import Evaluator
@@ -111,6 +111,7 @@ class Reading:
     questions: Questions
     draw: Draw
     drawable: Callable[[str], bool]
+    remote: Remote | None = None
 
 
 @refusing_once_closed("retrieve_fragments")
@@ -188,7 +189,7 @@ class Library:
         )  # fmt: skip
         ingester = Ingester(
             catalog=catalog, engine=engine, encoder=encoder, read=reading.read, readable=reading.readable,
-            uploads=storage.folder / "uploads", redacting=reading.questions.redacting,
+            uploads=storage.folder / "uploads", redacting=reading.questions.redacting, remote=reading.remote,
         )  # fmt: skip
         self.ingestion = Ingestion(ingester=ingester, traits=self.traits, health=self.health, refusal=models.refusal)
         self.uploads = Uploads(catalog=catalog, ingestion=self.ingestion)

@@ -30,7 +30,8 @@ from wenyuan.core.model import Source
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.fragments import DocumentAccess
-from wenyuan.service.ingest import at_home, find_files
+from wenyuan.service.ingest import at_home
+from wenyuan.service.ingest.holdings import find_files
 from wenyuan.service.ingest.originals import OriginalFile, open_original
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.search.searcher import LOCAL

@@ -23,9 +23,10 @@ from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.scoring import rescale
 from wenyuan.core.scoring.vectors import checked_vectors
-from wenyuan.engines.external import ENV_ALLOWED, SourceSettings, VariableName, declared, secret
+from wenyuan.engines.external import SourceSettings
 from wenyuan.engines.milvus.sessions import connect, leave, lost, seconds, translated
 from wenyuan.runtime import BoundedCalls, CallTimedOut, deadline_after
+from wenyuan.runtime.declared import ENV_ALLOWED, VariableName, declared, secret
 
 MOST_AT_ONCE = 16
 LIFETIME = 300.0

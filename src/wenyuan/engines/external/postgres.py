@@ -12,8 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.messages import msg
 from wenyuan.core.model import EncoderFingerprint, Source
-from wenyuan.engines.external import ENV_ALLOWED, SourceSettings, VariableName, declared, secret
+from wenyuan.engines.external import SourceSettings
 from wenyuan.runtime import deadline_after, install_command
+from wenyuan.runtime.declared import ENV_ALLOWED, VariableName, declared, secret
 
 if TYPE_CHECKING:
     from wenyuan.engines.external.pgvector_table import PostgresTable

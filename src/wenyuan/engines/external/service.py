@@ -23,8 +23,9 @@ from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, Source
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.terms_of_use import parse_date
-from wenyuan.engines.external import ENV_ALLOWED, SourceSettings, VariableName, declared, secret
+from wenyuan.engines.external import SourceSettings
 from wenyuan.runtime import CallTimedOut
+from wenyuan.runtime.declared import ENV_ALLOWED, VariableName, declared, secret
 from wenyuan.runtime.http import GuardedBackend, TooLarge, no_answer, read_whole, until
 
 # Which libraries a question has passed on its way, so that two that search each other do not ask in circles.

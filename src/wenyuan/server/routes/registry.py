@@ -16,7 +16,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.access import MAX_DOMAINS, MAX_TOP_K, Agent, Principal, agent_to_wire, parse_agent
-from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, SourceError, did_you_mean, listed
+from wenyuan.core.connectors import is_remote, local_places
+from wenyuan.core.errors import (
+    ConfigError,
+    Fault,
+    InvalidRequest,
+    KnowledgeError,
+    NotPermitted,
+    SourceError,
+    did_you_mean,
+    listed,
+)
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
 from wenyuan.core.registry import Registry
@@ -326,11 +336,15 @@ class Sources:
             with self._runs.of(source.source_id) as run:
                 report = self._library.add(allowed, run.tell)
                 run.ended = {"status": "SUCCESS", "report": plain_report(report)}
-        except SourceError as error:
+        except (SourceError, ConfigError) as error:
             raise Problem(400, error.code, str(error)) from error
         return json_response(self._described(source) | {"report": plain_report(report)}, 201)
 
     def _allowed(self, source: Source) -> Source:
+        if is_remote(source.path):
+            for local in local_places(source.path):
+                allowed_path(local, self._handler.settings.ingest_roots)
+            return source
         real = allowed_path(source.path, self._handler.settings.ingest_roots)
         return parse_source({**source_to_wire(source), "path": str(real)})
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from wenyuan.core.addresses import file_uri, legible, with_fragment
+from wenyuan.core.addresses import legible, with_fragment
+from wenyuan.core.connectors import Connector, Entry, is_remote
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, VectorsGone
 from wenyuan.core.fidelity import Recognised
 from wenyuan.core.messages import msg
@@ -33,70 +34,14 @@ from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.summaries import lead_of, with_lead
-from wenyuan.runtime import deadline_after, exists, is_dir, is_file
+from wenyuan.runtime import deadline_after, is_dir
+from wenyuan.service.ingest.holdings import Holding, Holdings, LocalHoldings, Memory, ReadContent, RemoteHoldings
 from wenyuan.service.ingest.redaction import RedactionChange, Redactor, change_of
 from wenyuan.service.ingest.versions import AddressTaken, Stated, dated, settle
 from wenyuan.service.rules.quotes import follow_quotes
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
-
-# Which files a source consists of.
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Files that can be read, in a fixed order, and how many of other kinds were left out, by suffix."""
-
-    files: tuple[Path, ...]
-    skipped: Mapping[str, int]
-
-
-def find_files(path: Path, readable: Callable[[str], bool]) -> Found:
-    """The files at or below `path`. Hidden ones and links that lead out of the folder are left out.
-
-    A link to a file that is gone is found like any other: that it cannot be read is for the reader to say.
-
-    Raises:
-        SourceError: nothing is there, or nothing that can be read.
-    """
-    try:
-        if not exists(path):
-            raise SourceError(
-                msg("there is no file or folder {path}", path=path), hint="check the path, or mount what it lies on"
-            )
-        found = [path] if is_file(path) else sorted(_walk(path))
-    except OSError as error:
-        raise SourceError(msg("cannot look into {path}: {strerror}", path=path, strerror=error.strerror)) from error
-    files = tuple(f for f in found if readable(f.name))
-    skipped = Counter(f.suffix.lower() or "(no suffix)" for f in found if not readable(f.name))
-    if not files:
-        kinds = ", ".join(f"{n} × {suffix}" for suffix, n in skipped.most_common(5)) or "it is empty"
-        raise SourceError(
-            msg("nothing to read in {path}: {kinds}", path=path, kinds=kinds),
-            hint="readable: md, txt, html, pdf, docx, xlsx, csv, tsv, jsonl",
-        )
-    return Found(files, dict(skipped))
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    root = folder.resolve()
-
-    def refuse(error: OSError) -> None:
-        raise SourceError(
-            msg("cannot look into {filename}: {strerror}", filename=error.filename, strerror=error.strerror)
-        ) from error
-
-    for where, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in names:
-            file = Path(where, name)
-            if name.startswith(".") or not (is_file(file) or file.is_symlink()):
-                continue
-            # Not Path.resolve: of a link to itself it raises what is no OSError.
-            if Path(os.path.realpath(file)).is_relative_to(root):
-                yield file
-
 
 # The write path: source → read → chunk → passages → embed → catalog commit → index sync → report.
 
@@ -152,6 +97,21 @@ class IngestReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """What reads sources that lie elsewhere.
+
+    Attributes:
+        connect: A source → its connector; ConfigError where there is none or a setting is wrong.
+        schemes: The schemes for which there is one.
+        read: As `Ingester.read`, of bytes.
+    """
+
+    connect: Callable[[Source], Connector]
+    schemes: Callable[[], Sequence[str]]
+    read: ReadContent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ingester:
     """Takes sources in.
 
@@ -160,6 +120,7 @@ class Ingester:
         readable: Whether a file of this name can be read at all.
         uploads: What is uploaded to sources without a path lies there, in a folder for each.
         redacting: What is taken out of a source's documents (see `service.ingest.redaction`).
+        remote: What reads sources that lie elsewhere; None: only files of this machine are read.
     """
 
     catalog: Catalog
@@ -169,6 +130,7 @@ class Ingester:
     readable: Callable[[str], bool]
     uploads: Path
     redacting: Callable[[Source], Redactor] = Redactor.of
+    remote: Remote | None = None
 
     def ingest(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
         """Bring the catalog and the index up to what lies at the source's path.
@@ -221,12 +183,32 @@ class Ingester:
                 msg("source {source_id} has no path: there is nothing to read", source_id=repr(source.source_id)),
                 hint="give it one in a registry file: wenyuan apply FILE; or upload documents to it: wenyuan document upload",
             )
-        found = find_files(Path(source.path), self.readable)
-        run.report.files, run.report.skipped = len(found.files), found.skipped
-        for number, file in enumerate(found.files):
-            run.take(file, number)
-        run.flush()
+        if is_remote(source.path):
+            self._read_remote(source, run)
+            return
+        found = LocalHoldings(Path(source.path), self.readable, self.read)
+        run.take_all(found)
         run.retire_vanished()
+
+    def _read_remote(self, source: Source, run: _Run) -> None:
+        if self.remote is None:
+            raise SourceError(
+                msg("only files and folders of this machine are read here, not {path}", path=source.path)
+            )
+        run.memory = memory = Memory(self.catalog, source.source_id, run.how, run.redactor)
+        with closing(self.remote.connect(source)) as connector:
+            found = RemoteHoldings(source, connector, memory.known, self.readable, self.remote.read)
+            memory.begin()
+            try:
+                run.take_all(found)
+            except SourceError:
+                run.flush()  # what was read before the listing broke off stays
+                raise
+        if found.cut:
+            run.hold_unmet(found.cut)
+        else:
+            run.retire_vanished()
+        memory.end(whole=not found.cut)
 
     def behind(self, source: Source) -> bool:
         """Whether more is to be taken out of a source's texts than was when they were stored."""
@@ -279,32 +261,65 @@ class _Run:
         self._since_sync, self._synced_at = 0, time.monotonic()
         self._at = (0, "")
         self._unread = 0  # files that were as before
+        self._read: list[str] = []  # of the file at hand: the URIs of its documents
+        self.memory: Memory | None = None  # of what a connector listed
         self.redactor = ingester.redacting(source)
         self._stated = Stated(ingester.catalog, source)
         self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
 
-    def take(self, file: Path, number: int) -> None:
+    def take_all(self, found: Holdings) -> None:
+        """Read all that a source holds, and commit it."""
+        self.report.files, self.report.skipped = found.total, found.skipped
+        for number, holding in enumerate(found):
+            self.report.files = max(found.total, number + 1)
+            self.take(holding, number)
+        self.report.skipped = found.skipped
+        self.flush()
+
+    def take(self, holding: Holding, number: int) -> None:
         """Read one file, unless its live version came of the same bytes in the same way."""
-        uri = file_uri(file.absolute())
+        uri, entry = holding.uri, holding.entry
         shown = self.redactor.uri(uri)  # what is stored and told: a file's name may say too much
         self._leads = {}
         self._at = (number, legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name))
         self._tell(0)
+        if entry is not None and self._listed_as_before(entry):
+            return
+        self._read = []
+        failed = len(self.report.failed)
         try:
-            with file.open("rb") as content:
-                stamp = f"{self.how}:{hashlib.file_digest(content, 'sha256').hexdigest()}"
+            stamp = f"{self.how}:{holding.digest()}"
             if self._is_live(shown, stamp):
                 self._unread += 1
-                return
-            documents = self._to.read(file, uri)
+            else:
+                self._take_documents(holding, shown, stamp)
         except (DocumentRejected, OSError) as error:
             self._fail(shown, error)
-            return
-        for document in documents:
+            if entry is not None and self.memory is not None:
+                self._seen.update(self.memory.documents_of(entry))  # they stay, though they were not met
+        if entry is not None and self.memory is not None:
+            self.memory.note(entry, self._read if len(self.report.failed) == failed else ())
+
+    def _listed_as_before(self, entry: Entry) -> bool:
+        """Whether a connector says of an entry that it is what was read, all of which is live."""
+        if self.memory is None or not self.memory.as_before(entry):
+            return False
+        documents = self.memory.documents_of(entry)
+        stamps = [self._live.get(uri, (0, ""))[1] for uri in documents]
+        if not documents or not all(stamp.startswith(f"{self.how}:") for stamp in stamps):
+            return False
+        self._seen.update(documents)
+        self.report.unchanged += len(documents)
+        self._unread += 1
+        self.memory.note(entry, documents)
+        return True
+
+    def _take_documents(self, holding: Holding, shown: str, stamp: str) -> None:
+        for document in holding.documents():
             for part, reason in document.refused:
                 self._fail(_storable(self.redactor.uri(part)), DocumentRejected(reason))
             try:
-                self._take(document, stamp if document.uri == uri else None)
+                self._take(document, stamp if document.uri == holding.uri else None)
             except DocumentRejected as error:
                 own = self.redactor.uri(document.uri)
                 if not isinstance(error, AddressTaken):  # else its older version stays
@@ -324,6 +339,7 @@ class _Run:
         notes = (*document.notes, *self._stated.claim(document))
         document = replace(document, notes=notes, lead=self._lead(document))
         stamp = stamp or f"{self.how}:{_content_digest(document)}"
+        self._read.append(document.uri)
         if not self._is_live(document.uri, stamp):
             self.report.redacted = dict(Counter(self.report.redacted) + Counter(counts))
             self._add(document, stamp)
@@ -345,6 +361,8 @@ class _Run:
     def _is_live(self, uri: str, stamp: str) -> bool:
         if self._live.get(uri, (0, ""))[1] != stamp:
             return False
+        if uri not in self._read:
+            self._read.append(uri)
         self._seen.add(uri)
         self.report.unchanged += 1
         return True
@@ -417,8 +435,12 @@ class _Run:
 
     def flush(self) -> None:
         """Embed what is new, commit the batch, and let the index follow from time to time."""
-        if not self._batch:
-            return
+        if self._batch:
+            self._commit()
+        if self.memory is not None:
+            self.memory.keep()
+
+    def _commit(self) -> None:
         try:
             self._to.catalog.commit_documents(self._batch, self._vectors())
         except VectorsGone:  # another source had the same texts, and was removed between the look and the commit
@@ -456,6 +478,11 @@ class _Run:
             self.report.retired += self._to.catalog.retire_documents(source_id, gone)
         old = [uri for uri in self._to.catalog.failures(source_id) if uri not in failed]
         self._to.catalog.forget_failures(source_id, old)
+
+    def hold_unmet(self, reason: str) -> None:
+        """Documents that were not met stay, since not all that there is was looked at."""
+        self.report.held_back = len(self._live.keys() - self._seen)
+        self.report.notes[self._source.path] = (reason,)
 
     def settle_versions(self) -> None:
         """End superseded versions; what cannot be settled is reported, everything else stays as it is."""

@@ -7,12 +7,21 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wenyuan.core.access import TaskProfile, secret_faults, task_faults
 from wenyuan.core.addresses import local_path
-from wenyuan.core.errors import EncoderUnavailable, Fault, InvalidRequest, KnowledgeError, SourceError, listed
+from wenyuan.core.connectors import checked_address, connector_scheme, is_remote
+from wenyuan.core.errors import (
+    ConfigError,
+    EncoderUnavailable,
+    Fault,
+    InvalidRequest,
+    KnowledgeError,
+    SourceError,
+    listed,
+)
 from wenyuan.core.messages import joined, msg
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Encoder
@@ -49,7 +58,9 @@ def contents(library: Library) -> Registry:
 
 
 def _at_home(source: Source) -> Source:
-    return replace(source, path=os.path.normpath(Path(source.path).absolute())) if source.path else source
+    if not source.path or is_remote(source.path):
+        return source
+    return replace(source, path=os.path.normpath(Path(source.path).absolute()))
 
 
 def export(library: Library) -> str:
@@ -86,7 +97,7 @@ def plan(library: Library, registry: Registry) -> Plan:
             of its redaction what cannot be understood.
     """
     found = diff(contents(library), registry)
-    faults = list(_redaction_faults(registry))
+    faults = [*_redaction_faults(registry), *_connector_faults(library, registry)]
     for change in found.changed:
         if change.field == "type" and (held := library.catalog.counts(change.id)["documents"]):
             message = msg(
@@ -110,6 +121,21 @@ def _redaction_faults(registry: Registry) -> Iterator[Fault]:
                 source.source_id,
                 msg("source {source_id}: {message}", source_id=source.source_id, message=error.message),
             )
+
+
+def _connector_faults(library: Library, registry: Registry) -> Iterator[Fault]:
+    remote = library.ingestion.ingester.remote
+    for source in registry.sources:
+        if source.type != "static_doc" or not is_remote(source.path) or remote is None:
+            continue
+        if (scheme := connector_scheme(source.path)) not in (known := remote.schemes()):
+            told = msg(
+                "source {source_id}: there is no connector for {scheme}://; known are: {schemes}",
+                source_id=source.source_id,
+                scheme=scheme,
+                schemes=", ".join(known),
+            )
+            yield Fault(source.source_id, told)
 
 
 def apply(
@@ -284,7 +310,6 @@ class Ingestion:
         """
         self.check_may_write()
         _check_described(source)
-        local_path(PurePath(source.path))
         if source.type != "static_doc":
             raise InvalidRequest(
                 msg("a source of type {type} is searched where it is; there is nothing to take in", type=source.type),
@@ -315,7 +340,7 @@ class Ingestion:
             report = self.ingest(source.source_id, progress)
             if known is None and report.failed and not (report.added or report.unchanged):
                 raise SourceError(_all_failed(report), hint="see the reasons above")
-        except SourceError:
+        except (SourceError, ConfigError):
             if known is None:
                 self._catalog.remove_source(source.source_id)
             raise
@@ -394,6 +419,12 @@ class Ingestion:
 
 def _check_described(source: Source) -> None:
     """What a source says of itself must be understood before it counts; InvalidRequest when it is not."""
+    if is_remote(source.path):
+        try:
+            checked_address(source.path)
+        except ValueError as error:
+            fault = Fault("path", str(error))
+            raise InvalidRequest(listed([fault]), faults=(fault,)) from error
     parse_copyright(source.copyright)
     parse_cycle(source.refresh_cycle)
     Redactor.of(source)

@@ -1,0 +1,83 @@
+"""Connectors: what reads the documents of a source from where they lie. Found by the scheme of an address.
+
+Other packages bring further ones under the entry point ``wenyuan.connectors``: its name is the scheme, its value a
+`core.connectors.Factory`. Nothing is imported before an address of that scheme is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import cast
+
+from wenyuan.core.connectors import LIBRARY_SETTINGS, Connector, Factory, Opening, connector_scheme
+from wenyuan.core.errors import ConfigError, did_you_mean
+from wenyuan.core.messages import msg
+from wenyuan.core.model import Source
+from wenyuan.runtime.declared import ENV_ALLOWED, secret
+
+__all__ = ["GROUP", "open_connector", "schemes"]
+
+GROUP = "wenyuan.connectors"
+"""The entry points of other packages."""
+
+_BUILT_IN = {
+    "http": "wenyuan.connectors.web:open_site",
+    "https": "wenyuan.connectors.web:open_site",
+}
+
+
+def schemes() -> tuple[str, ...]:
+    """The schemes for which there is a connector, ours first; whether its libraries are installed is not looked at."""
+    return tuple(dict.fromkeys((*_BUILT_IN, *sorted(entry_points(group=GROUP).names))))
+
+
+def open_connector(
+    source: Source,
+    *,
+    readable: Callable[[str], bool],
+    env_allowed: Sequence[str] = ENV_ALLOWED,
+    allow_private: bool = True,
+) -> Connector:
+    """The connector of a source. Nothing is connected to before it is asked for a list.
+
+    Args:
+        source: Its registry entry; `path` is its address.
+        readable: Whether a file of this name can be read at all.
+        env_allowed: Patterns of the environment variables that its settings may name.
+        allow_private: Whether the source's own ``allow_private`` counts.
+
+    Raises:
+        ConfigError: there is no such connector, something must be installed for it, or a setting is wrong.
+    """
+    component = f"source {source.source_id}"
+    private = source.settings.get("allow_private", False)
+    if private and not allow_private:
+        raise ConfigError(
+            "its settings have allow_private, which the setting sources.allow_private forbids",
+            component=component,
+            hint="take it out of the source's settings, or set sources.allow_private = true",
+        )
+    opening = Opening(
+        source=source,
+        settings={name: value for name, value in source.settings.items() if name not in LIBRARY_SETTINGS},
+        secret=partial(secret, component=component, allowed=env_allowed),
+        readable=readable,
+        allow_private=private is True,
+    )
+    return _factory(connector_scheme(source.path), component)(opening)
+
+
+def _factory(scheme: str, component: str) -> Factory:
+    if scheme in _BUILT_IN:
+        module, _, name = _BUILT_IN[scheme].partition(":")
+        return cast("Factory", getattr(import_module(module), name))
+    for found in entry_points(group=GROUP, name=scheme):
+        return cast("Factory", found.load())
+    raise ConfigError(
+        msg("there is no connector for {scheme}://{near}", scheme=scheme, near=did_you_mean(scheme, schemes())),
+        component=component,
+        hint=msg("known are: {schemes}", schemes=", ".join(schemes())),
+    )

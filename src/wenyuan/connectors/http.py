@@ -1,0 +1,184 @@
+"""HTTP for connectors: addresses judged at every connection, answers bounded, redirects shown and not followed."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpcore2
+
+from wenyuan.core.connectors import Opening, host_of
+from wenyuan.core.errors import VERSION, DocumentRejected, EngineUnavailable, SourceError
+from wenyuan.core.messages import msg
+from wenyuan.runtime import CallTimedOut, deadline_after
+from wenyuan.runtime.http import GuardedBackend, TooLarge, no_answer, read_whole, until
+
+AGENT = "wenyuan"
+"""How robots.txt calls us."""
+
+_LONGEST_WAIT = 60.0  # seconds that a server may ask us to wait
+_TRIES = 4
+_BUSY = (429, 503)
+_FAILURES = (
+    httpcore2.NetworkError,
+    httpcore2.ProtocolError,
+    httpcore2.TimeoutException,
+    httpcore2.ProxyError,
+    httpcore2.UnsupportedProtocol,
+    httpcore2.ConnectionNotAvailable,
+)
+
+
+class Unanswered(SourceError):
+    """There is no whole answer: the server cannot be reached, may not be, is too slow, or was broken off."""
+
+
+class AnswerTooLarge(DocumentRejected):
+    """An answer has more bytes than may be taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a server answered.
+
+    Attributes:
+        headers: By name in small letters; of one that is sent twice, the last.
+        body: Empty for an answer whose body was not asked for.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class Client:
+    """Asks servers over HTTP; made for one run of a connector.
+
+    No proxy is used and no redirect followed: either would carry what was sent to somebody else.
+
+    Args:
+        headers: Sent with every request to the host of `home`, and to no other.
+        home: An address of that host.
+        timeout: Seconds for one whole exchange.
+    """
+
+    def __init__(
+        self, opening: Opening, *, home: str = "", headers: Mapping[str, str] | None = None, timeout: float = 30.0
+    ) -> None:
+        self._component = opening.component
+        self._home = _origin(home) if home else ""
+        self._own = dict(headers or {})
+        self._timeout = timeout
+        self._pool = httpcore2.ConnectionPool(
+            ssl_context=httpcore2.default_ssl_context(),
+            max_connections=2,
+            keepalive_expiry=5.0,
+            network_backend=GuardedBackend(opening.component, allow_private=opening.allow_private),
+        )
+
+    def get(self, url: str, most: int, headers: Mapping[str, str] | None = None) -> Answer:
+        """An answer to GET, of whatever status; asked again where the server is busy and says for how long.
+
+        Raises:
+            Unanswered: there is none.
+            AnswerTooLarge: its body has more than `most` bytes.
+        """
+        return self._asked("GET", url, b"", most, headers or {})
+
+    def post(self, url: str, body: Any, most: int) -> Answer:
+        """An answer to POST of JSON; see `get`."""
+        return self._asked("POST", url, json.dumps(body).encode(), most, {"Content-Type": "application/json"})
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def _asked(self, method: str, url: str, body: bytes, most: int, headers: Mapping[str, str]) -> Answer:
+        for tried in range(1, _TRIES + 1):
+            answer = self._exchanged(method, url, body, most, headers)
+            wait = wait_for(answer)
+            if wait is None or wait > _LONGEST_WAIT or tried == _TRIES:
+                break
+            time.sleep(wait)
+        return answer
+
+    def _exchanged(self, method: str, url: str, body: bytes, most: int, headers: Mapping[str, str]) -> Answer:
+        component = f"{self._component} at {host_of(urlsplit(url))}"
+        sent = {
+            "Host": host_of(urlsplit(url)),
+            "User-Agent": f"{AGENT}/{VERSION}",
+            "Accept": "*/*",
+            "Accept-Encoding": "identity",
+            **(self._own if _origin(url) == self._home else {}),
+            **headers,
+        }
+        deadline = deadline_after(self._timeout)
+        limits = dict.fromkeys(("connect", "read", "write", "pool"), self._timeout)
+        with until(deadline):
+            try:
+                with self._pool.stream(
+                    method, _target(url), headers=list(sent.items()), content=body, extensions={"timeout": limits}
+                ) as answer:
+                    return _read(answer, most, component)
+            except TooLarge as error:
+                raise AnswerTooLarge(
+                    msg("it is larger than {most} bytes", most=f"{most:,}"), component=component
+                ) from error
+            except CallTimedOut as error:
+                raise Unanswered("no answer in time", component=component) from error
+            except EngineUnavailable as error:  # the guard of connections
+                raise Unanswered(error.message, component=component, hint=error.hint) from error
+            except _FAILURES as error:
+                raise no_answer(error, component, Unanswered, Unanswered, "server") from error
+
+
+def _read(answer: httpcore2.Response, most: int, component: str) -> Answer:
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in answer.headers}
+    if headers.get("content-encoding", "identity").lower() not in ("", "identity"):
+        raise DocumentRejected("the answer is compressed, which was not asked for", component=component)
+    size = headers.get("content-length", "")
+    if size.isdecimal() and int(size) > most and answer.status == 200:
+        raise TooLarge
+    return Answer(status=answer.status, headers=headers, body=read_whole(answer.iter_stream(), most))
+
+
+def wait_for(answer: Answer) -> float | None:
+    """Seconds that a busy server asks to wait; None where it is not busy.
+
+    ``Retry-After`` (RFC 9110, seconds or a date) and, of Feishu's gateway, ``x-ogw-ratelimit-reset``.
+    """
+    if answer.status not in _BUSY:
+        return None
+    told = answer.headers.get("retry-after") or answer.headers.get("x-ogw-ratelimit-reset") or "1"
+    if told.isdecimal():
+        return float(told)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(told).timestamp() - time.time())
+    except ValueError:
+        return 1.0
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{host_of(parts)}".lower()
+
+
+def _target(url: str) -> httpcore2.URL:
+    parts = urlsplit(url)
+    host = (parts.hostname or "").encode("idna") if ":" not in (parts.hostname or "") else parts.hostname or ""
+    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~")
+    target = f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~?[]')}" if parts.query else path
+    return httpcore2.URL(
+        scheme=parts.scheme.encode(),
+        host=host if isinstance(host, bytes) else host.encode(),
+        port=parts.port or (443 if parts.scheme == "https" else 80),
+        target=target.encode(),
+    )

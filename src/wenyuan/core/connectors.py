@@ -1,0 +1,213 @@
+"""Where a source's documents lie: what a connector must be, and the addresses of what is read through one.
+
+A connector lists what there is and fetches one thing at a time. Both are bounded, and neither keeps anything: what
+must be known at the next listing is written down by the library, and given back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from wenyuan.core.access import scrubbed
+from wenyuan.core.addresses import is_web_address
+from wenyuan.core.errors import SourceError
+from wenyuan.core.model import Source
+
+MOST_BYTES = 50_000_000
+"""No larger file is read, so none is fetched."""
+
+LIBRARY_SETTINGS = frozenset(("base_uri", "redaction", "required"))
+"""Settings of a source that the library reads itself, whatever the connector."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One thing that a connector lists.
+
+    Attributes:
+        key: What it is fetched by; the same at every listing for as long as it is there, at most 2,000 characters.
+        uri: Where people find it: absolute, without a fragment. It is what answers cite.
+        name: As of a file: its suffix says which reader takes it.
+        version: Another text whenever the bytes are others: an etag, a revision, size and time. ``""`` where that
+            cannot be told without fetching; then it is fetched at every run.
+        size: In bytes; None where it is not known.
+        modified: Seconds since the epoch; None where it is not known.
+        note: What the connector wants to find again at its next listing, see `Known`.
+        facts: Said of the documents beside what they say of themselves, as ``commit``.
+    """
+
+    key: str
+    uri: str
+    name: str
+    version: str = ""
+    size: int | None = None
+    modified: float | None = None
+    note: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the library remembers of the last run.
+
+    Attributes:
+        entries: By key, as they were listed. What holds a value that the source's redaction takes out is not remembered.
+        complete: Whether that is all there was, as it was listed, to its end.
+    """
+
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    complete: bool = False
+
+
+class ListingCut(SourceError):
+    """A listing stopped at a limit of its own: what was listed counts, and nothing is taken for gone."""
+
+
+class Connector(Protocol):
+    """Reads what lies elsewhere; made for one run over one source.
+
+    It is used by one thread at a time.
+    """
+
+    def list(self, known: Known) -> Iterator[Entry]:
+        """All that there is now, each once, in any order; what ends without an error is taken to be all there is.
+
+        An entry may be fetched as soon as it is given, before the next one is asked for.
+
+        Raises:
+            ListingCut: a limit was reached; raised at the end, after what was found.
+            SourceError: it cannot be listed, or not to its end.
+        """
+
+    def fetch(self, entry: Entry, most: int) -> bytes:
+        """The bytes of an entry, of this listing or of an earlier one.
+
+        Args:
+            most: No more than so many bytes are taken.
+
+        Raises:
+            DocumentRejected: this one cannot be had: it is gone, refused, or larger than `most`.
+            SourceError: nothing can be had at the moment.
+        """
+
+    def close(self) -> None:
+        """Let go of connections and temporary files; may be called twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What a connector is made for, and what it may use. A factory takes one, and connects to nothing yet.
+
+    Attributes:
+        source: Its registry entry.
+        settings: The source's settings, without those that the library reads itself.
+        secret: The value of an environment variable, by its name; ConfigError where sources may not read it or it is
+            not set. Settings hold names of variables alone, under a name that ends in ``_env``.
+        readable: Whether a file of this name can be read at all: others need not be fetched.
+        allow_private: Whether loopback and private networks may be connected to.
+    """
+
+    source: Source
+    settings: Mapping[str, Any]
+    secret: Callable[[str], str]
+    readable: Callable[[str], bool]
+    allow_private: bool = False
+
+    @property
+    def url(self) -> str:
+        return self.source.path
+
+    @property
+    def component(self) -> str:
+        """Who speaks, for messages."""
+        return f"source {self.source.source_id}"
+
+
+Factory = Callable[[Opening], Connector]
+"""Makes a connector; ConfigError where a setting is wrong or something must be installed. No network is used."""
+
+
+# Addresses.
+
+
+def is_remote(path: str) -> bool:
+    """Whether a source's path is the address of something that a connector reads; else it is a file or folder."""
+    return is_web_address(path)
+
+
+def connector_scheme(path: str) -> str:
+    """``https``, ``s3`` or ``git+https`` of an address, in small letters."""
+    return path.partition(":")[0].strip().lower()
+
+
+def checked_address(text: str) -> str:
+    """The address of a source, as it is kept.
+
+    Raises:
+        ValueError: nothing may be read by it, whatever the connector.
+    """
+    address = text.strip()
+    scheme, slashes, rest = address.partition("://")
+    if not slashes:
+        raise ValueError("is no address: after its scheme stands ://")
+    if scheme.lower() == "file":
+        raise ValueError("begins with file://; write the path itself")
+    if any(c < " " or c in "\\\x7f" for c in address):
+        raise ValueError("must hold no control character or backslash")
+    if "@" in rest.partition("/")[0] or scrubbed("", address) != address:
+        raise ValueError(
+            "holds a user name or a secret; name an environment variable in the source's settings instead"
+        )
+    if leads_up(rest):
+        raise ValueError("holds a step '..', which may lead anywhere")
+    try:
+        parts = urlsplit(address)
+        named = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        raise ValueError("is no address: its host or port cannot be read") from None
+    if needs_host(scheme) and not named:
+        raise ValueError("names no host")
+    return f"{scheme.lower()}://{rest}"
+
+
+def needs_host(scheme: str) -> bool:
+    """Whether an address of that scheme means a machine on the network."""
+    return scheme.lower() in _WITH_HOST
+
+
+_WITH_HOST = frozenset(
+    "http https git+http git+https imap imaps sftp ssh ftp webdav webdavs smb".split()
+)  # fmt: skip
+_STEPS = re.compile(r"[/\\]|::")
+
+
+def leads_up(path: str) -> bool:
+    """Whether a path, key or name holds a step ``..``, however it is written."""
+    plain = unquote(unquote(path))
+    return any(step.strip() == ".." for text in (path, plain) for step in _STEPS.split(text))
+
+
+def local_places(path: str) -> tuple[str, ...]:
+    """The paths of this machine that an address reads from: ``git+file:///srv/repo``, ``zip://*::file:///srv/a.zip``."""
+    found = []
+    for part in path.split("::"):
+        scheme, slashes, rest = part.partition("://")
+        if slashes and scheme.lower() in ("git+file", "file", "local"):
+            found.append(urlsplit(f"file://{rest}").path)
+        elif slashes and "::" not in path and scheme.lower() in _ARCHIVES and rest.startswith("/"):
+            found.append(rest.partition("!")[0])
+    return tuple(found)
+
+
+_ARCHIVES = frozenset(("zip", "tar"))
+
+
+def host_of(parts: SplitResult) -> str:
+    """Host and port, for messages."""
+    host = parts.hostname or ""
+    shown = f"[{host}]" if ":" in host else host
+    return shown if parts.port is None else f"{shown}:{parts.port}"

@@ -1,0 +1,300 @@
+"""What a source holds: files of this machine, or what a connector lists. The write path takes both in the same way."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from wenyuan.catalog.listings import Remembered
+from wenyuan.core.addresses import file_uri
+from wenyuan.core.connectors import MOST_BYTES, Connector, Entry, Known, ListingCut
+from wenyuan.core.errors import DocumentRejected, SourceError
+from wenyuan.core.messages import msg
+from wenyuan.core.model import Document, Source
+from wenyuan.runtime import exists, is_file
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+    from wenyuan.service.ingest.redaction import Redactor
+
+
+class Holding(Protocol):
+    """One file, wherever it lies.
+
+    Attributes:
+        uri: Where people find it, without a fragment.
+        entry: As a connector lists it; None for a file of this machine.
+    """
+
+    @property
+    def uri(self) -> str: ...
+    @property
+    def entry(self) -> Entry | None: ...
+
+    def digest(self) -> str:
+        """SHA-256 of its bytes. OSError, DocumentRejected or SourceError where they cannot be had."""
+
+    def documents(self) -> Iterable[Document]:
+        """What is read of it. DocumentRejected where that cannot be."""
+
+
+class Holdings(Protocol):
+    """All that a source holds, in the order in which it is taken in.
+
+    Attributes:
+        total: How many files; as far as that is known.
+        skipped: How many of kinds that are not read, by suffix.
+        cut: Why that is not all there is; ``""`` where it is.
+    """
+
+    @property
+    def total(self) -> int: ...
+    @property
+    def skipped(self) -> Mapping[str, int]: ...
+    @property
+    def cut(self) -> str: ...
+    def __iter__(self) -> Iterator[Holding]: ...
+
+
+# Which files a source consists of.
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Files that can be read, in a fixed order, and how many of other kinds were left out, by suffix."""
+
+    files: tuple[Path, ...]
+    skipped: Mapping[str, int]
+
+
+def find_files(path: Path, readable: Callable[[str], bool]) -> Found:
+    """The files at or below `path`. Hidden ones and links that lead out of the folder are left out.
+
+    A link to a file that is gone is found like any other: that it cannot be read is for the reader to say.
+
+    Raises:
+        SourceError: nothing is there, or nothing that can be read.
+    """
+    try:
+        if not exists(path):
+            raise SourceError(
+                msg("there is no file or folder {path}", path=path), hint="check the path, or mount what it lies on"
+            )
+        found = [path] if is_file(path) else sorted(_walk(path))
+    except OSError as error:
+        raise SourceError(msg("cannot look into {path}: {strerror}", path=path, strerror=error.strerror)) from error
+    files = tuple(f for f in found if readable(f.name))
+    skipped = Counter(f.suffix.lower() or "(no suffix)" for f in found if not readable(f.name))
+    if not files:
+        raise nothing_to_read(str(path), skipped)
+    return Found(files, dict(skipped))
+
+
+def nothing_to_read(path: str, skipped: Mapping[str, int]) -> SourceError:
+    """Where a source lies there is nothing that can be read, but so many of other kinds."""
+    kinds = ", ".join(f"{n} × {suffix}" for suffix, n in Counter(skipped).most_common(5)) or "it is empty"
+    return SourceError(
+        msg("nothing to read in {path}: {kinds}", path=path, kinds=kinds),
+        hint="readable: md, txt, html, pdf, docx, xlsx, csv, tsv, jsonl",
+    )
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    root = folder.resolve()
+
+    def refuse(error: OSError) -> None:
+        raise SourceError(
+            msg("cannot look into {filename}: {strerror}", filename=error.filename, strerror=error.strerror)
+        ) from error
+
+    for where, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            file = Path(where, name)
+            if name.startswith(".") or not (is_file(file) or file.is_symlink()):
+                continue
+            # Not Path.resolve: of a link to itself it raises what is no OSError.
+            if Path(os.path.realpath(file)).is_relative_to(root):
+                yield file
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """A file of this machine; see `Holding`."""
+
+    path: Path
+    read: Callable[[Path, str], Iterable[Document]]
+    entry: None = None
+
+    @property
+    def uri(self) -> str:
+        return file_uri(self.path.absolute())
+
+    def digest(self) -> str:
+        with self.path.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+
+    def documents(self) -> Iterable[Document]:
+        return self.read(self.path, self.uri)
+
+
+class LocalHoldings:
+    """The files at or below a path; see `Holdings`. SourceError where nothing is there that can be read."""
+
+    cut = ""
+
+    def __init__(
+        self, path: Path, readable: Callable[[str], bool], read: Callable[[Path, str], Iterable[Document]]
+    ) -> None:
+        found = find_files(path, readable)
+        self.total, self.skipped = len(found.files), found.skipped
+        self._files = tuple(LocalFile(file, read) for file in found.files)
+
+    def __iter__(self) -> Iterator[LocalFile]:
+        return iter(self._files)
+
+
+# What lies elsewhere: listed and fetched by a connector.
+
+
+ReadContent = Callable[[bytes, str, str], Iterable[Document]]
+"""Bytes, their URI and the name of the file → documents; raises `DocumentRejected`."""
+
+
+class RemoteFile:
+    """What a connector lists; see `Holding`. It is fetched when first asked for, and once."""
+
+    def __init__(self, entry: Entry, connector: Connector, read: ReadContent) -> None:
+        self.entry = entry
+        self.uri = entry.uri
+        self._connector = connector
+        self._read = read
+        self._content: bytes | None = None
+
+    def digest(self) -> str:
+        return hashlib.sha256(self._fetched()).hexdigest()
+
+    def documents(self) -> Iterable[Document]:
+        for document in self._read(self._fetched(), self.uri, self.entry.name):
+            yield replace(document, metadata={**self.entry.facts, **document.metadata})
+
+    def _fetched(self) -> bytes:
+        if self._content is None:
+            if self.entry.size is not None and self.entry.size > MOST_BYTES:
+                raise DocumentRejected(_too_large(self.entry.size), component=self.entry.name)
+            content = self._connector.fetch(self.entry, MOST_BYTES)
+            if len(content) > MOST_BYTES:
+                raise DocumentRejected(_too_large(len(content)), component=self.entry.name)
+            self._content = content
+        return self._content
+
+
+def _too_large(size: int) -> str:
+    return msg("it has {size} bytes; at most {limit} are read", size=f"{size:,}", limit=f"{MOST_BYTES:,}")
+
+
+class RemoteHoldings:
+    """What a connector lists, as it comes; see `Holdings`.
+
+    Raises:
+        SourceError: while it is gone through: it cannot be listed to its end, or there is nothing that can be read.
+    """
+
+    def __init__(
+        self, source: Source, connector: Connector, known: Known, readable: Callable[[str], bool], read: ReadContent
+    ) -> None:
+        self.total, self.cut = 0, ""
+        self._skipped: Counter[str] = Counter()
+        self._source, self._connector, self._known = source, connector, known
+        self._readable, self._read = readable, read
+
+    @property
+    def skipped(self) -> Mapping[str, int]:
+        return dict(self._skipped)
+
+    def __iter__(self) -> Iterator[RemoteFile]:
+        try:
+            for entry in self._connector.list(self._known):
+                if self._readable(entry.name):
+                    self.total += 1
+                    yield RemoteFile(entry, self._connector, self._read)
+                else:
+                    self._skipped[Path(entry.name).suffix.lower() or "(no suffix)"] += 1
+        except ListingCut as cut:
+            self.cut = cut.message
+        if not self.total:
+            raise nothing_to_read(self._source.path, self._skipped)
+
+
+class Memory:
+    """What the library remembers of the entries of a source, during one run.
+
+    An entry counts as unchanged when its version is the same, it was read in the same way, and all its documents are
+    live. Nothing is kept of an entry that names a value which the source's redaction takes out.
+    """
+
+    def __init__(self, catalog: Catalog, source_id: str, how: str, redactor: Redactor) -> None:
+        self._catalog, self._source_id, self._how, self._redactor = catalog, source_id, how, redactor
+        held = catalog.listed(source_id)
+        self._held = {key: one for key, one in held.items() if one.how == how}
+        catalog.forget_listed(source_id, sorted(held.keys() - self._held.keys()))
+        self._complete = bool(catalog.value(_key(source_id))) and held.keys() == self._held.keys()
+        self._met: set[str] = set()
+        self._new: list[Remembered] = []
+        self._unkept = 0
+
+    @property
+    def known(self) -> Known:
+        return Known(entries={key: one.entry for key, one in self._held.items()}, complete=self._complete)
+
+    def begin(self) -> None:
+        """From now on, and until `end`, what is remembered is not all there is."""
+        if self._complete or self._catalog.value(_key(self._source_id)) is None:
+            self._catalog.set_value(_key(self._source_id), False)
+
+    def documents_of(self, entry: Entry) -> Sequence[str]:
+        """The URIs of the documents that an entry gave when it was last read."""
+        held = self._held.get(entry.key)
+        return held.documents if held is not None else ()
+
+    def as_before(self, entry: Entry) -> bool:
+        """Whether an entry need not be fetched, as far as its listing tells."""
+        held = self._held.get(entry.key)
+        return held is not None and bool(entry.version) and held.entry.version == entry.version
+
+    def note(self, entry: Entry, documents: Sequence[str]) -> None:
+        """Remember an entry at the next `keep`; without documents: it could not be read."""
+        self._met.add(entry.key)
+        held = self._held.get(entry.key)
+        one = Remembered(entry=entry, how=self._how, documents=tuple(documents))
+        if one == held:
+            return
+        if not self._keepable(entry):
+            self._unkept += 1
+        else:
+            self._new.append(one)
+
+    def _keepable(self, entry: Entry) -> bool:
+        named = all(self._redactor.uri(text) == text for text in (entry.key, entry.uri, entry.name))
+        return named and all(self._redactor.text(text) == text for text in (entry.version, entry.note))
+
+    def keep(self) -> None:
+        """Write down what was noted, now that its documents are committed."""
+        self._catalog.keep_listed(self._source_id, self._new)
+        self._new = []
+
+    def end(self, *, whole: bool) -> None:
+        """After all: forget what is no longer there, where all that there is was met."""
+        self.keep()
+        if whole:
+            self._catalog.forget_listed(self._source_id, sorted(self._held.keys() - self._met))
+            self._catalog.set_value(_key(self._source_id), self._unkept == 0)
+
+
+def _key(source_id: str) -> str:
+    return f"listed/{source_id}"
