@@ -31,7 +31,7 @@ test-integrations: $(INTEGRATIONS:%=test-integration-%)  ## adapters against the
 
 test-integration-%: $(VENV)-%/.made
 	@# The frameworks warn of themselves; that is not ours to answer for.
-	PYTHONPATH=src:tests/support:tests/integrations $(VENV)-$*/bin/python -m pytest -q -W default --disable-warnings tests/integrations/$*
+	PYTHONPATH=src:tests/support $(VENV)-$*/bin/python -m pytest -q -W default --disable-warnings tests/integrations/$*
 
 .PRECIOUS: $(VENV)-%/.made  # else make takes it away in the end, and everything is installed again
 $(VENV)-%/.made: tests/integrations/%/requirements.txt

@@ -9,42 +9,28 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import wenyuan
-from wenyuan.cli.root import app
+from command_line import HASHING, Run, runner
 from wenyuan.core.records import KINDS
 from wenyuan.i18n import translated
 
 CLI = Path(wenyuan.__file__).parent / "cli"
-HASHING = {"WENYUAN_ENCODER__KIND": "hashing"}
 COMMANDS = ["apply", "refresh", "worker", "source set", "source export"]
 COMMANDS += ["agent list", "agent show", "agent set", "agent remove", "key create", "key list", "key revoke"]
-
-Run = Callable[..., Result]
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """The command line in this process, on a library of its own that is made with the first call."""
-    folder = tmp_path / "library"
-
-    def call(*args: object, code: int = 0, **env: str) -> Result:
-        world = {**HASHING, "LC_ALL": "C.UTF-8", "COLUMNS": "80", "WENYUAN_LIBRARY": str(folder), **env}
-        if not folder.exists() and args[0] != "init":
-            call("init")
-        done = CliRunner().invoke(app, [str(arg) for arg in args], env=world, prog_name="wenyuan")
-        assert done.exit_code == code, done.output
-        return done
-
-    return call
+    return runner(tmp_path / "library", **HASHING)
 
 
 @pytest.fixture

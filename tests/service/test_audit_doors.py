@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 import wenyuan
 from audit_parts import raw
+from command_line import HASHING, Run, runner
 from governed_door import OTHER, SUPPORT, fill, governed_server, key, send
 from http_door import assert_problem
 from wenyuan.catalog.audit.log import KINDS, verify_export
@@ -30,7 +31,6 @@ from wenyuan.service.audit.recorder import ACTING
 from wenyuan.service.audit.replay import Cause
 from wenyuan.service.search.searcher import SearchRequest
 
-Run = Callable[..., Result]
 Served = tuple[str, Any]
 COMMANDS = ("list", "show", "verify", "export", "replay")
 LONG = "客户投诉在收到之后多少小时之内必须第一次响应？逾期由谁负责，依据哪一条规定，有没有例外情况，需要上报吗"
@@ -52,14 +52,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(folder: Path) -> Run:
-    def call(*args: object, code: int = 0, **env: str) -> Result:
-        world = {"WENYUAN_ENCODER__KIND": "hashing", "LC_ALL": "C.UTF-8", "COLUMNS": "80"}
-        world |= {"WENYUAN_LIBRARY": str(folder), **env}
-        done = CliRunner().invoke(app, ["audit", *map(str, args)], env=world, prog_name="wenyuan")
-        assert done.exit_code == code, done.output
-        return done
-
-    return call
+    command = runner(folder, **HASHING)
+    return lambda *args, **more: command("audit", *args, **more)
 
 
 def document(done: Result) -> Any:

@@ -19,15 +19,18 @@ def run(*args: object, **env: str) -> Result:
     return CliRunner().invoke(app, [str(arg) for arg in args], env=world, prog_name="wenyuan")
 
 
-def runner(folder: Path) -> Run:
-    """A function that runs commands on the library of a folder, without an encoder, and expects the exit code `code`.
+def runner(folder: Path, **settings: str) -> Run:
+    """A function that runs commands on the library of a folder, and expects the exit code `code`.
 
     The library is made with the first command, where there is none.
+
+    Args:
+        settings: Of all its commands, as variables of the environment; there is no encoder unless they name one.
     """
 
     def call(*args: object, code: int = 0, **env: str) -> Result:
         world = {"WENYUAN_ENCODER__KIND": "none", "LC_ALL": "C.UTF-8", "COLUMNS": "80",
-                 "WENYUAN_LIBRARY": str(folder), **env}  # fmt: skip
+                 "WENYUAN_LIBRARY": str(folder), **settings, **env}  # fmt: skip
         if not folder.exists() and args[0] != "init":
             call("init")
         done = CliRunner().invoke(app, [str(arg) for arg in args], env=world, prog_name="wenyuan")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from haystack import Document, Pipeline, component
 from haystack.utils import Secret
-from laws import QUERIES, AdapterLaws, library, url
 
+from adapter_laws import QUERIES, AdapterLaws, library, url
 from wenyuan.core.errors import ConfigError, InvalidRequest
 from wenyuan.integrations.haystack import WenyuanRetriever
 

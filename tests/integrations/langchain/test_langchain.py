@@ -11,8 +11,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 from langchain_tests.integration_tests import RetrieversIntegrationTests
-from laws import QUERIES, AdapterLaws, library, url
 
+from adapter_laws import QUERIES, AdapterLaws, library, url
 from doors import attach_optional, broken, foreign_library
 from wenyuan import RetrievalFailed
 from wenyuan.integrations.langchain import WenyuanRetriever

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from laws import QUERIES, AdapterLaws, library, url
-
+from adapter_laws import QUERIES, AdapterLaws, library, url
 from wenyuan.integrations.llamaindex import WenyuanRetriever
 
 __all__ = ["library", "url"]

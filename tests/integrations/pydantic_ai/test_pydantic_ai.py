@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from anthropic.types import SearchResultBlockParam, ToolResultBlockParam
-from laws import QUERIES, AdapterLaws, library, url
 from pydantic import TypeAdapter
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, RetryPromptPart, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
 
+from adapter_laws import QUERIES, AdapterLaws, library, url
 from doors import attach_optional, foreign_library
 from wenyuan import InvalidRequest, RetrievalRequest
 from wenyuan.integrations.anthropic import failed_result, search_results
