@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"[0-9](?:[ .\-·_/]{0,2}[0-9]){4,}")
 
 # --- requests -----------------------------------------------------------------------------------------------
 def preview_of(text: str) -> str:
-    """The beginning of a query, at most 80 characters, without what may name a person or open a door.
+    """The beginning of a query, at most 80 characters, with personal data and secrets masked.
 
     Numbers of five digits or more (with or without separators), e-mail addresses and long tokens are masked.
     """
@@ -50,7 +50,7 @@ def _masked(text: str) -> str:
 
 
 def _shown(c: str) -> str:
-    """A character as the rules should see it: digits of any script as ASCII, nothing where nothing is seen."""
+    """A character in the form that the masking rules expect: ASCII digits, nothing for invisible characters."""
     category = unicodedata.category(c)
     if category == "Nd":
         return str(unicodedata.decimal(c))
@@ -68,7 +68,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def request_of(query: Query) -> dict[str, Any]:
-    """A query as JSON: what is kept for replay. `query_of` reads it."""
+    """A query as JSON values, as kept for replay; the inverse of `query_of`."""
     return {
         "query": query.text,
         "limit": query.limit,
@@ -85,7 +85,7 @@ def request_of(query: Query) -> dict[str, Any]:
 
 
 def _of_rules(query: Query) -> dict[str, Any]:
-    """What a query says of rules, where it says anything: older records do not have it."""
+    """The members of a query that concern rules, if it has any; older records lack them."""
     said = {
         "rules": query.rules,
         "engineering_type": query.engineering_type,
@@ -97,12 +97,12 @@ def _of_rules(query: Query) -> dict[str, Any]:
 
 
 def synonyms_of(answer: Answer) -> list[int]:
-    """Numbers of the library's synonyms that gave a question other wordings."""
+    """Numbers of the synonyms used for a question's other wordings."""
     return sorted({number for wording in answer.wordings for number in wording.entries})
 
 
 def query_of(request: Mapping[str, Any]) -> Query:
-    """The query that `request_of` wrote."""
+    """Inverse of `request_of`."""
     return Query(
         text=request["query"],
         limit=request["limit"],
@@ -141,7 +141,7 @@ _FRAGMENT = ("ref", "passage_id", "sha256", "score", "trust", "quoted_chars", "s
 
 
 def fragment_entry(hit: Hit, passage: Passage, quoted_chars: int | None = None) -> dict[str, Any]:
-    """What a record says of one passage that was given; `quoted_chars` is all of its text unless said otherwise."""
+    """The entry of one returned passage; `quoted_chars` is all of its text by default."""
     return {
         "ref": passage.ref,
         "passage_id": passage.passage_id,
@@ -250,13 +250,13 @@ def _scope_entry(scope: Scope, trusts: Mapping[str, int]) -> dict[str, Any]:
 
 
 def digest_of(value: Any) -> str:
-    """16 hexadecimal digits that differ when a value (settings, say) does."""
+    """16 hexadecimal digits that identify a value (settings, for example)."""
     said = json.dumps(_plain(value), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
 def fetch_record(ref: str, uri: str, chars: int, principal: Principal, door: str) -> dict[str, Any]:
-    """A record of a document that was given to read, for `AuditLog.append`."""
+    """The audit record of a document that was read, for `AuditLog.append`."""
     return {
         "kind": "fetch", "principal": principal.key_id, "agent": principal.agent_id, "door": door, "action": "read",
         "object": ref, "uri": uri, "quoted_chars": chars,
@@ -294,7 +294,7 @@ def change_record(
     after: Any = None,
     principal: Principal | None = None,
 ) -> dict[str, Any]:
-    """A record of a change, for `AuditLog.append`: who did what to which object, and what differs.
+    """The audit record of a change, for `AuditLog.append`: actor, object and differences.
 
     Args:
         before, after: Values of `core` or mappings; None for an object that was not there, or is no more. Only
@@ -326,7 +326,7 @@ def _described(kind: Changed, value: Any) -> Mapping[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it; TypeError for what it has not."""
+    """A value as JSON; TypeError for unsupported types."""
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, date):

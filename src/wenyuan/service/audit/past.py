@@ -70,7 +70,7 @@ class FeedAt:
 
 
 class RecordAt(FeedAt):
-    """The record as it was when an answer was given, as far as that is known: a `Record` for a `Retriever`.
+    """The catalog as it was at an earlier change, as far as that is known: a `Record` for a `Retriever`.
 
     Passages and documents are those of that change. Of sources, those of the recorded scope are there, in force and
     with the recorded trust; what the library was like is what was recorded. What was not recorded is as it is now.
@@ -152,7 +152,7 @@ def past(
     reranking: Reranking | None = None,
     seconds: float = 600.0,
 ) -> Iterator[tuple[Retriever, RecordAt]]:
-    """A retriever over the library as it was at a recorded change; the time is that of indexing all of it.
+    """A retriever over the library at an earlier change; it takes the time of indexing the whole library.
 
     Args:
         make_engine: Makes an empty engine, which is closed in the end.
@@ -200,7 +200,7 @@ def rerun_at(  # noqa: PLR0913  (what it is wired with)
     united: RulesSettings | None = None,
     reranking: Reranking | None = None,
 ) -> Rerun:
-    """Ask a recorded query (see `audit.request_of`) of the library as it was; for the `rerun` of `replay`.
+    """Repeat a recorded query (see `audit.request_of`) on the library at its change; for the `rerun` of `replay`.
 
     Outside sources cannot be asked about the past: only the library's own are.
 

@@ -1,4 +1,4 @@
-"""Asking a recorded request again, and comparing what comes out."""
+"""Replay: repeating a recorded request, and explaining differences in the result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Fate = Mapping[str, Any]
 
 
 def rule_end(source_id: str, fate: Fate, searched: frozenset[str], today: date) -> tuple[RuleCause, str]:
-    """The cause, and what there is to say of it.
+    """Why a rule is no longer returned: cause and details.
 
     Args:
         source_id: Of the evidence that was given with the rule.
@@ -87,7 +87,7 @@ up to forty times as fast as what it is made of."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One thing by which the answer differs, or that made it differ; `ref` names the passage, if it is one."""
+    """One difference between the answers, or a cause of it; `ref` names the passage concerned."""
 
     what: Cause
     detail: str
@@ -96,7 +96,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """Whether the answer is the recorded one: the same passages with the same texts, scores and order.
+    """The result of a replay: whether passages, texts, scores and order are those of the record.
 
     Attributes:
         asked: Whether the question could be asked again. Where it could not, `differences` say why, and what has
@@ -110,7 +110,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerun:
-    """An answer given now, in the terms of a record.
+    """An answer given now, in the form of a record.
 
     Attributes:
         fragments: As `audit.fragment_entry` makes them.
@@ -166,7 +166,7 @@ def replay(
     tolerance: float = TOLERANCE,
     visible: Set[str] | None = None,
 ) -> Replay:
-    """Ask again and compare.
+    """Repeat a recorded request and compare the answers.
 
     Args:
         record: Of kind ``retrieval``, as `audit.retrieval_record` made it.
@@ -237,14 +237,14 @@ _OF_OTHER_WORDS = frozenset({"unexplained", "order", "scores changed", "outranke
 
 
 def _redacted(record: Mapping[str, Any]) -> Difference:
-    """Why a question that was kept without a value is another question."""
+    """Why a query that was stored redacted cannot be repeated exactly."""
     kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(record["redacted"].items()))
     detail = f"the question was kept without what names a person: {kinds}; what is asked again reads otherwise"
     return Difference(what="query redacted", detail=detail)
 
 
 def _gone(record: Mapping[str, Any], describe: Callable[[int], Fate]) -> Iterator[Difference]:
-    """What can be said without asking: which of the passages are no longer there."""
+    """The passages of a record that no longer exist; known without repeating the request."""
     for entry in record["fragments"]:
         fate = describe(entry["passage_id"]) if entry["passage_id"] > 0 else {"state": "live"}
         if fate["state"] != "live":
@@ -252,7 +252,7 @@ def _gone(record: Mapping[str, Any], describe: Callable[[int], Fate]) -> Iterato
 
 
 def _end_of(entry: Mapping[str, Any], fate: Fate) -> Difference:
-    """What took a passage out of the library."""
+    """Why a passage is no longer in the library."""
     ref = entry["ref"]
     if fate["state"] == "never":
         detail = "the library has never held it: it is not the library that answered, or an older copy of it"
@@ -301,7 +301,7 @@ def _moment(seconds: float | None) -> str:
 
 
 class _Comparison:
-    """A recorded answer and one given now, which are not the same."""
+    """A recorded answer, and a different one given now."""
 
     def __init__(
         self, record: Mapping[str, Any], now: Rerun, describe: Callable[[int], Fate], tolerance: float
@@ -322,7 +322,7 @@ class _Comparison:
         return bool(added > self._record["generation"])
 
     def differences(self) -> list[Difference]:
-        """Causes that concern the whole first, then passage by passage."""
+        """The differences: causes that affect the whole answer first, then each passage."""
         found = [*self._of_the_whole()]
         found += [self._why_gone(entry) for ref, entry in self._was.items() if ref not in self._is]
         for entry in self._added:
@@ -393,7 +393,7 @@ class _Comparison:
             yield Difference(what="reranker changed", detail=detail)
 
     def _taught(self) -> Iterator[Difference]:
-        """What the library was told or learned of questions: its tuning, its synonyms, how scores become probabilities."""
+        """Changes in what was learned or configured: tuning, synonyms, probability curve."""
         record, now = self._record, self._now
         if record.get("tuning", "") != now.tuning:
             was, new = record.get("tuning") or "none", now.tuning or "none"
@@ -406,7 +406,7 @@ class _Comparison:
             yield Difference(what="calibration changed", detail=detail)
 
     def _measured(self) -> Iterator[Difference]:
-        """What is measured of the library, or counted by its index, and changes without any change of the catalog."""
+        """Changes in index statistics and measured traits, which are no changes of the catalog."""
         was, now = self._record.get("floor") or {}, self._now.measured
         if not was or not now or self._record["generation"] != self._now.generation:
             return
@@ -424,7 +424,7 @@ class _Comparison:
             yield Difference(what="measured anew", detail=told)
 
     def _why_gone(self, entry: Mapping[str, Any]) -> Difference:
-        """Why a passage that was given is not given now."""
+        """Why a passage of the record is not returned now."""
         ref = entry["ref"]
         if entry["passage_id"] <= RULE_IDS:
             fate = self._describe(entry["passage_id"])
@@ -442,7 +442,7 @@ class _Comparison:
         return self._registry(entry, fate) or self._passed(entry, fate) or self._outranked(entry)
 
     def _registry(self, entry: Mapping[str, Any], fate: Fate) -> Difference | None:
-        """What was changed of the passage's source."""
+        """Changes in the registry entry of the passage's source."""
         ref, source = entry["ref"], fate["source"]
         name = f"source {fate['source_id']}"
         if source.trust != entry["trust"]:
@@ -460,7 +460,7 @@ class _Comparison:
         return None
 
     def _passed(self, entry: Mapping[str, Any], fate: Fate) -> Difference | None:
-        """Whether a day of validity has passed, or the scope is another."""
+        """Whether a validity date has passed, or the scope differs."""
         ref, source, today = entry["ref"], fate["source"], self._now.as_of
         starts, ends = fate["effective_from"] or date.min, fate["effective_until"] or date.max
         if not (_in_force(source, today) and starts <= today <= ends):
@@ -481,7 +481,7 @@ class _Comparison:
         return self._moved(entry["ref"], "it is still in force, but not among the best or below the floor")
 
     def _why_other(self, was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Difference]:
-        """Why a passage that is given again has another text or score."""
+        """Why a passage that is returned again has another text or score."""
         ref = was["ref"]
         if was["sha256"] != now["sha256"]:
             rule = was["passage_id"] <= RULE_IDS
@@ -501,7 +501,7 @@ class _Comparison:
             )
 
     def _moved(self, ref: str, detail: str) -> Difference:
-        """A score moves with the rest of the library: how rare a term is."""
+        """A score changed because of the rest of the library, for example by document frequencies."""
         was, now = self._record["generation"], self._now.generation
         if was == now and any(self._measured()):
             return Difference(what="scores changed", detail=detail, ref=ref)

@@ -1,4 +1,4 @@
-"""Training data out of judged questions, and learning from it."""
+"""Training data from judged questions, and the training of query maps."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _REF = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]*)#([0-9]{1,15})")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TrainingPassages:
-    """The passages of a scope, row by row, with the vectors that the catalog has of them.
+    """The passages of a scope as rows, with their stored vectors.
 
     Attributes:
         ids, documents: ``(n,)``: of each row its passage and its document.
@@ -60,13 +60,13 @@ class TrainingPassages:
     place: Mapping[int, int]
 
     def sizes(self) -> Mapping[int, int]:
-        """How many rows each document has."""
+        """Number of rows of each document."""
         documents, counts = np.unique(self.documents, return_counts=True)
         return dict(zip(documents.tolist(), counts.tolist(), strict=True))
 
 
 def load_holdings(catalog: Catalog, scope: Scope, most: int, dimension: int | None) -> TrainingPassages:
-    """Read them; no text is embedded.
+    """Load the passages of a scope and their vectors from the catalog; nothing is embedded.
 
     Args:
         most: How many passages there are at most, with vectors where those are wanted.
@@ -98,7 +98,7 @@ def load_holdings(catalog: Catalog, scope: Scope, most: int, dimension: int | No
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Target:
-    """One answer: the rows that hold it, and how well it answers (above 0)."""
+    """One answer: the rows that contain it, and its grade (above 0)."""
 
     rows: Rows
     grade: float
@@ -106,7 +106,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lesson:
-    """A question with its answers, at least one.
+    """A question with at least one answer.
 
     Attributes:
         by_document: A whole document is the answer, whichever of its passages is found; else passages are.
@@ -117,13 +117,13 @@ class Lesson:
     by_document: bool
 
     def keys(self, holdings: TrainingPassages, rows: Rows) -> Rows:
-        """What rows count as: their documents, or themselves."""
+        """What rows are grouped by: their document, or the row itself."""
         return holdings.documents[rows] if self.by_document else rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lessons:
-    """What can be learned from, in the order given.
+    """Resolved training questions, in the order given.
 
     Attributes:
         pairs: How many of the pairs lead to a passage.
@@ -138,7 +138,7 @@ class Lessons:
 def resolve(
     pairs: Iterable[Pair], catalog: Catalog, holdings: TrainingPassages, sources: Collection[str] | None = None
 ) -> Lessons:
-    """Lead every pair to its passages; questions that read the same are one.
+    """Resolve the answers of all pairs to passages; identical questions are merged.
 
     Args:
         sources: Only answers of these count; None for all.
@@ -165,7 +165,7 @@ def resolve(
 
 
 def _lesson(question: str, targets: Sequence[Target], holdings: TrainingPassages, sizes: Mapping[int, int]) -> Lesson:
-    """Answers that share a passage or document are one."""
+    """Merge answers that share a passage or document."""
     by_document = any(_whole(target, holdings, sizes) for target in targets)
     lesson = Lesson(question=question, targets=(), by_document=by_document)
     merged: list[tuple[set[int], Target]] = []
@@ -188,7 +188,7 @@ def _whole(target: Target, holdings: TrainingPassages, sizes: Mapping[int, int])
 
 
 class _Addresses:
-    """Where addresses lead, looked up for all of them at once."""
+    """Resolves addresses to passages, in bulk."""
 
     def __init__(self, catalog: Catalog, holdings: TrainingPassages, addresses: Iterable[str]) -> None:
         self._holdings = holdings
@@ -213,7 +213,7 @@ class _Addresses:
         self._files = _of_files(catalog, holdings, [address for address in lost if not len(self.rows(address))])
 
     def rows(self, address: str) -> Rows:
-        """The rows that are meant, perhaps none."""
+        """The rows that an address refers to; may be empty."""
         if address in self._refs:
             ids: Iterable[int] = (self._refs[address],)
         elif address in self._placed:
@@ -228,7 +228,7 @@ class _Addresses:
 
 
 def _placed(catalog: Catalog, addresses: Mapping[str, str]) -> Mapping[str, Sequence[int]]:
-    """By name, the passages of an address whose fragment is none of theirs but tells their place: a clause, a heading."""
+    """By name, the passages of addresses whose fragment is not stored but names a place: a clause, a heading."""
     told = {name: parted(address)[:2] for name, address in addresses.items() if parted(address)[1]}
     documents = catalog.passages_of({readable(document) for document, _ in told.values()})
     found: dict[str, Sequence[int]] = {}
@@ -241,7 +241,7 @@ def _placed(catalog: Catalog, addresses: Mapping[str, str]) -> Mapping[str, Sequ
 
 
 def _of_files(catalog: Catalog, holdings: TrainingPassages, addresses: Iterable[str]) -> Mapping[str, Sequence[int]]:
-    """By name, the passages of a whole file whose sheets or rows are documents of their own: a workbook, JSON Lines.
+    """By name, the passages of a file whose sheets or rows are documents of their own: a workbook, JSON Lines.
 
     A file is named by its address or by a path that fits no other file. A row with an address of its own is not known
     to be of the file.
@@ -274,7 +274,8 @@ def _file_names(address: str) -> Sequence[str]:
 
 
 def _ends(address: str) -> Sequence[tuple[str, str]]:
-    """How ``leave.md`` or ``handbook/leave.md#第三条`` may end a document's address, each with the fragment in it.
+    """The forms in which ``leave.md`` or ``handbook/leave.md#第三条`` may end a document's address, each with its
+    fragment.
 
     Names of files may hold ``#`` and ``?``; they are escaped in an address, and a person may write them either way.
     """
@@ -296,7 +297,7 @@ def _path(path: str) -> str:
 
 
 def _by_path(catalog: Catalog, holdings: TrainingPassages, paths: Collection[str]) -> Mapping[str, str]:
-    """By path, the address of the one document that ends with it; a path that fits several leads nowhere."""
+    """By path, the address of the only document that ends with it; ambiguous paths are dropped."""
     if not paths:
         return {}
     ends: dict[str, list[str]] = {}
@@ -316,7 +317,7 @@ def _endings(uri: str) -> Iterable[str]:
 
 
 class _Part(NamedTuple):
-    """What was judged, in however many answers it was given: a text of a document."""
+    """One judged text of a document, in whichever answers it was given."""
 
     source_id: str
     document: str
@@ -326,7 +327,7 @@ class _Part(NamedTuple):
 def judged_pairs(
     judgements: Iterable[Judgement], answered: Callable[[str], AuditRecord | None], catalog: Catalog
 ) -> tuple[list[Pair], int]:
-    """Pairs of what callers said of answers, and how many judgements have lost their question.
+    """Training pairs from feedback, and the number of judgements whose question was erased.
 
     Every answer has an id of its own: what was said of one text, asked for in the same words, is counted over all answers.
     Only what more voices call right than wrong is an answer.
@@ -364,7 +365,7 @@ def judged_pairs(
 
 
 def _judged(record: AuditRecord, ref: str) -> tuple[str, _Part]:
-    """The address of a part of an answer, and which text it was."""
+    """The address and text hash of a judged part of an answer."""
     parts: Sequence[Mapping[str, object]] = record.record.get("fragments", ())
     part = next((part for part in parts if part.get("ref") == ref), {})
     uri = str(part.get("uri") or "")
@@ -372,7 +373,7 @@ def _judged(record: AuditRecord, ref: str) -> tuple[str, _Part]:
 
 
 def _held(catalog: Catalog, parts: Sequence[tuple[str, str]]) -> Mapping[_Part, Mapping[str, str]]:
-    """Of the documents of judged parts, given by ref and address: every text with the addresses and refs that it has now.
+    """For the documents of judged parts: every current text with its addresses and refs.
 
     A document that is changed has other passages: most of their texts are what they were, and what was said of them counts.
     """
@@ -387,14 +388,16 @@ def _held(catalog: Catalog, parts: Sequence[tuple[str, str]]) -> Mapping[_Part, 
 
 
 def _gone(catalog: Catalog, parts: Sequence[tuple[str, str]]) -> list[str]:
-    """The addresses of those whose passage is no more."""
+    """The addresses of judged passages that no longer exist."""
     numbers = {ref: int(found[2]) for ref, _ in parts if (found := _REF.fullmatch(ref))}
     live = catalog.passages(sorted(set(numbers.values())))
     return [uri for ref, uri in parts if ref in numbers and numbers[ref] not in live]
 
 
 def _today(held: Mapping[_Part, Mapping[str, str]], part: _Part, ref: str, uri: str) -> str:
-    """The ref that a judged text has now: where it stood before rather than elsewhere in its document; else as it was."""
+    """The current ref of a judged text: at its old place if possible, else elsewhere in its document; else the old
+    ref.
+    """
     refs = held.get(part, {})
     if ref in refs.values():
         return ref
@@ -426,7 +429,7 @@ def embedded(encoder: Encoder, questions: Sequence[str], step: Step) -> Array:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TrainingSet:
-    """Lessons, and the library that they are of.
+    """Training questions together with the passages of their library.
 
     Attributes:
         aims: What is looked for without a map, by question.
@@ -447,12 +450,12 @@ class TrainingSet:
     labels: Callable[[Sequence[int]], Mapping[int, Array]]
 
     def learned(self, of: Rows) -> QueryMap:
-        """The map that some of the lessons, given by number, teach."""
+        """The query map learned from the lessons with these indices."""
         answers = [[target.rows for target in self.lessons[i].targets] for i in of]
         return learn(self._vectors[of], answers, self.holdings.vectors, [self._words[i] for i in of.tolist()])
 
     def weakened(self, learned: QueryMap, strength: float, of: Rows) -> QueryMap | None:
-        """The map at a strength, with the spread measured on these lessons; None at no strength."""
+        """The map at a strength, with its spread measured on these lessons; None at strength 0."""
         if not strength:
             return None
         levels = np.array([(self.aims[i].scale, self.aims[i].offset) for i in of.tolist()], dtype=np.float32)
@@ -460,12 +463,12 @@ class TrainingSet:
 
     @cached_property
     def _vectors(self) -> Array:
-        """``(n, d)``: of what is looked for."""
+        """Query vectors, ``(n, d)``."""
         return np.stack([aim.vector for aim in self.aims])
 
     @cached_property
     def _words(self) -> Words:
-        """What keywords find of each question, with scores."""
+        """Keyword hits of each question, with scores."""
         return [self._by_words(lesson.question) for lesson in self.lessons]
 
     def _by_words(self, question: str) -> tuple[Rows, Array]:
@@ -475,7 +478,7 @@ class TrainingSet:
         return np.array([row for row, _ in held], np.int64), np.array([score for _, score in held], np.float32)
 
     def trials(self, dealt: Deal, step: Step) -> list[Trial]:
-        """Every question that is held out (`Deal.held`) under every strength of what may be learned from for it."""
+        """Every held-out question (`Deal.held`) under every strength of the map learned for its fold."""
         trials: dict[int, Trial] = {}
         folds = np.unique(dealt.folds[dealt.held]).tolist()
         for number, fold in enumerate(folds, 1):
@@ -490,7 +493,7 @@ class TrainingSet:
         return [trials[i] for i in dealt.held.tolist()]
 
     def _cosines(self, of: Rows, tried: QueryMap | None, vectors: Array | None = None) -> Array:
-        """Cosines that count of some questions, given by number, to all passages, or to other vectors."""
+        """Calibrated cosines of questions (by index) to all passages, or to other vectors."""
         vectors = self.holdings.vectors if vectors is None else vectors
         if tried is not None:
             return tried.level(tried.apply(self._vectors[of]) @ vectors.T)
@@ -498,7 +501,7 @@ class TrainingSet:
         return np.stack([aim.level(aim.vector @ vectors.T) for aim in aims])
 
     def _trial(self, number: int, cosines: Array, maps: Sequence[QueryMap | None]) -> Trial:
-        """The candidates of both legs, each scored by both, as a request does it; `cosines`: (strengths, passages)."""
+        """The candidates of both legs, each scored by both, as in a request; `cosines`: (strengths, passages)."""
         lesson, (by_words, scores) = self.lessons[number], self._words[number]
         keyword = dict(zip(self.holdings.ids[by_words].tolist(), scores.tolist(), strict=True))
         depth = min(self.depth, cosines.shape[1])
@@ -520,7 +523,7 @@ class TrainingSet:
         )
 
     def _with_labels(self, number: int, cosines: Array, ids: Sequence[int], maps: Sequence[QueryMap | None]) -> Array:
-        """``(strengths, passages)``: of each passage the cosine to its text or to its label, whichever is more."""
+        """``(strengths, passages)``: the larger of the cosines to a passage's text and to its label."""
         labels = self.labels(ids)
         if not labels:
             return cosines
@@ -530,14 +533,14 @@ class TrainingSet:
         return np.maximum(cosines, told)
 
     def _kept(self, lesson: Lesson, candidates: Rows, ids: Sequence[int]) -> list[float]:
-        """What each of some passages keeps where those rows are the candidates; what is none does not matter."""
+        """Statute factors of passages when these rows are the candidates; 1 for others."""
         if reference_of(lesson.question):
             return [1.0] * len(ids)
         shares = self.shares(self.holdings.ids[candidates].tolist())
         return [shares.get(passage_id, 1.0) for passage_id in ids]
 
     def _graded(self, lesson: Lesson, rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
-        """What each row counts as (an answer as the number below 0 of its target), and its grade."""
+        """The group of each row (for answers, a negative number for their target), and its grade."""
         units, grades = lesson.keys(self.holdings, rows).copy(), np.zeros(len(rows))
         keys = units.copy()
         for number, target in enumerate(lesson.targets, 1):
@@ -547,7 +550,7 @@ class TrainingSet:
 
 
 def found(trial: Trial, strength: float, weight: float) -> Judged:
-    """What a question found under a choice: its first ten answers, each at its best passage."""
+    """The first ten results of a question under a choice, one passage per answer."""
     scores = trial.scores(STRENGTHS.index(strength), weight)
     order = np.argsort(-scores, kind="stable")
     _, first = np.unique(trial.units[order], return_index=True)

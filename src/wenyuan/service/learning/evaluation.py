@@ -53,7 +53,7 @@ _SHOWN = 20  # addresses that lead nowhere, in a report
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluator:
-    """Asks a library questions whose answers are known, and keeps what came of it."""
+    """Runs judged questions against a library, and stores the results."""
 
     settings: Settings
     catalog: Catalog
@@ -64,7 +64,7 @@ class Evaluator:
     def evaluate(
         self, pairs: Sequence[Pair], *, name: str, step: Step = lambda stage, done, total: None, keep: bool = True
     ) -> WholeEvaluation:
-        """Ask questions whose answers are known, and say how well they were answered.
+        """Ask judged questions, and compute how well they are answered.
 
         Args:
             name: Of where the questions come from; shown beside the figures.
@@ -118,12 +118,12 @@ class Evaluator:
         return WholeEvaluation(evaluation=kept, asked=tuple(course.asked))
 
     def evaluate_again(self, evaluation_id: int, *, step: Step = lambda stage, done, total: None) -> WholeEvaluation:
-        """Ask the questions of a kept evaluation again; raises as `evaluate`, and NotFound when there is none."""
+        """Repeat a stored evaluation; raises as `evaluate`, and NotFound if there is none with that number."""
         former = self.evaluation(evaluation_id).evaluation
         return self.evaluate(self.catalog.golden_set(former.set_id), name=former.name, step=step)
 
     def compared(self, evaluation: WholeEvaluation, former: WholeEvaluation) -> Change:
-        """What became of the same questions since.
+        """Compare two evaluations of the same questions.
 
         Raises:
             InvalidRequest: they are not of the same questions.
@@ -141,21 +141,21 @@ class Evaluator:
         return changed([before[a.question] for a in evaluation.asked], [a.ndcg for a in evaluation.asked])
 
     def evaluations(self, limit: int = 50, before: int | None = None) -> tuple[Evaluation, ...]:
-        """Those that are kept, newest first; with `before`, those with lower numbers."""
+        """Stored evaluations, newest first; with `before`, those with lower numbers."""
         return self.catalog.evaluations(limit, before)
 
     def evaluation(self, evaluation_id: int) -> WholeEvaluation:
-        """One that is kept, whole; NotFound when there is none of that number."""
+        """One stored evaluation with its questions; NotFound if there is none with that number."""
         return self.catalog.evaluation(evaluation_id)
 
     def remove_evaluation(self, evaluation_id: int) -> None:
-        """Forget an evaluation, and its questions where no other has them; NotFound when there is none."""
+        """Delete an evaluation, and its questions if no other uses them; NotFound if there is none with that number."""
         name = self.evaluation(evaluation_id).evaluation.name
         self.catalog.remove_evaluation(evaluation_id)
         self.recorder.changed("evaluation", "removed", str(evaluation_id), {"name": name}, None)
 
     def _held(self) -> tuple[TrainingPassages, tuple[str, ...]]:
-        """What can be found today, without vectors, and the sources that have it."""
+        """All passages searchable today, without vectors, and their sources."""
         day, registry = date.today(), self.retriever.registry()
         own = [s.source_id for s in registry.by_id.values() if s.type == "static_doc"]
         own = [name for name in own if registry.in_force(name, day)]
@@ -177,7 +177,7 @@ class Evaluator:
         )
 
     def _asker(self, sources: tuple[str, ...]) -> Callable[[str], Answer]:
-        """Asks these sources, with more patience than a request has."""
+        """A function that queries these sources, with a longer deadline than a request has."""
 
         def ask(question: str) -> Answer:
             query = asked(RetrievalRequest(query=question, max_results=_DEPTH), self.settings.rules)
@@ -206,7 +206,7 @@ class Evaluator:
 
 
 def _silent(pairs: Sequence[Pair]) -> list[str]:
-    """What the library must not answer, each question once.
+    """The questions that the library must not answer, without duplicates.
 
     Raises:
         InvalidRequest: a question has an answer elsewhere in the file, too, or there are too many.
@@ -221,7 +221,7 @@ def _silent(pairs: Sequence[Pair]) -> list[str]:
 
 
 def _questions(pairs: Sequence[Pair]) -> list[str]:
-    """What is to be asked, each question once, whether the library has its answer or not."""
+    """All questions to ask, without duplicates, with or without an answer in the library."""
     return _askable(pair.question for pair in pairs if pair.grade > 0)
 
 
@@ -250,7 +250,7 @@ def _askable(texts: Iterable[str]) -> list[str]:
 
 
 class _Course:
-    """Questions under way, and what came of them."""
+    """A running evaluation and its results so far."""
 
     def __init__(self, answer: Callable[[str], Answer], holdings: TrainingPassages) -> None:
         self._answer = answer
@@ -263,7 +263,7 @@ class _Course:
         self.last: Answer
 
     def ask(self, question: str, lesson: Lesson | None) -> None:
-        """Ask one; without a lesson the library has no answer to it."""
+        """Ask one question; without a lesson the library has no answer to it."""
         begun = time.perf_counter()
         self.last = self._answer(question)
         self._ms.append((time.perf_counter() - begun) * 1e3)
@@ -293,13 +293,13 @@ class _Course:
             self._sums[name] += value
 
     def ask_in_vain(self, question: str) -> None:
-        """Ask one that must not be answered; whatever is given for it is wrong."""
+        """Ask a question that must not be answered; any result is wrong."""
         graded = self._graded(self._answer(question), None)
         self._in_vain.append(graded[0][0] if graded else 0.0)
         self.scored += [(score, False) for score, _ in graded[:CUT]]
 
     def refused(self, step: Step) -> float:
-        """The share of meaningless queries that get no answer, as they should."""
+        """The share of nonsense queries that correctly get no answer."""
         queries = [text for script in SCRIPTS for text in junk_queries(script, _NONSENSE, _SEED)]
         count = 0
         for number, text in enumerate(queries, start=1):
@@ -308,7 +308,7 @@ class _Course:
         return round(count / len(queries), 4)
 
     def figures(self) -> dict[str, float | None]:
-        """Means over all questions, and over those that must not be answered, where there are any."""
+        """Mean metrics over all questions, and over those that must not be answered, if there are any."""
         error = calibration_error(in_bins(self.scored))
         means = {name: round(total / len(self.asked), 4) for name, total in self._sums.items()}
         times = {f"p{share}_ms": round(percentile(self._ms, share / 100), 1) for share in (50, 95)}

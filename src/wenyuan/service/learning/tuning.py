@@ -1,4 +1,4 @@
-"""Tuning of a library: from feedback to a tuning that is adopted only if it helps."""
+"""Tuning: from judged questions to a tuning that is adopted only if cross-validation shows a gain."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ MAX_JUDGED = 100
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Feedback:
-    """Takes judgements of answers."""
+    """Accepts feedback on answers."""
 
     catalog: Catalog
     recorder: AuditRecorder
@@ -64,7 +64,7 @@ class Feedback:
     def give_feedback(
         self, audit_id: str, *, good: Sequence[str] = (), bad: Sequence[str] = (), principal: Principal = LOCAL
     ) -> Mapping[str, bool]:
-        """Keep what a caller says of an answer; the last word of each caller on each part counts.
+        """Store a caller's feedback on an answer; the latest judgement of each caller on each part counts.
 
         Args:
             audit_id: Of the answer.
@@ -133,14 +133,14 @@ def _no_answer(audit_id: str) -> NotFound:
 
 
 def _of(record: AuditRecord, principal: Principal) -> bool:
-    """Whether an answer is the caller's to judge."""
+    """Whether an answer was given to this caller."""
     if principal.agent_id is not None:
         return bool(record.record.get("agent") == principal.agent_id)
     return principal.may("audit") or record.principal == principal.key_id
 
 
 def _ref_of(fragments: Sequence[Mapping[str, Any]], part: str) -> str | None:
-    """The ref of a fragment that is named by its ref, its address or its rank."""
+    """The ref of a fragment given by ref, address or rank."""
     part = part.strip()
     if part.isascii() and part.isdigit():
         return str(fragments[int(part) - 1]["ref"]) if 1 <= int(part) <= len(fragments) else None
@@ -157,7 +157,7 @@ _PIECE = re.compile(r"(.*)[?&](id|sheet)=([^?&#]*)")
 
 
 def documents_of(lessons: Sequence[Lesson], holdings: TrainingPassages, catalog: Catalog) -> list[frozenset[str]]:
-    """Of each lesson, the names of the documents that answer it.
+    """For each lesson, the names of the documents that answer it.
 
     One document are: what has the same address (see `whole`), and what has the same title in one source. A row of a table
     is a document of its own.
@@ -172,7 +172,7 @@ def documents_of(lessons: Sequence[Lesson], holdings: TrainingPassages, catalog:
 
 
 def _of_each_document(lesson: Lesson, holdings: TrainingPassages) -> list[int]:
-    """The rows that answer, where passages do; else one row of each document."""
+    """The rows that answer, if passages are judged; else one row of each document."""
     found = np.unique(np.concatenate([target.rows for target in lesson.targets]))
     if lesson.by_document and len(found) > 1:
         _, first = np.unique(holdings.documents[found], return_index=True)
@@ -181,7 +181,7 @@ def _of_each_document(lesson: Lesson, holdings: TrainingPassages) -> list[int]:
 
 
 def _names(passage: Passage) -> list[tuple[str, ...]]:
-    """What tells the document of a passage from others: any of them."""
+    """Names that identify the document of a passage; any of them may match."""
     if passage.cell:
         return [("address", passage.source_id, passage.uri)]
     address, title = whole(passage.uri), fold(passage.title).strip()
@@ -191,7 +191,7 @@ def _names(passage: Passage) -> list[tuple[str, ...]]:
 
 
 def whole(uri: str) -> str:
-    """The address of the document that something is a piece of.
+    """The address of the document that an address is part of.
 
     Sheets are pieces of their workbook, and entries whose ids are the same up to a ``#``, as in ``report.pdf#3``, of one
     document: that of this name, where the file is called so. Lines of a file without ids are documents of their own.
@@ -225,7 +225,7 @@ Outcome = Literal["adopted", "would be adopted", "no gain", "too few", "cannot t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneReport:
-    """What came of tuning.
+    """The result of a tuning run.
 
     Attributes:
         questions: How many were learned from, or would have been; those that read the same are one.
@@ -287,7 +287,7 @@ class Tuner:
         dry_run: bool = False,
         step: Step = lambda stage, done, total: None,
     ) -> TuneReport:
-        """Learn from pairs and feedback; adopt what was learned if questions gain that it was not learned from.
+        """Learn from pairs and feedback; adopt the result if held-out questions gain.
 
         Scores are compared with those of the library without any tuning, and what is adopted replaces the tuning
         that counts. It counts for the whole library.
@@ -329,7 +329,7 @@ class Tuner:
         return replace(report, seconds=round(time.monotonic() - begun, 1))
 
     def undo_tuning(self) -> KeptTuning:
-        """End the tuning that counts: scores are again what they were without it.
+        """End the current tuning: scores are again those without it.
 
         Raises:
             NotFound: there is none.
@@ -343,7 +343,7 @@ class Tuner:
         return kept
 
     def tuning(self) -> KeptTuning | None:
-        """The tuning that was adopted last and not undone; None while there is none.
+        """The last tuning that was adopted and not undone; None without one.
 
         It counts with the encoder that it was learned with (`tuned.fits`), and is ignored under another.
         """
@@ -362,7 +362,7 @@ class Tuner:
         return self.encoder
 
     def _answered(self, audit_id: str) -> AuditRecord | None:
-        """The record of an answer, where it is kept."""
+        """The audit record of an answer, if it is kept."""
         if self.recorder.log is None:
             return None
         try:
@@ -373,7 +373,7 @@ class Tuner:
     def _course(
         self, encoder: Encoder, given: Mapping[str, Sequence[Pair]], sources: Collection[str] | None, step: Step
     ) -> tuple[TrainingSet, TuneReport]:
-        """What can be learned from, and a report that says so."""
+        """The training set, and a report that describes it."""
         step("read", 0, 1)
         self.retriever.follow()
         day, registry = date.today(), self.retriever.registry()
@@ -418,7 +418,7 @@ class Tuner:
     def _judged(
         self, course: TrainingSet, encoder: Encoder, dealt: Deal, report: TuneReport, step: Step, *, dry_run: bool
     ) -> TuneReport:
-        """The verdict on what can be learned, and its adoption."""
+        """The cross-validated verdict on a training set, and its adoption."""
         weight = self.retriever.weight()
         trials, folds = course.trials(dealt, step), dealt.folds[dealt.held]
         verdict = judge(trials, folds, dealt.groups[dealt.held], weight=weight)
@@ -471,5 +471,5 @@ def _nothing(found: Lessons) -> tuple[str]:
 
 
 def _noted(kept: KeptTuning) -> Mapping[str, Any]:
-    """What the audit says of a tuning."""
+    """The audit entry of a tuning."""
     return {"tuning_id": kept.tuning_id, "fingerprint": kept.fingerprint, "weight": kept.weight}
