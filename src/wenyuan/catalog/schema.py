@@ -376,6 +376,14 @@ sa.Index(
     sqlite_where=documents.c.removed_seq.is_(None),
     postgresql_where=documents.c.removed_seq.is_(None),
 )
+_ENDING = sa.and_(documents.c.removed_seq.is_(None), documents.c.effective_until.is_not(None))
+ending = sa.Index(  # most documents have no end, and verification asks for the last ones that had
+    "documents_ending",
+    documents.c.source_id,
+    documents.c.effective_until,
+    sqlite_where=_ENDING,
+    postgresql_where=_ENDING,
+)
 
 passages = sa.Table(
     "passages",
@@ -568,7 +576,8 @@ def _labels(connection: sa.Connection) -> None:
 
 
 def _readings(connection: sa.Connection) -> None:
-    """Adds how documents were read; those that are held get it when they are read again."""
+    """Adds how documents were read; those that are held get it when they are read again. And finds ends quickly."""
+    ending.create(connection, checkfirst=True)
     if "recognised" not in {column["name"] for column in sa.inspect(connection).get_columns("passages")}:
         connection.execute(sa.text("ALTER TABLE passages ADD COLUMN recognised TEXT"))
     readings.create(connection, checkfirst=True)

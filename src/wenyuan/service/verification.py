@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from wenyuan.core.access import Principal
@@ -193,14 +194,14 @@ class _Visible(NamedTuple):
     Attributes:
         sources: All that the caller may see, in force or not.
         scope: What is in force on the day asked for.
-        past: What was in force on the last days before it on which something ceased to be.
+        past: Gives what was in force on the last days before it on which something ceased to be.
     """
 
     query: Query
     registry: Sources
     sources: frozenset[str]
     scope: Scope
-    past: tuple[Scope, ...]
+    past: Callable[[], tuple[Scope, ...]]
     deadline: Deadline
 
 
@@ -253,7 +254,8 @@ class Verifier:
             own = (name for name in known if registry.by_id[name].type == "static_doc")
             seen = frozenset(name for name in own if registry.by_id[name].trust >= query.min_trust)
             scope = Scope(sources=_in_force(registry, seen, day), as_of=day)
-            visible = _Visible(query, registry, seen, scope, self._past(registry, seen, day), deadline)
+            past = cache(partial(self._past, registry, seen, day))  # most answers say nothing that needs it
+            visible = _Visible(query, registry, seen, scope, past, deadline)
             judged = tuple(self._judged(claim, request, visible) for claim in request.claims)
         return Verification(claims=judged, generation=change, as_of=day)
 
@@ -353,7 +355,7 @@ class Verifier:
     def _of_the_past(self, text: str, visible: _Visible) -> list[Passage]:
         """The passages that share most words with a text of what was in force before."""
         found: dict[int, Passage] = {}
-        for scope in visible.past:
+        for scope in visible.past():
             for passage in self._by_words(text, scope, visible.deadline):
                 found.setdefault(passage.passage_id, passage)
         return list(found.values())
