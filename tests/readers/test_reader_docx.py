@@ -90,6 +90,76 @@ def test_numbers_of_a_list_style_are_those_of_its_pattern() -> None:
     assert read(with_body(package, line(0, "总则"), line(1, "一句。"))).text == "第一章 总则\n\n第一条 一句。"
 
 
+@pytest.mark.parametrize(
+    ("form", "written"),
+    [
+        ("chineseCounting", "一 二 十 十一 二十"), ("chineseCountingThousand", "一 二 十 十一 二十"),
+        ("japaneseCounting", "一 二 十 十一 二十"), ("ideographDigital", "一 二 一〇 一一 二〇"),
+        ("taiwaneseDigital", "一 二 一〇 一一 二〇"), ("chineseLegalSimplified", "壹 贰 壹拾 壹拾壹 贰拾"),
+        ("ideographTraditional", "甲 乙 癸 甲 癸"), ("ideographZodiac", "子 丑 酉 戌 未"),
+        ("ideographEnclosedCircle", "㊀ ㊁ ㊉ 11 20"), ("decimalEnclosedCircle", "① ② ⑩ ⑪ ⑳"),
+        ("decimalEnclosedCircleChinese", "① ② ⑩ ⑪ ⑳"), ("decimalEnclosedParen", "⑴ ⑵ ⑽ ⑾ ⒇"),
+        ("decimalEnclosedFullstop", "⒈ ⒉ ⒑ ⒒ ⒛"), ("decimalFullWidth", "１ ２ １０ １１ ２０"),
+        ("decimal", "1 2 10 11 20"), ("decimalZero", "01 02 10 11 20"), ("upperRoman", "I II X XI XX"),
+        ("lowerRoman", "i ii x xi xx"), ("upperLetter", "A B J K T"), ("lowerLetter", "a b j k t"),
+        ("ordinal", "1st 2nd 10th 11th 20th"), ("numberInDash", "- 1 - - 2 - - 10 - - 11 - - 20 -"), ("none", "    "),
+    ],
+)  # fmt: skip
+def test_numbers_are_written_as_word_shows_them(form: str, written: str) -> None:
+    """Chinese and Japanese numerals, digits, stems, circles, letters; what has no sign for a number is written in digits."""
+    pattern = (
+        f'<w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:numFmt w:val="{form}"/>'
+        '<w:lvlText w:val="%1|"/></w:lvl></w:abstractNum>'
+    )
+    document = read(with_body(numbered(pattern), *(line(0, "文") for _ in range(20))))
+    marks = [text.partition("|")[0] for text in document.text.split("文")]
+    assert " ".join(marks[at - 1].strip() for at in (1, 2, 10, 11, 20)) == written
+
+
+def test_numbers_of_styles_are_inherited_and_stand_on_the_level_that_names_the_style() -> None:
+    """A style may name its list only, or its level only, or be named by a level of the list; 0 takes the number away."""
+    levels = (
+        '<w:abstractNum w:abstractNumId="1">'
+        '<w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/><w:pStyle w:val="Chapter"/><w:lvlText w:val="%1"/></w:lvl>'
+        '<w:lvl w:ilvl="1"><w:numFmt w:val="decimal"/><w:pStyle w:val="Part"/><w:lvlText w:val="%1.%2"/></w:lvl>'
+        '<w:lvl w:ilvl="2"><w:numFmt w:val="lowerLetter"/><w:lvlText w:val="%1.%2.%3"/></w:lvl></w:abstractNum>'
+    )
+    package = numbered(levels)
+    for name, based, numbering in (
+        ("Chapter", "Normal", '<w:numId w:val="1"/>'),
+        ("Part", "Normal", '<w:numId w:val="1"/>'),
+        ("Point", "Part", '<w:ilvl w:val="2"/>'),
+    ):
+        package.styles.element.append(
+            element(
+                f'<w:style w:type="paragraph" w:styleId="{name}"><w:name w:val="{name}"/><w:basedOn w:val="{based}"/>'
+                f"<w:pPr><w:numPr>{numbering}</w:numPr></w:pPr></w:style>"
+            )
+        )
+
+    def styled(name: str, text: str, inner: str = "") -> str:
+        return f'<w:p><w:pPr><w:pStyle w:val="{name}"/>{inner}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
+
+    content = with_body(
+        package,
+        styled("Chapter", "Rooms"),
+        styled("Part", "Fees"),
+        styled("Point", "Tax"),
+        styled("Part", "Preface", '<w:numPr><w:numId w:val="0"/></w:numPr>'),
+        styled("Part", "Keys"),
+    )
+    assert read(content).text.split("\n\n") == ["1 Rooms", "1.1 Fees", "1.1.a Tax", "Preface", "1.2 Keys"]
+
+
+def test_a_number_beyond_all_bounds_is_cut() -> None:
+    """A list that begins at a milliard costs no more than another."""
+    pattern = (
+        '<w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:start w:val="1000000000"/>'
+        '<w:numFmt w:val="upperRoman"/><w:lvlText w:val="%1"/></w:lvl></w:abstractNum>'
+    )
+    assert read(with_body(numbered(pattern), line(0, "文"))).text.endswith("DCCLXVII 文")
+
+
 @pytest.mark.parametrize("tag", ["del", "moveFrom"])
 def test_a_deleted_paragraph_takes_no_number(tag: str) -> None:
     """Numbers are those of the text that is served: what was deleted with tracking is not counted."""
@@ -279,3 +349,40 @@ def test_a_text_box_is_read_once_and_on_its_own_lines() -> None:
         f"<w:tbl><w:tr>{cell('流程')}<w:tc><w:p>{run}<w:r><w:t>见图</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
     )
     assert read(content).text == "内部资料\n应当招标。\n\n流程 | 内部资料 见图"
+
+
+def test_the_record_says_what_of_a_file_is_in_its_text() -> None:
+    """Headers, footers and hidden words are lost, and said; numbers and merged cells are not invented."""
+    package = numbered(law())
+    package.sections[0].header.paragraphs[0].text = "内部资料 严禁外传"
+    package.sections[0].footer.paragraphs[0].text = "第1页"
+    table = package.add_table(2, 2)
+    table.cell(0, 0).merge(table.cell(1, 0)).text = "甲"
+    table.cell(0, 1).text, table.cell(1, 1).text = "乙", "丙"
+    hidden = "<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>暗</w:t></w:r></w:p>"
+    document = read(with_body(package, line(1, "一句。"), line(1, "二句。"), hidden))
+    assert document.text.endswith("甲 | 乙\n甲 | 丙\n\n第一条 一句。\n\n第二条 二句。")
+    fidelity = document.fidelity
+    assert fidelity is not None
+    assert (fidelity.tables, fidelity.invented, fidelity.lost) == (1, 0, len("内部资料严禁外传第1页暗"))
+    assert fidelity.warnings == ("headers and footers are not read (12 characters)",)
+
+
+def test_deleted_words_are_no_words_of_the_file() -> None:
+    """What was taken out with tracking is not lost, what was put in is read."""
+    changed = (
+        '<w:p><w:ins w:id="1" w:author="a"><w:r><w:t>新的。</w:t></w:r></w:ins>'
+        '<w:del w:id="2" w:author="a"><w:r><w:delText>旧的。</w:delText></w:r></w:del></w:p>'
+    )
+    document = read(with_body(docx.Document(), changed))
+    assert document.text == "新的。"
+    assert document.fidelity is not None
+    assert (document.fidelity.source_characters, document.fidelity.lost) == (3, 0)
+
+
+def test_formulas_are_read_as_their_letters() -> None:
+    """Their marks stand in the text where the formula stands."""
+    math = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+    formula = f'<m:oMath xmlns:m="{math}"><m:r><m:t>E=mc</m:t></m:r></m:oMath>'
+    content = with_body(docx.Document(), f"<w:p><w:r><w:t>公式</w:t></w:r>{formula}</w:p>")
+    assert read(content).text == "公式E=mc"

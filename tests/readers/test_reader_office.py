@@ -14,7 +14,7 @@ from docx.oxml.ns import nsdecls
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.readers.archive import check_archive
-from wenyuan.readers.docx import chinese_numeral
+from wenyuan.readers.word_numbering import chinese_numeral
 from word_files import blocks, read, rewritten, saved, with_entries
 
 
@@ -147,13 +147,14 @@ def test_content_controls_and_insertions_are_read_deletions_and_hidden_runs_are_
 
 
 def test_merged_cells_reach_into_the_rows_below() -> None:
-    """A cell merged downwards is repeated in each row, one merged sideways stands once."""
+    """A cell that covers several is repeated in each of them, one that is a whole row stands once."""
     package = docx.Document()
-    table = package.add_table(3, 3)
+    table = package.add_table(4, 3)
+    table.cell(3, 0).merge(table.cell(3, 2)).text = "row"
     table.cell(0, 0).merge(table.cell(1, 0)).text = "甲"
     table.cell(2, 0).merge(table.cell(2, 1)).text = "wide"
     table.cell(0, 1).text, table.cell(1, 2).text, table.cell(2, 2).text = "b", "c", "d"
-    assert blocks(saved(package)) == [("table", "甲 | b\n甲 | – | c\nwide | d")]
+    assert blocks(saved(package)) == [("table", "甲 | b\n甲 | – | c\nwide | wide | d\nrow")]
 
 
 def test_a_document_without_text_is_rejected() -> None:

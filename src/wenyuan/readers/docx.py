@@ -9,7 +9,7 @@ import zipfile
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.messages import msg
@@ -18,157 +18,10 @@ from wenyuan.core.redaction.names import Columns
 from wenyuan.core.text.structure import opening
 from wenyuan.readers.archive import check_archive
 from wenyuan.readers.assemble import EMPTY_CELL, Cell, Original, Piece, assemble, lines_of, rejected
+from wenyuan.readers.fidelity import measured
+from wenyuan.readers.markup import covered
 from wenyuan.readers.text import sectioned
-
-# Automatic paragraph numbers of a DOCX, as Word shows them: 第十三条, 3.2.1, (a), bullets.
-#
-# Word stores ``numId`` and level with a paragraph and the pattern elsewhere; the number itself is in no text.
-# Regulations are commonly written so, and without the number their clauses have no address.
-
-
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_DIGITS = "零一二三四五六七八九"
-_FORMAL_DIGITS = "零壹贰叁肆伍陆柒捌玖"
-_STEMS = "甲乙丙丁戊己庚辛壬癸"
-_ROMAN = ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"),
-          (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))  # fmt: skip
-_SLOT = re.compile(r"%([1-9])")
-
-
-def chinese_numeral(number: int, digits: str = _DIGITS, units: str = "十百千") -> str:
-    """1 … 9999 as 一 … 九千九百九十九 (十三, 一百零五, 一百一十); others as Arabic digits."""
-    if not 0 < number < 10_000:
-        return str(number)
-    text, zero = "", False
-    for power in (3, 2, 1, 0):
-        digit = number // 10**power % 10
-        if digit:
-            text += (digits[0] if zero else "") + digits[digit] + (units[power - 1] if power else "")
-        zero = not digit and bool(text)
-    ten = digits[1] + units[0]
-    return text[1:] if text.startswith(ten) and digits is _DIGITS else text
-
-
-def _roman(number: int) -> str:
-    text = ""
-    for value, letters in _ROMAN:
-        while number >= value:
-            text, number = text + letters, number - value
-    return text
-
-
-def _letter(number: int) -> str:
-    """A, B … Z, AA, BB …: Word repeats the letter."""
-    return chr(ord("A") + (number - 1) % 26) * ((number - 1) // 26 + 1)
-
-
-def _written(number: int, form: str) -> str:
-    if form.startswith(("chineseCounting", "japaneseCounting", "taiwaneseCounting", "ideographDigital")):
-        return chinese_numeral(number)
-    if form in ("chineseLegalSimplified", "ideographLegalTraditional", "japaneseLegal"):
-        return chinese_numeral(number, _FORMAL_DIGITS, "拾佰仟")
-    if form == "ideographTraditional":
-        return _STEMS[(number - 1) % 10]
-    if form in ("upperRoman", "lowerRoman"):
-        return _roman(number) if form == "upperRoman" else _roman(number).lower()
-    if form in ("upperLetter", "lowerLetter"):
-        return _letter(number) if form == "upperLetter" else _letter(number).lower()
-    if form == "decimalZero":
-        return f"{number:02d}"
-    if form.startswith("decimalEnclosedCircle") and number <= 20:
-        return chr(0x2460 + number - 1)
-    return str(number)
-
-
-class _Level(NamedTuple):
-    start: int
-    form: str
-    pattern: str
-    restart: int  # it begins anew below levels that are less than this; 0: it runs on
-    legal: bool  # the levels above are written in Arabic digits: 1.1, not 一.1
-
-
-class Numbering:
-    """Counts numbered paragraphs in document order.
-
-    Args:
-        part: The root element of ``word/numbering.xml``, or None.
-    """
-
-    def __init__(self, part: Any | None) -> None:
-        self._levels: dict[str, dict[int, _Level]] = {}  # by numId
-        self._counter: dict[str, str] = {}  # numId → what it counts with: several may share one
-        self._counts: dict[str, dict[int, int]] = {}
-        if part is None:
-            return
-        patterns = {
-            abstract.get(f"{_W}abstractNumId"): {
-                int(lvl.get(f"{_W}ilvl")): _level(lvl) for lvl in abstract.iter(f"{_W}lvl")
-            }
-            for abstract in part.iter(f"{_W}abstractNum")
-        }
-        # A pattern may only name a style of lists: the levels are with the pattern that the style stands for.
-        styled = {
-            _value(abstract, "styleLink", ""): abstract.get(f"{_W}abstractNumId")
-            for abstract in part.iter(f"{_W}abstractNum")
-        }
-        linked = {
-            abstract.get(f"{_W}abstractNumId"): styled.get(_value(abstract, "numStyleLink", ""))
-            for abstract in part.iter(f"{_W}abstractNum")
-            if abstract.find(f"{_W}numStyleLink") is not None
-        }
-        for num in part.iter(f"{_W}num"):
-            pattern = _value(num, "abstractNumId", "")
-            pattern = linked.get(pattern) or pattern
-            if pattern in patterns:
-                self._add(num, pattern, dict(patterns[pattern]))
-
-    def _add(self, num: Any, pattern: str, levels: dict[int, _Level]) -> None:
-        key = num.get(f"{_W}numId")
-        self._levels[key], self._counter[key] = levels, pattern
-        for override in num.iter(f"{_W}lvlOverride"):
-            self._counter[key] = f"num {key}"  # it counts for itself
-            at, lvl = int(override.get(f"{_W}ilvl")), override.find(f"{_W}lvl")
-            if lvl is not None:
-                levels[at] = _level(lvl)
-            if at in levels and (start := _value(override, "startOverride", "")):
-                levels[at] = levels[at]._replace(start=int(start))
-
-    def next(self, num_id: str, level: int) -> str:
-        """The mark of the next paragraph with this numbering: ``第十三条``, ``3.2.1``, ``-``; ``""`` for none."""
-        levels = self._levels.get(num_id, {})
-        if level not in levels:
-            return ""
-        counts = self._counts.setdefault(self._counter[num_id], {})
-        here = levels[level]
-        counts[level] = counts.get(level, here.start - 1) + 1
-        for deeper in [k for k in counts if k > level and level < (levels[k].restart if k in levels else k)]:
-            del counts[deeper]
-        if here.form == "bullet":
-            return "-"
-
-        def fill(slot: re.Match[str]) -> str:
-            at = int(slot[1]) - 1
-            other = levels.get(at, here)
-            return _written(counts.get(at, other.start), "decimal" if here.legal else other.form)
-
-        return _SLOT.sub(fill, here.pattern).strip()
-
-
-def _value(parent: Any, tag: str, default: str) -> str:
-    child = parent.find(f"{_W}{tag}")
-    return default if child is None else child.get(f"{_W}val") or default
-
-
-def _level(lvl: Any) -> _Level:
-    return _Level(
-        start=int(_value(lvl, "start", "1")),
-        form=_value(lvl, "numFmt", "decimal"),
-        pattern=_value(lvl, "lvlText", ""),
-        restart=int(_value(lvl, "lvlRestart", lvl.get(f"{_W}ilvl"))),
-        legal=lvl.find(f"{_W}isLgl") is not None,
-    )
-
+from wenyuan.readers.word_numbering import Numbering
 
 # DOCX → `Document`: headings, paragraphs, lists and tables in the order of the document.
 #
@@ -176,6 +29,9 @@ def _level(lvl: Any) -> _Level:
 # what stands in content controls and tracked insertions, and know no automatic numbers.
 
 
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_TEXTS = (f"{_W}t", f"{_MATH}t")
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _GONE = {f"{_W}del": "deleted passages", f"{_W}moveFrom": "deleted passages", f"{_W}delText": "deleted passages"}
 _HEADING_STYLE = re.compile(r"(?:heading|标题|標題)\s*([1-9])")
@@ -183,6 +39,12 @@ _TITLE_STYLE = re.compile(r"title|标题|標題")
 _CONTENTS_STYLE = re.compile(r"toc.*|目录.*|目錄.*")
 _SIGNS = {f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}tab": "\t", f"{_W}noBreakHyphen": "-"}
 _BOX = f"{_W}txbxContent"
+_PARTS = re.compile(r"/word/(document|header|footer|footnotes|endnotes|comments)[0-9]*\.xml$")
+_APART = ("header", "footer", "comments")
+_PICTURES = (
+    "{http://schemas.openxmlformats.org/drawingml/2006/main}blip",
+    "{urn:schemas-microsoft-com:vml}imagedata",
+)
 _OUTLINE_BODY = 9
 _LAST_EDIT = "_GoBack"  # a bookmark that Word itself moves
 _MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -203,21 +65,21 @@ def read_docx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
         package = docx.Document(io.BytesIO(content))
         body = _Body(package)
         pieces = list(body.pieces(package.element.body))
+        own = _Own(package)
         title, metadata = _properties(package)
     except DocumentRejected:
         raise
     except (OpcError, LxmlError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
         raise rejected(msg("it is damaged: {error}", error=error), name) from error
-    return (
-        assemble(
-            sectioned(_lists_joined(pieces)),
-            Original(content, uri, name),
-            title=body.title or title,
-            media_type=_MEDIA_TYPE,
-            notes=body.notes(),
-            metadata=metadata,
-        ),
+    document = assemble(
+        sectioned(_lists_joined(pieces)),
+        Original(content, uri, name),
+        title=body.title or title,
+        media_type=_MEDIA_TYPE,
+        notes=body.notes(),
+        metadata=metadata,
     )
+    return (measured(document, own.text, added=body.added, pictures=own.pictures, warnings=own.warnings()),)
 
 
 def _properties(package: Any) -> tuple[str, dict[str, Facet]]:
@@ -246,6 +108,7 @@ class _Body:
 
     def __init__(self, package: Any) -> None:
         self.title = ""
+        self.added: list[str] = []  # what is written into the text that is in no run: numbers, merged cells again
         self._left_out: Counter[str] = Counter()
         self._numbering = Numbering(_part_root(package, "numbering"))
         self._footnotes = {
@@ -286,7 +149,9 @@ class _Body:
         while self._due:
             key = self._due.popleft()
             text = " ".join(self._text(p) for p in _paragraphs(self._footnotes[key])).strip()
-            yield Piece("paragraph", f"[{self._referred[key]}] {text}" if text else "")
+            mark = f"[{self._referred[key]}]" if text else ""
+            self.added.append(mark)
+            yield Piece("paragraph", f"{mark} {text}" if text else "")
 
     def _reference(self, node: Any) -> str:
         """The number of a note where the text refers to it: numbers count in the order of the text."""
@@ -296,7 +161,8 @@ class _Body:
         if key not in self._referred:
             self._referred[key] = len(self._referred) + 1
             self._due.append(key)
-        return f"[{self._referred[key]}]"
+        self.added.append(f"[{self._referred[key]}]")
+        return self.added[-1]
 
     def _paragraph(self, p: Any) -> Iterator[Piece]:
         style = self._styles.get(_own(p, "pStyle"))
@@ -313,6 +179,7 @@ class _Body:
             return
         if level == 0:
             self.title = self.title or text.strip()
+        self.added.append(mark)
         shown = f"{mark} {text}" if mark else text
         anchor = _bookmark(p)
         if level is not None:
@@ -325,13 +192,20 @@ class _Body:
             yield Piece("list" if listed else "paragraph", shown, anchor=anchor)
 
     def _mark(self, p: Any, style: Any) -> str:
-        """The automatic number, by the paragraph's own numbering or that of its style."""
-        for holder in (p.find(f"{_W}pPr"), *(s.element.find(f"{_W}pPr") for s in _lineage(style))):
-            numbering = holder.find(f"{_W}numPr") if holder is not None else None
+        """The automatic number: list and level by the paragraph's own numbering, else by that of its style."""
+        number: str | None = None
+        level: int | None = None
+        for holder, name in ((p, ""), *((s.element, s.style_id) for s in _lineage(style))):
+            numbering = holder.find(f"{_W}pPr/{_W}numPr")
             if numbering is None:
                 continue
             values = {child.tag: child.get(f"{_W}val") for child in numbering}
-            return self._numbering.next(values.get(f"{_W}numId") or "0", int(values.get(f"{_W}ilvl") or 0))
+            if level is None and values.get(f"{_W}ilvl"):
+                level = int(values[f"{_W}ilvl"])
+            number = values.get(f"{_W}numId")
+            if number:
+                level = self._numbering.level_of(number, name) if level is None and name else level
+                return self._numbering.next(number, level or 0)
         return ""
 
     def _text(self, root: Any, *, numbered: bool = True) -> str:
@@ -346,7 +220,7 @@ class _Body:
             node = stack.pop()
             if isinstance(node, str):
                 parts.append(node)
-            elif node.tag == f"{_W}t":
+            elif node.tag in _TEXTS:
                 parts.append(node.text or "")
             elif node.tag in _SIGNS:
                 parts.append(_SIGNS[node.tag])
@@ -396,29 +270,77 @@ class _Body:
         return deleted or hidden
 
     def _rows(self, table: Any) -> Iterator[list[Cell]]:
-        """Rows as ``a | b``; a cell merged downwards is repeated, so that each row stands alone."""
+        """Rows as ``a | b``; a merged cell stands in each that it covers, but once where it is a whole row."""
         above: dict[int, str] = {}
         kinds = Columns()
         for row in table.iter(f"{_W}tr"):
             if next(row.iterancestors(f"{_W}tbl")) is not table:
                 continue
-            cells, column, left = [], 0, self._left_row(row)
-            for cell in row.iter(f"{_W}tc"):
-                if next(cell.iterancestors(f"{_W}tr")) is not row:
-                    continue
-                merge = cell.find(f"{_W}tcPr/{_W}vMerge")
+            texts: dict[int, str] = {}
+            before = _own(row, "gridBefore", "trPr")
+            column, left = covered(before) if before else 0, self._left_row(row)
+            cells = [cell for cell in row.iter(f"{_W}tc") if next(cell.iterancestors(f"{_W}tr")) is row]
+            for cell in cells:
                 paragraphs = () if left else _paragraphs(cell)
                 text = " ".join(" ".join(self._text(p) for p in paragraphs).split())
-                if merge is not None and merge.get(f"{_W}val") != "restart":
-                    text = text or above.get(column, "")
-                above[column] = text
-                cells.append((column, text))
-                span = cell.find(f"{_W}tcPr/{_W}gridSpan")
-                column += int(span.get(f"{_W}val")) if span is not None else 1
-            filled = {at: text for at, text in cells if text}
+                merge = cell.find(f"{_W}tcPr/{_W}vMerge")
+                if merge is not None and merge.get(f"{_W}val") != "restart" and not text:
+                    text = above.get(column, "")
+                    self.added.append(text * (not left))
+                span = covered(_own(cell, "gridSpan", "tcPr")) if len(cells) > 1 else 1
+                self.added.append(text * (span - 1) * (not left))
+                texts |= dict.fromkeys(range(column, column + span), text)
+                column += span
+            above = texts
+            filled = {at: text for at, text in texts.items() if text}
             if filled and not left:
                 told = kinds.of(filled)
-                yield [Cell(text or EMPTY_CELL, told.get(at, "")) for at, text in cells if at <= max(filled)]
+                yield [Cell(text or EMPTY_CELL, told.get(at, "")) for at, text in texts.items() if at <= max(filled)]
+
+
+class _Own:
+    """The text of a file itself, however it is read: its body, notes, headers, footers and comments.
+
+    Attributes:
+        text: Without tracked deletions and the copies for old programs.
+        pictures: How many.
+    """
+
+    def __init__(self, package: Any) -> None:
+        self.text: list[str] = []
+        self.pictures = 0
+        self._apart: Counter[str] = Counter()
+        for part in package.part.package.iter_parts():
+            if not (told := _PARTS.match(str(part.partname))):
+                continue
+            before = len(self.text)
+            self._read(part)
+            if told[1] in _APART:
+                self._apart[told[1]] += sum(len(text) for text in self.text[before:])
+
+    def warnings(self) -> tuple[str, ...]:
+        """What is left out of the text as a whole."""
+        running = self._apart["header"] + self._apart["footer"]
+        said = [msg("headers and footers are not read ({count} characters)", count=running)] * bool(running)
+        if comments := self._apart["comments"]:
+            said.append(msg("comments are not read ({count} characters)", count=comments))
+        return tuple(said)
+
+    def _read(self, part: Any) -> None:
+        from docx.oxml import parse_xml
+
+        root = getattr(part, "element", None)
+        stack = [parse_xml(part.blob) if root is None else root]
+        while stack:
+            node = stack.pop()
+            if not isinstance(node.tag, str) or node.tag in (_FALLBACK, f"{_W}del", f"{_W}moveFrom"):
+                continue
+            if node.tag in _TEXTS:
+                self.text.append(node.text or "")
+            elif node.tag == f"{_W}noBreakHyphen":
+                self.text.append("-")
+            self.pictures += node.tag in _PICTURES
+            stack.extend(reversed(node))
 
 
 def _part_root(package: Any, kind: str) -> Any | None:

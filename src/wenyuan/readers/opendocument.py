@@ -13,10 +13,10 @@ from wenyuan.core.model import Document, Facet
 from wenyuan.core.text import has_han
 from wenyuan.core.text.structure import opening
 from wenyuan.readers.assemble import Original, Piece, assemble, rejected
-from wenyuan.readers.docx import chinese_numeral
 from wenyuan.readers.fidelity import measured
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
 from wenyuan.readers.text import sectioned
+from wenyuan.readers.word_numbering import chinese_numeral
 
 _ODT = "application/vnd.oasis.opendocument.text"
 _ODP = "application/vnd.oasis.opendocument.presentation"
