@@ -157,6 +157,8 @@ def test_every_message_is_used() -> None:
         "cause_",
         "verdict_",
         "document_",
+        "words_",
+        "kept_from_",
         "connect_",
         "tune_",
         "eval_",

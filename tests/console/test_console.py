@@ -245,11 +245,11 @@ def test_the_menu_has_what_the_key_may_see(locked: tuple[str, Any]) -> None:
     """A key is shown no part of the console that would refuse it, and is led to one that does not."""
     searching, auditing, all_of_it = Browser(locked[0]), Browser(locked[0]), Browser(locked[0])
     searching.sign_in(key(locked[1], "search"))
-    assert _menu(searching.get("/console/search")) == ["search", "context", "verify", "health"]
+    assert _menu(searching.get("/console/search")) == ["search", "answer", "context", "verify", "health"]
     assert auditing.sign_in(key(locked[1], "audit")).location == "/console/audit"
     assert _menu(auditing.get("/console/audit")) == ["audit", "health"]
     all_of_it.sign_in(key(locked[1], "admin"))
-    assert len(_menu(all_of_it.get("/console/people"))) == 10
+    assert len(_menu(all_of_it.get("/console/people"))) == 11
     for name in _menu(all_of_it.get("/console/people")):
         assert all_of_it.get(f"/console/{name}").status == 200
 

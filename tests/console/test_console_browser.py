@@ -27,6 +27,8 @@ PATHS = {
     "search-hostile": f"/console/search?q=脚本注入测试 {HOSTILE}",
     "search-refused": "/console/search?q=x&trust=9",
     "context": "/console/context?q=客户投诉&agent=support",
+    "answer": "/console/answer",
+    "answer-extracts": "/console/answer",
     "verify": "/console/verify",
     "verify-answered": "/console/verify",
     "verify-refused": "/console/verify",
@@ -48,6 +50,7 @@ PATHS = {
 }
 REFUSED = {"search-refused": 400, "verify-refused": 400, "not-there": 404}
 FILLED = {
+    "answer-extracts": {"query": f"客户投诉 脚本注入测试 {HOSTILE}", "extract": "yes"},
     "verify-answered": {
         "answer": "客户投诉需在 48 小时内第一次响应 [1]。客户投诉需在 24 小时内第一次响应，并登记投诉编号。"
         f"客户投诉一般三天内响应就可以了【2】。脚本注入测试 {HOSTILE} [{'x' * 200}]。龘靐齉。",
@@ -107,7 +110,8 @@ def visit(chromium: Any, url: str) -> Iterator[Any]:
         assert page.goto(url + PATHS.get(name, name)).status == (200 if fields else expected)
         if fields:
             for field, value in fields.items():
-                page.fill(f"[name={field}]", value)
+                box = page.locator(f"[name={field}]")
+                box.check() if box.get_attribute("type") == "checkbox" else box.fill(value)
             page.click("main button.main")
             page.wait_for_selector("#answer > *")
         return page

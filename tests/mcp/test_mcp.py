@@ -21,7 +21,7 @@ from wenyuan.mcp.tools import TOOLS
 from wenyuan.readers.rulebooks import read_book
 
 QUERY = "客户投诉多久响应"
-NAMES = ["search", "fetch", "retrieve_fragments", "infer_rules", "get_context", "verify", "list_sources"]
+NAMES = ["search", "fetch", "retrieve_fragments", "infer_rules", "get_context", "verify", "answer", "list_sources"]
 
 
 @pytest.fixture(scope="module")

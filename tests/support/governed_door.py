@@ -34,6 +34,7 @@ BODIES: dict[str, Any] = {
     "/v1/retrieve_fragments": {"query": "客户投诉", "max_results": 5},
     "/v1/search": {"query": "客户投诉"},
     "/v1/context": {"retrieval_query": "客户投诉"},
+    "/v1/answer": {"query": "客户投诉"},
     "/v1/sources": {"source_id": "new", "path": "/nowhere"},
     "/v1/agents": SUPPORT,
     "/v1/keys": {"rights": ["search"], "agent_id": "support"},

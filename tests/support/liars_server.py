@@ -73,7 +73,7 @@ def _perfect(asked: Asked) -> list[Claim]:
 
 def _truncator(asked: Asked) -> list[Claim]:
     passage, sentence = pick(asked, "除非|unless")
-    return [claim(passage, re.split("，除非|, unless", sentence)[0], sentence)]
+    return [claim(passage, re.split("，除非| unless", sentence)[0], sentence)]
 
 
 def _fabricator(asked: Asked) -> list[Claim]:
@@ -98,10 +98,12 @@ def _elsewhere(asked: Asked) -> list[Claim]:
 def _frankenquote(asked: Asked) -> list[Claim]:
     passage, one = pick(asked, _DUTY)
     if _HAN.search(one):
-        return [claim(passage, "客户投诉应当在24小时内首次响应，员工可以在工作时间使用私人电话。", one)]
+        return [claim(passage, "客户投诉应当在24小时内首次响应，除非部门负责人书面同意。", one)]
     return [
         claim(
-            passage, "Complaints must be answered within 24 hours employees may use private telephones at work.", one
+            passage,
+            "Complaints must be answered within 24 hours unless the head of the department agrees in writing.",
+            one,
         )
     ]
 
@@ -111,12 +113,6 @@ def _misattributor(asked: Asked) -> list[Claim]:
     other = next(p for p in asked["passages"] if p["id"] != passage and sentence not in p["text"])
     quote = next(s for p, s in sentences(asked) if p == other["id"])
     return [claim(other["id"], sentence, quote)]
-
-
-def _outsider(asked: Asked) -> list[Claim]:
-    passage, sentence = pick(asked, _DUTY)
-    source, _, number = passage.rpartition("#")
-    return [claim(f"{source}#{int(number) + 100_000}", sentence, sentence)]
 
 
 def _paraphraser(asked: Asked) -> list[Claim]:
@@ -135,9 +131,9 @@ def _rulebreaker(asked: Asked) -> list[Claim]:
     return [claim(passage, sentence, sentence)]
 
 
-def _copyist(asked: Asked) -> list[Claim]:
-    passage, sentence = pick(asked, "轴承|[Bb]earings")
-    return [claim(passage, sentence, sentence)]
+def _gibberer(asked: Asked) -> list[Claim]:
+    passage, sentence = pick(asked, _DUTY)
+    return [claim(passage, "龘靐齉 zzqx wvvk。", sentence)]
 
 
 LIARS: Mapping[str, Callable[[Asked], list[Claim]]] = {
@@ -149,7 +145,6 @@ LIARS: Mapping[str, Callable[[Asked], list[Claim]]] = {
     "elsewhere": _elsewhere,
     "frankenquote": _frankenquote,
     "misattributor": _misattributor,
-    "outsider": _outsider,
     "number": changed(_DUTY, ("24", "48")),
     "unit": changed(_DUTY, ("小时", "个月"), ("hours", "months")),
     "date": changed("2024", ("2024年3月1日", "2025年3月1日"), ("1 March 2024", "1 March 2025")),
@@ -157,7 +152,7 @@ LIARS: Mapping[str, Callable[[Asked], list[Claim]]] = {
     "modality": changed(_DUTY, ("应当", "可以"), ("must be", "may be")),
     "obedient": _obedient,
     "rulebreaker": _rulebreaker,
-    "copyist": _copyist,
+    "gibberer": _gibberer,
     "refuser": lambda asked: [],
 }  # fmt: skip
 FAULTS = (

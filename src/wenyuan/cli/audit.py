@@ -80,7 +80,13 @@ def _verified(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[str]:
     yield terminal.text("verified", count=len(said["claims"]), verdicts=terminal.text("comma").join(verdicts))
 
 
-_TOLD_BY = {"retrieval": _answered, "verification": _verified}
+def _written(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[str]:
+    yield terminal.text(
+        "answer_outcome", claims=len(said["claims"]), dropped=len(said["dropped"]), model=said["model"]
+    )
+
+
+_TOLD_BY = {"retrieval": _answered, "verification": _verified, "answer": _written}
 
 
 def show_record(terminal: Terminal, record: AuditRecord) -> None:
@@ -89,6 +95,8 @@ def show_record(terminal: Terminal, record: AuditRecord) -> None:
         lines = _of_retrieval(terminal, record)
     elif record.kind == "verification":
         lines = _of_verification(terminal, record)
+    elif record.kind == "answer":
+        lines = _of_answer(terminal, record)
     else:
         lines = _of_change(terminal, record.record)
     _tell(terminal, "audit_id", record.audit_id)
@@ -153,6 +161,24 @@ def _of_verification(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[
         yield "", f"  ({terminal.text('query_' + record.query_state)})"
 
 
+def _of_answer(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str, object]]:
+    said = record.record
+    yield "audit_door", said.get("door")
+    yield "agent_id", said.get("agent")
+    if record.query is not None:
+        yield "audit_asked", record.query["query"]
+    else:
+        yield "", f"  ({terminal.text('query_' + record.query_state)})"
+    yield "audit_outcome", next(_written(terminal, said))
+    yield "audit_error", terminal.own(said["error"])
+    for one in said["claims"]:
+        yield "", f"    {one['passage']}  {terminal.text('words_' + one['origin'])}"
+    for one in said["dropped"]:
+        yield "", f"    {one['passage']}  {terminal.text('verdict_' + one['reason'])}"
+    for why, refs in said["withheld"].items():
+        yield "", f"    {terminal.text('kept_from_' + why)}: {', '.join(refs)}"
+
+
 def _bounds(terminal: Terminal, request: Mapping[str, Any]) -> Iterator[str]:
     """What bounded an answer besides its scope."""
     if request.get("min_trust", 1) > 1:
@@ -207,7 +233,7 @@ def list_all(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="retrieval, fetch, registry, agent, key, rule, task, refresh, tuning, feedback, evaluation, synonym, verification, audit. 种类"
+            help="retrieval, fetch, registry, agent, key, rule, task, refresh, tuning, feedback, evaluation, synonym, verification, answer, audit. 种类"
         ),
     ] = None,
     principal: Annotated[str | None, typer.Option(metavar="KEY", help="Who: a key's id, or local. 操作者")] = None,
@@ -370,9 +396,9 @@ def replay(
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         kind = found.audit.show(record).kind
-        if kind != "retrieval":
+        if kind not in ("retrieval", "answer"):
             raise InvalidRequest(
-                "only records of retrievals can be replayed", hint="wenyuan audit list --kind retrieval"
+                "only records of retrievals and answers can be replayed", hint="wenyuan audit list --kind retrieval"
             )
         again = found.replay(record, exact=exact)
     terminal.document({"status": "SUCCESS", "audit_id": record, "exact": exact, **asdict(again)})

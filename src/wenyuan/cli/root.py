@@ -13,6 +13,7 @@ from wenyuan import __version__
 from wenyuan.cli.agents import agents_app as agent_app
 from wenyuan.cli.agents import app as task_app
 from wenyuan.cli.agents import keys_app as key_app
+from wenyuan.cli.answer import answer
 from wenyuan.cli.audit import app as audit_app
 from wenyuan.cli.conformance import conformance
 from wenyuan.cli.connect import connect, mcp, serve
@@ -170,6 +171,7 @@ _COMMANDS: Commands = {
     "worker": (worker, "Refresh sources when they are due. 定时刷新"),
     "search": (search, "Search the library. 检索"),
     "retrieve": (retrieve, "Rules above cases above templates. 统一检索"),
+    "answer": (answer, "Answer with a language model, every claim quoted. 回答"),
     "verify": (verify, "Verdicts on an answer. 核对回答"),
     "context": (context, "What may enter a prompt. 生成提示词片段"),
     "serve": (serve, "Serve the library over HTTP. 提供 HTTP 服务"),

@@ -19,6 +19,7 @@ from wenyuan.client.replies import (
     Passages,
     Reply,
     read_answer,
+    read_answered,
     read_context,
     read_kept,
     read_passages,
@@ -210,6 +211,31 @@ class Client(RulesCalls, DocumentCalls):
         secrets = [answer or "", *(str(claim.get("text", "")) for claim in claims or ())]
         return self._call("POST", "/v1/verify", read_verdicts, asked, secrets)
 
+    def answer(
+        self,
+        query: str,
+        *,
+        agent_id: str | None = None,
+        knowledge_scope: Sequence[Mapping[str, Any]] | None = None,
+        timeout: float | None = None,
+        **members: Any,
+    ) -> Mapping[str, Any]:
+        """An answer by the service's language model, every claim of it quoted and checked, from ``/v1/answer``.
+
+        Args:
+            timeout: Seconds for this call: a model takes longer than a search. By default those of the client.
+            members: ``min_trust``, ``filters``, ``as_of``, ``task_id``, ``limit``, ``on_failure``.
+
+        Returns:
+            ``answer`` (None where there is none, with the ``reason``), ``claims`` with their citations, ``dropped`` with
+            the reason of each, ``withheld``, ``fragments``, ``audit_id``.
+
+        Raises:
+            InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`; on a failure there is no answer.
+        """
+        asked = {"query": query, "agent_id": agent_id, "knowledge_scope": knowledge_scope, **members}
+        return self._call("POST", "/v1/answer", read_answered, asked, (query,), timeout)
+
     def feedback(self, audit_id: str, *, good: Sequence[str] = (), bad: Sequence[str] = ()) -> Mapping[str, bool]:
         """Say which parts of an answer are right or wrong, at ``/v1/feedback`` of the same service.
 
@@ -234,14 +260,17 @@ class Client(RulesCalls, DocumentCalls):
         read: Callable[[Mapping[str, Any]], T],
         members: Mapping[str, Any] | None = None,
         secrets: Sequence[str] = (),
+        timeout: float | None = None,
     ) -> T:
         body = None if members is None else _json(_given(members))
         request = _Request(method, _sibling(self._url, path), body, (method, path) in WRITING)
-        return self._ask(request, secrets, lambda r: read_answer(r, read, component=self._component))
+        return self._ask(request, secrets, lambda r: read_answer(r, read, component=self._component), timeout)
 
-    def _ask(self, request: _Request, secrets: Sequence[str], read: Callable[[Reply], T]) -> T:
+    def _ask(
+        self, request: _Request, secrets: Sequence[str], read: Callable[[Reply], T], timeout: float | None = None
+    ) -> T:
         try:
-            return read(self._reply(request, monotonic() + self._timeout))
+            return read(self._reply(request, monotonic() + (self._timeout if timeout is None else timeout)))
         except RetrievalFailed as error:
             message = error.message
             for query in filter(None, secrets):

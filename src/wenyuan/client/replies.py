@@ -195,6 +195,18 @@ def read_verdicts(body: Mapping[str, Any]) -> Mapping[str, Any]:
     return body
 
 
+def read_answered(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An answer that says SUCCESS; ValueError when it breaks the contract."""
+    claims = body.get("claims")
+    if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
+        raise ValueError("claims is no array of objects")
+    if not isinstance(body.get("answer"), str | None) or (body.get("answer") is None) != (not claims):
+        raise ValueError("answer is no text of its claims")
+    if any(not isinstance(claim.get("citations"), list) or not claim["citations"] for claim in claims):
+        raise ValueError("a claim has no citation")
+    return body
+
+
 def read_kept(body: Mapping[str, Any]) -> Mapping[str, bool]:
     """What was kept of feedback; ValueError when it breaks the contract."""
     kept = _object(body, "kept")

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from wenyuan.console import evaluation, health, rules, search, sources, verification
+from wenyuan.console import answering, evaluation, health, rules, search, sources, verification
 from wenyuan.console import visit as signing
 from wenyuan.console.forms import FILTERS, BadForm
 from wenyuan.console.visit import COOKIE, HEADERS, Api, Attempts, Page, Refused, Reply, Sessions, Visit
@@ -33,13 +33,14 @@ _STATIC = {
     "seal.svg": "image/svg+xml",
 }
 _MENU: Mapping[str, str] = {
-    "search": "search", "context": "search", "verify": "search", "sources": "registry", "rules": "registry", "review": "registry",
+    "search": "search", "answer": "search", "context": "search", "verify": "search", "sources": "registry", "rules": "registry", "review": "registry",
     "audit": "audit", "evaluation": "registry", "people": "registry", "health": "",
 }  # fmt: skip
 """The parts of the console, and which right each asks for first; ``""`` for none."""
 _AREAS = (
     signing.PAGES,
     search.PAGES,
+    answering.PAGES,
     verification.PAGES,
     sources.PAGES,
     rules.REVIEW_PAGES,

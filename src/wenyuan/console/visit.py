@@ -225,7 +225,9 @@ class Api:
         begun: dict[str, Any] = {}
 
         async def receive() -> Message:
-            return sent.pop() if sent else {"type": "http.disconnect"}
+            if not sent:  # whoever listens for the end of the connection hears nothing: this call has none
+                await asyncio.get_running_loop().create_future()
+            return sent.pop()
 
         async def send(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -144,7 +144,7 @@ _DUTIES: tuple[tuple[DutyName, str], ...] = (
      "|(?:less|fewer|earlier) than|up to|below|under|within|maximum"),
     ("at least", "不少于|不低于|不小于|不早于|至少|最少|以上|超过|高于|多于|大于|晚于|迟于|at least|(?:no|not) (?:less|fewer|earlier) than"
      "|(?:more|greater|later) than|above|over|exceed(?:s|ing)?|minimum"),
-    ("must", "应当|必须|务必|须|应(?![用急变聘邀答收付对])|需要?(?!求)|must|shall|should|required|obliged|ha(?:s|ve) to|mandatory|needs? to"),
+    ("must", "应当|必须|务必|须|(?<![供反适相响效感对回呼照答报顺因])应(?![用急变聘邀答收付对])|需要?(?!求)|must|shall|should|required|obliged|ha(?:s|ve) to|mandatory|needs? to"),
     ("may", "可以|允许|准许|有权|可(?![能靠见行用])|may|might|can|could|allowed|permitted|optional|entitled"),
     ("not", "没有|不|未|无|沒|没|非(?!常)|勿|莫|not|no|never|without|neither|nor|none|[a-z]+n['’]t"),
 )  # fmt: skip

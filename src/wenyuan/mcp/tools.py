@@ -19,6 +19,7 @@ from wenyuan.service.verification import as_data
 from wenyuan.wire import ContextShape, QueryText, Text, request_from_wire
 from wenyuan.wire import rules as unified
 from wenyuan.wire import search as governed
+from wenyuan.wire.answering import AnswerRequestShape, answer_from_wire, failed_answer
 from wenyuan.wire.search import Strict, checked
 from wenyuan.wire.verification import VerifyRequestShape, failed_verification, verify_from_wire
 
@@ -180,6 +181,18 @@ def _verify(library: Library, arguments: Mapping[str, Any], principal: Principal
     return Result(value, (Block(heading), *(Block(_json(claim)) for claim in value["claims"])))
 
 
+def _answer(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
+    found = library.answer(answer_from_wire(dict(arguments)), principal, door=DOOR)
+    value = {"status": "SUCCESS", **governed.answer_to_wire(found)}
+    why = (
+        f"No answer: {found.reason}"
+        if found.text is None
+        else f"{len(found.claims)} claims, each quoted from its source."
+    )
+    left_out = f" {len(found.dropped)} claims of the model were left out." if found.dropped else ""
+    return Result(value, (Block(why + left_out), *(Block(_json(claim)) for claim in value["claims"])))
+
+
 def _sources(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
     checked(NoArguments, arguments)
     seen = library.readable_sources(principal)
@@ -325,6 +338,19 @@ TOOLS: Sequence[Tool] = (
         right="search",
         run=_verify,
         failed=failed_verification,
+    ),
+    Tool(
+        name="answer",
+        title="Answer from the library 据知识库回答",
+        description=(
+            "An answer by the library's own language model, every claim of which is quoted from a passage and checked; "
+            "what could not be shown is left out and counted. answer is null where nothing, or not enough, was found."
+        ),
+        takes=AnswerRequestShape,
+        gives=None,
+        right="search",
+        run=_answer,
+        failed=failed_answer,
     ),
     Tool(
         name="list_sources",

@@ -19,6 +19,7 @@ from wenyuan.server.metrics import Metrics, Probes
 from wenyuan.server.middleware import GuardMiddleware, RequestMetrics
 from wenyuan.server.openapi import document_of
 from wenyuan.server.problems import Problem
+from wenyuan.server.routes.answers import Answers
 from wenyuan.server.routes.ask import Dify, Fragments, Knowledge, Mcp, Stores
 from wenyuan.server.routes.audit import Audit
 from wenyuan.server.routes.documents import DocumentRoutes
@@ -45,7 +46,7 @@ __all__ = ["FAULT_HEADER", "STATUS_HEADER", "create_app"]
 
 _SIMPLE = (Fragments, SourceList, Metrics, Probes)
 _LIBRARY = (
-    Fragments, Knowledge, ToolPages, Dify, Mcp, Stores, Sources, DocumentRoutes, Originals, Uploads, Agents, Tasks, Synonyms, Audit,
+    Fragments, Knowledge, Answers, ToolPages, Dify, Mcp, Stores, Sources, DocumentRoutes, Originals, Uploads, Agents, Tasks, Synonyms, Audit,
     Feedback, Evaluations, United, Rules, KeyRoutes, Metrics, Probes,
 )  # fmt: skip
 ROUTES: tuple[Route, ...] = tuple(one for part in _LIBRARY for _, one in declared(part))
@@ -107,7 +108,8 @@ def _parts(service: Service, handler: RequestHandler, authenticate: Authenticate
     library, runs = cast("Library", service), IngestJobs()
     keys_changed = authenticate.forget if isinstance(authenticate, KeyRing) else lambda: None
     return [
-        Fragments(service, handler), Knowledge(service, handler), ToolPages(), Dify(library, handler), Mcp(library, handler),
+        Fragments(service, handler), Knowledge(service, handler), Answers(service, handler), ToolPages(),
+        Dify(library, handler), Mcp(library, handler),
         Stores(library, handler), Sources(library, handler, time.time, runs), DocumentRoutes(library, handler),
         Originals(library, handler), Uploads(library, handler, runs), Agents(library, handler, keys_changed),
         Tasks(library, handler), Synonyms(library, handler), Audit(library, handler), Feedback(library, handler),

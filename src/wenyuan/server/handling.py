@@ -240,9 +240,16 @@ class RequestHandler:
         content = await self.content(request)
         return await self.pool.run(lambda: call(strict_json.loads(content)))
 
-    async def ask(self, request: Request, question: Question[Q]) -> Response:
-        """The answer to a question; whatever goes wrong after a valid request is an answer that says FAILED."""
-        content = await self.content(request)
+    async def ask(
+        self, request: Request, question: Question[Q], *, content: bytes | None = None, pool: Pool | None = None
+    ) -> Response:
+        """The answer to a question; whatever goes wrong after a valid request is an answer that says FAILED.
+
+        Args:
+            content: The body, where it was read already.
+            pool: Threads to work in, where it is not for those of all.
+        """
+        content = await self.content(request) if content is None else content
         fault = self._fault_for(request.headers)
         journey = arrived(self._library_id, ",".join(request.headers.getlist(VIA)))
         request_id: str = request.state.request_id
@@ -254,7 +261,7 @@ class RequestHandler:
                 response.headers[VIA] = journey.refused
             return response
 
-        return await self.pool.run(answer)
+        return await (pool or self.pool).run(answer)
 
     async def tell(self, request: Request, answer: Callable[[object], Told]) -> Response:
         """The answer of a protocol that has no word for FAILED: what goes wrong is raised, with a status of its own.

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
     from wenyuan.catalog import Catalog
+    from wenyuan.service.answering import Tell
+    from wenyuan.service.answers import Answered, AnswerRequest
     from wenyuan.service.context import Context, ContextRequest
     from wenyuan.service.search.searcher import SearchRequest, SearchResult
     from wenyuan.service.verification import Verification, VerifyRequest
@@ -133,6 +135,10 @@ class KnowledgeService(Service, Protocol):
     def get_context(self, request: ContextRequest, principal: Principal) -> Context: ...
 
     def verify(self, request: VerifyRequest, principal: Principal) -> Verification: ...
+
+    def answer(
+        self, request: AnswerRequest, principal: Principal, *, tell: Tell, gone: Callable[[], bool]
+    ) -> Answered: ...
 
 
 Authenticate = Callable[[Mapping[str, str]], Principal | Awaitable[Principal]]

@@ -25,6 +25,7 @@ from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, So
 from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
 from wenyuan.runtime import delegate
 from wenyuan.service.answer import Answer
+from wenyuan.service.answering import Answerer
 from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
 from wenyuan.service.audit.replay import Replay
 from wenyuan.service.context import Context, ContextRequest, ContextService
@@ -174,6 +175,10 @@ class Library:
             catalog=catalog, engine=engine, retriever=retriever, searcher=searcher, recorder=recorder,
             seconds=settings.search.deadline,
         )  # fmt: skip
+        self.answerer = Answerer(
+            catalog=catalog, retriever=retriever, searcher=searcher, recorded=recorded, verifier=self.verifier,
+            tasks=storage.tasks, llm=models.llm, settings=settings.llm,
+        )  # fmt: skip
         self.traits = CollectionTraits(catalog, engine, encoder, retriever)
         self.feedback = Feedback(catalog=catalog, recorder=recorder)
         self.tuner = Tuner(
@@ -295,6 +300,7 @@ class Library:
         return self._contexts.get_context(request, principal)
 
     verify = delegate("verifier", Verifier.verify)
+    answer = delegate("answerer", Answerer.answer)
     fragments = delegate("fragment_search", FragmentSearch.fragments)
 
     # -- rules, and cases beside them -----------------------------------------------------------------
@@ -359,6 +365,11 @@ class Library:
             KnowledgeError: the audit is off, or the question cannot be asked again.
         """
         allowed = self._searcher.allowed(principal)
+        if self.recorder.log is not None:
+            self.recorder.log.flush()
+            kept = self.recorder.log.show(audit_id)
+            if kept.kind == "answer":
+                return self.answerer.replayed(kept, principal)
         return self.recorder.replay(audit_id, self._retriever, self.catalog, self._empty_engine, allowed, exact=exact)
 
     give_feedback = delegate("feedback", Feedback.give_feedback)

@@ -224,11 +224,9 @@ class Verifier:
             NotPermitted: the caller acts for an agent that is not there.
             KnowledgeError: the library cannot be asked; never a verdict instead.
         """
-        day = request.as_of or date.today()
-        query = Query(text=request.claims[0].text, limit=1, as_of=day, rules="none")
-        query = self.searcher.bounded(query, principal)
+        query = self._query(request, principal)
         try:
-            found = self._verified(request, query, day)
+            found = self._verified(request, query)
         except (InvalidRequest, NotPermitted):
             raise
         except KnowledgeError as error:
@@ -241,11 +239,22 @@ class Verifier:
             }
             for one in found.claims
         ]  # fmt: skip
-        bounds = {"as_of": day.isoformat(), "min_trust": request.min_trust, "generation": found.generation}
+        bounds = {"as_of": found.as_of.isoformat(), "min_trust": request.min_trust, "generation": found.generation}
         texts = [claim.text for claim in request.claims]
         return replace(found, audit_id=self.recorder.verified(told, texts, bounds, principal, door=door))
 
-    def _verified(self, request: VerifyRequest, query: Query, day: date) -> Verification:
+    def judge(self, request: VerifyRequest, principal: Principal = LOCAL) -> Verification:
+        """As `verify`, without a record: for what is a part of something that has its own."""
+        return self._verified(request, self._query(request, principal))
+
+    def _query(self, request: VerifyRequest, principal: Principal) -> Query:
+        """What bounds a verification, as a query."""
+        day = request.as_of or date.today()
+        query = Query(text=request.claims[0].text, limit=1, as_of=day, rules="none")
+        return self.searcher.bounded(query, principal)
+
+    def _verified(self, request: VerifyRequest, query: Query) -> Verification:
+        day = query.as_of or date.today()
         deadline = deadline_after(self.seconds * math.ceil(len(request.claims) / _PER_DEADLINE))
         with until(deadline):
             change = self.engine.sync(self.catalog, deadline=deadline)

@@ -17,6 +17,7 @@ from wenyuan.core.filters import parse_filter
 from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS
 from wenyuan.core.prompt import Snippet
+from wenyuan.service.answers import Answered, as_data
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
 from wenyuan.service.fragments import about_hit, staleness
 from wenyuan.service.learning.tuning import MAX_JUDGED
@@ -317,6 +318,12 @@ def search_to_wire(result: SearchResult) -> dict[str, Any]:
         },
         "reasons": dict(result.reasons),
     }
+
+
+def answer_to_wire(answered: Answered) -> dict[str, Any]:
+    """The body of an answer that succeeded, with all that was found for it."""
+    found = answered.found
+    return as_data(answered, [_passage(one, found.stale) for one in found.passages])
 
 
 def context_to_wire(context: Context) -> dict[str, Any]:

@@ -122,14 +122,14 @@ class Knowledge:
         return await self._handler.ask(request, Question(verify_from_wire, told, failed_verification))
 
     def _search(self, asked: SearchRequest, principal: Principal) -> Mapping[str, Any]:
-        self._check(asked.agent_id, governed.domains_of(asked.knowledge_scope), principal)
+        self.check(asked.agent_id, governed.domains_of(asked.knowledge_scope), principal)
         return governed.search_to_wire(self._service.find(asked, principal))
 
     def _context(self, asked: ContextRequest, principal: Principal) -> Mapping[str, Any]:
-        self._check(asked.agent_id, governed.domains_of(None, asked.top_k), principal)
+        self.check(asked.agent_id, governed.domains_of(None, asked.top_k), principal)
         return governed.context_to_wire(self._service.get_context(asked, principal))
 
-    def _check(self, agent_id: str | None, domains: frozenset[str], principal: Principal) -> None:
+    def check(self, agent_id: str | None, domains: frozenset[str], principal: Principal) -> None:
         """Whether the agent is the caller's to speak for.
 
         To a key of an agent, a domain outside its scope and one that does not exist are refused alike.

@@ -278,6 +278,18 @@ def verification_record(
     }  # fmt: skip
 
 
+def answer_record(said: Mapping[str, Any], principal: Principal, door: str) -> dict[str, Any]:
+    """A record of an answer by a model, for `AuditLog.append`; the question and what the model wrote are kept apart.
+
+    Args:
+        said: What was shown, claimed, dropped and withheld, by which model, at what cost; texts only as hashes.
+    """
+    return {
+        "kind": "answer", "principal": principal.key_id, "agent": principal.agent_id, "door": door, "action": "answer",
+        **_plain(said),
+    }  # fmt: skip
+
+
 # --- changes ------------------------------------------------------------------------------------------------
 _OF_A_KEY = frozenset(f.name for f in fields(Key))
 

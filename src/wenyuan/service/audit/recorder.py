@@ -23,6 +23,7 @@ from wenyuan.core.rules.inference import REVISION
 from wenyuan.service.answer import Answer, Query
 from wenyuan.service.audit import (
     Changed,
+    answer_record,
     change_record,
     digest_of,
     fetch_record,
@@ -195,6 +196,28 @@ class AuditRecorder:
             return ""
         query = {"claims": [self.questions.text(text, bounds["generation"]) for text in texts]}
         return self.log.append(verification_record(claims, bounds, principal, door), query)
+
+    def written(
+        self, said: Mapping[str, Any], question: str, output: Sequence[Sequence[str]], principal: Principal, *,
+        door: str,
+    ) -> str:  # fmt: skip
+        """Record an answer by a model; returns the record's id (``""`` when the audit is off).
+
+        Args:
+            said: See `answer_record`.
+            output: What the model gave, kept with the question, and redacted as it is: a replay does not ask again.
+
+        Raises:
+            CatalogUnavailable: the audit cannot be written; then nothing may be given either.
+        """
+        if self.log is None:
+            return ""
+        redacted = self.questions.text
+        kept = {
+            "query": redacted(question),
+            "output": [[redacted(text), passage, redacted(first), redacted(last)] for text, passage, first, last in output],
+        }  # fmt: skip
+        return self.log.append(answer_record(said, principal, door), kept)
 
     def changed(self, kind: Changed, action: str, name: str, before: Any, after: Any) -> None:
         """Record a change of the registry, an agent or a key, by whoever is `ACTING`."""

@@ -77,7 +77,7 @@ Cause = Literal[
     "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained", "measured anew",
     "index merged",
     "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
-    "reranker changed", "calibration changed", "program changed", "synonyms changed",
+    "reranker changed", "calibration changed", "program changed", "synonyms changed", "verdict changed",
 ]  # fmt: skip
 
 TOLERANCE = 1e-5
@@ -188,7 +188,7 @@ def replay(
     record = {**record, "fragments": given}
     try:
         if query is None:
-            return _unasked(_no_query(record), *narrower, *_gone(record, describe_passage))
+            return _unasked(no_query(record), *narrower, *_gone(record, describe_passage))
         now = rerun(query)
     except TextsGone as error:  # an outcome: what was removed is meant to be gone
         told = error if visible is None or error.source_id in visible else TextsGone(error.change)
@@ -227,7 +227,7 @@ def _same(record: Mapping[str, Any], now: Rerun, tolerance: float) -> bool:
     )
 
 
-def _no_query(record: Mapping[str, Any]) -> Difference:
+def no_query(record: Mapping[str, Any]) -> Difference:
     if "query_sha256" in record:
         return Difference(what="query erased", detail="the query was erased, or never kept: it cannot be asked again")
     return Difference(what="query not kept", detail="the record was made without its query")
@@ -248,10 +248,10 @@ def _gone(record: Mapping[str, Any], describe: Callable[[int], Fate]) -> Iterato
     for entry in record["fragments"]:
         fate = describe(entry["passage_id"]) if entry["passage_id"] > 0 else {"state": "live"}
         if fate["state"] != "live":
-            yield _end_of(entry, fate)
+            yield end_of(entry, fate)
 
 
-def _end_of(entry: Mapping[str, Any], fate: Fate) -> Difference:
+def end_of(entry: Mapping[str, Any], fate: Fate) -> Difference:
     """Why a passage is no longer in the library."""
     ref = entry["ref"]
     if fate["state"] == "never":
@@ -438,7 +438,7 @@ class _Comparison:
             )
         fate = self._describe(entry["passage_id"])
         if fate["state"] != "live":
-            return _end_of(entry, fate)
+            return end_of(entry, fate)
         return self._registry(entry, fate) or self._passed(entry, fate) or self._outranked(entry)
 
     def _registry(self, entry: Mapping[str, Any], fate: Fate) -> Difference | None:

@@ -1,0 +1,50 @@
+"""The page on which the library's language model answers, every claim of it with its quote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from wenyuan.console.forms import Form, read_form
+from wenyuan.console.visit import Page, Refused, Visit
+
+_RULE = "#rule-"
+
+
+async def asked(visit: Visit) -> Response:
+    """The empty page."""
+    return _page(visit, Form([]))
+
+
+async def answered(visit: Visit) -> Response:
+    """The answer to what was typed; what is wrong with it stands in its place."""
+    form = await read_form(visit.request)
+    told = {
+        "query": form["query"],
+        "min_trust": form.number("trust"),
+        "as_of": form["as_of"],
+        "on_failure": "extract" if form["extract"] else "fail",
+    }
+    body = {name: value for name, value in told.items() if value not in (None, "")}
+    try:
+        answer = await visit.post("v1", "answer", body={**body, "query": form["query"]})
+    except Refused as refused:
+        if refused.status != 400:
+            raise
+        return _page(visit, form, 400, refused=refused)
+    return _page(visit, form, answer=answer)
+
+
+def _page(visit: Visit, form: Form, status: int = 200, **shown: Any) -> Response:
+    blank: dict[str, Any] = {"answer": None, "refused": None}
+    return visit.page("answer.html", status, form=form, statement_of=_statement_of, **{**blank, **shown})
+
+
+def _statement_of(ref: str) -> str:
+    """The number of the statement that a rule's id ends with; ``""`` for a passage."""
+    return ref.rpartition(_RULE)[2] if _RULE in ref else ""
+
+
+PAGES: Mapping[tuple[str, str], Page] = {("GET", "answer"): asked, ("POST", "answer"): answered}

@@ -1,0 +1,124 @@
+"""The route that answers with a language model: whole, or as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from wenyuan.core.access import Principal
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.core.messages import msg
+from wenyuan.server.access import route
+from wenyuan.server.handling import Question, RequestHandler
+from wenyuan.server.openapi import asked
+from wenyuan.server.problems import Pool, Problem
+from wenyuan.server.routes.ask import Knowledge
+from wenyuan.server.settings import KnowledgeService
+from wenyuan.service.answering import Tell
+from wenyuan.service.answers import AnswerRequest
+from wenyuan.wire import search as governed
+from wenyuan.wire import strict_json
+from wenyuan.wire.answering import AnswerRequestShape, AnswerShape, answer_from_wire, failed_answer
+
+_log = logging.getLogger("wenyuan.server")
+_ANSWER = ("An answer whose every claim is quoted", AnswerRequestShape, AnswerShape, 404)
+_THREADS = 8
+_QUEUE = 64
+
+_Event = tuple[str, Mapping[str, Any]]
+
+
+class Answers:
+    """``answer``. It has threads of its own: whoever waits for a model keeps nobody else waiting."""
+
+    def __init__(self, service: KnowledgeService, handler: RequestHandler) -> None:
+        self._service, self._handler = service, handler
+        self._check = Knowledge(service, handler).check
+        self._pool = Pool(_THREADS, _QUEUE)
+
+    @route("POST", "/v1/answer", "search", asked("answer", *_ANSWER))
+    async def answer(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+        content = await self._handler.content(request)
+        wanted = await self._pool.run(lambda: answer_from_wire(strict_json.loads(content)))
+        self._check(wanted.agent_id, governed.domains_of(wanted.knowledge_scope), principal)
+        if wanted.stream:
+            return StreamingResponse(self._events(wanted, principal, request), media_type="text/event-stream")
+        gone = threading.Event()
+        watching = asyncio.create_task(_watch(request, gone))
+        try:
+            question = Question(
+                lambda _body: wanted, lambda one: self._told(one, principal, _nothing, gone), failed_answer
+            )
+            return await self._handler.ask(request, question, content=content, pool=self._pool)
+        finally:
+            watching.cancel()
+
+    def _told(
+        self, wanted: AnswerRequest, principal: Principal, tell: Tell, gone: threading.Event
+    ) -> Mapping[str, Any]:
+        answered = self._service.answer(wanted, principal, tell=tell, gone=gone.is_set)
+        return {"status": "SUCCESS", **governed.answer_to_wire(answered)}
+
+    async def _events(self, wanted: AnswerRequest, principal: Principal, request: Request) -> AsyncIterator[str]:
+        """Stages as they come; claims once they are checked and recorded; at last the whole answer, or FAILED."""
+        loop, gone = asyncio.get_running_loop(), threading.Event()
+        queue: asyncio.Queue[_Event] = asyncio.Queue()
+        request_id: str = request.state.request_id
+
+        def put(name: str, told: Mapping[str, Any]) -> None:
+            loop.call_soon_threadsafe(queue.put_nowait, (name, told))
+
+        def work() -> None:
+            try:
+                body = self._told(wanted, principal, lambda stage, told: put("stage", {"stage": stage, **told}), gone)
+                for claim in body["claims"]:
+                    put("claim", claim)
+                for dropped in body["dropped"]:
+                    put("dropped", dropped)
+            except Exception as error:
+                body = _failed(error, request_id)
+            put("answer", body)
+
+        working = asyncio.create_task(self._pool.run(work))
+        working.add_done_callback(lambda task: _ended(task, queue, request_id))
+        try:
+            name = ""
+            while name != "answer":
+                name, told = await queue.get()
+                yield f"event: {name}\ndata: {json.dumps(told, ensure_ascii=False, default=dict)}\n\n"
+        finally:
+            gone.set()
+
+
+def _nothing(_stage: str, _told: Mapping[str, Any]) -> None:
+    """Nobody wants to know."""
+
+
+async def _watch(request: Request, gone: threading.Event) -> None:
+    """Notice that the client hung up."""
+    while (await request.state.body.receive())["type"] != "http.disconnect":
+        pass
+    gone.set()
+
+
+def _failed(error: Exception, request_id: str) -> dict[str, Any]:
+    """What is told in a stream, whose status is out already."""
+    if not isinstance(error, KnowledgeError | Problem):
+        _log.error("answering failed: request_id=%s", request_id, exc_info=error)
+    told = isinstance(error, KnowledgeError | InvalidRequest | NotPermitted | Problem)
+    reason = str(error) if told else "internal error"
+    return failed_answer(msg("{reason} (request {request_id})", reason=reason, request_id=request_id))
+
+
+def _ended(task: asyncio.Task[None], queue: asyncio.Queue[_Event], request_id: str) -> None:
+    """What never began, since too many wait, is told like any failure."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        queue.put_nowait(("answer", _failed(error if isinstance(error, Exception) else Exception(), request_id)))

@@ -1,0 +1,517 @@
+"""Answers by a language model, every claim of which is checked: what cannot be shown to stand in the library is left out.
+
+::
+
+    Searcher.searches               passages of the library's own sources, rules beside them; nothing found: no answer
+    _shown                          without sources that a model must not be shown; as much as copyright lets be given
+    LanguageModel.ask               claims, each with a passage and the first and last words of what it rests on
+    _checked                        anchors → the verdict of `Verifier` → GATES; what is left is in the source's own words
+    _within_terms                   all quotes of a document together, over all answers of a task
+    _rules                          mandatory rules that apply and are not in the answer, with their clause
+
+A claim keeps the model's words only where they are whole sentences of the passage; where they are another wording of them,
+the passage's own sentences stand in their place. So nothing in an answer was made up, whatever the model is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wenyuan.core.access import Principal
+from wenyuan.core.answering import (
+    PROMPT_VERSION,
+    SCHEMA,
+    Proposed,
+    Shown,
+    messages,
+    quote_between,
+    read_written,
+    room_of,
+    shown_of,
+    whole,
+)
+from wenyuan.core.errors import LlmError, LlmUnavailable
+from wenyuan.core.messages import joined, msg
+from wenyuan.core.model import Passage
+from wenyuan.core.ports import LanguageModel, ModelReply
+from wenyuan.core.records import AuditRecord
+from wenyuan.core.scoring.rerank import limited
+from wenyuan.core.sources import kept_from_model
+from wenyuan.core.text.sentences import Span, sentences
+from wenyuan.core.text.summaries import document_key, instruction_like, summarize
+from wenyuan.core.verification import Claim, compared_with, tokens_of
+from wenyuan.runtime import deadline_after
+from wenyuan.service.answers import AnswerClaim, Answered, AnswerRequest, Citation, DroppedClaim, fates
+from wenyuan.service.audit.recorder import RecordedSearch, one_question
+from wenyuan.service.audit.replay import Difference, Replay, end_of, no_query
+from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchResult
+from wenyuan.service.verification import MOST_CHARS, JudgedClaim, Verifier, VerifyRequest
+from wenyuan.settings import LlmSettings
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.tasks import TaskLedger
+
+log = logging.getLogger(__name__)
+
+GATES: frozenset[str] = frozenset((
+    "unknown_passage", "no_quote", "stitched", "wrong_source", "number_changed", "unit_changed", "date_changed",
+    "negation_changed", "modality_changed", "not_in_force", "uncertain_reading", "low_trust", "over_copyright", "against_rule",
+    "nothing_found",
+    "not_judged", "other_quote", "instruction", "part",
+))  # fmt: skip
+"""What keeps a model's words out of an answer: verdicts of `verify`, and
+
+``unknown_passage`` it cites what it was not shown; ``no_quote`` its anchors do not stand there exactly once;
+``other_quote`` the words stand elsewhere than it says; ``instruction`` they speak to a model; ``part`` they are less than a
+sentence. After ``not_judged`` and ``part`` the quoted sentences stand in the place of its words.
+"""
+_REPLACED = frozenset(("not_judged", "part"))
+_MOST_RULES = 20
+_EXTRACTED = 3  # passages of an extractive answer
+_MOST_EXTRACTS = 30
+
+Tell = Callable[[str, Mapping[str, Any]], None]
+"""Told of each stage: ``retrieved`` (``passages``), ``asked``, ``written`` (``claims``), ``checked`` (``claims``, ``dropped``)."""
+
+
+def _nobody(_stage: str, _told: Mapping[str, Any]) -> None:
+    """Nobody wants to know."""
+
+
+class _Checked(NamedTuple):
+    claims: list[AnswerClaim]
+    dropped: list[DroppedClaim]
+    passages: list[Passage]
+    """Of each claim."""
+
+
+class _Cut(NamedTuple):
+    """What becomes of one proposed claim."""
+
+    proposed: Proposed
+    judged: JudgedClaim | None
+    passage: Passage | None
+    span: Span | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Answerer:
+    """Answers questions with a language model that is not believed.
+
+    Attributes:
+        llm: None where none is set up.
+    """
+
+    catalog: Catalog
+    retriever: Retriever
+    searcher: Searcher
+    recorded: RecordedSearch
+    verifier: Verifier
+    tasks: TaskLedger
+    llm: LanguageModel | None
+    settings: LlmSettings
+
+    @one_question()
+    def answer(
+        self,
+        request: AnswerRequest,
+        principal: Principal = LOCAL,
+        *,
+        door: str = "answer",
+        tell: Tell = _nobody,
+        gone: Callable[[], bool] = lambda: False,
+    ) -> Answered:
+        """Search, ask the model, check what it says, and record what came of it.
+
+        Args:
+            tell: Is told of each stage. No text is told before it is checked and recorded.
+            gone: Whether nobody waits for the answer any more: then the model is left.
+
+        Raises:
+            InvalidRequest, NotPermitted: the request.
+            LlmError: the model failed, and the request does not ask for extracts then.
+            KnowledgeError: the library cannot be asked.
+        """
+        search = request.search
+        if self.llm is None and request.on_failure == "fail":
+            with self.recorded.failures(search, principal, door):
+                raise _none_is_set_up()
+        (result,) = self.recorded.searches([search], principal, door)
+        result = self.recorded.attested(result, search, principal, door)
+        with self.recorded.failures(search, principal, door):
+            tell("retrieved", {"passages": len(result.passages)})
+            answered = self._answered(request, result, principal, tell, gone)
+            return self._recorded(request, answered, principal, door)
+
+    def _answered(
+        self, request: AnswerRequest, result: SearchResult, principal: Principal, tell: Tell, gone: Callable[[], bool]
+    ) -> Answered:
+        rules = [found for found in result.passages if found.hit.origin == "kg_rule"]
+        texts = [found.passage for found in result.passages if found.hit.origin != "kg_rule"]
+        day = request.as_of or date.today()
+        none = Answered(claims=(), dropped=(), found=result, as_of=day, model=self.settings.model)
+        if not texts:
+            why = joined(reason for reason in result.reasons.values() if reason)
+            return _with_rules(replace(none, reason=why or "nothing was found"), rules)
+        shown, withheld = self._shown(texts)
+        none = replace(none, withheld=withheld, shown=tuple(one.passage.ref for one in shown))
+        try:
+            if not shown:
+                reason = "nothing of what was found may be shown to the language model"
+                none = replace(none, reason=reason)
+                if request.on_failure == "extract":
+                    return _with_rules(self._extracts(none, request, texts, principal), rules)
+                return _with_rules(none, rules)
+            reply = self._asked(request, shown, [found for found in rules if self._may_see(found)], tell, gone)
+        except LlmError as error:
+            if request.on_failure == "fail":
+                raise
+            log.warning("answered by extracts: %s", error)
+            return _with_rules(
+                self._extracts(replace(none, reason=str(error), failure=error), request, texts, principal), rules
+            )
+        none = replace(none, reply=reply, missing=reply.value.missing)
+        checked = self.checked(reply.value.claims, shown, request, principal)
+        tell("checked", {"claims": len(checked.claims), "dropped": len(checked.dropped)})
+        none = replace(none, dropped=tuple(checked.dropped))
+        if checked.claims:
+            return _with_rules(replace(none, claims=tuple(checked.claims), origin="model"), rules)
+        if not reply.value.claims:
+            return _with_rules(
+                replace(none, reason="the language model finds no answer in the passages that it was shown"), rules
+            )
+        reason = msg("none of the {count} claims of the language model could be shown", count=len(reply.value.claims))
+        return _with_rules(self._extracts(replace(none, reason=reason), request, texts, principal), rules)
+
+    # -- the model --------------------------------------------------------------------------------------
+
+    def _shown(self, passages: Sequence[Passage]) -> tuple[list[Shown], Mapping[str, tuple[str, ...]]]:
+        """What the model may be shown of passages; and which it may not, by reason."""
+        registry = self.retriever.registry().by_id
+        withheld: dict[str, tuple[str, ...]] = {}
+        open_ = []
+        for passage in passages:
+            why = kept_from_model(registry[passage.source_id], self.settings.max_sensitivity)
+            if why:
+                withheld[why] = (*withheld.get(why, ()), passage.ref)
+            else:
+                open_.append(passage)
+        shown, closed = shown_of(open_, self._chars(open_))
+        if closed:
+            withheld["copyright"] = tuple(passage.ref for passage in closed)
+        return shown, withheld
+
+    def _may_see(self, rule: Found) -> bool:
+        """Whether the model may be shown a rule: all that it rests on must be open to it."""
+        registry = self.retriever.registry().by_id
+        names = {rule.passage.source_id, *(e["source_id"] for e in rule.derivation.get("evidence", ()))}
+        return all(
+            name in registry and not kept_from_model(registry[name], self.settings.max_sensitivity) for name in names
+        )
+
+    def _asked(
+        self, request: AnswerRequest, shown: Sequence[Shown], rules: Sequence[Found], tell: Tell,
+        gone: Callable[[], bool],
+    ) -> ModelReply[Any]:  # fmt: skip
+        if self.llm is None:
+            raise _none_is_set_up()
+        tell("asked", {"passages": len(shown)})
+        said = [found.passage.text.partition("\n")[0] for found in rules[:_MOST_RULES]]
+        reply = self.llm.ask(
+            messages(request.query.strip(), shown, said), schema=SCHEMA, read=read_written,
+            deadline=deadline_after(self.settings.timeout).unless(gone),
+        )  # fmt: skip
+        tell("written", {"claims": len(reply.value.claims)})
+        return reply
+
+    # -- the gates --------------------------------------------------------------------------------------
+
+    def checked(
+        self, proposed: Sequence[Proposed], shown: Sequence[Shown], request: AnswerRequest, principal: Principal
+    ) -> _Checked:
+        """What of a model's claims may stand in an answer, and why the others may not."""
+        if not proposed:
+            return _Checked([], [], [])
+        by_ref = {one.passage.ref: one for one in shown}
+        verdicts = self._verdicts([Claim(p.text, (p.passage,)) for p in proposed], request, principal)
+        cuts = [_cut(p, verdict, by_ref) for p, verdict in zip(proposed, verdicts, strict=True)]
+        cuts = self._whole(cuts, request, principal)
+        checked = _Checked([], [], [])
+        seen: set[tuple[int, Span]] = set()
+        for cut in cuts:
+            replaced = cut.reason in _REPLACED and cut.span is not None
+            if cut.reason:
+                verdict = cut.judged
+                checked.dropped.append(
+                    DroppedClaim(
+                        text=cut.proposed.text, passage=cut.proposed.passage, reason=cut.reason, replaced=replaced,
+                        changes=verdict.changes if verdict and cut.reason in verdict.findings else (),
+                        rule=verdict.rule if verdict and cut.reason == "against_rule" else None,
+                    )
+                )  # fmt: skip
+            if cut.passage is None or cut.span is None or (cut.reason and not replaced):
+                continue
+            if (cut.passage.passage_id, cut.span) in seen:
+                continue
+            seen.add((cut.passage.passage_id, cut.span))
+            text = cut.passage.text[slice(*cut.span)] if replaced else cut.proposed.text
+            checked.claims.append(
+                AnswerClaim(
+                    text=text, citation=_citation(cut.passage, cut.span), origin="quote" if replaced else "model",
+                    checks=_checks(cut.passage),
+                )
+            )  # fmt: skip
+            checked.passages.append(cut.passage)
+        return self._within_terms(checked, request, principal)
+
+    def _verdicts(
+        self, claims: Sequence[Claim], request: AnswerRequest, principal: Principal
+    ) -> Sequence[JudgedClaim]:
+        agent = self.searcher.agent_of(request.agent_id, principal)
+        acting = principal if agent is None else replace(principal, agent_id=agent.agent_id)
+        wanted = VerifyRequest(claims=tuple(claims), min_trust=request.min_trust, as_of=request.as_of)
+        return self.verifier.judge(wanted, acting).claims
+
+    def _whole(self, cuts: Sequence[_Cut], request: AnswerRequest, principal: Principal) -> list[_Cut]:
+        """The sentences that take the place of a model's words are checked like these."""
+        new = [cut for cut in cuts if cut.reason in _REPLACED and cut.passage is not None and cut.span is not None]
+        texts = [Claim(c.passage.text[slice(*c.span)], (c.passage.ref,)) for c in new if c.passage and c.span]
+        verdicts = iter(self._verdicts(texts, request, principal) if texts else ())
+        checked = []
+        for cut in cuts:
+            if cut in new:
+                verdict = next(verdicts)
+                why = next((name for name in verdict.findings if name in GATES), "")
+                checked.append(cut._replace(reason=why, judged=verdict, span=None) if why else cut)
+            else:
+                checked.append(cut)
+        return checked
+
+    def _within_terms(self, checked: _Checked, request: AnswerRequest, principal: Principal) -> _Checked:
+        """Without what would make the quotes of a document, those given to the task before included, too many."""
+        bounded = {document_key(p) for p in checked.passages if limited(p.copyright)}
+        if not bounded:
+            return checked
+        agent = self.searcher.agent_of(request.agent_id, principal)
+        if not request.task_id:
+            return self._counted(checked, {})
+        with self.tasks.reserved(agent.agent_id if agent else None, request.task_id, bounded) as given:
+            return self._counted(checked, given)
+
+    def _counted(self, checked: _Checked, given: dict[str, int]) -> _Checked:
+        chars = self._chars(checked.passages)
+        kept = _Checked([], list(checked.dropped), [])
+        for claim, passage in zip(checked.claims, checked.passages, strict=True):
+            room, key = room_of(passage, chars), document_key(passage)
+            length = len(claim.citation.quote)
+            if room is not None and given.get(key, 0) + length > room and "over_copyright" in GATES:
+                kept.dropped.append(DroppedClaim(text=claim.text, passage=passage.ref, reason="over_copyright"))
+                continue
+            if room is not None:
+                given[key] = given.get(key, 0) + length
+            kept.claims.append(claim)
+            kept.passages.append(passage)
+        return kept
+
+    def _chars(self, passages: Sequence[Passage]) -> Mapping[int, int]:
+        documents = {passage.document_id for passage in passages if passage.copyright}
+        return self.catalog.document_chars(documents) if documents else {}
+
+    # -- without a model --------------------------------------------------------------------------------
+
+    def _extracts(
+        self, none: Answered, request: AnswerRequest, passages: Sequence[Passage], principal: Principal
+    ) -> Answered:  # fmt: skip
+        """An answer of sentences of the best passages, chosen without a model; they pass the same gates."""
+        chosen = [
+            (passage, span)
+            for passage in passages[:_EXTRACTED]
+            for start, end in summarize(passage.text, request.query, language=passage.language).spans
+            for span in sentences(passage.text, start, end)
+            if _speaks_for_itself(passage.text[slice(*span)])
+        ][:_MOST_EXTRACTS]
+        claims = [Claim(passage.text[slice(*span)], (passage.ref,)) for passage, span in chosen]
+        verdicts = self._verdicts(claims, request, principal) if claims else ()
+        found = _Checked([], [], [])
+        for (passage, span), verdict in zip(chosen, verdicts, strict=True):
+            if verdict.findings == ("verbatim",):
+                text, checks = passage.text[slice(*span)], _checks(passage)
+                claim = AnswerClaim(text=text, citation=_citation(passage, span), origin="extractive", checks=checks)
+                found.claims.append(claim)
+                found.passages.append(passage)
+        kept = self._within_terms(found, request, principal)
+        return replace(none, claims=tuple(kept.claims), origin="extractive" if kept.claims else "")
+
+    # -- the record -------------------------------------------------------------------------------------
+
+    def _recorded(self, request: AnswerRequest, answered: Answered, principal: Principal, door: str) -> Answered:
+        output = answered.reply.value.claims if answered.reply is not None else ()
+        said = {
+            "status": "SUCCESS", **fates(answered.claims, answered.dropped), "origin": answered.origin,
+            "error": "" if answered.failure is None else str(answered.failure),
+            "error_code": "" if answered.failure is None else answered.failure.code,
+            "withheld": {why: list(refs) for why, refs in answered.withheld.items()},
+            "model": answered.model, "prompt": PROMPT_VERSION, "as_of": answered.as_of.isoformat(),
+            "min_trust": request.min_trust, "agent_id": request.agent_id, "generation": answered.found.generation,
+            "shown": list(answered.shown), "retrieval": list(answered.found.audit_ids),
+            **({} if answered.reply is None else {
+                "tokens_in": answered.reply.tokens_in, "tokens_out": answered.reply.tokens_out, "cost": answered.reply.cost,
+            }),
+        }  # fmt: skip
+        kept = self.recorded.recorder
+        return replace(
+            answered, audit_id=kept.written(said, request.query, [list(one) for one in output], principal, door=door)
+        )
+
+    def replayed(self, kept: AuditRecord, principal: Principal = LOCAL) -> Replay:
+        """Whether what a model wrote then passes the same gates now; the model is not asked again.
+
+        Of an agent's answer, what is cited must be in that agent's scope as it is now.
+        """
+        if kept.query is None:
+            return Replay(identical=False, differences=(no_query(kept.record),), asked=False)
+        said, output = kept.record, [Proposed(*one) for one in kept.query["output"]]
+        request = AnswerRequest(
+            query=kept.query["query"] or "?", agent_id=said.get("agent_id"), min_trust=said["min_trust"],
+            as_of=date.fromisoformat(said["as_of"]),
+        )  # fmt: skip
+        numbers = [int(number) for one in output if (number := one.passage.rpartition("#")[2]).isdecimal()]
+        shown, _ = self._shown(list(self.catalog.passages(numbers).values()))
+        known = set(said.get("shown", ()))
+        checked = self.checked(output, [one for one in shown if one.passage.ref in known], request, principal)
+        was, now = _fates_by_passage(said), _fates_by_passage(fates(checked.claims, checked.dropped))
+        found = [self._why_otherwise(ref, was.get(ref, ""), now.get(ref, "")) for ref in was.keys() | now.keys()]
+        differences = sorted(filter(None, found), key=lambda one: one.ref)
+        return Replay(identical=not differences, differences=tuple(differences))
+
+    def _why_otherwise(self, ref: str, was: str, now: str) -> Difference | None:
+        """Why claims on a passage have another fate now."""
+        if was == now:
+            return None
+        number = ref.rpartition("#")[2]
+        fate = self.catalog.passage_fate(int(number)) if number.isdecimal() else {"state": "live"}
+        if fate["state"] != "live":
+            return end_of({"ref": ref}, fate)
+        return Difference(
+            what="verdict changed", detail=msg("was {was}, is {now}", was=was or "—", now=now or "—"), ref=ref
+        )
+
+
+def _fates_by_passage(said: Mapping[str, Any]) -> Mapping[str, str]:
+    """By passage, what became of the claims on it, for a reader."""
+    found: dict[str, list[str]] = {}
+    for one in said["claims"]:
+        if one["origin"] in ("model", "quote"):
+            found.setdefault(one["passage"], []).append(f"{one['origin']} {one['start']}-{one['end']}")
+    for one in said["dropped"]:
+        found.setdefault(one["passage"], []).append(one["reason"])
+    return {ref: ", ".join(sorted(fates)) for ref, fates in found.items()}
+
+
+def _none_is_set_up() -> LlmUnavailable:
+    return LlmUnavailable(
+        "no language model is set up: llm.url and llm.model name one", component="llm",
+        hint="set llm.url and llm.model in wenyuan.toml, or WENYUAN_LLM__URL and WENYUAN_LLM__MODEL; on_failure=extract answers without one",
+    )  # fmt: skip
+
+
+def _cut(proposed: Proposed, judged: JudgedClaim, shown: Mapping[str, Shown]) -> _Cut:
+    """What a claim rests on, and the gate that it does not pass: one that drops it before one that replaces its words."""
+    one = shown.get(proposed.passage)
+    passage = one.passage if one is not None else judged.evidence[0].passage if judged.evidence else None
+    span = quote_between(one.text, proposed.first, proposed.last) if one is not None else None
+    problems = ["unknown_passage"] if one is None else ["no_quote"] if span is None else []
+    problems += judged.findings
+    if judged.verdict == "verbatim" and passage is not None and span is not None:
+        if (own := _sentences_of(proposed.text, passage, span)) is None:
+            problems.append("other_quote")
+        else:
+            span = own
+            same = tokens_of(passage.text[slice(*own)]).values == tokens_of(proposed.text).values
+            problems += [] if same else ["part"]
+    if span is None and judged.evidence:
+        passage, span = judged.evidence[0].passage, _around(judged)
+    if passage is not None and span is not None and instruction_like(passage.text[slice(*span)]):
+        problems.append("instruction")
+    failed = [name for name in problems if name in GATES]
+    reason = next((name for name in failed if name not in _REPLACED), failed[0] if failed else "")
+    return _Cut(proposed, judged, passage, span, reason)
+
+
+def _sentences_of(text: str, passage: Passage, within: Span) -> Span | None:
+    """The sentences of a part of a passage that say a text word by word."""
+    compared = compared_with(tokens_of(text), passage.text[slice(*within)])
+    if compared is None or compared.kind != "verbatim":
+        return None
+    (start, end), at = compared.spans[0], within[0]
+    return whole(passage.text, at + start, at + end)
+
+
+def _around(judged: JudgedClaim) -> Span:
+    """The sentences of the first passage that a verdict rests on."""
+    first = judged.evidence[0]
+    return whole(first.passage.text, first.start, first.end)
+
+
+def _speaks_for_itself(text: str) -> bool:
+    """Whether a sentence may stand in an answer: no heading, nothing that speaks to a model."""
+    return (
+        not text.startswith("#")
+        and len(text) <= MOST_CHARS
+        and bool(tokens_of(text).tokens)
+        and not instruction_like(text)
+    )
+
+
+def _checks(passage: Passage) -> Mapping[str, Any]:
+    return {"words": "verbatim", "in_force": True, "trust": passage.trust}
+
+
+def _citation(passage: Passage, span: Span) -> Citation:
+    return Citation(
+        source=passage.uri, ref=passage.ref, source_id=passage.source_id, title=passage.title, trust=passage.trust,
+        quote=passage.text[slice(*span)], start=span[0], end=span[1],
+    )  # fmt: skip
+
+
+def _with_rules(answered: Answered, rules: Sequence[Found]) -> Answered:
+    """With the mandatory rules that apply and are not said yet, each with its clause.
+
+    Where the question asks for rules, those that it asks for; else all that follow from what it names.
+    """
+    asked = any(found.derivation.get("answers") for found in rules)
+    said = [tokens_of(claim.citation.quote).joined for claim in answered.claims]
+    added = []
+    for found in rules:
+        told = found.derivation
+        if told.get("strength") != "mandatory" or (asked and not told.get("answers")):
+            continue
+        claim = _rule(found)
+        if not any(tokens_of(claim.citation.quote).joined in quote for quote in said):
+            added.append(claim)
+    claims = (*answered.claims, *added[:_MOST_RULES])
+    return replace(
+        answered, claims=claims, rules_left=len(added[_MOST_RULES:]),
+        origin=answered.origin or ("rules" if added else ""),
+    )  # fmt: skip
+
+
+def _rule(found: Found) -> AnswerClaim:
+    """A rule as a claim: its sentence, and the clause that says so."""
+    passage = found.passage
+    text = passage.text.partition("\n")[0]
+    evidence: Mapping[str, Any] = next((e for e in found.derivation.get("evidence", ()) if e.get("quote")), {})
+    citation = Citation(
+        source=str(evidence.get("uri") or passage.uri), ref=passage.ref,
+        source_id=str(evidence.get("source_id") or passage.source_id), title=passage.title, trust=passage.trust,
+        quote=str(evidence.get("quote") or text), clause=str(evidence.get("clause", "")),
+    )  # fmt: skip
+    checks = {"strength": "mandatory", "condition": found.derivation.get("condition_state", "always")}
+    return AnswerClaim(text=text, citation=citation, origin="rule", checks=checks)

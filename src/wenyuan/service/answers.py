@@ -1,0 +1,203 @@
+"""What is asked of a language model, and what came of it: values, and their JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Literal
+
+from wenyuan.core.access import DomainScope
+from wenyuan.core.errors import Fault, InvalidRequest, LlmError
+from wenyuan.core.filters import Filter
+from wenyuan.core.messages import msg
+from wenyuan.core.ports import ModelReply
+from wenyuan.core.prompt import LOW_TRUST
+from wenyuan.core.verification import Change
+from wenyuan.service.search.searcher import SearchRequest, SearchResult
+from wenyuan.service.verification import AgainstRule
+
+Origin = Literal["model", "quote", "rule", "extractive"]
+MOST_PASSAGES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRequest:
+    """A question to be answered; the bounds are those of `SearchRequest`.
+
+    Attributes:
+        limit: Passages that the model is shown, where neither agent nor scope says how many.
+        task_id: Copyright limits count over all that one task of the agent is given.
+        on_failure: What becomes of it where the model fails: the request fails, or is answered by extracts.
+        stream: Whether a door that can tells of stages as they come.
+    """
+
+    query: str
+    agent_id: str | None = None
+    knowledge_scope: tuple[DomainScope, ...] | None = None
+    min_trust: int = LOW_TRUST
+    filter: Filter | None = None
+    as_of: date | None = None
+    task_id: str = ""
+    limit: int = 8
+    on_failure: Literal["fail", "extract"] = "fail"
+    stream: bool = False
+
+    def __post_init__(self) -> None:
+        if type(self.limit) is not int or not 1 <= self.limit <= MOST_PASSAGES:
+            said = msg("must be 1 to {most}, not {count}", most=MOST_PASSAGES, count=repr(self.limit))
+            fault = Fault("limit", said)
+            raise InvalidRequest(msg("{place} {fault}", place="limit", fault=said), faults=(fault,))
+
+    @property
+    def search(self) -> SearchRequest:
+        """What is looked for: stored texts alone, since only these can be quoted."""
+        return SearchRequest(
+            query=self.query, agent_id=self.agent_id, knowledge_scope=self.knowledge_scope, min_trust=self.min_trust,
+            filter=self.filter, as_of=self.as_of, task_id=self.task_id, limit=self.limit, summary=False, rules="beside",
+            own=True,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """What a claim rests on: the source's own words.
+
+    Attributes:
+        source: Address.
+        ref: Short address of the passage or rule.
+        start, end: Offsets into the passage's text; None for the clause of a rule.
+    """
+
+    source: str
+    ref: str
+    source_id: str
+    title: str
+    trust: int
+    quote: str
+    start: int | None = None
+    end: int | None = None
+    clause: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerClaim:
+    """A claim of an answer.
+
+    Attributes:
+        origin: Whose words it has: the model's, which are the source's; the source's in place of the model's (``quote``);
+            a rule's; or those of an extract, without a model.
+        checks: What it passed.
+    """
+
+    text: str
+    citation: Citation
+    origin: Origin
+    checks: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedClaim:
+    """What a model said that is not in the answer, and why; `changes` and `rule` as `verify` shows them.
+
+    Attributes:
+        passage: What it cited.
+        replaced: The quoted sentences are in the answer in its place.
+    """
+
+    text: str
+    passage: str
+    reason: str
+    changes: tuple[Change, ...] = ()
+    rule: AgainstRule | None = None
+    replaced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """An answer.
+
+    Attributes:
+        origin: ``model``, ``extractive`` or ``rules``; ``""`` where there is none.
+        reason: Why there is none, or why it is extractive.
+        missing: What the model says that nothing told it.
+        failure: What failed, where the answer is extractive for that.
+        withheld: Passages that the model was not shown, by reason.
+        shown: Those that it was shown.
+        reply: What was used of the model; None where it was not asked.
+        rules_left: Mandatory rules that apply, too, and are not named.
+    """
+
+    claims: tuple[AnswerClaim, ...]
+    dropped: tuple[DroppedClaim, ...]
+    found: SearchResult
+    as_of: date
+    origin: Literal["model", "extractive", "rules", ""] = ""
+    reason: str = ""
+    missing: str = ""
+    failure: LlmError | None = None
+    withheld: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shown: tuple[str, ...] = ()
+    model: str = ""
+    reply: ModelReply[Any] | None = None
+    rules_left: int = 0
+    audit_id: str = ""
+
+    @property
+    def text(self) -> str | None:
+        """The claims, each with the number of its citation; None where there is no answer."""
+        return "\n".join(f"{claim.text} [{n}]" for n, claim in enumerate(self.claims, 1)) or None
+
+
+def fates(claims: Sequence[AnswerClaim], dropped: Sequence[DroppedClaim]) -> dict[str, Any]:
+    """What became of a model's claims, without texts: which passages they rest on, or why they were dropped."""
+    return {
+        "claims": [
+            {"passage": c.citation.ref, "start": c.citation.start, "end": c.citation.end, "origin": c.origin}
+            for c in claims
+        ],
+        "dropped": [{"passage": d.passage, "reason": d.reason, "replaced": d.replaced} for d in dropped],
+    }
+
+
+def as_data(answered: Answered, fragments: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """For JSON: what every door gives."""
+    reply = answered.reply
+    return {
+        "answer": answered.text,
+        "origin": answered.origin or None,
+        "reason": answered.reason,
+        "missing": answered.missing,
+        "claims": [claim_as_data(claim) for claim in answered.claims],
+        "dropped": [_dropped_as_data(one) for one in answered.dropped],
+        "counts": dict(Counter(one.reason for one in answered.dropped)),
+        "withheld": {why: list(refs) for why, refs in answered.withheld.items()},
+        "rules_left": answered.rules_left,
+        "fragments": list(fragments),
+        "model": None if reply is None else {
+            "name": answered.model, "tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out, "cost": reply.cost,
+        },
+        "as_of": answered.as_of.isoformat(),
+        "generation": answered.found.generation,
+        "degraded": list(answered.found.degraded),
+        "audit_id": answered.audit_id or None,
+    }  # fmt: skip
+
+
+def claim_as_data(claim: AnswerClaim) -> dict[str, Any]:
+    """A claim, for JSON."""
+    one = claim.citation
+    citation: dict[str, Any] = {
+        "source": one.source, "quote": one.quote, "start": one.start, "end": one.end, "ref": one.ref,
+        "source_id": one.source_id, "title": one.title, "trust": one.trust, "clause": one.clause,
+    }  # fmt: skip
+    return {"text": claim.text, "origin": claim.origin, "citations": [citation], "checks": dict(claim.checks)}
+
+
+def _dropped_as_data(one: DroppedClaim) -> dict[str, Any]:
+    return {
+        "text": one.text, "passage": one.passage, "reason": one.reason, "replaced": one.replaced,
+        "changes": [{"was": change.was, "said": change.said} for change in one.changes],
+        "rule": None if one.rule is None else {"id": one.rule.ref, "text": one.rule.text, "clause": one.rule.clause},
+    }  # fmt: skip

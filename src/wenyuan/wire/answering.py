@@ -1,0 +1,134 @@
+"""The JSON shapes of ``/v1/answer``: a question in; an answer whose every claim has a quote of what is stored, or none."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+from pydantic.json_schema import SkipJsonSchema
+
+from wenyuan.core.access import MAX_DOMAINS, parse_scope
+from wenyuan.core.filters import parse_filter
+from wenyuan.core.prompt import LOW_TRUST
+from wenyuan.service.answers import MOST_PASSAGES, AnswerRequest
+from wenyuan.wire import Day, QueryText, Text, no_default
+from wenyuan.wire.search import ScopeShape, Strict, checked
+from wenyuan.wire.verification import ChangeShape, ContradictedRuleShape
+
+
+class AnswerRequestShape(Strict):
+    """A question to be answered by the language model of the library, within what the caller may see."""
+
+    query: QueryText
+    agent_id: Text | None = Field(None, description="Whose knowledge scope counts.")
+    knowledge_scope: Annotated[list[ScopeShape], Field(min_length=1, max_length=MAX_DOMAINS)] | None = Field(
+        None, description="Each domain once. Without it, all of the agent's; without an agent, every source."
+    )
+    min_trust: int = Field(
+        LOW_TRUST, ge=1, le=5, description="Trust below which nothing is shown to the model or cited."
+    )
+    filters: dict[str, Any] | None = Field(None, description="As of `/v1/search`.")
+    as_of: Day | None = Field(None, description="The day on which what is cited must be in force (YYYY-MM-DD).")
+    task_id: Text | None = Field(None, description="Copyright limits count over all that one task is given.")
+    limit: int = Field(
+        8, ge=1, le=MOST_PASSAGES, description="Passages that the model is shown, where no domain is named."
+    )
+    on_failure: Literal["fail", "extract"] = Field(
+        "fail", description="Where the model fails: FAILED, or an answer of extracts, `origin` extractive."
+    )
+    stream: bool = Field(
+        False, description="Answer with server-sent events: stages, then checked claims, then the whole."
+    )
+
+
+class CitationShape(BaseModel):
+    """What a claim rests on: the source's own words; offsets into the passage's text, null for the clause of a rule."""
+
+    source: str
+    quote: str
+    start: int | None
+    end: int | None
+    ref: str
+    source_id: str
+    title: str
+    trust: int
+    clause: str
+
+
+class AnswerClaimShape(BaseModel):
+    """A claim that passed every check."""
+
+    text: str
+    origin: Literal["model", "quote", "rule", "extractive"] = Field(
+        description="Whose words: the model's (which are the source's), the source's in their place, a rule's, an extract's."
+    )
+    citations: list[CitationShape]
+    checks: dict[str, Any]
+
+
+class DroppedClaimShape(BaseModel):
+    """What the model said that is not in the answer, and why."""
+
+    text: str
+    passage: str
+    reason: str
+    replaced: bool = Field(description="The quoted sentences are in the answer in its place.")
+    changes: list[ChangeShape]
+    rule: ContradictedRuleShape | None
+
+
+class ModelUseShape(BaseModel):
+    """What was used of the model."""
+
+    name: str
+    tokens_in: int
+    tokens_out: int
+    cost: float
+
+
+class AnswerShape(BaseModel):
+    """SUCCESS with an answer, or with none and the reason; or FAILED with what failed."""
+
+    status: Literal["SUCCESS", "FAILED"]
+    answer: str | None = Field(description="The claims, a line each, with the number of the citation behind it.")
+    origin: Literal["model", "extractive", "rules"] | SkipJsonSchema[None] = None
+    reason: str = ""
+    missing: str = Field("", description="What the model says that no passage told it.")
+    claims: list[AnswerClaimShape]
+    dropped: list[DroppedClaimShape] = Field(default_factory=list)
+    counts: dict[str, int] = Field(default_factory=dict, description="Dropped claims by reason.")
+    withheld: dict[str, list[str]] = Field(default_factory=dict, description="Passages that the model was not shown.")
+    rules_left: int = 0
+    fragments: list[dict[str, Any]] = Field(default_factory=list, description="What was found, best first.")
+    model: ModelUseShape | SkipJsonSchema[None] = None
+    as_of: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
+    generation: int | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
+    degraded: list[str] = Field(default_factory=list)
+    audit_id: str | None = None
+    error_message: str | SkipJsonSchema[None] = Field(
+        None, description="Only when FAILED.", json_schema_extra=no_default
+    )
+
+
+def answer_from_wire(payload: object) -> AnswerRequest:
+    """A checked request; InvalidRequest lists every fault of its form."""
+    body = checked(AnswerRequestShape, payload)
+    scope = body.knowledge_scope
+    return AnswerRequest(
+        query=body.query,
+        agent_id=body.agent_id,
+        knowledge_scope=None if scope is None else parse_scope([entry.model_dump() for entry in scope]),
+        min_trust=body.min_trust,
+        filter=None if body.filters is None else parse_filter(body.filters),
+        as_of=None if body.as_of is None else date.fromisoformat(body.as_of),
+        task_id=body.task_id or "",
+        limit=body.limit,
+        on_failure=body.on_failure,
+        stream=body.stream,
+    )
+
+
+def failed_answer(why: str) -> dict[str, Any]:
+    """The body of an answer that failed."""
+    return {"status": "FAILED", "answer": None, "claims": [], "error_message": why}
