@@ -442,9 +442,9 @@ class _Reader:
                 sandbox.close()
 
     def readable(self, name: str) -> bool:
-        from wenyuan.readers import reader_for
+        from wenyuan.readers import is_read
 
-        return reader_for(name) is not None
+        return is_read(name)
 
     def drawable(self, name: str) -> bool:
         from wenyuan.readers.pictures import has_pictures

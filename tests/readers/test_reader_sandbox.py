@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from wenyuan.core.errors import DocumentRejected, SourceError
 from wenyuan.core.model import Block, Document
-from wenyuan.readers import READERS, check_signature, reader_for, supported_suffixes
+from wenyuan.readers import CONTAINERS, READERS, check_signature, reader_for, supported_suffixes
 from wenyuan.readers.sandbox import Limits, Sandbox, read_file
 from wenyuan.readers.worker import decode_documents, decode_json, encode_documents, encode_json
 
@@ -255,7 +255,7 @@ def test_unknown_kinds_have_no_reader(sandbox: Sandbox) -> None:
     assert reader_for("a.exe") is None
     assert reader_for("no_suffix") is None
     assert "not read" in reason(sandbox, b"x", "a.exe")
-    assert set(supported_suffixes()) == set(READERS)
+    assert set(supported_suffixes()) == {*READERS, *CONTAINERS}
 
 
 @pytest.mark.parametrize("suffix", sorted(READERS))

@@ -87,7 +87,7 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 ) -> None:
     """Register a source and take its documents in. Of a known one, what is not given stays.
 
-    登记来源并收录其文档（md、txt、html、pdf、docx、xlsx、csv、tsv、jsonl）；来源已有时，未给出的字段不变。
+    登记来源并收录其文档（文本、网页、PDF、Office、邮件、电子书、表格、压缩包等）；来源已有时，未给出的字段不变。
 
     Example 示例:
       wenyuan add ./policies --source policies --title "Company policies" --trust 5

@@ -5,11 +5,11 @@ Which reader takes a file is decided by its name; that its bytes agree is checke
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.messages import msg
@@ -17,7 +17,9 @@ from wenyuan.core.model import Document
 
 if TYPE_CHECKING:
     from wenyuan.core.ports import Reader
+    from wenyuan.readers.containers import Unpacked
 
+T = TypeVar("T")
 
 _CODE = (
     ".js", ".mjs", ".jsx", ".ts", ".tsx", ".java", ".go", ".rs", ".kt", ".cs", ".swift", ".c", ".h", ".cc", ".cpp", ".hpp",
@@ -61,6 +63,15 @@ READERS: Mapping[str, str] = MappingProxyType(
 """Reader by suffix, as ``module:function``."""
 
 _ZIP = "a ZIP container (DOCX, XLSX …)"
+CONTAINERS: Mapping[str, str] = MappingProxyType(
+    {
+        ".zip": "wenyuan.readers.zipped:unpack_zip",
+        ".eml": "wenyuan.readers.mail:unpack_eml",
+        ".msg": "wenyuan.readers.outlook:unpack_msg",
+    }
+)
+"""What unpacks a file that holds files, by suffix, as ``module:function``; see `readers.containers`."""
+
 _OLE = "an encrypted or old binary Office file"
 _SIGNATURES = (
     (b"%PDF-", "a PDF"),
@@ -85,6 +96,8 @@ _EXPECTED: Mapping[str, tuple[str, ...]] = {
     ),
     ".xls": (_OLE, _ZIP, ""),
     ".rtf": ("RTF",),
+    ".zip": (_ZIP, "an empty ZIP container"),
+    ".msg": (_OLE,),
 }
 """What the first bytes of a file may be, by suffix: `_SIGNATURES`, ``""`` for none of them; all others have none."""
 _PDF_HEADER_WITHIN = 1_024
@@ -97,11 +110,16 @@ def suffix_of(name: str) -> str:
 
 def supported_suffixes() -> tuple[str, ...]:
     """All suffixes that can be read."""
-    return tuple(READERS)
+    return (*READERS, *CONTAINERS)
+
+
+def is_read(name: str) -> bool:
+    """Whether files of this name are read, or unpacked and their parts read."""
+    return suffix_of(name) in READERS or suffix_of(name) in CONTAINERS
 
 
 def reader_for(name: str) -> Reader | None:
-    """The reader for a file of this name; None for a kind that is not read (the caller skips and counts it)."""
+    """The reader for a file of this name; None for a kind that is not read, and for one that holds files."""
     dotted = READERS.get(suffix_of(name))
     return load_reader(dotted) if dotted else None
 
@@ -141,10 +159,23 @@ def read_guarded(content: bytes, *, uri: str, name: str, reader: str) -> tuple[D
     Raises:
         DocumentRejected: the reader's reason, or the name of what it ran into.
     """
+    documents = _guarded(load_reader(reader), content, uri, name)
+    if not documents:
+        raise DocumentRejected("the reader found no document in it", component=name)
+    return tuple(documents)
+
+
+def unpack_guarded(content: bytes, *, uri: str, name: str) -> Unpacked:
+    """Check the signature and unpack a file that holds files; see `read_guarded`."""
+    module, _, function = CONTAINERS[suffix_of(name)].partition(":")
+    unpack: Callable[..., Unpacked] = getattr(import_module(module), function)
+    return _guarded(unpack, content, uri, name)
+
+
+def _guarded(parse: Callable[..., T], content: bytes, uri: str, name: str) -> T:
     check_signature(content, name)
-    read = load_reader(reader)
     try:
-        documents = tuple(read(content, uri=uri, name=name))
+        return parse(content, uri=uri, name=name)
     except DocumentRejected as error:
         if error.component:
             raise
@@ -156,6 +187,3 @@ def read_guarded(content: bytes, *, uri: str, name: str, reader: str) -> tuple[D
     except Exception as error:
         reason = f"the reader failed: {type(error).__name__}: {error}"
         raise DocumentRejected(reason[:500], component=name) from error
-    if not documents:
-        raise DocumentRejected("the reader found no document in it", component=name)
-    return documents

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,8 +22,9 @@ from typing import Any
 from wenyuan.core.errors import DocumentRejected, SourceError
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document
-from wenyuan.readers import READERS, read_guarded, suffix_of
-from wenyuan.readers.worker import HEADER, decode_documents, decode_json, encode_json, frame
+from wenyuan.readers import CONTAINERS, READERS, read_guarded, suffix_of
+from wenyuan.readers.containers import Opening, Unpacked
+from wenyuan.readers.worker import HEADER, decode_documents, decode_json, decode_unpacked, encode_json, frame
 
 # The service's end of the reading process: start it, exchange one document at a time, end it.
 
@@ -239,19 +241,38 @@ class Sandbox:
     def read(self, content: bytes, *, uri: str, name: str) -> ReadOutcome:
         """Read bytes; see `read_file`."""
         began = time.monotonic()
-        reader = self._reader or READERS.get(suffix_of(name))
-        if reader is None:
-            raise DocumentRejected(
-                msg("files of the kind {name} are not read", name=repr(suffix_of(name) or name)), component=name
-            )
+        isolated = False
+
+        def one(content: bytes, uri: str, name: str) -> Sequence[Document]:
+            nonlocal isolated
+            self._check_size(content, name)
+            reader = self._reader or READERS.get(suffix_of(name))
+            if reader is None:
+                raise DocumentRejected(
+                    msg("files of the kind {name} are not read", name=repr(suffix_of(name) or name)), component=name
+                )
+            if suffix_of(name) in _PLAIN and len(content) <= self.limits.in_process_bytes and not self._reader:
+                return read_guarded(content, uri=uri, name=name, reader=reader)
+            isolated = True
+            return self._isolated(content, uri=uri, name=name, reader=reader)
+
+        def opens(name: str) -> bool:
+            return not self._reader and suffix_of(name) in CONTAINERS
+
+        documents = Opening(one, self._unpacked, opens).documents(content, uri, name)
+        return ReadOutcome(documents=documents, seconds=time.monotonic() - began, isolated=isolated or opens(name))
+
+    def _unpacked(self, content: bytes, uri: str, name: str) -> Unpacked:
+        self._check_size(content, name)
+        answer = self._answered({"uri": uri, "name": name}, content, name)
+        try:
+            return decode_unpacked(answer)
+        except (KeyError, TypeError, ValueError) as error:
+            raise _not_valid(error, name) from error
+
+    def _check_size(self, content: bytes, name: str) -> None:
         if len(content) > self.limits.max_bytes:
             raise _too_large(len(content), self.limits.max_bytes, name)
-        plain = suffix_of(name) in _PLAIN and len(content) <= self.limits.in_process_bytes and not self._reader
-        if plain:
-            documents = read_guarded(content, uri=uri, name=name, reader=reader)
-        else:
-            documents = self._isolated(content, uri=uri, name=name, reader=reader)
-        return ReadOutcome(documents=documents, seconds=time.monotonic() - began, isolated=not plain)
 
     def draw(self, content: bytes, *, name: str, page: int, width: int) -> bytes:
         """A page of a file as PNG; see `readers.pictures.draw_page`.
@@ -268,9 +289,7 @@ class Sandbox:
         try:
             return decode_documents(answer["documents"])
         except (KeyError, TypeError, ValueError) as error:
-            raise DocumentRejected(
-                msg("the reader's answer is not valid: {error}", error=error), component=name
-            ) from error
+            raise _not_valid(error, name) from error
 
     def _answered(self, asked: dict[str, Any], content: bytes, name: str) -> dict[str, Any]:
         with self._lock:
@@ -322,6 +341,10 @@ def read_file(path: Path, *, uri: str, limits: Limits | None = None) -> ReadOutc
     """
     with Sandbox(limits) as sandbox:
         return sandbox.read_file(path, uri=uri)
+
+
+def _not_valid(error: Exception, name: str) -> DocumentRejected:
+    return DocumentRejected(msg("the reader's answer is not valid: {error}", error=error), component=name)
 
 
 def _too_large(size: int, limit: int, name: str) -> DocumentRejected:

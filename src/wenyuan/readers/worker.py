@@ -21,7 +21,8 @@ from typing import Any, BinaryIO
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.fidelity import Fidelity, Line, Uncertain
 from wenyuan.core.model import Block, Document
-from wenyuan.readers import read_guarded
+from wenyuan.readers import read_guarded, unpack_guarded
+from wenyuan.readers.containers import Part, Unpacked
 from wenyuan.readers.pictures import draw_page
 
 # What passes between the service and its reading process: frames of JSON and bytes, never pickles.
@@ -76,6 +77,30 @@ def encode_documents(documents: Sequence[Document]) -> list[dict[str, Any]]:
         record["fidelity"] = document.fidelity and asdict(document.fidelity)
         encoded.append(record)
     return encoded
+
+
+def encode_unpacked(unpacked: Unpacked) -> dict[str, Any]:
+    """What a container holds as JSON values, the bytes of its parts in Base64."""
+    return {
+        "documents": encode_documents(unpacked.documents),
+        "parts": [
+            {"uri": part.uri, "name": part.name, "content": base64.b64encode(part.content).decode(),
+             "metadata": dict(part.metadata)}
+            for part in unpacked.parts
+        ],
+        "refused": [list(each) for each in unpacked.refused],
+        "notes": list(unpacked.notes),
+    }  # fmt: skip
+
+
+def decode_unpacked(answer: Mapping[str, Any]) -> Unpacked:
+    """Inverse of `encode_unpacked`."""
+    return Unpacked(
+        documents=decode_documents(answer["documents"]),
+        parts=tuple(Part(**{**part, "content": base64.b64decode(part["content"])}) for part in answer["parts"]),
+        refused=tuple((address, reason) for address, reason in answer["refused"]),
+        notes=tuple(answer["notes"]),
+    )
 
 
 def decode_documents(records: Sequence[Mapping[str, Any]]) -> tuple[Document, ...]:
@@ -158,6 +183,9 @@ def _answer(request: dict[str, Any], content: bytes, answers: BinaryIO) -> bool:
         if "page" in request:
             drawn = draw_page(content, name=request["name"], page=request["page"], width=request["width"])
             answer = encode_json({"png": base64.b64encode(drawn).decode()})
+        elif "reader" not in request:
+            unpacked = unpack_guarded(content, uri=request["uri"], name=request["name"])
+            answer = encode_json(encode_unpacked(unpacked))
         else:
             documents = read_guarded(content, uri=request["uri"], name=request["name"], reader=request["reader"])
             answer = encode_json({"documents": encode_documents(documents)})

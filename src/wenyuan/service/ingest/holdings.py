@@ -100,7 +100,7 @@ def nothing_to_read(path: str, skipped: Mapping[str, int]) -> SourceError:
     kinds = ", ".join(f"{n} × {suffix}" for suffix, n in Counter(skipped).most_common(5)) or "it is empty"
     return SourceError(
         msg("nothing to read in {path}: {kinds}", path=path, kinds=kinds),
-        hint="readable: md, txt, html, pdf, docx, xlsx, csv, tsv, jsonl",
+        hint="readable: text, Markdown, HTML, PDF, Office, OpenDocument, RTF, EPUB, mail, tables, JSON Lines, code, ZIP",
     )
 
 

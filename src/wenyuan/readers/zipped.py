@@ -1,0 +1,116 @@
+"""ZIP archives of documents: which files are in them, with their names as people read them."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+
+from wenyuan.core.addresses import escaped_value, legible, with_part
+from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.messages import msg
+from wenyuan.readers import is_read, suffix_of
+from wenyuan.readers.archive import MAX_ENTRIES, MAX_RATIO, RATIO_COUNTS_FROM
+from wenyuan.readers.assemble import rejected
+from wenyuan.readers.containers import MAX_BYTES, Part, Unpacked, left_out
+
+_UTF8 = 0x800
+_ENCRYPTED = 0x1
+_CHUNK = 65_536
+_DRIVE = re.compile(r"^(?:[A-Za-z]:)?/+")
+
+
+def unpack_zip(content: bytes, *, uri: str, name: str) -> Unpacked:
+    """The files of an archive, each at ``<uri>?entry=<path>``; nothing is written anywhere.
+
+    Hidden files and what systems add (``__MACOSX``) are passed over; of kinds that are not read there is a note.
+
+    Raises:
+        DocumentRejected: it is no archive, or has too many entries.
+    """
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise rejected(msg("the archive is damaged: {error}", error=error), name) from error
+    entries = archive.infolist()
+    if len(entries) > MAX_ENTRIES:
+        raise rejected(
+            msg("the archive has {count} entries; at most {max_entries} are read", count=len(entries), max_entries=MAX_ENTRIES),
+            name,
+        )  # fmt: skip
+    parts: dict[str, Part] = {}
+    refused: list[tuple[str, str]] = []
+    unread: list[str] = []
+    total = 0
+    for entry in entries:
+        path = _path(entry)
+        if entry.is_dir() or _is_hidden(path):
+            continue
+        if not is_read(path):
+            unread.append(path)
+            continue
+        address = with_part(uri, f"entry={escaped_value(path)}")
+        try:
+            if ".." in path.split("/"):
+                raise DocumentRejected("its name leads out of the archive")
+            if address in parts:
+                raise DocumentRejected("its name stands twice in the archive")
+            body = _read(archive, entry, MAX_BYTES - total)
+        except DocumentRejected as error:
+            refused.append((address, error.message))
+            continue
+        total += len(body)
+        parts[address] = Part(uri=address, name=path, content=body, metadata={"archive": name, "entry": path})
+    return Unpacked(parts=tuple(parts.values()), refused=tuple(refused), notes=left_out(unread, suffix_of))
+
+
+def _path(entry: zipfile.ZipInfo) -> str:
+    """The name of an entry without drive and root, in whatever encoding it was written."""
+    path = entry.filename
+    if not entry.flag_bits & _UTF8:
+        path = legible(path.encode("cp437", "replace").decode("utf-8", "surrogateescape"))
+    return _DRIVE.sub("", path.replace("\\", "/"))
+
+
+def _is_hidden(path: str) -> bool:
+    return any(step.startswith((".", "~$", "__MACOSX")) and step != ".." for step in path.split("/"))
+
+
+def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int) -> bytes:
+    """An entry's bytes, counted as they are unpacked: what the archive declares is not believed.
+
+    Raises:
+        DocumentRejected: it is encrypted, damaged, or unpacks to too much.
+    """
+    if entry.flag_bits & _ENCRYPTED:
+        raise DocumentRejected("it is encrypted")
+    body = bytearray()
+    try:
+        entry.file_size = MAX_BYTES + 1  # zipfile would stop at the declared size
+        with archive.open(entry) as stream:
+            while chunk := stream.read(_CHUNK):
+                body += chunk
+                if len(body) > allowed:
+                    raise DocumentRejected(
+                        msg("the archive unpacks to more than {max_unpacked} MB", max_unpacked=MAX_BYTES // 1_000_000)
+                    )
+                if len(body) > max(RATIO_COUNTS_FROM, MAX_RATIO * max(entry.compress_size, 1)):
+                    raise DocumentRejected(
+                        msg(
+                            "{what} unpacks to more than {max_ratio} times its size: a decompression bomb",
+                            what=f"entry {entry.filename!r}",
+                            max_ratio=MAX_RATIO,
+                        )
+                    )
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        ValueError,
+        RuntimeError,
+        NotImplementedError,
+    ) as error:
+        raise DocumentRejected(msg("the archive is damaged: {error}", error=error)) from error
+    return bytes(body)
