@@ -6,7 +6,6 @@ Where the machine has no Chromium these tests are not run, and their names are t
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -14,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from chromium import SIZES, started
 from console_door import HOSTILE, console
 from rules_door import BOOK, PROPOSED
 from wenyuan.core.records import Pair
 from wenyuan.readers.rulebooks import read_book
 
 pytestmark = [pytest.mark.browser, pytest.mark.integration]
-SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 PATHS = {
     "search": "/console/search?q=客户投诉",
     "search-empty": "/console/search",
@@ -34,6 +33,8 @@ PATHS = {
     "verify-refused": "/console/verify",
     "sources": "/console/sources",
     "source": "/console/sources/hostile",
+    "documents": "/console/sources/hostile/documents",
+    "document": "/console/passages/4?q=脚本注入测试",
     "source-new": "/console/sources/+new",
     "rules": "/console/rules",
     "rules-node": "/console/rules/nodes/1",
@@ -63,15 +64,8 @@ FILLED = {
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        pytest.skip("Chromium is not on this machine")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    with started() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

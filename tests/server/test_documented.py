@@ -54,7 +54,9 @@ def undocumented(document: dict[str, Any], method: str, path: str, answer: Answe
     return "" if wrong is None else f"{method} {path}: {answer.status}: {wrong.message}"
 
 
-NONE = dict.fromkeys(("source_id", "agent_id", "profile_id", "pack", "vector_store_id", "document_id"), "none")
+NONE = dict.fromkeys(
+    ("source_id", "agent_id", "profile_id", "pack", "vector_store_id", "document_id", "passage_id"), "none"
+)
 SITUATIONS: dict[str, dict[str, Any]] = {
     "well": {},
     "nothing there": {"ids": NONE},

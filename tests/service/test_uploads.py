@@ -120,6 +120,7 @@ def test_a_document_is_replaced(desk: Desk) -> None:
     [damaged] = desk.given({"c.pdf": b"%PDF-1.4 nothing"})
     assert desk.library.replace_document(told.files[0].documents[0], damaged).files[0].state == "failed"
     assert desk.kept == {"b.txt": "The fee is 7 yuan."}
+    assert desk.library.original(told.files[0].documents[0]).name == "b.txt"
 
 
 def test_a_document_is_deleted_with_its_file(desk: Desk) -> None:

@@ -96,7 +96,7 @@ class Browser:
                 self.cookies.pop(name, None)
                 if value.strip('"'):
                     self.cookies[name] = value
-            return Seen(response.status, response.headers, response.read().decode())
+            return Seen(response.status, response.headers, response.read().decode(errors="replace"))
 
     def get(self, path: str, **query: object) -> Seen:
         return self.send("GET", f"{path}?{urlencode(query)}" if query else path)

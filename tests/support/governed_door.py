@@ -101,6 +101,7 @@ def at(path: str, **ids: str) -> str:
             "vector_store_id": "wiki",
             "document_id": "3",
             "page": "1",
+            "passage_id": "3",
             **ids,
         }
     )

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from wenyuan.console import answering, evaluation, health, rules, search, sources, verification
+from wenyuan.console import answering, documents, evaluation, health, rules, search, sources, verification
 from wenyuan.console import visit as signing
 from wenyuan.console.forms import FILTERS, BadForm
 from wenyuan.console.visit import COOKIE, HEADERS, Api, Attempts, Page, Refused, Reply, Sessions, Visit
@@ -28,6 +28,7 @@ from wenyuan.server.handling import Answer, routes_of
 _log = logging.getLogger("wenyuan.console")
 _STATIC = {
     "console.css": "text/css; charset=utf-8",
+    "documents.js": "text/javascript; charset=utf-8",
     "console.js": "text/javascript; charset=utf-8",
     "htmx.min.js": "text/javascript; charset=utf-8",
     "seal.svg": "image/svg+xml",
@@ -43,6 +44,7 @@ _AREAS = (
     answering.PAGES,
     verification.PAGES,
     sources.PAGES,
+    documents.PAGES,
     rules.REVIEW_PAGES,
     rules.PAGES,
     health.AUDIT_PAGES,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from python_multipart.multipart import Field, File, FormParser, parse_options_header
 from starlette.requests import Request
@@ -90,6 +90,12 @@ def _ours(request: Request) -> bool:
     return bool(origin) and urlsplit(origin).netloc == request.headers.get("host")
 
 
+def check_ours(request: Request) -> None:
+    """BadForm where a form was not sent by one of our own pages."""
+    if not _ours(request):
+        raise BadForm(403, "form_foreign")
+
+
 async def read_form(request: Request, *, most: int = MAX_FORM) -> Form:
     """The fields of a form that one of our own pages sent, and its files.
 
@@ -99,8 +105,7 @@ async def read_form(request: Request, *, most: int = MAX_FORM) -> Form:
     Raises:
         BadForm: it comes from elsewhere, is too large, or no form.
     """
-    if not _ours(request):
-        raise BadForm(403, "form_foreign")
+    check_ours(request)
     declared = request.headers.get("content-type", "")
     kind = declared.partition(";")[0].strip().lower()
     if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
@@ -187,6 +192,12 @@ def grouped(number: float) -> str:
     return f"{number:,}"
 
 
+def file_name(uri: str) -> str:
+    """What a person calls the file of an address, with the part of it that a document is."""
+    bare, mark, part = uri.partition("?")
+    return unquote(bare.rstrip("/").rpartition("/")[2], errors="replace") + mark + unquote(part, errors="replace")
+
+
 FILTERS: Mapping[str, Callable[..., Any]] = {
-    "moment": moment, "stars": stars, "pieces": pieces, "grouped": grouped,
+    "moment": moment, "stars": stars, "pieces": pieces, "grouped": grouped, "file_name": file_name,
 }  # fmt: skip

@@ -209,6 +209,8 @@ def _tool(name: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _explain(visit: Visit, passage: dict[str, Any], question: str) -> None:
     """What the page shows of a passage besides what the API says of it."""
+    number = passage["source"].rpartition("#")[2]
+    passage["number"] = number if number.isdecimal() else ""
     passage["pieces"] = pieces_of(passage["score"], passage["scores"])
     passage["product"] = product_of(passage["scores"])
     rule = passage.get("rule")

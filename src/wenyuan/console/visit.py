@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Message
+from starlette.types import ASGIApp, Message, Receive
 
 from wenyuan.console.forms import read_form
 from wenyuan.i18n import texts, translated
@@ -170,6 +170,7 @@ class Api:
         token: str = "",
         query: Mapping[str, object] | None = None,
         body: object = None,
+        form: Request | None = None,
     ) -> Reply:
         """The answer to one request.
 
@@ -179,6 +180,7 @@ class Api:
             host: What the caller's own request had as Host: the API refuses foreign ones.
             token: The key to ask with; ``""`` for none.
             body: A JSON value; None for no body.
+            form: A request whose body is handed on as it comes.
 
         Raises:
             Refused: a problem document. An answer that says FAILED is returned.
@@ -192,7 +194,12 @@ class Api:
             headers.append((b"authorization", f"Bearer {token}".encode("latin-1", "replace")))
         if body is not None:
             headers += [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
-        reply = await self._asked(method, names, headers, query or {}, content)
+        if form is not None:
+            told = ("content-type", "content-length", "transfer-encoding")
+            headers += [
+                (name.encode(), form.headers[name].encode("latin-1")) for name in told if name in form.headers
+            ]
+        reply = await self._asked(method, names, headers, query or {}, content if form is None else form.receive)
         if reply.headers.get("content-type") == PROBLEM_JSON:
             raise Refused(reply)
         return reply
@@ -203,7 +210,7 @@ class Api:
         names: tuple[str, ...],
         headers: list[tuple[bytes, bytes]],
         query: Mapping[str, object],
-        content: bytes,
+        content: bytes | Receive,
     ) -> Reply:
         path = "/" + "/".join(names)
         scope = {
@@ -220,14 +227,17 @@ class Api:
             "client": None,
             "server": None,
         }
-        sent: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
         parts: list[bytes] = []
         begun: dict[str, Any] = {}
 
-        async def receive() -> Message:
+        sent: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
+
+        async def at_once() -> Message:
             if not sent:  # whoever listens for the end of the connection hears nothing: this call has none
                 await asyncio.get_running_loop().create_future()
             return sent.pop()
+
+        receive = at_once if isinstance(content, bytes) else content
 
         async def send(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -357,6 +367,12 @@ class Visit:
         """To another page, after something was done."""
         return RedirectResponse(path, 303, HEADERS)
 
+    @staticmethod
+    def address(path: str, **query: object) -> str:
+        """A path with those parameters that say something."""
+        given = urlencode({name: value for name, value in query.items() if value not in (None, "")})
+        return f"{path}?{given}" if given else path
+
     @property
     def menu(self) -> list[str]:
         """The parts of the console that lead somewhere for whoever is signed in."""
@@ -364,8 +380,9 @@ class Visit:
 
     @property
     def area(self) -> str:
-        """The part of the console that this page belongs to: the first step of its path."""
-        return self.request.url.path.removeprefix("/console/").partition("/")[0]
+        """The part of the console that this page belongs to: the first step of its path, or what its pages lead from."""
+        first = self.request.url.path.removeprefix("/console/").partition("/")[0]
+        return "sources" if first == "documents" else first
 
     @property
     def here_or_search(self) -> str:

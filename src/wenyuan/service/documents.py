@@ -127,6 +127,25 @@ class DocumentDesk:
             next=found[-1].passage_id if more else None,
         )
 
+    def place_of(self, passage_id: int, principal: Principal = LOCAL, *, page: int = 50) -> Mapping[str, Any]:
+        """Which document a passage is of, and after which passage the page of `page` passages begins that holds it.
+
+        Raises:
+            NotFound: there is no such passage, or none that the caller may see.
+        """
+        found = self.catalog.passages([passage_id]).get(passage_id)
+        if found is None:
+            raise NotFound(msg("there is no passage {number}", number=passage_id))
+        self._held(found.document_id, principal)
+        order = [row[0] for row in self.catalog.document_passages(found.document_id)]
+        begins = order.index(passage_id) // page * page
+        return {
+            "passage_id": passage_id,
+            "document_id": found.document_id,
+            "source_id": found.source_id,
+            "after": order[begins - 1] if begins else 0,
+        }
+
     def _sources(self, principal: Principal) -> Mapping[str, Source]:
         """The sources of which a caller may know: of an agent's those that it may read, in force today."""
         if principal.agent_id is not None:

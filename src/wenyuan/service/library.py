@@ -345,6 +345,7 @@ class Library:
     list_documents = delegate("desk", DocumentDesk.list_documents)
     document = delegate("desk", DocumentDesk.document)
     document_passages = delegate("desk", DocumentDesk.passages)
+    place_of_passage = delegate("desk", DocumentDesk.place_of)
     readable_sources = delegate("document_access", DocumentAccess.readable_sources)
     readable_rules = delegate("document_access", DocumentAccess.readable_rules)
 

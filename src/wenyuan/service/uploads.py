@@ -268,19 +268,21 @@ class Uploads:
             try:
                 for number, (name, given) in enumerate(named.items()):
                     target = home / name
-                    there = instead_of or target
-                    before = self._moved(there, aside / str(number)) if there.is_file() else None
+                    before = self._moved(target, aside / str(number)) if target.is_file() else None
                     placed.append(one := _Placed(name, target, redactor.uri(file_uri(target)), before))
-                    one.same = before is not None and there == target and _same(before, given.path)
+                    one.same = before is not None and _same(before, given.path)
                     self._moved(given.path, target)
                 report = self._read(source, progress)
             except (SourceError, CatalogBusy):
-                self._put_back(placed, instead_of)
+                self._put_back(placed)
                 raise
             failed = [one for one in placed if one.shown in report.failed]
-            self._put_back(failed, instead_of)
+            self._put_back(failed)
             if failed:
                 self._forget(source, [one.shown for one in failed])
+            elif instead_of is not None and instead_of not in {one.target for one in placed}:
+                instead_of.unlink(missing_ok=True)  # not before its new version was read
+                report.retired += self._read(source, None).retired
             self._drop_empty(home)
         live = self.catalog.live_documents(source.source_id)
         return {one.name: _told(one, report, live) for one in placed}, report
@@ -295,11 +297,11 @@ class Uploads:
         """What could not be read is not kept, so nothing is left that a refresh could mend."""
         self.catalog.forget_failures(source.source_id, shown)
 
-    def _put_back(self, placed: Sequence[_Placed], instead_of: Path | None) -> None:
+    def _put_back(self, placed: Sequence[_Placed]) -> None:
         for one in placed:
             one.target.unlink(missing_ok=True)
             if one.before is not None:
-                self._moved(one.before, instead_of or one.target)
+                self._moved(one.before, one.target)
 
     @staticmethod
     def _moved(file: Path, target: Path) -> Path:
@@ -324,7 +326,8 @@ def _same(one: Path, other: Path) -> bool:
 
 def _told(one: _Placed, report: IngestReport, live: Mapping[str, tuple[int, str]]) -> Taken:
     if one.shown in report.failed:
-        return Taken(name=one.name, state="failed", reason=report.failed[one.shown])
+        reason = report.failed[one.shown].removeprefix(f"{one.target.name}: ")
+        return Taken(name=one.name, state="failed", reason=reason)
     numbers = tuple(
         number for uri, (number, _) in live.items() if uri.partition("?")[0].partition("#")[0] == one.shown
     )

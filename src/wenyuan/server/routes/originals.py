@@ -54,6 +54,15 @@ def _state() -> dict[str, Any]:
     return {"type": "object", "required": list(members), "properties": members}
 
 
+_PLACE = {
+    "type": "object",
+    "required": ["passage_id", "document_id", "source_id", "after"],
+    "properties": {
+        **{name: {"type": "integer"} for name in ("passage_id", "document_id", "after")}, "source_id": {"type": "string"},
+    },
+}  # fmt: skip
+
+
 class Originals:
     """``/v1/documents/{document_id}/original``, and its pages."""
 
@@ -87,6 +96,22 @@ class Originals:
     )
     async def page(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._page(request))
+
+    @route(
+        "GET",
+        "/v1/passages/{passage_id}",
+        "search",
+        kept("Which document a passage is of, and `after` which one its page of 50 passages begins", _PLACE),
+    )
+    async def place(self, request: Request) -> Response:
+        return await self._handler.pool.run(lambda: self._place(request))
+
+    def _place(self, request: Request) -> Response:
+        try:
+            number = number_in(request, "passage_id", "passage")
+            return json_response(self._library.place_of_passage(number, request.state.principal))
+        except NotFound as error:
+            raise missing("passage") from error
 
     def _state(self, request: Request) -> Response:
         number = number_in(request, "document_id", "document")

@@ -1,0 +1,175 @@
+"""The pages of documents: what a source holds, one document beside its original, and what is uploaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from starlette.responses import Response
+
+from wenyuan.console.forms import Form, check_ours, read_form
+from wenyuan.console.visit import HEADERS, Page, Refused, Visit
+
+_LISTED = 50  # documents, or passages, of one page
+_PAGE_WIDTH = 1_200  # pixels
+_STATES = ("live", "failed", "not_yet", "expired", "superseded")
+_GIVEN_ON = ("content-type", "content-disposition", "content-security-policy")
+
+
+async def listed(visit: Visit) -> Response:
+    """The documents of a source, with those that could not be read, and the form that takes new ones."""
+    return await _listed(visit)
+
+
+async def _listed(visit: Visit, status: int = 200, refused: Refused | None = None) -> Response:
+    name = visit.request.path_params["source_id"]
+    form = Form(visit.request.query_params.multi_items())
+    source = await visit.get("v1", "sources", name)
+    asked = {"source": name, "limit": _LISTED, **form.given("q", "state", "after")}
+    found = await visit.get("v1", "documents", **asked)
+    run = await visit.glance("v1", "sources", name, "refresh")
+    told = (run or {}).get("last") or {}
+    shown = {"source": source, "form": form, "states": _STATES, "uploads": takes_uploads(source), **found}
+    files = told.get("files") if form["report"] else None
+    return visit.page("documents.html", status, files=files, report=told.get("report"), refused=refused, **shown)
+
+
+def takes_uploads(source: Mapping[str, Any] | None) -> bool:
+    """Whether documents are uploaded to a source: it is of documents, and is read from nowhere else."""
+    return source is not None and source["type"] == "static_doc" and "path" in source and not source["path"]
+
+
+async def uploaded(visit: Visit) -> Response:
+    """Files handed on to the API as they come; the list says what became of them."""
+    check_ours(visit.request)
+    name = visit.request.path_params["source_id"]
+    try:
+        await visit.call("POST", "v1", "sources", name, "documents", form=visit.request)
+    except Refused as refused:
+        if refused.status not in (400, 403, 408, 413, 415, 503):
+            raise
+        return await _listed(visit, refused.status, refused)
+    return visit.see(f"/console/sources/{name}/documents?report=1#report")
+
+
+async def opened(visit: Visit) -> Response:
+    """From a passage to its place in its document."""
+    number = visit.request.path_params["passage_id"]
+    place = await visit.get("v1", "passages", number)
+    question = Form(visit.request.query_params.multi_items())["q"]
+    path = f"/console/documents/{place['document_id']}"
+    return visit.see(
+        visit.address(path, after=place["after"] or "", passage=number, q=question) + f"#passage-{number}"
+    )
+
+
+async def shown(visit: Visit) -> Response:
+    """A document: its passages in order, beside the pages that they stand on."""
+    return await _shown(visit, visit.request.path_params["document_id"])
+
+
+async def _shown(visit: Visit, number: str, status: int = 200, **told: Any) -> Response:
+    form = Form(visit.request.query_params.multi_items())
+    document = await visit.get("v1", "documents", number)
+    found = await visit.get("v1", "documents", number, "passages", limit=_LISTED, **form.given("after"))
+    original = await visit.get("v1", "documents", number, "original", "state")
+    source = await visit.glance("v1", "sources", document["source_id"])
+    for passage in found["passages"]:
+        passage["chosen"] = str(passage["passage_id"]) == form["passage"]
+        spans = visit.site.marks(passage["text"], form["q"]) if passage["chosen"] and form["q"] else ()
+        passage["pieces"] = pieces_of(passage["text"], spans, passage.get("uncertain", ()))
+    pages = pages_of(found["passages"]) if original["pages"] else []
+    given: dict[str, Any] = {"refused": None, "failed": None, **told}
+    return visit.page(
+        "document.html", status, document=document, passages=found["passages"], next=found["next"],
+        credit=found["document"].get("credit"), original=original, pages=pages, form=form, source=source,
+        uploads=takes_uploads(source), **given,
+    )  # fmt: skip
+
+
+def pieces_of(text: str, marked: Any, uncertain: Any) -> list[tuple[str, bool, Mapping[str, Any] | None]]:
+    """A text in pieces: each with whether it is marked, and the doubt about it where it was not read surely."""
+    ends = {0, len(text)} | {at for span in marked for at in span}
+    ends |= {at for doubt in uncertain for at in (doubt["start"], doubt["end"])}
+    cuts = sorted(at for at in ends if 0 <= at <= len(text))
+    made = []
+    for start, end in pairwise(cuts):
+        doubt = next((one for one in uncertain if one["start"] <= start and end <= one["end"]), None)
+        made.append((text[start:end], any(a <= start and end <= b for a, b in marked), doubt))
+    return made
+
+
+def pages_of(passages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The pages on which passages stand, in order, each with the boxes of their lines, left, top, width and height."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for passage in passages:
+        if not passage["boxes"]:
+            found.setdefault(passage.get("page") or 1, [])
+        for line in passage["boxes"]:
+            left, top, right, bottom = line["box"]
+            box = {"left": left, "top": top, "width": right - left, "height": bottom - top}
+            found.setdefault(line["page"], []).append(
+                {**box, "passage": passage["passage_id"], "chosen": passage["chosen"]}
+            )
+    return [{"page": page, "boxes": found[page]} for page in sorted(found)]
+
+
+async def pictured(visit: Visit) -> Response:
+    """A page of the original as a picture."""
+    number, page = (visit.request.path_params[name] for name in ("document_id", "page"))
+    reply = await visit.call("GET", "v1", "documents", number, "pages", page, query={"width": _PAGE_WIDTH})
+    kept = {**HEADERS, "Cache-Control": "private, max-age=300"}
+    return Response(reply.body, media_type="image/png", headers=kept)
+
+
+async def downloaded(visit: Visit) -> Response:
+    """The original, as a file."""
+    number = visit.request.path_params["document_id"]
+    try:
+        reply = await visit.call("GET", "v1", "documents", number, "original")
+    except Refused as refused:
+        if refused.status not in (403, 409):
+            raise
+        return await _shown(visit, number, refused.status, refused=refused)
+    return Response(reply.body, headers={**HEADERS, **{n: reply.headers[n] for n in _GIVEN_ON if n in reply.headers}})
+
+
+async def replaced(visit: Visit) -> Response:
+    """A new version of a document, in whose place it is shown."""
+    check_ours(visit.request)
+    number = visit.request.path_params["document_id"]
+    try:
+        told = (await visit.call("PUT", "v1", "documents", number, form=visit.request)).value
+    except Refused as refused:
+        if refused.status not in (400, 403, 408, 413, 415, 503):
+            raise
+        return await _shown(visit, number, refused.status, refused=refused)
+    [file] = told["files"]
+    if file["state"] == "failed":
+        return await _shown(visit, number, 400, failed=file)
+    if not file["documents"]:
+        return visit.see(f"/console/sources/{told['source_id']}/documents")
+    return visit.see(f"/console/documents/{file['documents'][0]}")
+
+
+async def deleted(visit: Visit) -> Response:
+    """A document deleted with its file, where that was said twice."""
+    form = await read_form(visit.request)
+    number = visit.request.path_params["document_id"]
+    if form["sure"] != "yes":
+        return visit.see(f"/console/documents/{number}")
+    told = (await visit.call("DELETE", "v1", "documents", number)).value
+    return visit.see(f"/console/sources/{told['source_id']}/documents")
+
+
+PAGES: Mapping[tuple[str, str], Page] = {
+    ("GET", "sources/{source_id}/documents"): listed,
+    ("POST", "sources/{source_id}/documents"): uploaded,
+    ("GET", "passages/{passage_id}"): opened,
+    ("GET", "documents/{document_id}"): shown,
+    ("GET", "documents/{document_id}/pages/{page}"): pictured,
+    ("GET", "documents/{document_id}/original"): downloaded,
+    ("POST", "documents/{document_id}/replace"): replaced,
+    ("POST", "documents/{document_id}/delete"): deleted,
+}
