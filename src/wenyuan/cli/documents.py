@@ -10,21 +10,25 @@ import typer
 from wenyuan.cli.options import SCREEN, Commands, add_commands, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import Terminal, printable
+from wenyuan.cli.uploads import delete, replace, upload
 from wenyuan.core.model import DocumentState
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library
 
-_HELP = """Look at documents: what is held, how it was read, and what could not be read.
+_HELP = """Documents: what is held, how it was read, and what could not be read; upload, replace and delete them.
 
-查看文档：收录了什么、读得是否完整、哪些未能读取。
+文档：收录了什么、读得是否完整、哪些未能读取；上传、替换与删除文档。
 
 \b
 Example 示例:
   wenyuan document list --source policies
   wenyuan document show 12
+  wenyuan document upload manuals pump.pdf
 """
-app = typer.Typer(help=_HELP, short_help="List or show documents. 查看文档", no_args_is_help=True)
+app = typer.Typer(
+    help=_HELP, short_help="List, show, upload, replace or delete documents. 查看与上传文档", no_args_is_help=True
+)
 _MOST = 200  # passages that are shown at once
 
 
@@ -159,5 +163,8 @@ def _percent(share: float | None) -> str:
 _COMMANDS: Commands = {
     "list": (list_all, "List documents. 列出文档"),
     "show": (show, "Show one. 查看文档"),
+    "upload": (upload, "Upload files. 上传文件"),
+    "replace": (replace, "Replace one by its new version. 替换为新版本"),
+    "delete": (delete, "Delete one. 删除文档"),
 }
 add_commands(app, _COMMANDS)

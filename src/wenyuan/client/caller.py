@@ -21,6 +21,7 @@ from wenyuan.client.replies import (
     read_answer,
     read_answered,
     read_context,
+    read_file,
     read_kept,
     read_passages,
     read_reply,
@@ -68,6 +69,7 @@ class _Request:
     url: str
     body: bytes | None
     writes: bool = False
+    kind: str = "application/json"
 
 
 @refusing_once_closed()
@@ -115,7 +117,7 @@ class Client(RulesCalls, DocumentCalls):
         self._broken = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
         self._late = (httpx2.TimeoutException, CallTimedOut)
         self._unsent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if key is not None:
             headers["Authorization"] = f"Bearer {_printable(key)}"
         try:
@@ -266,6 +268,14 @@ class Client(RulesCalls, DocumentCalls):
         request = _Request(method, _sibling(self._url, path), body, (method, path) in WRITING)
         return self._ask(request, secrets, lambda r: read_answer(r, read, component=self._component), timeout)
 
+    def _send(self, method: str, path: str, body: bytes, kind: str, read: Callable[[Mapping[str, Any]], T]) -> T:
+        request = _Request(method, _sibling(self._url, path), body, True, kind)
+        return self._ask(request, (), lambda r: read_answer(r, read, component=self._component))
+
+    def _fetch(self, path: str) -> bytes:
+        request = _Request("GET", _sibling(self._url, path), None)
+        return self._ask(request, (), lambda r: read_file(r, component=self._component))
+
     def _ask(
         self, request: _Request, secrets: Sequence[str], read: Callable[[Reply], T], timeout: float | None = None
     ) -> T:
@@ -318,7 +328,13 @@ class Client(RulesCalls, DocumentCalls):
         try:
             with (
                 self._until(Deadline(deadline, monotonic)),
-                self._http.stream(request.method, request.url, content=request.body, timeout=limits) as response,
+                self._http.stream(
+                    request.method,
+                    request.url,
+                    content=request.body,
+                    timeout=limits,
+                    headers={"Content-Type": request.kind},
+                ) as response,
             ):
                 content = self._read_whole(response.iter_bytes(), MAX_REPLY_BYTES)
                 return Reply(response.status_code, content, response.headers.get("Retry-After", ""))

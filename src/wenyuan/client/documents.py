@@ -8,11 +8,13 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 T = TypeVar("T")
+_ESCAPED = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})  # as browsers do
 
 
 class DocumentCalls:
@@ -27,6 +29,38 @@ class DocumentCalls:
         secrets: Sequence[str] = (),
     ) -> T:
         raise NotImplementedError
+
+    def _send(self, method: str, path: str, body: bytes, kind: str, read: Callable[[Mapping[str, Any]], T]) -> T:
+        raise NotImplementedError
+
+    def _fetch(self, path: str) -> bytes:
+        raise NotImplementedError
+
+    def upload(self, source_id: str, files: Mapping[str, bytes]) -> Mapping[str, Any]:
+        """Upload files, by name, to a source without a path; in ``files`` what became of each, in ``report`` of all.
+
+        When all is read this returns: give the client a `timeout` that is long enough.
+        """
+        body, kind = form_of(files)
+        return self._send("POST", f"/v1/sources/{quote(source_id, safe='')}/documents", body, kind, _whole)
+
+    def replace_document(self, document_id: int, name: str, content: bytes) -> Mapping[str, Any]:
+        """Put a new version in the place of an uploaded document; as `upload`."""
+        body, kind = form_of({name: content})
+        return self._send("PUT", f"/v1/documents/{int(document_id)}", body, kind, _whole)
+
+    def delete_document(self, document_id: int) -> Mapping[str, Any]:
+        """Delete an uploaded file, with all ``documents`` (how many) that were read from it."""
+        path = f"/v1/documents/{int(document_id)}"
+        return self._send("DELETE", path, b"", "application/octet-stream", _whole)
+
+    def original(self, document_id: int) -> bytes:
+        """The file that a document was read from, where it may be given and is as it was."""
+        return self._fetch(f"/v1/documents/{int(document_id)}/original")
+
+    def page_picture(self, document_id: int, page: int, *, width: int | None = None) -> bytes:
+        """A page of that file as PNG, about `width` pixels wide."""
+        return self._fetch(with_query(f"/v1/documents/{int(document_id)}/pages/{int(page)}", {"width": width}))
 
     def documents(
         self,
@@ -56,6 +90,17 @@ class DocumentCalls:
         """``passages`` of a document in its order, with where they stand on its pages, and ``next``, for `after`."""
         path = f"/v1/documents/{int(document_id)}/passages"
         return self._call("GET", with_query(path, {"after": after, "limit": limit}), _listed("passages"))
+
+
+def form_of(files: Mapping[str, bytes]) -> tuple[bytes, str]:
+    """A form with files, by name, and its Content-Type (RFC 7578)."""
+    fence = secrets.token_hex(16)
+    parts = []
+    for name, content in files.items():
+        said = name.translate(_ESCAPED).encode("utf-8", "replace")
+        head = b'--%b\r\nContent-Disposition: form-data; name="file"; filename="%b"\r\n\r\n'
+        parts += [head % (fence.encode(), said), content, b"\r\n"]
+    return b"".join([*parts, f"--{fence}--\r\n".encode()]), f"multipart/form-data; boundary={fence}"
 
 
 def with_query(path: str, parameters: Mapping[str, Any]) -> str:

@@ -60,22 +60,34 @@ def read_answer(reply: Reply, read: Callable[[Mapping[str, Any]], T], *, compone
         NotPermitted: 401 or 403.
         RetrievalFailed: it said FAILED, answered with another status, or with what is no such answer.
     """
-    if reply.status in REFUSED:
-        problem = _problem(reply.content)
-        raise InvalidRequest(_why(problem, f"refused with HTTP {reply.status}"), faults=_faults(problem))
-    if reply.status in FORBIDDEN:
-        why = _why(_problem(reply.content), f"refused with HTTP {reply.status}")
-        raise NotPermitted(why, component=component)
+    _check_status(reply, component)
     if reason := says_failed(reply):
         raise RetrievalFailed(reason, component=component)
-    if reply.status != 200:
-        raise RetrievalFailed(_unexpected(reply), component=component)
     try:
         return read(read_object(reply.content))
     except (ValueError, RecursionError) as error:
         raise RetrievalFailed(
             msg("the answer breaks the contract: {error}", error=error), component=component
         ) from error
+
+
+def read_file(reply: Reply, *, component: str) -> bytes:
+    """The body of a successful reply, as it is; raises as `read_answer`."""
+    _check_status(reply, component)
+    return reply.content
+
+
+def _check_status(reply: Reply, component: str) -> None:
+    if reply.status in REFUSED:
+        problem = _problem(reply.content)
+        raise InvalidRequest(_why(problem, f"refused with HTTP {reply.status}"), faults=_faults(problem))
+    if reply.status in FORBIDDEN:
+        why = _why(_problem(reply.content), f"refused with HTTP {reply.status}")
+        raise NotPermitted(why, component=component)
+    if reply.status != 200 and (reason := says_failed(reply)):
+        raise RetrievalFailed(reason, component=component)
+    if reply.status != 200:
+        raise RetrievalFailed(_unexpected(reply), component=component)
 
 
 def says_failed(reply: Reply) -> str:
