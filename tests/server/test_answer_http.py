@@ -178,6 +178,23 @@ def test_rights(door: Door) -> None:
     assert {p["id"].partition("#")[0] for p in server.told[-1]["passages"]} == {"policy"}
 
 
+def test_generated_summaries(door: Door) -> None:
+    """Of a search and of a context: sentences that the model chose, and which of them are."""
+    url, library, _ = door
+    library.summarizer._kept.clear()
+    mine = key(library, "search")
+    found = send(url, "POST", "/v1/search", {"query": QUESTION["zh"], "summary": "generated"}, mine).json
+    policy = next(p for p in found["passages"] if p["source_id"] == "policy")
+    assert policy["summary_origin"] == "generated"
+    assert DUTY["zh"] in policy["summary"]
+    assert [leg["state"] for leg in found["coverage"]["legs"] if leg["name"] == "llm"] == ["ok"]
+    built = send(url, "POST", "/v1/context", {"retrieval_query": QUESTION["zh"], "summary": "generated"}, mine).json
+    assert any(DUTY["zh"] in one["content"] for one in built["CONTEXT_DATA"]["knowledge_snippets"])
+    plain_search = send(url, "POST", "/v1/search", {"query": QUESTION["zh"]}, mine).json
+    assert all("summary_origin" not in p for p in plain_search["passages"])
+    assert send(url, "POST", "/v1/search", {"query": "x", "summary": "written"}, mine).status == 400
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_whoever_hangs_up_ends_the_call(door: Door, stream: bool) -> None:
     """The model's connection is closed long before its time is up."""

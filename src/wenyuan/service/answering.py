@@ -3,7 +3,7 @@
 ::
 
     Searcher.searches               passages of the library's own sources, rules beside them; nothing found: no answer
-    _shown                          without sources that a model must not be shown; as much as copyright lets be given
+    shown                           without sources that a model must not be shown; as much as copyright lets be given
     LanguageModel.ask               claims, each with a passage and the first and last words of what it rests on
     _checked                        anchors → the verdict of `Verifier` → GATES; what is left is in the source's own words
     _within_terms                   all quotes of a document together, over all answers of a task
@@ -142,7 +142,7 @@ class Answerer:
         search = request.search
         if self.llm is None and request.on_failure == "fail":
             with self.recorded.failures(search, principal, door):
-                raise _none_is_set_up()
+                raise none_is_set_up()
         (result,) = self.recorded.searches([search], principal, door)
         result = self.recorded.attested(result, search, principal, door)
         with self.recorded.failures(search, principal, door):
@@ -160,7 +160,7 @@ class Answerer:
         if not texts:
             why = joined(reason for reason in result.reasons.values() if reason)
             return _with_rules(replace(none, reason=why or "nothing was found"), rules)
-        shown, withheld = self._shown(texts)
+        shown, withheld = self.shown(texts)
         none = replace(none, withheld=withheld, shown=tuple(one.passage.ref for one in shown))
         try:
             if not shown:
@@ -192,7 +192,7 @@ class Answerer:
 
     # -- the model --------------------------------------------------------------------------------------
 
-    def _shown(self, passages: Sequence[Passage]) -> tuple[list[Shown], Mapping[str, tuple[str, ...]]]:
+    def shown(self, passages: Sequence[Passage]) -> tuple[list[Shown], Mapping[str, tuple[str, ...]]]:
         """What the model may be shown of passages; and which it may not, by reason."""
         registry = self.retriever.registry().by_id
         withheld: dict[str, tuple[str, ...]] = {}
@@ -221,7 +221,7 @@ class Answerer:
         gone: Callable[[], bool],
     ) -> ModelReply[Any]:  # fmt: skip
         if self.llm is None:
-            raise _none_is_set_up()
+            raise none_is_set_up()
         tell("asked", {"passages": len(shown)})
         said = [found.passage.text.partition("\n")[0] for found in rules[:_MOST_RULES]]
         reply = self.llm.ask(
@@ -383,7 +383,7 @@ class Answerer:
             as_of=date.fromisoformat(said["as_of"]),
         )  # fmt: skip
         numbers = [int(number) for one in output if (number := one.passage.rpartition("#")[2]).isdecimal()]
-        shown, _ = self._shown(list(self.catalog.passages(numbers).values()))
+        shown, _ = self.shown(list(self.catalog.passages(numbers).values()))
         known = set(said.get("shown", ()))
         checked = self.checked(output, [one for one in shown if one.passage.ref in known], request, principal)
         was, now = _fates_by_passage(said), _fates_by_passage(fates(checked.claims, checked.dropped))
@@ -415,7 +415,8 @@ def _fates_by_passage(said: Mapping[str, Any]) -> Mapping[str, str]:
     return {ref: ", ".join(sorted(fates)) for ref, fates in found.items()}
 
 
-def _none_is_set_up() -> LlmUnavailable:
+def none_is_set_up() -> LlmUnavailable:
+    """What is told where no model is set up."""
     return LlmUnavailable(
         "no language model is set up: llm.url and llm.model name one", component="llm",
         hint="set llm.url and llm.model in wenyuan.toml, or WENYUAN_LLM__URL and WENYUAN_LLM__MODEL; on_failure=extract answers without one",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from wenyuan.core.access import TOKEN_BUDGET, Agent, DomainScope, Principal
 from wenyuan.core.errors import InvalidRequest
@@ -21,6 +21,7 @@ from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchReques
 
 if TYPE_CHECKING:
     from wenyuan.catalog.tasks import TaskLedger
+    from wenyuan.service.summaries import Summarizer
 
 MAX_EXTRA_QUERIES = 8
 
@@ -35,6 +36,7 @@ class ContextRequest:
         allow_low_trust: Let passages of trust below 3 in, whatever the agent's own setting; it is audited.
         token_budget: At most the agent's own.
         task_id: Copyright limits count over all contexts of one task of the agent, whatever process gives them.
+        summary: What is given of a passage: its extract, or (``generated``) sentences that a language model chooses.
     """
 
     retrieval_query: str
@@ -45,6 +47,7 @@ class ContextRequest:
     token_budget: int | None = None
     task_id: str = ""
     source_document_uri: str = ""
+    summary: Literal["extractive", "generated"] = "extractive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,7 @@ class ContextService:
         document_chars: Length in characters of documents, by id: what a share of a document is measured with.
         recorded: Searches, and writes down what came of it.
         ledger: Counts what tasks were given, for all processes.
+        summarizer: Makes summaries whose sentences a language model chooses.
     """
 
     def __init__(
@@ -76,11 +80,13 @@ class ContextService:
         document_chars: Callable[[set[int]], Mapping[int, int]],
         recorded: RecordedSearch,
         ledger: TaskLedger,
+        summarizer: Summarizer,
     ) -> None:
         self._searcher = searcher
         self._recorded = recorded
         self._document_chars = document_chars
         self._ledger = ledger
+        self._summarizer = summarizer
 
     @one_question()
     def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
@@ -120,7 +126,11 @@ class ContextService:
         if below and min(self._searcher.trusts(below[0], principal), default=5) >= policy.least_trust:
             below = []
         found = self._recorded.searches([*asked, *below], principal, "context")
-        results, doubted = found[: len(asked)], [_below(policy.least_trust, result) for result in found[len(asked) :]]
+        results: tuple[SearchResult, ...] = found[: len(asked)]
+        if request.summary == "generated":
+            pairs = zip(results, asked, strict=True)
+            results = tuple(self._summarizer.summarized(r, one, principal, door="context") for r, one in pairs)
+        doubted = [_below(policy.least_trust, result) for result in found[len(asked) :]]
         with self._recorded.failures(asked[0], principal, "context"):
             build = self._build(policy, [*results, *doubted], (agent_id, request.task_id))
             bounds = Bounds(

@@ -51,6 +51,7 @@ from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher, SearchRequest, SearchResult
 from wenyuan.service.search.traces import Traces
 from wenyuan.service.search.traits import CollectionTraits
+from wenyuan.service.summaries import Summarizer
 from wenyuan.service.uploads import Uploads
 from wenyuan.service.verification import Verifier
 from wenyuan.settings import Settings
@@ -153,7 +154,6 @@ class Library:
         )  # fmt: skip
         self._searcher = searcher = Searcher(retriever, catalog, settings.cache, storage.answers, settings.search)
         self._recorded = recorded = RecordedSearch(searcher, recorder)
-        self._contexts = ContextService(searcher, catalog.document_chars, recorded, storage.tasks)
         self.fragment_search = FragmentSearch(
             settings=settings, catalog=catalog, retriever=retriever, searcher=searcher, recorded=recorded,
             fields=Fields(catalog),
@@ -179,6 +179,8 @@ class Library:
             catalog=catalog, retriever=retriever, searcher=searcher, recorded=recorded, verifier=self.verifier,
             tasks=storage.tasks, llm=models.llm, settings=settings.llm,
         )  # fmt: skip
+        self.summarizer = Summarizer(answerer=self.answerer)
+        self._contexts = ContextService(searcher, catalog.document_chars, recorded, storage.tasks, self.summarizer)
         self.traits = CollectionTraits(catalog, engine, encoder, retriever)
         self.feedback = Feedback(catalog=catalog, recorder=recorder)
         self.tuner = Tuner(
@@ -293,7 +295,8 @@ class Library:
 
     def find(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
         """The knowledge service: passages within the scope of an agent. Raises what made it fail, and records it."""
-        return self._recorded.find(request, principal)
+        result = self._recorded.find(request, principal)
+        return self.summarizer.summarized(result, request, principal) if request.summary == "generated" else result
 
     def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
         """The context service: ``knowledge_snippets`` for a prompt. Raises what made it fail."""

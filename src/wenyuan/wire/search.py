@@ -74,7 +74,10 @@ class SearchRequestShape(Strict):
     filters: dict[str, Any] | None = Field(
         None, description='{"field": value | [values] | {"ge": …, "le": …}}, joined by AND; "and", "or", "not".'
     )
-    summary: bool = Field(True, description="Whether each passage has its extract of 50-100 tokens.")
+    summary: bool | Literal["generated"] = Field(
+        True,
+        description="Whether each passage has its extract of 50-100 tokens; `generated`: a language model chooses its sentences.",
+    )
     as_of: Day | None = Field(None, description="Answer as of this day (YYYY-MM-DD).")
     source_document_uri: Text | None = None
     task_id: Text | None = None
@@ -93,6 +96,10 @@ class ContextRequestShape(Strict):
     token_budget: int | None = Field(None, ge=1, le=MAX_TOKEN_BUDGET, description="At most the agent's own.")
     task_id: Text | None = Field(None, description="Copyright limits count over all contexts of one task.")
     source_document_uri: Text | None = None
+    summary: Literal["extractive", "generated"] = Field(
+        "extractive",
+        description="What is given of a passage: its extract, or sentences that a language model chooses.",
+    )
 
 
 class LegShape(BaseModel):
@@ -149,6 +156,9 @@ class PassageShape(BaseModel):
     origin: str
     priority: int
     scores: dict[str, float]
+    summary_origin: Literal["generated", "extractive"] | SkipJsonSchema[None] = Field(
+        None, description="Who chose the summary, where a language model was to.", json_schema_extra=no_default
+    )
     rule: dict[str, Any] | SkipJsonSchema[None] = Field(
         None, description="Of a derived rule: its path, evidence and condition.", json_schema_extra=no_default
     )
@@ -295,6 +305,7 @@ def context_from_wire(payload: object) -> ContextRequest:
         token_budget=body.token_budget,
         task_id=body.task_id or "",
         source_document_uri=body.source_document_uri or "",
+        summary=body.summary,
     )
 
 
@@ -356,6 +367,7 @@ def _passage(found: Found, stale: Mapping[str, str]) -> dict[str, Any]:
         **about_hit(found.hit, found.passage, stale, found.copies),
         **({"rule": dict(found.derivation)} if found.derivation else {}),
         **({} if found.calibrated else {"calibrated": False}),
+        **({"summary_origin": found.summary_origin} if found.summary_origin else {}),
     }
 
 

@@ -278,14 +278,16 @@ def verification_record(
     }  # fmt: skip
 
 
-def answer_record(said: Mapping[str, Any], principal: Principal, door: str) -> dict[str, Any]:
+def answer_record(
+    said: Mapping[str, Any], principal: Principal, door: str, action: Literal["answer", "summarize"] = "answer"
+) -> dict[str, Any]:
     """A record of an answer by a model, for `AuditLog.append`; the question and what the model wrote are kept apart.
 
     Args:
         said: What was shown, claimed, dropped and withheld, by which model, at what cost; texts only as hashes.
     """
     return {
-        "kind": "answer", "principal": principal.key_id, "agent": principal.agent_id, "door": door, "action": "answer",
+        "kind": "answer", "principal": principal.key_id, "agent": principal.agent_id, "door": door, "action": action,
         **_plain(said),
     }  # fmt: skip
 

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound, NotPermitted
@@ -199,7 +199,7 @@ class AuditRecorder:
 
     def written(
         self, said: Mapping[str, Any], question: str, output: Sequence[Sequence[str]], principal: Principal, *,
-        door: str,
+        door: str, action: Literal["answer", "summarize"] = "answer",
     ) -> str:  # fmt: skip
         """Record an answer by a model; returns the record's id (``""`` when the audit is off).
 
@@ -217,7 +217,7 @@ class AuditRecorder:
             "query": redacted(question),
             "output": [[redacted(text), passage, redacted(first), redacted(last)] for text, passage, first, last in output],
         }  # fmt: skip
-        return self.log.append(answer_record(said, principal, door), kept)
+        return self.log.append(answer_record(said, principal, door, action), kept)
 
     def changed(self, kind: Changed, action: str, name: str, before: Any, after: Any) -> None:
         """Record a change of the registry, an agent or a key, by whoever is `ACTING`."""

@@ -48,7 +48,8 @@ class SearchRequest:
         agent_id: Whose knowledge scope counts; a principal bound to an agent can name no other.
         knowledge_scope: Domains with their top_k: all of the agent's when None; without an agent, all sources.
         limit: Passages in all, where neither agent nor scope says how many.
-        summary: Whether each passage gets its extract of 50-100 tokens.
+        summary: Whether each passage gets its extract of 50-100 tokens; ``generated``: a language model chooses its
+            sentences, which `service.summaries` checks.
         rules: Derived rules compete with passages for ``top_k``, come beside them, or are not asked for.
         own: Only the library's own sources, none that is asked elsewhere.
     """
@@ -62,7 +63,7 @@ class SearchRequest:
     source_document_uri: str = ""
     task_id: str = ""
     limit: int = 10
-    summary: bool = True
+    summary: bool | Literal["generated"] = True
     rules: Literal["within", "beside", "none"] = "within"
     own: bool = False
 
@@ -93,6 +94,7 @@ class Found:
     Attributes:
         copies: Passages that say the same, which are not given themselves.
         calibrated: See `Answer.calibrated`.
+        summary_origin: Who chose the summary, where a language model was to: ``generated`` or ``extractive``.
     """
 
     hit: Hit
@@ -102,6 +104,7 @@ class Found:
     derivation: Mapping[str, Any] = field(default_factory=dict)
     copies: tuple[Passage, ...] = ()
     calibrated: bool = True
+    summary_origin: Literal["", "generated", "extractive"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +213,7 @@ class Searcher:
         near = (request.source_document_uri, seen) if request.source_document_uri else None
         key = (
             generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
-            repr(request.filter), day, near, told, request.summary, request.rules,
+            repr(request.filter), day, near, told, bool(request.summary), request.rules,
         )  # fmt: skip
         led: list[bool] = []
 

@@ -1,0 +1,131 @@
+"""Summaries of passages whose sentences a language model chooses: the program cuts them out of the stored text, as in answers.
+
+A passage keeps its extract where the model fails, may not be shown it, or says what cannot be shown; which of both it is, is said.
+What was chosen is remembered in this process, by the passage's hash, the model and what it was told.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from threading import Lock
+
+from wenyuan.core.access import Principal
+from wenyuan.core.answering import PROMPT_VERSION, SCHEMA, Shown, read_written, summary_messages
+from wenyuan.core.errors import LlmError
+from wenyuan.core.model import Passage
+from wenyuan.core.text import language_of
+from wenyuan.core.text.chunking import estimate_tokens
+from wenyuan.core.text.sentences import Span
+from wenyuan.core.text.summaries import elision_mark, merged, quoted
+from wenyuan.runtime import deadline_after
+from wenyuan.service.answer import LegReport
+from wenyuan.service.answering import Answerer, none_is_set_up
+from wenyuan.service.answers import AnswerClaim, AnswerRequest, fates
+from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
+
+LEG = "llm"
+_MOST_PASSAGES = 20  # that the model is shown at once; further ones keep their extracts
+_MOST_TOKENS = 100  # of a summary
+_REMEMBERED = 10_000
+
+Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Summarizer:
+    """Gives found passages summaries of sentences that a model chose."""
+
+    answerer: Answerer
+    _kept: OrderedDict[Key, tuple[Span, ...]] = field(default_factory=OrderedDict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def summarized(
+        self, result: SearchResult, request: SearchRequest, principal: Principal, *, door: str = "search"
+    ) -> SearchResult:
+        """A result whose summaries are the model's choice where that passed the gates; leg ``llm`` says how it went.
+
+        Raises:
+            CatalogUnavailable: the audit cannot be written; then nothing may be given either.
+        """
+        own = [f.passage for f in result.passages if f.hit.origin != "kg_rule" and f.passage.passage_id > 0]
+        new = [passage for passage in own if self._known(passage) is None][:_MOST_PASSAGES]
+        begun, error = time.perf_counter(), ""
+        if new:
+            try:
+                self._choose(new, request, principal, door)
+            except LlmError as failure:
+                error = str(failure)
+        found = tuple(self._with_summary(one) for one in result.passages)
+        hits = sum(one.summary_origin == "generated" for one in found)
+        ms = (time.perf_counter() - begun) * 1e3
+        leg = LegReport(name=LEG, state="failed" if error else "ok", ms=ms, hits=hits, error=error)
+        return replace(result, passages=found, legs=(*result.legs, leg))
+
+    def _choose(self, passages: Sequence[Passage], request: SearchRequest, principal: Principal, door: str) -> None:
+        """Ask the model for the sentences of passages, check them, record that, and remember what passed."""
+        answerer = self.answerer
+        if answerer.llm is None:
+            raise none_is_set_up()
+        shown, withheld = answerer.shown(passages)
+        if not shown:
+            return
+        reply = answerer.llm.ask(
+            summary_messages(shown),
+            schema=SCHEMA,
+            read=read_written,
+            deadline=deadline_after(answerer.settings.timeout),
+        )
+        asked = AnswerRequest(
+            query=request.query, agent_id=request.agent_id, min_trust=request.min_trust, as_of=request.as_of
+        )
+        checked = answerer.checked(reply.value.claims, shown, asked, principal)
+        said = {
+            "status": "SUCCESS", **fates(checked.claims, checked.dropped), "origin": "model", "error": "", "error_code": "",
+            "withheld": {why: list(refs) for why, refs in withheld.items()}, "model": answerer.settings.model,
+            "prompt": PROMPT_VERSION, "as_of": (request.as_of or date.today()).isoformat(), "min_trust": request.min_trust,
+            "agent_id": request.agent_id, "shown": [one.passage.ref for one in shown], "tokens_in": reply.tokens_in,
+            "tokens_out": reply.tokens_out, "cost": reply.cost,
+        }  # fmt: skip
+        output = [list(one) for one in reply.value.claims]
+        answerer.recorded.recorder.written(said, request.query, output, principal, door=door, action="summarize")
+        for one in shown:
+            self._keep(one, checked.claims)
+
+    def _keep(self, shown: Shown, claims: Sequence[AnswerClaim]) -> None:
+        """Remember the sentences that were chosen of a passage, as many as a summary has room for."""
+        passage, spans = shown.passage, list[Span]()
+        for claim in claims:
+            one = claim.citation
+            if one.ref != passage.ref or one.start is None or one.end is None:
+                continue
+            if estimate_tokens(_text(passage, (*spans, (one.start, one.end)))) > _MOST_TOKENS:
+                break
+            spans.append((one.start, one.end))
+        if not spans:
+            return
+        with self._lock:
+            self._kept[self._key(passage)] = tuple(spans)
+            while len(self._kept) > _REMEMBERED:
+                self._kept.popitem(last=False)
+
+    def _with_summary(self, found: Found) -> Found:
+        spans = self._known(found.passage)
+        if spans is None:
+            return replace(found, summary_origin="extractive")
+        return replace(found, summary=_text(found.passage, spans), summary_origin="generated")
+
+    def _known(self, passage: Passage) -> tuple[Span, ...] | None:
+        with self._lock:
+            return self._kept.get(self._key(passage))
+
+    def _key(self, passage: Passage) -> Key:
+        return passage.sha256, self.answerer.settings.model, PROMPT_VERSION
+
+
+def _text(passage: Passage, spans: Sequence[Span]) -> str:
+    mark = elision_mark(passage.language or language_of(passage.text))
+    return quoted(passage.text, merged(passage.text, spans), mark)
