@@ -24,6 +24,7 @@ from wenyuan.core.messages import msg
 from wenyuan.core.model import Document
 from wenyuan.readers import CONTAINERS, READERS, read_guarded, suffix_of
 from wenyuan.readers.containers import Opening, Unpacked
+from wenyuan.readers.office import converted, needs_conversion
 from wenyuan.readers.worker import HEADER, decode_documents, decode_json, decode_unpacked, encode_json, frame
 
 # The service's end of the reading process: start it, exchange one document at a time, end it.
@@ -254,6 +255,8 @@ class Sandbox:
             if suffix_of(name) in _PLAIN and len(content) <= self.limits.in_process_bytes and not self._reader:
                 return read_guarded(content, uri=uri, name=name, reader=reader)
             isolated = True
+            if needs_conversion(content, suffix_of(name)):
+                content = converted(content, name=name, suffix=suffix_of(name), most=self.limits.max_bytes)
             return self._isolated(content, uri=uri, name=name, reader=reader)
 
         def opens(name: str) -> bool:
