@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,9 @@ from hypothesis import strategies as st
 from catalog_parts import BOTH, put
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.rows import pack_lines, recognition_of, recognition_text, unpack_lines
+from wenyuan.core.corrections import Correction, corrected
 from wenyuan.core.fidelity import Fidelity, Line, Recognised, Recognition, Uncertain, part_of, together
+from wenyuan.core.model import Corrected
 
 TODAY = date(2026, 11, 25)
 LINES = (Line(0, 4, 1, (0.1, 0.2, 0.9, 0.25), 0.5), Line(5, 9, 2, (0.0, 0.0, 1.0, 1.0)))
@@ -109,3 +113,42 @@ def test_scores_are_the_least_of_what_is_known() -> None:
     assert Recognised([Line(0, 5, 1, (0, 0, 1, 1))], ()).of(0, 5) is None
     assert together([(0, 5, None)]) is None
     assert part_of(None, 0, 1) is None
+
+
+@BOTH
+def test_corrections_follow_their_documents(catalog: Catalog) -> None:
+    """Kept as they were cut, served as corrected, also with another end of the document; a replay sees what was served then."""
+    put(catalog, 1, text="第一句。第二句。")
+    (held,) = catalog.listed_documents(["s1"], today=TODAY)
+    document = catalog.cut_document(held.document_id)
+    assert document is not None
+    (cut,) = document.passages
+    begun = catalog.seq()
+    made = Correction(action="split", actor="k1", old=cut.text, at=4)
+
+    def served(*counting: Correction) -> Any:
+        return lambda number: tuple(
+            corrected(document.passages, [replace(c, correction_id=c.correction_id or number) for c in counting])
+        )
+
+    number = catalog.correct(document, served(made), {}, made=(made, "两句"))
+    first, second = catalog.passages_of_document(held.document_id)[0]
+    assert [first.text, second.text] == ["第一句。", "第二句。"]
+    assert first.corrected == Corrected(ids=(number,), by="k1")
+    assert set(catalog.passages_at([1, first.passage_id], begun)) == {1}
+    assert [c.passage_id for c in catalog.changes(begun, catalog.seq()) if c.row is None] == [1]
+    catalog.amend_ends("s1", {held.document_id: date(2999, 1, 1)})
+    (again,) = catalog.listed_documents(["s1"], today=TODAY)
+    assert (again.corrections, again.passages, catalog.counts()["passages"]) == (1, 2, 2)
+    document = catalog.cut_document(again.document_id)
+    assert document is not None
+    assert [one.text for one in document.passages] == [cut.text]
+    catalog.correct(document, served(), {}, undone=(number, "k2"))
+    assert [one.text for one in catalog.passages_of_document(again.document_id)[0]] == [cut.text]
+    (kept,) = catalog.corrections(source_id="s1")
+    assert (kept.reason, kept.undone_by, kept.lost, kept.correction.at) == ("两句", "k2", False, 4)
+    assert catalog.counting_corrections("s1") == {}
+    catalog.retire_documents("s1", [again.document_id])
+    catalog.forget_removed("s1")
+    catalog.remove_source("s1")
+    assert catalog.corrections() == []

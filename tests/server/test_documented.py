@@ -55,7 +55,8 @@ def undocumented(document: dict[str, Any], method: str, path: str, answer: Answe
 
 
 NONE = dict.fromkeys(
-    ("source_id", "agent_id", "profile_id", "pack", "vector_store_id", "document_id", "passage_id"), "none"
+    ("source_id", "agent_id", "profile_id", "pack", "vector_store_id", "document_id", "passage_id", "correction_id"),
+    "none",
 )
 SITUATIONS: dict[str, dict[str, Any]] = {
     "well": {},

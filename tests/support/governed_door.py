@@ -44,6 +44,7 @@ BODIES: dict[str, Any] = {
     "/v1/infer_rules": {"context": "客户投诉"},
     "/v1/evaluations": {"again": 1},
     "/v1/rules/review": {"statement_ids": [1], "action": "reject"},
+    "/v1/corrections": {"action": "exclude", "ref": "wiki#3"},
     "/v1/rules/import": {"pack": "customer_service", "dry_run": True},
 }
 """A request that is valid, of each route that takes one."""
@@ -100,6 +101,7 @@ def at(path: str, **ids: str) -> str:
             "pack": "customer_service",
             "vector_store_id": "wiki",
             "document_id": "3",
+            "correction_id": "1",
             "page": "1",
             "passage_id": "3",
             **ids,

@@ -9,6 +9,7 @@ from shlex import quote
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema
+from wenyuan.catalog.corrections import Corrections
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, Values, name_library
 from wenyuan.catalog.learning import Evaluations, Synonyms, Tunings
@@ -45,6 +46,7 @@ class Catalog:
         self.documents = Documents(database)
         self.origins = Origins(database)
         self.readings = Readings(database)
+        self.corrected = Corrections(database)
         self.writes = DocumentWrites(database)
         self.vectors = Vectors(database)
         self.listings = Listings(database)
@@ -240,6 +242,14 @@ class Catalog:
     passages_of_document = delegate("readings", Readings.passages_of_document)
     document_lines = delegate("readings", Readings.document_lines)
     worst_read = delegate("readings", Readings.worst_read)
+
+    corrections = delegate("corrected", Corrections.corrections)
+    correction = delegate("corrected", Corrections.correction)
+    counting_corrections = delegate("corrected", Corrections.counting_corrections)
+    cut_document = delegate("corrected", Corrections.cut_document)
+    correct = delegate("corrected", Corrections.correct)
+    end_correction = delegate("corrected", Corrections.end_correction)
+    reword_corrections = delegate("corrected", Corrections.reword_corrections)
 
     commit_documents = delegate("writes", DocumentWrites.commit_documents)
     retire_documents = delegate("writes", DocumentWrites.retire_documents)

@@ -11,10 +11,10 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.rows import fidelity_of, recognition_of, unpack_lines
+from wenyuan.catalog.rows import corrected_of, fidelity_of, recognition_of, unpack_lines
 from wenyuan.catalog.storage import Database
 from wenyuan.core.fidelity import Fidelity, Line, Recognition
-from wenyuan.core.model import DocumentState
+from wenyuan.core.model import Corrected, DocumentState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,7 @@ class HeldDocument:
     Attributes:
         state: By its dates on a day; ``superseded``: a later version ended it; ``failed``: nothing of it is held.
         fidelity: None where its reader does not say.
+        corrections: How many count; `corrections_lost`: how many of them no longer find their words.
         failure: Code and reason, where its file could not be read the last time; an older version may be held.
     """
 
@@ -39,6 +40,8 @@ class HeldDocument:
     effective_from: date | None = None
     effective_until: date | None = None
     passages: int = 0
+    corrections: int = 0
+    corrections_lost: int = 0
     notes: tuple[str, ...] = ()
     fidelity: Fidelity | None = None
     failure: tuple[str, str] | None = None
@@ -58,6 +61,7 @@ class PlacedPassage(NamedTuple):
     line: int | None
     cell: str | None
     recognition: Recognition | None
+    corrected: Corrected | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +116,18 @@ class Readings:
         p = t.passages.c
         live = sa.and_(p.document_id == document_id, p.removed_seq.is_(None))
         query = sa.select(
-            p.passage_id, p.source_id, p.uri, p.headings, p.text, p.start, p.end, p.page, p.line, p.cell, p.recognised
+            p.passage_id,
+            p.source_id,
+            p.uri,
+            p.headings,
+            p.text,
+            p.start,
+            p.end,
+            p.page,
+            p.line,
+            p.cell,
+            p.recognised,
+            p.corrected,
         ).where(live)
         with self.database.reading("reading a document") as connection:
             if after:
@@ -124,7 +139,9 @@ class Readings:
                     query = query.where(sa.or_(p.start > at[0], same))
             rows = connection.execute(query.order_by(p.start, p.passage_id).limit(limit + 1)).all()
         told = [
-            PlacedPassage(*row[:3], tuple(row.headings), *row[4:10], recognition_of(row.recognised))
+            PlacedPassage(
+                *row[:3], tuple(row.headings), *row[4:10], recognition_of(row.recognised), corrected_of(row.corrected)
+            )
             for row in rows[:limit]
         ]
         return told, len(rows) > limit
@@ -159,8 +176,17 @@ def _held() -> sa.Select[Any]:
         .correlate(t.documents)
         .scalar_subquery()
     )
+    c = t.corrections.c
+    made = (
+        sa.select(sa.func.count())
+        .select_from(t.corrections)
+        .where(c.source_id == d.source_id, c.uri == d.uri, c.undone_seq.is_(None))
+        .correlate(t.documents)
+    )
+    told = (made.scalar_subquery().label("corrections"),
+            made.where(c.lost_seq.is_not(None)).scalar_subquery().label("corrections_lost"))  # fmt: skip
     columns = (d.document_id, d.source_id, d.uri, d.title, d.media_type, d.language, d.collection, d.ingested_at,
-               d.effective_from, d.effective_until, d.own_until, d.notes, r.fidelity, count.label("passages"))  # fmt: skip
+               d.effective_from, d.effective_until, d.own_until, d.notes, r.fidelity, count.label("passages"), *told)  # fmt: skip
     return sa.select(*columns).outerjoin(t.readings, r.document_id == d.document_id)
 
 
@@ -242,6 +268,8 @@ def _told(row: sa.RowMapping, today: date, failure: tuple[str, str] | None) -> H
         "collection",
         "ingested_at",
         "passages",
+        "corrections",
+        "corrections_lost",
     )
     return HeldDocument(
         **{name: row[name] for name in plain},

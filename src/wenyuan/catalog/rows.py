@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.core.fidelity import Fidelity, Line, Recognition, Uncertain
 from wenyuan.core.messages import msg
-from wenyuan.core.model import FOREVER, IndexRow, Passage, Source, heading_text, shown_title
+from wenyuan.core.model import FOREVER, Corrected, IndexRow, Passage, Source, heading_text, shown_title
 from wenyuan.core.terms_of_use import LiveVersion
 from wenyuan.core.text.summaries import with_lead
 
@@ -110,6 +110,12 @@ def stored_vector(raw: bytes | None, crc: int, passage_id: int) -> np.ndarray[An
     return unpack_vector(raw, crc, passage_id)
 
 
+def questions_of(corrected: str | None) -> tuple[str, ...]:
+    """Of the column ``corrected``: what people say that a passage answers."""
+    told = corrected_of(corrected)
+    return () if told is None else told.questions
+
+
 def index_row(row: sa.RowMapping, *, with_vector: bool) -> IndexRow:
     raw = row["vector"] if with_vector else None
     # Of a passage that was removed since, the vector may be gone already; the index will hear of it next.
@@ -119,7 +125,7 @@ def index_row(row: sa.RowMapping, *, with_vector: bool) -> IndexRow:
         source_id=row["source_id"],
         document_id=row["document_id"],
         heading_text=heading_text(row["title"], row["headings"]),
-        text=with_lead(row["lead"], row["text"]),
+        text=with_lead(row["lead"], row["text"], questions_of(row["corrected"])),
         language=row["language"],
         collection=row["collection"],
         facets=row["facets"],
@@ -141,6 +147,18 @@ def recognition_of(text: str | None) -> Recognition | None:
         return None
     mean, least, doubts = json.loads(text)
     return Recognition(confidence=mean, least=least, uncertain=tuple(Uncertain(*one) for one in doubts))
+
+
+def corrected_text(told: Corrected | None) -> str | None:
+    """JSON: ``{"ids": …, "by": …, "questions": …}``."""
+    return None if told is None else json.dumps(asdict(told), ensure_ascii=False)
+
+
+def corrected_of(text: str | None) -> Corrected | None:
+    if text is None:
+        return None
+    told = json.loads(text)
+    return Corrected(ids=tuple(told["ids"]), by=told["by"], questions=tuple(told["questions"]))
 
 
 _LINE = np.dtype([("start", "<u4"), ("end", "<u4"), ("page", "<u4"), ("box", "<f4", (4,)), ("confidence", "<f4")])
@@ -220,6 +238,7 @@ def passage_of(row: sa.RowMapping | Mapping[str, Any]) -> Passage:
         facets=row["facets"],
         lead=row["lead"],
         recognition=recognition_of(row["recognised"]),
+        corrected=corrected_of(row["corrected"]),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -402,6 +403,7 @@ passages = sa.Table(
     sa.Column("cell", TEXT),
     sa.Column("vector_key", TEXT),  # null in a keyword-only library
     sa.Column("label_key", TEXT),  # of the vector of its label; "" has none, null was never asked
+    sa.Column("corrected", TEXT),  # JSON, see `rows.corrected_text`; null: it is as it was cut
     sa.Column("recognised", TEXT),  # JSON, see `rows.recognition_text`; null: nothing of it was an image
     sa.Column("seq", ID, nullable=False),
     sa.Column("removed_seq", ID),
@@ -437,6 +439,28 @@ readings = sa.Table(
     sa.Column("uncertain", TEXT),  # JSON; null: nothing is
 )
 sa.Index("readings_score", readings.c.score)
+
+# What people corrected, by address and words, since numbers change when a document is read again. One counts from
+# the change at which it was made until the one at which it was undone.
+corrections = sa.Table(
+    "corrections",
+    tables,
+    sa.Column("correction_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("source_id", TEXT, nullable=False),
+    sa.Column("uri", TEXT, nullable=False),  # of the document
+    sa.Column("action", TEXT, nullable=False),
+    sa.Column("detail", JSON, nullable=False),  # `core.corrections.Correction`; empty where its words were forgotten
+    sa.Column("reason", TEXT, nullable=False),
+    sa.Column("actor", TEXT, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),  # seconds since the epoch
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("undone_seq", ID),
+    sa.Column("undone_by", TEXT, nullable=False),
+    sa.Column("undone_at", sa.Float),
+    sa.Column("lost_seq", ID),  # null: its words are in the document, or the document is not there
+    sqlite_autoincrement=True,
+)
+sa.Index("corrections_document", corrections.c.source_id, corrections.c.uri)
 
 # Vectors are kept by what was embedded with which model, so that the same text is never embedded twice.
 vectors = sa.Table(
@@ -510,86 +534,60 @@ def _first_tables(connection: sa.Connection) -> None:
     tables.create_all(connection)
 
 
+def _with_column(connection: sa.Connection, table: str, name: str, kind: str) -> bool:
+    """Adds a column where the table has none of that name; whether it had none."""
+    if name in {column["name"] for column in sa.inspect(connection).get_columns(table)}:
+        return False
+    connection.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {name} {kind}"))
+    return True
+
+
 def _governance(connection: sa.Connection) -> None:
     """Adds what makes a source governed, and agents, keys and the state of sources."""
-    held = {column["name"] for column in sa.inspect(connection).get_columns("sources")}
-    added = {
-        "status": "'in_force'",
-        "supersedes": "'[]'",
-        "refresh_cycle": "'never'",
-        "owner": "''",
-        "sensitivity": "'public'",
-        "tags": "'[]'",
-    }
-    for name, default in added.items():
-        if name not in held:
-            kind = "JSON" if default == "'[]'" else "TEXT"
-            connection.execute(sa.text(f"ALTER TABLE sources ADD COLUMN {name} {kind} NOT NULL DEFAULT {default}"))
-    if "own_until" not in {column["name"] for column in sa.inspect(connection).get_columns("documents")}:
-        connection.execute(sa.text("ALTER TABLE documents ADD COLUMN own_until INTEGER"))
+    texts = {"status": "in_force", "refresh_cycle": "never", "owner": "", "sensitivity": "public"}
+    for name, default in texts.items():
+        _with_column(connection, "sources", name, f"TEXT NOT NULL DEFAULT '{default}'")
+    for name in ("supersedes", "tags"):
+        _with_column(connection, "sources", name, "JSON NOT NULL DEFAULT '[]'")
+    if _with_column(connection, "documents", "own_until", "INTEGER"):
         connection.execute(sa.text("UPDATE documents SET own_until = effective_until"))
     tables.create_all(connection)
 
 
-def _rules(connection: sa.Connection) -> None:
-    rules_tables.create_all(connection)
-
-
-def _tunings(connection: sa.Connection) -> None:
-    tuning_tables.create_all(connection)
-
-
-def _cited(connection: sa.Connection) -> None:
-    cited.create(connection, checkfirst=True)
-
-
-def _profiles(connection: sa.Connection) -> None:
-    profile_tables.create_all(connection)
-
-
-def _evaluations(connection: sa.Connection) -> None:
-    evaluation_tables.create_all(connection)
-
-
 def _verified(connection: sa.Connection) -> None:
     """Adds which quotes were found in a document that the library holds."""
-    if "verified" not in {column["name"] for column in sa.inspect(connection).get_columns("rule_evidences")}:
-        connection.execute(sa.text("ALTER TABLE rule_evidences ADD COLUMN verified INTEGER NOT NULL DEFAULT 0"))
+    _with_column(connection, "rule_evidences", "verified", "INTEGER NOT NULL DEFAULT 0")
     unplaced.create(connection, checkfirst=True)
-
-
-def _synonyms(connection: sa.Connection) -> None:
-    synonym_tables.create_all(connection)
 
 
 def _leads(connection: sa.Connection) -> None:
     """Adds the first words of documents that have no title; those that are held get them when they are read again."""
-    if "lead" not in {column["name"] for column in sa.inspect(connection).get_columns("documents")}:
-        connection.execute(sa.text("ALTER TABLE documents ADD COLUMN lead TEXT NOT NULL DEFAULT ''"))
+    _with_column(connection, "documents", "lead", "TEXT NOT NULL DEFAULT ''")
 
 
 def _labels(connection: sa.Connection) -> None:
     """Adds the vectors of labels; passages that are held get them by `wenyuan reembed`, or when they are read again."""
-    if "label_key" not in {column["name"] for column in sa.inspect(connection).get_columns("passages")}:
-        connection.execute(sa.text("ALTER TABLE passages ADD COLUMN label_key TEXT"))
+    if _with_column(connection, "passages", "label_key", "TEXT"):
         unlabelled.create(connection)
 
 
 def _readings(connection: sa.Connection) -> None:
     """Adds how documents were read; those that are held get it when they are read again. And finds ends quickly."""
     ending.create(connection, checkfirst=True)
-    if "recognised" not in {column["name"] for column in sa.inspect(connection).get_columns("passages")}:
-        connection.execute(sa.text("ALTER TABLE passages ADD COLUMN recognised TEXT"))
+    _with_column(connection, "passages", "recognised", "TEXT")
     readings.create(connection, checkfirst=True)
 
 
-def _listings(connection: sa.Connection) -> None:
-    listing_tables.create_all(connection)
+def _corrections(connection: sa.Connection) -> None:
+    """Adds what people correct of passages."""
+    _with_column(connection, "passages", "corrected", "TEXT")
+    corrections.create(connection, checkfirst=True)
 
 
 MIGRATIONS = (
-    _first_tables, _governance, _rules, _tunings, _cited, _profiles, _evaluations, _verified, _synonyms, _leads,
-    _labels, _readings, _listings,
+    _first_tables, _governance, rules_tables.create_all, tuning_tables.create_all, partial(cited.create, checkfirst=True),
+    profile_tables.create_all, evaluation_tables.create_all, _verified, synonym_tables.create_all, _leads, _labels,
+    _readings, listing_tables.create_all, _corrections,
 )  # fmt: skip
 """Step n makes version n of version n − 1; steps are only ever added."""
 

@@ -106,7 +106,9 @@ class Place(Protocol):
     def close(self) -> None: ...
 
 
-OnChange = Callable[[Literal["registry", "agent", "key", "rule", "task", "synonym"], str, str, Any, Any], None]
+OnChange = Callable[
+    [Literal["registry", "agent", "key", "rule", "task", "synonym", "correction"], str, str, Any, Any], None
+]
 """``on_change(kind, action, id, before, after)``; values of `core`, None for what was not there or is gone."""
 
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.documents import batches
-from wenyuan.catalog.rows import day, reading_row, recognition_text, vector_rows
+from wenyuan.catalog.rows import corrected_text, day, questions_of, reading_row, recognition_text, vector_rows
 from wenyuan.catalog.sql import insert_new, next_seq, now, translated
 from wenyuan.catalog.storage import Database
 from wenyuan.core.errors import VectorsGone
@@ -44,7 +44,7 @@ class DocumentWrites:
             seq = next_seq(connection, documents[0].source_id)
             if vectors:
                 connection.execute(insert_new(connection, t.vectors), vector_rows(vectors))
-            _check_vectors(connection, documents, vectors)
+            check_vectors(connection, [passage for document in documents for passage in document.passages], vectors)
             for source_id, group in _by_source(documents).items():
                 uris = [document.uri for document in group]
                 for part in batches(uris):
@@ -54,11 +54,16 @@ class DocumentWrites:
             first = _next_document(connection)
             numbered = list(enumerate(documents, start=first))
             connection.execute(t.documents.insert(), [_document_row(doc, number, seq) for number, doc in numbered])
-            rows = [_passage_row(p, doc, number, seq) for number, doc in numbered for p in doc.passages]
+            rows = [passage_row(p, doc.source_id, number, seq) for number, doc in numbered for p in doc.passages]
+            # What was corrected is kept as it was cut, and was never served: it came and went at the same change.
+            kept = [passage_row(p, doc.source_id, number, seq) for number, doc in numbered for p in doc.originals]
+            rows += [{**row, "removed_seq": seq} for row in kept]
             if rows:
                 connection.execute(t.passages.insert(), rows)
             if readings := [row for number, doc in numbered if (row := _reading_row(doc, number)) is not None]:
                 connection.execute(t.readings.insert(), readings)
+            for document in documents:
+                note_lost(connection, seq, document.corrections, document.corrections_lost)
         return seq
 
     def retire_documents(self, source_id: str, document_ids: Sequence[int]) -> int:
@@ -80,14 +85,12 @@ class DocumentWrites:
         """Give live documents another last day, by document id: new rows, since rows are never rewritten."""
         if not ends:
             return
-        d, p = t.documents.c, t.passages.c
+        d = t.documents.c
         with self.database.changing("ending versions") as connection:
             seq = next_seq(connection, source_id)
             for document_id, end in ends.items():
                 own = connection.execute(sa.select(t.documents).where(d.document_id == document_id)).mappings().one()
-                passages = (
-                    connection.execute(sa.select(t.passages).where(p.document_id == document_id)).mappings().all()
-                )
+                passages = carried(connection, document_id)
                 r = t.readings
                 told = connection.execute(sa.select(r).where(r.c.document_id == document_id)).mappings().first()
                 retire(connection, seq, d.document_id == document_id)
@@ -97,10 +100,11 @@ class DocumentWrites:
                     {**own, "document_id": number, "effective_until": day(end), "seq": seq, "removed_seq": None},
                 )
                 rows = [
-                    {**{k: v for k, v in row.items() if k != "passage_id"}, "document_id": number, "seq": seq}
-                    for row in passages
+                    {**row, "document_id": number, "seq": seq, "removed_seq": None if live else seq}
+                    for row, live in passages
                 ]
-                connection.execute(t.passages.insert(), rows)
+                if rows:
+                    connection.execute(t.passages.insert(), rows)
                 if told is not None:
                     connection.execute(r.insert(), {**told, "document_id": number})
 
@@ -135,13 +139,45 @@ class DocumentWrites:
                 told = sa.select(sa.func.count()).select_from(t.documents).where(gone, d.fingerprint != "")
                 count = int(connection.scalar(told) or 0)
                 if count:
-                    forget_words(connection, gone, sa.and_(p.source_id == source_id, p.removed_seq.is_not(None)))
+                    words = sa.and_(p.source_id == source_id, p.document_id.in_(sa.select(d.document_id).where(gone)))
+                    forget_words(connection, gone, words)
             self.database.place.forget()
         return count
 
 
-def _check_vectors(connection: sa.Connection, documents: Sequence[NewDocument], given: Mapping[str, Any]) -> None:
-    passages = (passage for document in documents for passage in document.passages)
+def carried(connection: sa.Connection, document_id: int) -> list[tuple[dict[str, Any], bool]]:
+    """The passages of a live document that another row of it takes over, without their numbers, and whether they are served:
+    those that are, and those that were cut and that corrections left out or changed.
+    """
+    p = t.passages.c
+    rows = connection.execute(
+        sa.select(t.passages, t.documents.c.seq.label("begun"))
+        .join(t.documents, t.documents.c.document_id == p.document_id)
+        .where(p.document_id == document_id)
+        .order_by(p.start, p.passage_id)
+    ).mappings()
+    found, cut = [], []
+    for row in rows:
+        plain = {name: value for name, value in row.items() if name not in ("passage_id", "begun")}
+        if row["removed_seq"] is None:
+            found.append((plain, True))
+        elif row["corrected"] is None and row["seq"] == row["begun"]:
+            cut.append(plain)
+    served = {(row["start"], row["text"]) for row, _ in found if row["corrected"] is None}
+    return found + [(row, False) for row in cut if (row["start"], row["text"]) not in served]
+
+
+def note_lost(connection: sa.Connection, seq: int, counting: Sequence[int], lost: Sequence[int]) -> None:
+    """Of corrections that count for a document: which words are no longer in it, from a change on."""
+    c = t.corrections.c
+    for ids, value in ((lost, seq), ([one for one in counting if one not in lost], None)):
+        if ids:
+            still = c.lost_seq.is_(None) if value else c.lost_seq.is_not(None)
+            connection.execute(t.corrections.update().where(c.correction_id.in_(ids), still).values(lost_seq=value))
+
+
+def check_vectors(connection: sa.Connection, passages: Sequence[NewPassage], given: Mapping[str, Any]) -> None:
+    """VectorsGone where a passage's vector is neither given nor stored."""
     keys = {key for p in passages for key in (p.vector_key, p.label_key) if key}
     v = t.vectors.c.vector_key
     for part in batches(sorted(keys - given.keys())):
@@ -177,6 +213,7 @@ def forget_source(connection: sa.Connection, source_id: str) -> None:
     connection.execute(f.delete().where(f.c.source_id == source_id))
     connection.execute(t.entries.delete().where(t.entries.c.source_id == source_id))
     connection.execute(t.source_state.delete().where(t.source_state.c.source_id == source_id))
+    connection.execute(t.corrections.delete().where(t.corrections.c.source_id == source_id))
     connection.execute(s.delete().where(s.c.source_id == source_id))
 
 
@@ -214,10 +251,11 @@ def _reading_row(document: NewDocument, number: int) -> dict[str, Any] | None:
     return None if told is None else {"document_id": number, **told}
 
 
-def _passage_row(passage: NewPassage, document: NewDocument, document_id: int, seq: int) -> dict[str, Any]:
+def passage_row(passage: NewPassage, source_id: str, document_id: int, seq: int) -> dict[str, Any]:
+    """A row of the table of passages, live from a change on."""
     return {
         "document_id": document_id,
-        "source_id": document.source_id,
+        "source_id": source_id,
         "uri": passage.uri,
         "headings": list(passage.headings),
         "text": passage.text,
@@ -230,6 +268,7 @@ def _passage_row(passage: NewPassage, document: NewDocument, document_id: int, s
         "vector_key": passage.vector_key,
         "label_key": passage.label_key,
         "recognised": recognition_text(passage.recognition),
+        "corrected": corrected_text(passage.corrected),
         "seq": seq,
         "removed_seq": None,
     }
@@ -338,7 +377,7 @@ def _pages(connection: sa.Connection) -> Iterator[list[_Text]]:
 def _texts(connection: sa.Connection, after: int, limit: int) -> list[_Text]:
     p, d = t.passages.c, t.documents.c
     query = (
-        sa.select(p.passage_id, d.title, d.lead, p.headings, p.cell, p.text)
+        sa.select(p.passage_id, d.title, d.lead, p.headings, p.cell, p.text, p.corrected)
         .join(t.documents, d.document_id == p.document_id)
         .where(p.removed_seq.is_(None), p.passage_id > after)
         .order_by(p.passage_id)
@@ -347,10 +386,11 @@ def _texts(connection: sa.Connection, after: int, limit: int) -> list[_Text]:
     return [
         _Text(
             number,
-            embedded_text(heading_text(title, headings), with_lead(lead, text)),
-            label_text(shown_title(title, cell, text), headings, lead),
+            embedded_text(heading_text(title, headings), with_lead(lead, text, questions)),
+            label_text(shown_title(title, cell, text), headings, lead, questions),
         )
-        for number, title, lead, headings, cell, text in connection.execute(query)
+        for number, title, lead, headings, cell, text, told in connection.execute(query)
+        for questions in [questions_of(told)]
     ]
 
 
@@ -363,7 +403,7 @@ NAMES = "name:"
 
 _OF_PASSAGES: Mapping[str, Any] = {
     "uri": "", "headings": [], "text": "", "sha256": "", "cell": None, "vector_key": None,
-    "label_key": None, "recognised": None,
+    "label_key": None, "recognised": None, "corrected": None,
 }  # fmt: skip
 _OF_DOCUMENTS: Mapping[str, Any] = {
     "uri": "", "title": "", "lead": "", "fingerprint": "", "facets": {}, "notes": []

@@ -105,6 +105,9 @@ def show(
         if told[field]:
             terminal.show(f"{terminal.label(field)}: {printable(str(told[field]))}", wrap=False)
     terminal.show(terminal.text("document_passages", count=told["passages"]))
+    if told["corrections"]:
+        numbers = {"count": told["corrections"], "lost": told["corrections_lost"]}
+        terminal.show(terminal.text("document_corrections", **numbers))
     _show_fidelity(terminal, told["fidelity"])
     for note in told["notes"]:
         indented(terminal, terminal.own(note))
@@ -115,6 +118,13 @@ def show(
         where = " ".join(str(part) for part in (one["ref"], " > ".join(one["headings"])) if part)
         terminal.show(printable(where), wrap=False)
         indented(terminal, printable(one["text"]) or terminal.text("passage_withheld"))
+        if "questions" in one:
+            indented(
+                terminal, terminal.text("passage_questions", questions=terminal.text("comma").join(one["questions"]))
+            )
+        if "corrected_by" in one:
+            by = {"actor": one["corrected_by"], "numbers": ", ".join(map(str, one["corrections"]))}
+            indented(terminal, terminal.text("passage_corrected", **by))
         for doubt in one.get("uncertain", ()):
             said = terminal.text("passage_uncertain", text=doubt["text"], confidence=f"{doubt['confidence']:.2f}")
             indented(terminal, said)

@@ -278,6 +278,8 @@ def show_report(terminal: Terminal, report: IngestReport) -> None:
         terminal.show(text("report_held_back", **counts))
     if report.evidences_lost:
         terminal.show(text("report_rules", **counts))
+    if report.corrections_lost:
+        terminal.show(text("report_corrections", count=sum(map(len, report.corrections_lost.values()))))
     if report.skipped:
         kinds = ", ".join(f"{count} × {suffix}" for suffix, count in sorted(report.skipped.items()))
         terminal.show(text("report_skipped", kinds=kinds))

@@ -17,6 +17,7 @@ from wenyuan.cli.answer import answer
 from wenyuan.cli.audit import app as audit_app
 from wenyuan.cli.conformance import conformance
 from wenyuan.cli.connect import connect, mcp, serve
+from wenyuan.cli.corrections import correct, corrections, undo
 from wenyuan.cli.demo import demo
 from wenyuan.cli.doctor import app as encoder_app
 from wenyuan.cli.doctor import doctor
@@ -172,6 +173,9 @@ _COMMANDS: Commands = {
     "search": (search, "Search the library. 检索"),
     "retrieve": (retrieve, "Rules above cases above templates. 统一检索"),
     "answer": (answer, "Answer with a language model, every claim quoted. 回答"),
+    "correct": (correct, "Correct what was read. 更正"),
+    "corrections": (corrections, "List corrections. 列出更正"),
+    "undo": (undo, "Undo a correction. 撤销更正"),
     "verify": (verify, "Verdicts on an answer. 核对回答"),
     "context": (context, "What may enter a prompt. 生成提示词片段"),
     "serve": (serve, "Serve the library over HTTP. 提供 HTTP 服务"),

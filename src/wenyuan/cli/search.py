@@ -90,7 +90,11 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
     fragments = []
     for rank, hit in enumerate(answer.hits, 1):
         passage = answer.passages[hit.passage_id]
-        known = {key: value for key, value in asdict(passage).items() if key not in ("uri", "text", "recognition")}
+        known = {
+            key: value
+            for key, value in asdict(passage).items()
+            if key not in ("uri", "text", "recognition", "corrected")
+        }
         known |= beside_hit(passage, answer.stale, answer.copies.get(hit.passage_id, ()))
         entry = {
             "rank": rank,

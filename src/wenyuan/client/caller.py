@@ -48,7 +48,8 @@ T = TypeVar("T")
 _log = logging.getLogger("wenyuan.client")
 
 PATH = "/v1/retrieve_fragments"
-WRITING = frozenset((("POST", "/v1/feedback"), ("POST", "/v1/rules/import"), ("POST", "/v1/rules/review")))
+WRITING = frozenset((("POST", "/v1/feedback"), ("POST", "/v1/rules/import"), ("POST", "/v1/rules/review"),
+                     ("POST", "/v1/corrections")))  # fmt: skip
 """Calls that change what the service holds: done twice they would be told wrongly, or be done twice."""
 BUSY = frozenset((429, 503))
 MAX_REPLY_BYTES = 64 * 1024 * 1024
@@ -265,7 +266,7 @@ class Client(RulesCalls, DocumentCalls):
         timeout: float | None = None,
     ) -> T:
         body = None if members is None else _json(_given(members))
-        request = _Request(method, _sibling(self._url, path), body, (method, path) in WRITING)
+        request = _Request(method, _sibling(self._url, path), body, method == "DELETE" or (method, path) in WRITING)
         return self._ask(request, secrets, lambda r: read_answer(r, read, component=self._component), timeout)
 
     def _send(self, method: str, path: str, body: bytes, kind: str, read: Callable[[Mapping[str, Any]], T]) -> T:

@@ -91,6 +91,47 @@ class DocumentCalls:
         path = f"/v1/documents/{int(document_id)}/passages"
         return self._call("GET", with_query(path, {"after": after, "limit": limit}), _listed("passages"))
 
+    def correct(
+        self,
+        action: str,
+        ref: str | None = None,
+        *,
+        document_id: int | None = None,
+        text: str | None = None,
+        questions: Sequence[str] | None = None,
+        at: int | None = None,
+        joined_with: str | None = None,
+        reason: str | None = None,
+    ) -> Mapping[str, Any]:
+        """Correct a passage (``exclude``, ``questions``, ``text``, ``split``, ``join``), or exclude a document; returns the correction.
+
+        Args:
+            at: Of ``split``, the offset in its text where the second part begins.
+            joined_with: Of ``join``, the ref of the passage right behind it.
+        """
+        asked = {
+            "action": action, "ref": ref, "document_id": document_id, "text": text,
+            "questions": None if questions is None else list(questions), "at": at, "with": joined_with,
+            "reason": reason,
+        }  # fmt: skip
+        return self._call("POST", "/v1/corrections", _whole, asked, (text or "", *(questions or ())))
+
+    def corrections(
+        self,
+        *,
+        document_id: int | None = None,
+        source: str | None = None,
+        before: int | None = None,
+        limit: int | None = None,
+    ) -> Mapping[str, Any]:
+        """``corrections``, also undone ones, the newest first, and ``next``, for `before`; None on the last page."""
+        given = {"document_id": document_id, "source": source, "before": before, "limit": limit}
+        return self._call("GET", with_query("/v1/corrections", given), _listed("corrections"))
+
+    def undo_correction(self, correction_id: int) -> Mapping[str, Any]:
+        """Undo a correction; what was served before it is served again."""
+        return self._call("DELETE", f"/v1/corrections/{int(correction_id)}", _whole)
+
 
 def form_of(files: Mapping[str, bytes]) -> tuple[bytes, str]:
     """A form with files, by name, and its Content-Type (RFC 7578)."""

@@ -149,6 +149,12 @@ class InvalidRequest(KnowledgeError):
         self.faults = faults
 
 
+class Conflict(InvalidRequest):
+    """What is asked for does not fit how things stand: it is done already, or something else rests on it."""
+
+    code = "conflict"
+
+
 class UnknownDomain(InvalidRequest):
     code = "unknown_domain"
 

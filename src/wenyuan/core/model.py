@@ -219,6 +219,21 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Corrected:
+    """What people changed of a passage; see `core.corrections`.
+
+    Attributes:
+        ids: Of the corrections that made it what it is.
+        by: Who wrote, split or joined its text last; ``""``: its text is as it was read.
+        questions: What else it answers; searched with its text, and not shown as such.
+    """
+
+    ids: tuple[int, ...] = ()
+    by: str = ""
+    questions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """The retrievable unit, as the catalog holds it.
 
@@ -229,6 +244,7 @@ class Passage:
         facets: Scalar metadata of its document.
         lead: Of its document; see `core.text.summaries`. It is read with the text, and not shown.
         recognition: None where none of it was recognised in an image.
+        corrected: None where nobody changed anything.
     """
 
     passage_id: int
@@ -254,6 +270,7 @@ class Passage:
     facets: Mapping[str, Facet] = field(default_factory=dict)
     lead: str = ""
     recognition: Recognition | None = None
+    corrected: Corrected | None = None
 
     @property
     def counted_trust(self) -> int:
@@ -277,6 +294,7 @@ class NewPassage:
         vector_key, label_key: Name its vector and that of its `label_text`, which are stored or given beside it; None
             where nothing is embedded. ``""`` for the label of a passage that has none.
         recognition: None where none of it was recognised in an image.
+        corrected: None where nobody changed anything.
     """
 
     uri: str
@@ -291,11 +309,18 @@ class NewPassage:
     vector_key: str | None = None
     label_key: str | None = None
     recognition: Recognition | None = None
+    corrected: Corrected | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewDocument:
-    """A document about to be stored, with all its passages; `lines`, `uncertain` and `fidelity` as of `Document`."""
+    """A document about to be stored, with all its passages; `lines`, `uncertain` and `fidelity` as of `Document`.
+
+    Attributes:
+        originals: The passages as they were cut that corrections left out or changed; they are kept, and not served.
+        corrections: Ids of the corrections that count for it.
+        corrections_lost: Ids of those whose words are no longer in it.
+    """
 
     source_id: str
     uri: str
@@ -313,6 +338,9 @@ class NewDocument:
     lines: tuple[Line, ...] = ()
     uncertain: tuple[Uncertain, ...] = ()
     fidelity: Fidelity | None = None
+    originals: tuple[NewPassage, ...] = ()
+    corrections: tuple[int, ...] = ()
+    corrections_lost: tuple[int, ...] = ()
 
 
 def heading_text(title: str, headings: Sequence[str]) -> str:
@@ -327,14 +355,15 @@ def shown_title(title: str, cell: str | None, text: str) -> str:
     return question if is_question else title
 
 
-def label_text(title: str, headings: Sequence[str], lead: str) -> str:
+def label_text(title: str, headings: Sequence[str], lead: str, questions: Sequence[str] = ()) -> str:
     """The label of a passage, which is embedded apart from it, too: title and headings, or the lead; ``""`` for none.
 
     Args:
+        questions: That people say it answers: they take the place of all else, as the question of an FAQ does.
         title: As it is shown (see `shown_title`): of a row of questions and answers the question.
         lead: Of its document; where there is one, the title is only the name of a file.
     """
-    return heading_text("" if lead else title, headings) or lead
+    return "\n".join(questions) or heading_text("" if lead else title, headings) or lead
 
 
 def embedded_text(heading: str, text: str) -> str:

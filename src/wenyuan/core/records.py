@@ -15,7 +15,7 @@ from wenyuan.core.scoring.evaluation import Bin
 
 KINDS = (
     "retrieval", "fetch", "registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation",
-    "synonym", "verification", "answer", "audit",
+    "synonym", "correction", "verification", "answer", "audit",
 )  # fmt: skip
 """What a record is about; ``fetch``: a document that was given to read; ``verification``: verdicts on an answer;
 ``answer``: what a language model's claims became; ``audit``: what was expired or erased in the

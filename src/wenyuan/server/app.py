@@ -22,7 +22,7 @@ from wenyuan.server.problems import Problem
 from wenyuan.server.routes.answers import Answers
 from wenyuan.server.routes.ask import Dify, Fragments, Knowledge, Mcp, Stores
 from wenyuan.server.routes.audit import Audit
-from wenyuan.server.routes.documents import DocumentRoutes
+from wenyuan.server.routes.documents import CorrectionRoutes, DocumentRoutes
 from wenyuan.server.routes.evaluations import Evaluations, Feedback
 from wenyuan.server.routes.governance import KeyRoutes, Synonyms, Tasks, ToolPages
 from wenyuan.server.routes.originals import Originals
@@ -46,8 +46,8 @@ __all__ = ["FAULT_HEADER", "STATUS_HEADER", "create_app"]
 
 _SIMPLE = (Fragments, SourceList, Metrics, Probes)
 _LIBRARY = (
-    Fragments, Knowledge, Answers, ToolPages, Dify, Mcp, Stores, Sources, DocumentRoutes, Originals, Uploads, Agents, Tasks, Synonyms, Audit,
-    Feedback, Evaluations, United, Rules, KeyRoutes, Metrics, Probes,
+    Fragments, Knowledge, Answers, ToolPages, Dify, Mcp, Stores, Sources, DocumentRoutes, CorrectionRoutes, Originals,
+    Uploads, Agents, Tasks, Synonyms, Audit, Feedback, Evaluations, United, Rules, KeyRoutes, Metrics, Probes,
 )  # fmt: skip
 ROUTES: tuple[Route, ...] = tuple(one for part in _LIBRARY for _, one in declared(part))
 """All that a server can have."""
@@ -111,7 +111,7 @@ def _parts(service: Service, handler: RequestHandler, authenticate: Authenticate
         Fragments(service, handler), Knowledge(service, handler), Answers(service, handler), ToolPages(),
         Dify(library, handler), Mcp(library, handler),
         Stores(library, handler), Sources(library, handler, time.time, runs), DocumentRoutes(library, handler),
-        Originals(library, handler), Uploads(library, handler, runs), Agents(library, handler, keys_changed),
+        CorrectionRoutes(library, handler), Originals(library, handler), Uploads(library, handler, runs), Agents(library, handler, keys_changed),
         Tasks(library, handler), Synonyms(library, handler), Audit(library, handler), Feedback(library, handler),
         Evaluations(library, handler), United(library, handler), Rules(library, handler),
         KeyRoutes(library.catalog, handler, keys_changed, time.time),

@@ -14,9 +14,9 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, listed
 from wenyuan.core.fidelity import Line, part_of
 from wenyuan.core.messages import msg
-from wenyuan.core.model import Source
+from wenyuan.core.model import Corrected, Source
 from wenyuan.core.terms_of_use import parse_copyright
-from wenyuan.service.fragments import DocumentAccess, allowed_part, recognised
+from wenyuan.service.fragments import DocumentAccess, allowed_part, recognised, reworded
 from wenyuan.service.search.searcher import LOCAL
 
 if TYPE_CHECKING:
@@ -175,6 +175,9 @@ class DocumentDesk:
             "effective_from": None if one.effective_from is None else one.effective_from.isoformat(),
             "effective_until": None if one.effective_until is None else one.effective_until.isoformat(),
             "passages": one.passages,
+            "corrections": one.corrections,
+            "corrections_lost": one.corrections_lost,
+            "excluded": bool(one.corrections) and not one.passages,
             "copyright": sources[one.source_id].copyright,
             "fidelity": None,
             "failure": None,
@@ -239,6 +242,14 @@ def _given(texts: Sequence[str], room: int | None) -> list[str | None]:
     return given
 
 
+def _changed(told: Corrected | None) -> dict[str, Any]:
+    """The members that say what people changed of a passage; nothing where nobody did."""
+    if told is None:
+        return {}
+    asked = {"questions": list(told.questions)} if told.questions else {}
+    return {"corrections": list(told.ids), **asked, **reworded(told)}
+
+
 def _passage(one: PlacedPassage, text: str | None, lines: Sequence[Line]) -> dict[str, Any]:
     """A passage as it is told; `text` None: its terms do not let it be given here."""
     shown = text or ""
@@ -255,6 +266,7 @@ def _passage(one: PlacedPassage, text: str | None, lines: Sequence[Line]) -> dic
         "end": one.end,
         **{name: value for name, value in place.items() if value is not None},
         **recognised(told, shown),
+        **_changed(one.corrected),
         "boxes": [
             {"page": line.page, "box": [round(side, _BOX) for side in line.box], "start": line.start, "end": line.end}
             for line in lines

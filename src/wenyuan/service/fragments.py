@@ -25,7 +25,7 @@ from wenyuan.core.fidelity import Recognition, together
 from wenyuan.core.fidelity import part_of as part_of_recognition
 from wenyuan.core.filters import And, Condition, Conditions, Filter, compiled, of_sources
 from wenyuan.core.messages import msg
-from wenyuan.core.model import ORIGIN_PRIORITY, Facet, Fragment, Passage, RetrievalRequest, Source
+from wenyuan.core.model import ORIGIN_PRIORITY, Corrected, Facet, Fragment, Passage, RetrievalRequest, Source
 from wenyuan.core.ports import Hit
 from wenyuan.core.rules import Evidence
 from wenyuan.core.rules.inference import View
@@ -193,7 +193,13 @@ def about_hit(hit: Hit, passage: Passage, stale: Mapping[str, str], copies: Sequ
 def beside_hit(passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage]) -> dict[str, Any]:
     """Since when its source is overdue, where else the same stands, how surely it was read; nothing of what is not so."""
     also = {"also_in": also_in(copies)} if copies else {}
-    return staleness(passage.source_id, stale) | also | recognised(passage.recognition, passage.text)
+    read = recognised(passage.recognition, passage.text)
+    return staleness(passage.source_id, stale) | also | read | reworded(passage.corrected)
+
+
+def reworded(told: Corrected | None) -> dict[str, Any]:
+    """The members that say who wrote a text otherwise than it was read; nothing where nobody did."""
+    return {} if told is None or not told.by else {"corrected_by": told.by, "corrections": list(told.ids)}
 
 
 def recognised(told: Recognition | None, text: str) -> dict[str, Any]:

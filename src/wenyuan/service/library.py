@@ -32,6 +32,7 @@ from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, asked, fragments_of
 from wenyuan.service.ingest import Ingester, Remote
+from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.redaction import Questions
 from wenyuan.service.ingest.registry import Ingestion
 from wenyuan.service.learning.evaluation import Evaluator
@@ -199,7 +200,9 @@ class Library:
             uploads=storage.folder / "uploads", redacting=reading.questions.redacting, remote=reading.remote,
         )  # fmt: skip
         self.ingestion = Ingestion(ingester=ingester, traits=self.traits, health=self.health, refusal=models.refusal)
-        self.uploads = Uploads(catalog=catalog, ingestion=self.ingestion)
+        self.uploads, self.correction_desk = (
+            Uploads(catalog=catalog, ingestion=self.ingestion), CorrectionDesk(ingestion=self.ingestion),
+        )  # fmt: skip
         self._follower = IndexFollower(catalog, engine)
 
     def __enter__(self) -> Library:
@@ -345,6 +348,9 @@ class Library:
     original_state = delegate("originals", Originals.original_state)
     original = delegate("originals", Originals.original)
     page_picture = delegate("originals", Originals.page_picture)
+    correct = delegate("correction_desk", CorrectionDesk.correct)
+    undo_correction = delegate("correction_desk", CorrectionDesk.undo)
+    corrections = delegate("correction_desk", CorrectionDesk.corrections)
     list_documents = delegate("desk", DocumentDesk.list_documents)
     document = delegate("desk", DocumentDesk.document)
     document_passages = delegate("desk", DocumentDesk.passages)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal
@@ -292,11 +292,14 @@ class Citations:
         return found
 
     def source_changed(self, source_id: str, since: int) -> bool:
-        """Whether a document of a source came or went after a change of the catalog."""
-        d = t.documents.c
-        query = sa.select(d.document_id).where(d.source_id == source_id, sa.or_(d.seq > since, d.removed_seq > since))
+        """Whether a document of a source came, went or was corrected after a change of the catalog."""
+        d, c = t.documents.c, t.corrections.c
+        queries = (
+            sa.select(d.document_id).where(d.source_id == source_id, sa.or_(d.seq > since, d.removed_seq > since)),
+            sa.select(c.correction_id).where(c.source_id == source_id, sa.or_(c.seq > since, c.undone_seq > since)),
+        )
         with self.database.reading("looking whether a source has changed") as connection:
-            return connection.scalar(query.limit(1)) is not None
+            return any(connection.scalar(query.limit(1)) is not None for query in queries)
 
     def texts_of(self, source_id: str) -> Iterator[str]:
         """The text of each live document of a source, one by one."""
@@ -350,6 +353,13 @@ class Citations:
                 for part in pieces([uri for uri in wanted if uri not in found]):
                     rows = connection.execute(query.where(live, d.uri.in_(part)).order_by(d.removed_seq))
                     found.update((row[0], _standing(*row[1:])) for row in rows.all())
+            c = t.corrections.c
+            last = sa.select(c.uri, sa.func.max(sa.func.coalesce(c.undone_seq, c.seq))).where(
+                c.source_id == source_id
+            )
+            for uri, seq in connection.execute(last.group_by(c.uri)):
+                if uri in found:  # a correction changes what a document says, as a new version does
+                    found[uri] = replace(found[uri], since=max(found[uri].since, seq))
         return found
 
     def withdraw_evidence(self, source_id: str, lost: Mapping[str, Mapping[int, int]]) -> tuple[int, int]:

@@ -489,10 +489,14 @@ def lead_of(document: Document) -> str:
     return lead if any(map(str.isalnum, lead)) else ""
 
 
-def with_lead(lead: str, text: str) -> str:
-    """What is indexed and embedded as the text of a passage: below the lead of its document, unless it is the opening."""
+def with_lead(lead: str, text: str, questions: Sequence[str] = ()) -> str:
+    """What is indexed and embedded as the text of a passage: below the lead of its document, unless it is the opening.
+
+    Args:
+        questions: That people say it answers; they stand above.
+    """
     opens = text.startswith(lead) or lead.startswith(text)
-    return text if opens else f"{lead}\n{text}"
+    return "\n".join((*questions, text if opens else f"{lead}\n{text}"))
 
 
 def _names(document: Document, block: Block) -> bool:

@@ -10,17 +10,28 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wenyuan.core.errors import NotFound
+from wenyuan.core.access import Principal
+from wenyuan.core.corrections import CORRECTION_ACTIONS
+from wenyuan.core.errors import Conflict, NotFound
 from wenyuan.core.model import DOCUMENT_STATES
 from wenyuan.server.access import route
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import kept
+from wenyuan.server.problems import Problem
 from wenyuan.server.routes.audit import queried
-from wenyuan.wire.documents import DocumentsQueryShape, PassagesQueryShape
+from wenyuan.server.routes.registry import operator
+from wenyuan.wire.documents import (
+    CorrectionShape,
+    CorrectionsQueryShape,
+    DocumentsQueryShape,
+    PassagesQueryShape,
+    correction_from_wire,
+)
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library
 
+_MOST_DIGITS = 15
 _NUMBER = re.compile(r"(?:document-)?([0-9]{1,15})")
 
 # --- for the OpenAPI document ---------------------------------------------------------------------------------
@@ -49,6 +60,9 @@ _DOCUMENT: Mapping[str, Any] = {
         "effective_from": _OR_NULL,
         "effective_until": _OR_NULL,
         "passages": _COUNT,
+        "corrections": {**_COUNT, "description": "How many count."},
+        "corrections_lost": {**_COUNT, "description": "How many of them no longer find their words."},
+        "excluded": {"type": "boolean", "description": "Whether corrections leave nothing of it."},
         "fidelity": _FIDELITY,
         "failure": {
             "type": ["object", "null"],
@@ -116,9 +130,48 @@ _PASSAGES: Mapping[str, Any] = {
                     "least_confidence": {"type": "number"},
                     "uncertain": _UNCERTAIN,
                     "boxes": _BOXES,
+                    "corrections": {"type": "array", "items": _COUNT},
+                    "corrected_by": {**_TEXT, "description": "Who wrote its text otherwise than it was read."},
+                    "questions": {"type": "array", "items": _TEXT, "description": "What else it answers."},
                 },
             },
         },
+    },
+}
+
+
+_CORRECTION: Mapping[str, Any] = {
+    "type": "object",
+    "required": [
+        "correction_id",
+        "action",
+        "source_id",
+        "uri",
+        "document_id",
+        "original",
+        "actor",
+        "made_at",
+        "state",
+    ],
+    "properties": {
+        "correction_id": _COUNT,
+        "action": {"enum": list(CORRECTION_ACTIONS)},
+        "document_id": {"type": ["integer", "null"]},
+        **dict.fromkeys(("source_id", "uri", "text", "with", "reason", "actor", "made_at"), _TEXT),
+        "original": {**_TEXT, "description": "The words that are corrected; empty for the whole document."},
+        "questions": {"type": "array", "items": _TEXT},
+        "at": _COUNT,
+        "state": {"enum": ["counts", "lost", "undone"], "description": "`lost`: its words are no longer there."},
+        "undone_by": _OR_NULL,
+        "undone_at": _OR_NULL,
+    },
+}
+_CORRECTIONS: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["corrections", "next"],
+    "properties": {
+        "corrections": {"type": "array", "items": _CORRECTION},
+        "next": {"type": ["integer", "null"], "description": "For `before`."},
     },
 }
 
@@ -184,3 +237,67 @@ def document_number(request: Request) -> int:
     if match is None:
         raise missing("document")
     return int(match[1])
+
+
+class CorrectionRoutes:
+    """``/v1/corrections``. Operators only: an agent corrects nothing."""
+
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
+        self._library = library
+        self._handler = handler
+
+    @route(
+        "GET",
+        "/v1/corrections",
+        "ingest",
+        kept("Corrections, also undone ones, the newest first", _CORRECTIONS, query=CorrectionsQueryShape),
+    )
+    async def list(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._handler.pool.run(lambda: self._list(request))
+
+    @route(
+        "POST",
+        "/v1/corrections",
+        "ingest",
+        kept(
+            "Correct a passage or exclude a document; the next answer has it",
+            _CORRECTION,
+            body=CorrectionShape,
+        ),
+    )
+    async def make(self, request: Request) -> Response:
+        principal = request.state.principal
+        operator(principal)
+        return await self._handler.work(request, lambda body: self._make(body, principal))
+
+    @route("DELETE", "/v1/corrections/{correction_id}", "ingest", kept("Undo a correction", _CORRECTION))
+    async def undo(self, request: Request) -> Response:
+        return await self._handler.pool.run(lambda: self._undo(request))
+
+    def _list(self, request: Request) -> Response:
+        wanted = queried(request, CorrectionsQueryShape)
+        try:
+            found = self._library.corrections(**wanted.model_dump())
+        except NotFound as error:
+            raise missing("document") from error
+        full = len(found) == wanted.limit
+        return json_response({"corrections": found, "next": found[-1]["correction_id"] if full else None})
+
+    def _make(self, body: object, principal: Principal) -> Response:
+        wanted = correction_from_wire(body)
+        try:
+            return json_response(self._library.correct(wanted, principal.key_id))
+        except NotFound as error:
+            raise Problem(404, "not_found", f"{error.message}: {error.hint}") from error
+
+    def _undo(self, request: Request) -> Response:
+        principal, number = request.state.principal, request.path_params["correction_id"]
+        if principal.agent_id is not None or not number.isdecimal() or len(number) > _MOST_DIGITS:
+            raise missing("correction")  # what is there is not an agent's to know
+        try:
+            return json_response(self._library.undo_correction(int(number), principal.key_id))
+        except NotFound as error:
+            raise missing("correction") from error
+        except Conflict as error:
+            raise Problem(409, error.code, ": ".join(filter(None, (error.message, error.hint)))) from error

@@ -296,7 +296,17 @@ def answer_record(
 _OF_A_KEY = frozenset(f.name for f in fields(Key))
 
 Changed = Literal[
-    "registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation", "synonym"
+    "registry",
+    "agent",
+    "key",
+    "rule",
+    "task",
+    "refresh",
+    "tuning",
+    "feedback",
+    "evaluation",
+    "synonym",
+    "correction",
 ]
 
 

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from wenyuan.core.addresses import legible, with_fragment
 from wenyuan.core.connectors import Connector, Entry, is_remote
+from wenyuan.core.corrections import Correction, corrected
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, VectorsGone
 from wenyuan.core.fidelity import Recognised
 from wenyuan.core.messages import msg
@@ -25,16 +27,13 @@ from wenyuan.core.model import (
     NewDocument,
     NewPassage,
     Source,
-    embedded_text,
-    heading_text,
-    label_text,
-    shown_title,
 )
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
 from wenyuan.core.text.chunking import chunk
-from wenyuan.core.text.summaries import lead_of, with_lead
+from wenyuan.core.text.summaries import lead_of
 from wenyuan.runtime import deadline_after, is_dir
+from wenyuan.service.ingest.embedding import Embedding
 from wenyuan.service.ingest.holdings import Holding, Holdings, LocalHoldings, Memory, ReadContent, RemoteHoldings
 from wenyuan.service.ingest.redaction import RedactionChange, Redactor, change_of
 from wenyuan.service.ingest.versions import AddressTaken, Stated, dated, settle
@@ -75,6 +74,7 @@ class IngestReport:
 
     Attributes:
         held_back: Documents that were not met and stay all the same, since they may be in a file that failed.
+        corrections_lost: By the address of a document, the ids of corrections whose words are no longer in it.
         evidences_lost, rules_retired: Of the rules, what the documents no longer support; see `service.rules.quotes`.
     """
 
@@ -93,6 +93,7 @@ class IngestReport:
     failed: dict[str, str] = field(default_factory=dict)
     redacted: dict[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
+    corrections_lost: dict[str, tuple[int, ...]] = field(default_factory=dict)
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -255,8 +256,7 @@ class _Run:
             tuple[object, ...], str
         ] = {}  # of the file at hand: what its parts are parts of → the first one's
         self._batch: list[NewDocument] = []
-        self._texts: dict[str, str] = {}  # vector key → what is embedded
-        self._labels: dict[str, str] = {}  # of labels
+        self._embedding = Embedding(ingester.catalog, ingester.encoder)
         self._size = 0
         self._since_sync, self._synced_at = 0, time.monotonic()
         self._at = (0, "")
@@ -266,6 +266,11 @@ class _Run:
         self.redactor = ingester.redacting(source)
         self._stated = Stated(ingester.catalog, source)
         self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
+
+    @cached_property
+    def _corrections(self) -> Mapping[str, tuple[Correction, ...]]:
+        """By address of the document; read once their words are redacted as this run redacts (`RedactionChange`)."""
+        return self._to.catalog.counting_corrections(self._source.source_id)
 
     def take_all(self, found: Holdings) -> None:
         """Read all that a source holds, and commit it."""
@@ -380,7 +385,13 @@ class _Run:
         if document.notes:
             self.report.notes[document.uri] = document.notes
         told = Recognised(document.lines, document.uncertain)
-        passages = tuple(self._passage(document, draft, told) for draft in chunk(document))
+        cut = tuple(self._passage(document, draft, told) for draft in chunk(document))
+        corrections = self._corrections.get(document.uri, ())
+        served, lost = corrected(cut, corrections)
+        if lost:
+            self.report.corrections_lost[document.uri] = lost
+        kept = set(served if corrections else cut)
+        passages = tuple(self._embedding.keyed(one, document.title, document.lead) for one in served)
         if document.uri in self._live:
             self.report.changed += 1
         else:
@@ -390,7 +401,7 @@ class _Run:
                 source_id=self._source.source_id,
                 uri=document.uri,
                 title=document.title,
-                lead=document.lead if len(passages) > 1 or document.part_of else "",  # else nothing stands below it
+                lead=document.lead if len(cut) > 1 or document.part_of else "",  # else nothing stands below it
                 fingerprint=stamp,
                 passages=passages,
                 media_type=document.media_type,
@@ -403,6 +414,9 @@ class _Run:
                 lines=document.lines,
                 uncertain=document.uncertain,
                 fidelity=document.fidelity,
+                originals=tuple(one for one in cut if one not in kept),
+                corrections=tuple(one.correction_id for one in corrections),
+                corrections_lost=lost,
             )
         )
         self._size += len(passages)
@@ -410,7 +424,7 @@ class _Run:
 
     def _passage(self, document: Document, draft: Draft, recognised: Recognised) -> NewPassage:
         text = document.text[draft.start : draft.end]
-        passage = NewPassage(
+        return NewPassage(
             uri=with_fragment(document.uri, draft.fragment, draft.directive),
             headings=draft.headings,
             text=text,
@@ -422,16 +436,6 @@ class _Run:
             cell=draft.cell,
             recognition=recognised.of(draft.start, draft.end),
         )
-        if self._to.encoder is None:
-            return passage
-        embedded = embedded_text(heading_text(document.title, draft.headings), with_lead(document.lead, text))
-        label = label_text(shown_title(document.title, draft.cell, text), draft.headings, document.lead)
-        encoder = self._to.encoder.fingerprint.key
-        key, label_key = vector_key(encoder, embedded), vector_key(encoder, label) if label else ""
-        self._texts[key] = embedded
-        if label:
-            self._labels[label_key] = label
-        return replace(passage, vector_key=key, label_key=label_key)
 
     def flush(self) -> None:
         """Embed what is new, commit the batch, and let the index follow from time to time."""
@@ -442,27 +446,16 @@ class _Run:
 
     def _commit(self) -> None:
         try:
-            self._to.catalog.commit_documents(self._batch, self._vectors())
+            self._to.catalog.commit_documents(self._batch, self._embedding.vectors(self._tell))
         except VectorsGone:  # another source had the same texts, and was removed between the look and the commit
-            self._to.catalog.commit_documents(self._batch, self._vectors())
+            self._to.catalog.commit_documents(self._batch, self._embedding.vectors(self._tell))
         self._since_sync += self._size
         replaced = any(document.uri in self._live for document in self._batch)  # the index may not go on giving those
-        self._batch, self._texts, self._labels, self._size = [], {}, {}, 0
+        self._embedding.clear()
+        self._batch, self._size = [], 0
         if replaced or self._since_sync >= _SYNC_AFTER or time.monotonic() - self._synced_at >= _SYNC_SECONDS:
             self._to.follow()
             self._since_sync, self._synced_at = 0, time.monotonic()
-
-    def _vectors(self) -> Mapping[str, Any]:
-        encoder = self._to.encoder
-        if encoder is None:
-            return {}
-        vectors: dict[str, Any] = {}
-        for texts, progress in ((self._texts, self._tell), (self._labels, None)):  # what is counted are passages
-            known = self._to.catalog.known_vectors(list(texts))
-            new = {key: text for key, text in texts.items() if key not in known}
-            if new:
-                vectors |= zip(new, encoder.encode_passages(list(new.values()), progress=progress), strict=True)
-        return vectors
 
     def retire_vanished(self) -> None:
         """Documents that are no longer there leave the library, unless they may be in a file that failed."""
@@ -506,15 +499,6 @@ class _Run:
                     unchanged=min(number, self._unread),
                 )
             )
-
-
-def vector_key(encoder: str, text: str) -> str:
-    """What the vector of an embedded text is kept under.
-
-    Args:
-        encoder: The key of its fingerprint.
-    """
-    return _digest(encoder, text)
 
 
 def _file_of(uri: str) -> str:

@@ -218,6 +218,8 @@ class RedactionChange:
         else:
             self._change = _change(held, self._wanted)
         self._was_pending = bool(held and held.get("pending"))
+        if self._change in ("other", "more"):  # before they are applied to what is read
+            catalog.reword_corrections(source_id, redactor.text)
         if self._change == "less":
             catalog.set_value(_key(source_id), self._wanted)
         elif self._change != "none":

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.fidelity import Recognition, Uncertain
 from wenyuan.core.filters import And, In, Not, Or, Range, Scope
-from wenyuan.core.model import Passage
+from wenyuan.core.model import Corrected, Passage
 from wenyuan.core.ports import Hit, Ranking
 from wenyuan.core.scoring.probability import Curve
 from wenyuan.runtime import install_command
@@ -166,6 +166,7 @@ _CLASSES: Mapping[str, Any] = {
         Hit,
         Passage,
         Recognition,
+        Corrected,
         Uncertain,
         LegReport,
         Query,

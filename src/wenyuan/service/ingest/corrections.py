@@ -1,0 +1,301 @@
+"""Corrections of what was read: who made them, what is served since, and how they are undone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.core.corrections import Correction, CorrectionAction, corrected
+from wenyuan.core.errors import Conflict, Fault, InvalidRequest, NotFound, VectorsGone, listed
+from wenyuan.core.messages import msg
+from wenyuan.core.model import NewPassage
+from wenyuan.service.ingest import Ingester
+from wenyuan.service.ingest.embedding import Embedding
+from wenyuan.service.ingest.registry import Ingestion
+from wenyuan.service.rules.quotes import follow_quotes
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.corrections import CorrectedDocument, KeptCorrection
+
+MOST_QUESTIONS = 20
+MOST_QUESTION_CHARS = 500
+MOST_TEXT_CHARS = 20_000
+MOST_REASON_CHARS = 2_000
+LOCAL_ACTOR = "local"
+_PASSAGE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionRequest:
+    """What is to be corrected.
+
+    Attributes:
+        ref: The passage: ``policies#12``; or `document_id`, which can only be excluded.
+        joined_with: Of ``join``, the ref of the passage behind it.
+
+    Raises:
+        InvalidRequest: on construction, listing every fault.
+    """
+
+    action: CorrectionAction
+    ref: str = ""
+    document_id: int | None = None
+    text: str = ""
+    questions: tuple[str, ...] = ()
+    at: int | None = None
+    joined_with: str = ""
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        faults = [Fault(name, msg(said, most=most)) for name, said, most in self._wrong()]
+        if faults:
+            raise InvalidRequest(listed(faults), faults=tuple(faults))
+
+    def _wrong(self) -> Sequence[tuple[str, str, int]]:
+        wrong: list[tuple[str, str, int]] = []
+        if bool(self.ref) == (self.document_id is not None):
+            wrong.append(("ref", "is required, or document_id; not both", 0))
+        elif self.document_id is not None and self.action != "exclude":
+            wrong.append(("document_id", "a whole document can only be excluded; name a passage by ref", 0))
+        needed = {"text": self.text.strip(), "questions": self.questions, "split": self.at, "join": self.joined_with}
+        names = {"text": "text", "questions": "questions", "split": "at", "join": "with"}
+        for action, value in needed.items():
+            if action == self.action and not value:
+                wrong.append((names[action], "is required for this action", 0))
+            elif action != self.action and value not in ("", (), None):
+                wrong.append((names[action], "has no meaning for this action", 0))
+        if len(self.text) > MOST_TEXT_CHARS:
+            wrong.append(("text", "must have at most {most} characters", MOST_TEXT_CHARS))
+        if len(self.questions) > MOST_QUESTIONS:
+            wrong.append(("questions", "must be at most {most}", MOST_QUESTIONS))
+        if not all(one.strip() and len(one) <= MOST_QUESTION_CHARS for one in self.questions):
+            wrong.append(("questions", "each must have 1 to {most} characters", MOST_QUESTION_CHARS))
+        if len(self.reason) > MOST_REASON_CHARS:
+            wrong.append(("reason", "must have at most {most} characters", MOST_REASON_CHARS))
+        return wrong
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CorrectionDesk:
+    """Corrects documents. Only one corrects or reads a source at a time."""
+
+    ingestion: Ingestion
+
+    @property
+    def ingester(self) -> Ingester:
+        return self.ingestion.ingester
+
+    def correct(self, wanted: CorrectionRequest, actor: str = LOCAL_ACTOR) -> dict[str, Any]:
+        """Make a correction; the next question is answered with it.
+
+        Raises:
+            NotFound: the passage or document is not there (any more).
+            InvalidRequest: it cannot be corrected so.
+            KnowledgeError: nothing was stored; or it was, and the index is behind.
+        """
+        self.ingestion.check_may_write()
+        catalog = self.ingester.catalog
+        source_id, document_id, passage_id = self._meant(wanted)
+        with catalog.taking_in(source_id):
+            document = catalog.cut_document(document_id)
+            if document is None:
+                raise _gone(wanted.ref or f"document-{document_id}")
+            correction = self._correction(wanted, passage_id, document, actor)
+            before = catalog.counting_corrections(source_id, document.uri).get(document.uri, ())
+            if correction.action == "exclude" and not correction.old and any(not one.old for one in before):
+                raise InvalidRequest("the document is excluded already", hint="wenyuan corrections")
+            if correction.correction_id in corrected(document.passages, (*before, correction)).lost:
+                raise _gone(wanted.ref)
+            reason = self._redacted(source_id)(wanted.reason.strip())
+            number = self._stored(document, before, made=(correction, reason))
+            self._followed(source_id)
+        kept = catalog.correction(number)
+        self._audited("made", kept, actor)
+        return self._described(kept)
+
+    def undo(self, correction_id: int, actor: str = LOCAL_ACTOR) -> dict[str, Any]:
+        """Undo a correction; what was served before it is served again.
+
+        Raises:
+            NotFound: there is no such correction.
+            Conflict: it is undone already, or a later one rests on it.
+        """
+        self.ingestion.check_may_write()
+        catalog = self.ingester.catalog
+        kept = catalog.correction(correction_id)
+        with catalog.taking_in(kept.source_id):
+            if catalog.correction(correction_id).undone_at is not None:
+                raise Conflict(msg("correction {number} is undone already", number=correction_id))
+            before = catalog.counting_corrections(kept.source_id, kept.uri).get(kept.uri, ())
+            others = tuple(one for one in before if one.correction_id != correction_id)
+            number = self._number(kept)
+            document = None if number is None else catalog.cut_document(number)
+            if document is None:
+                catalog.end_correction(correction_id, kept.source_id, actor)
+            else:
+                held = corrected(document.passages, before).lost
+                resting = [one for one in corrected(document.passages, others).lost if one not in held]
+                if resting:
+                    raise Conflict(
+                        msg("correction {number} rests on it", number=resting[-1]),
+                        hint=msg("undo that one first: wenyuan undo {number}", number=resting[-1]),
+                    )
+                self._stored(document, others, undone=(correction_id, actor))
+                self._followed(kept.source_id)
+        kept = catalog.correction(correction_id)
+        self._audited("undone", kept, actor)
+        return self._described(kept)
+
+    def corrections(
+        self,
+        *,
+        document_id: int | None = None,
+        source: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> list[dict[str, Any]]:
+        """Corrections of a document, a source or all, also those that were undone, the newest first.
+
+        Raises:
+            NotFound: there is no such document.
+        """
+        catalog, uri = self.ingester.catalog, None
+        if document_id is not None:
+            held = catalog.held_document(document_id, date.today())
+            if held is None or source not in (None, held.source_id):
+                raise _gone(f"document-{document_id}")
+            source, uri = held.source_id, held.uri
+        return [
+            self._described(one) for one in catalog.corrections(source_id=source, uri=uri, before=before, limit=limit)
+        ]
+
+    def _meant(self, wanted: CorrectionRequest) -> tuple[str, int, int]:
+        """Source, document and passage (0 for the whole document) that a request means."""
+        catalog = self.ingester.catalog
+        if wanted.document_id is not None:
+            held = catalog.held_document(wanted.document_id, date.today())
+            if held is None:
+                raise _gone(f"document-{wanted.document_id}")
+            return held.source_id, held.document_id, 0
+        passage = self._passage(wanted.ref)
+        return passage.source_id, passage.document_id, passage.passage_id
+
+    def _passage(self, ref: str) -> Any:
+        match = _PASSAGE.fullmatch(ref)
+        found = self.ingester.catalog.passages([int(match[2])]).get(int(match[2])) if match else None
+        if match is None or found is None or found.source_id != match[1]:
+            raise _gone(ref)
+        return found
+
+    def _correction(
+        self, wanted: CorrectionRequest, passage_id: int, document: CorrectedDocument, actor: str
+    ) -> Correction:
+        if not passage_id:
+            return Correction(action="exclude", actor=actor, old="")
+        passage, redacted = self._passage(wanted.ref), self._redacted(document.source_id)
+        made = Correction(action=wanted.action, actor=actor, old=passage.text, start=passage.start)
+        if wanted.action == "text":
+            new = redacted(wanted.text.strip())
+            if new == passage.text:
+                raise InvalidRequest("that is its text already")
+            return replace(made, new=new)
+        if wanted.action == "questions":
+            return replace(made, questions=tuple(dict.fromkeys(redacted(one.strip()) for one in wanted.questions)))
+        if wanted.action == "split":
+            at = wanted.at or 0
+            if not passage.text[:at].strip() or not passage.text[at:].strip():
+                said = msg("must leave words on both sides: from 1 to {most}", most=len(passage.text) - 1)
+                raise _refused("at", said)
+            return replace(made, at=at)
+        if wanted.action == "join":
+            return replace(made, following=self._behind(passage, wanted.joined_with).text)
+        return made
+
+    def _behind(self, passage: Any, ref: str) -> Any:
+        """The passage of a ref, which must stand right behind another one."""
+        other = self._passage(ref)
+        found, _ = self.ingester.catalog.passages_of_document(passage.document_id, after=passage.passage_id, limit=1)
+        if [one.passage_id for one in found] != [other.passage_id]:
+            said = msg("must be the passage right behind {ref}", ref=passage.ref)
+            raise _refused("with", said)
+        return other
+
+    def _stored(
+        self,
+        document: CorrectedDocument,
+        before: tuple[Correction, ...],
+        *,
+        made: tuple[Correction, str] | None = None,
+        undone: tuple[int, str] | None = None,
+    ) -> int:
+        embedding = Embedding(self.ingester.catalog, self.ingester.encoder)
+
+        def served(number: int) -> tuple[Sequence[NewPassage], Sequence[int]]:
+            new = () if made is None else (replace(made[0], correction_id=number),)
+            passages, lost = corrected(document.passages, (*before, *new))
+            return [embedding.keyed(one, document.title, document.lead) for one in passages], lost
+
+        served(0)  # what is to be embedded is so before the transaction begins
+        try:
+            return self.ingester.catalog.correct(document, served, embedding.vectors(), made=made, undone=undone)
+        except VectorsGone:  # another source had the same texts, and was removed meanwhile
+            return self.ingester.catalog.correct(document, served, embedding.vectors(), made=made, undone=undone)
+
+    def _followed(self, source_id: str) -> None:
+        self.ingester.follow()
+        if follow_quotes(self.ingester.catalog, source_id, date.today()).evidences:
+            self.ingester.follow()
+
+    def _redacted(self, source_id: str) -> Any:
+        """What takes out of a text that people enter what is taken out of the source's documents."""
+        return self.ingester.redacting(self.ingester.catalog.source(source_id)).text
+
+    def _audited(self, action: str, kept: KeptCorrection, actor: str) -> None:
+        """Without words: those are in the catalog, from which they can be erased."""
+        told = {"action": kept.correction.action, "source_id": kept.source_id, "uri": kept.uri, "actor": actor}
+        self.ingester.catalog.database.on_change("correction", action, str(kept.correction.correction_id), None, told)
+
+    def _number(self, kept: KeptCorrection) -> int | None:
+        """Of the live document that was corrected."""
+        found = self.ingester.catalog.document_by_uri(kept.uri, [kept.source_id])
+        return None if found is None else found[0]
+
+    def _described(self, kept: KeptCorrection) -> dict[str, Any]:
+        one = kept.correction
+        return {
+            "correction_id": one.correction_id,
+            "action": one.action,
+            "source_id": kept.source_id,
+            "uri": kept.uri,
+            "document_id": self._number(kept),
+            "original": one.old,
+            **({"text": one.new} if one.action == "text" else {}),
+            **({"questions": list(one.questions)} if one.action == "questions" else {}),
+            **({"at": one.at} if one.action == "split" else {}),
+            **({"with": one.following} if one.action == "join" else {}),
+            "reason": kept.reason,
+            "actor": one.actor,
+            "made_at": _moment(kept.at),
+            "state": "undone" if kept.undone_at is not None else "lost" if kept.lost else "counts",
+            "undone_by": kept.undone_by or None,
+            "undone_at": None if kept.undone_at is None else _moment(kept.undone_at),
+        }
+
+
+def _refused(where: str, why: str) -> InvalidRequest:
+    faults = (Fault(where, why),)
+    return InvalidRequest(listed(faults), faults=faults)
+
+
+def _gone(ref: str) -> NotFound:
+    return NotFound(
+        msg("there is no passage or document {ref}, or no longer", ref=repr(ref[:80])),
+        hint="its number changes when it is read again or corrected: wenyuan document show NUMBER --passages",
+    )
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")

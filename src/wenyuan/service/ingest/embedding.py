@@ -1,0 +1,65 @@
+"""What is embedded of passages: their texts and labels, each once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.core.model import NewPassage, embedded_text, heading_text, label_text, shown_title
+from wenyuan.core.ports import Encoder
+from wenyuan.core.text.summaries import with_lead
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+
+
+def vector_key(encoder: str, text: str) -> str:
+    """What the vector of an embedded text is kept under.
+
+    Args:
+        encoder: The key of its fingerprint.
+    """
+    return hashlib.sha256(f"{encoder}\x00{text}".encode()).hexdigest()
+
+
+class Embedding:
+    """Collects what is to be embedded of passages that are about to be stored."""
+
+    def __init__(self, catalog: Catalog, encoder: Encoder | None) -> None:
+        self._catalog = catalog
+        self._encoder = encoder
+        self._texts: dict[str, str] = {}  # vector key → what is embedded
+        self._labels: dict[str, str] = {}  # of labels
+
+    def keyed(self, passage: NewPassage, title: str, lead: str) -> NewPassage:
+        """A passage with the keys of its vectors, under the title and the lead of its document."""
+        if self._encoder is None:
+            return passage
+        questions = () if passage.corrected is None else passage.corrected.questions
+        text = with_lead(lead, passage.text, questions)
+        embedded = embedded_text(heading_text(title, passage.headings), text)
+        label = label_text(shown_title(title, passage.cell, passage.text), passage.headings, lead, questions)
+        encoder = self._encoder.fingerprint.key
+        key, label_key = vector_key(encoder, embedded), vector_key(encoder, label) if label else ""
+        self._texts[key] = embedded
+        if label:
+            self._labels[label_key] = label
+        return replace(passage, vector_key=key, label_key=label_key)
+
+    def vectors(self, progress: Callable[[int], None] | None = None) -> Mapping[str, Any]:
+        """By key, (dim,) float32, those that the catalog does not have."""
+        if self._encoder is None:
+            return {}
+        vectors: dict[str, Any] = {}
+        for texts, tell in ((self._texts, progress), (self._labels, None)):  # what is counted are passages
+            known = self._catalog.known_vectors(list(texts))
+            new = {key: text for key, text in texts.items() if key not in known}
+            if new:
+                vectors |= zip(new, self._encoder.encode_passages(list(new.values()), progress=tell), strict=True)
+        return vectors
+
+    def clear(self) -> None:
+        """Nothing is to be embedded any more."""
+        self._texts, self._labels = {}, {}
