@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,14 @@ from wenyuan.catalog.tokens import TokenLedger
 from wenyuan.core.addresses import legible
 from wenyuan.core.connectors import Connector
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable
+from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, EncoderFingerprint, Source
 from wenyuan.core.ports import Encoder, Engine, IndexSpec, LanguageModel, Outside, Reranker
 from wenyuan.core.text import ANALYZER
 from wenyuan.engines.memory import MemoryEngine
-from wenyuan.runtime import install_command
-from wenyuan.service.ingest import Remote
+from wenyuan.runtime import install_command, usable_cores
+from wenyuan.service.ingest import Recognition, Remote
 from wenyuan.service.ingest.redaction import Questions, Redactor, library_key, load_names
 from wenyuan.service.library import Library, Models, Reading, Storage
 from wenyuan.service.search.cache import Store
@@ -33,6 +35,7 @@ from wenyuan.service.search.traces import NO_TRACES, Traces
 from wenyuan.settings import (
     EncoderSettings,
     LlmSettings,
+    OcrSettings,
     RerankerSettings,
     Settings,
     SourcesSettings,
@@ -81,7 +84,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     if create and not _holds_library(place):
         Catalog.create(place).close()
         place = place_of(path, settings.catalog)
-    reader = _Reader()
+    reader = _Reader(path, settings.ocr)
     releasing = ExitStack()
     releasing.callback(reader.close)
     catalog = Catalog.open(place)
@@ -120,6 +123,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
             draw=reader.draw,
             drawable=reader.drawable,
             remote=_remote(reader, settings.sources),
+            recognition=Recognition(reader.watched, reader.settled, reader.recogniser()),
         ),
         open_outside=_open_outside(spec, catalog.library_id(), settings.sources, traces),
         traces=traces,
@@ -428,10 +432,17 @@ def _milvus(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
     )
 
 
+_MOST_PAGES = 4  # that are recognised at one time where no setting says how many: a process takes .6 GB
+
+
 class _Reader:
     """The readers room, opened when the first document is read."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path, ocr: OcrSettings) -> None:
+        self._folder = folder
+        self._ocr = ocr
+        self._watch: ContextVar[Any] = ContextVar("watch", default=None)
+        self._pages: Any = None
         self._sandbox: Any = None
         self._drawing: Any = None  # a process of its own: nobody waits for a page until a source has been read
 
@@ -442,9 +453,32 @@ class _Reader:
                 sandbox.close()
 
     def readable(self, name: str) -> bool:
-        from wenyuan.readers import is_read
+        from wenyuan.readers import is_read, suffix_of
+        from wenyuan.readers.ocr.models import missing
 
-        return is_read(name)
+        return is_read(name) and not (suffix_of(name) in PICTURES and missing())
+
+    @contextmanager
+    def watched(self, told: Callable[[int, int], None], keep: Callable[[str], bool]) -> Iterator[None]:
+        """Who follows the pages that are recognised within, in this thread; see `Recognition`."""
+        from wenyuan.readers.page_workers import Watch
+
+        before = self._watch.set(Watch(told, keep))
+        try:
+            yield
+        finally:
+            self._watch.reset(before)
+
+    def recogniser(self) -> str:
+        """The version of what recognises pages; ``""`` where none is installed."""
+        from wenyuan.readers.ocr.models import VERSION, missing
+
+        return "" if missing() else VERSION
+
+    def settled(self) -> None:
+        """What was read is stored: pages that were recognised for it are forgotten."""
+        if self._pages is not None:
+            self._pages.settled()
 
     def drawable(self, name: str) -> bool:
         from wenyuan.readers.pictures import has_pictures
@@ -460,19 +494,33 @@ class _Reader:
         return drawn
 
     def read(self, path: Path, uri: str) -> Sequence[Document]:
-        documents: Sequence[Document] = self._opened().read_file(path, uri=uri, name=legible(path.name)).documents
+        name, watch = legible(path.name), self._watch.get()
+        documents: Sequence[Document] = self._opened().read_file(path, uri=uri, name=name, watch=watch).documents
         return documents
 
     def read_content(self, content: bytes, uri: str, name: str) -> Sequence[Document]:
-        documents: Sequence[Document] = self._opened().read(content, uri=uri, name=name).documents
+        watch = self._watch.get()
+        documents: Sequence[Document] = self._opened().read(content, uri=uri, name=name, watch=watch).documents
         return documents
 
     def _opened(self) -> Any:
         if self._sandbox is None:
             from wenyuan.readers.sandbox import Sandbox
 
-            self._sandbox = Sandbox()
+            self._pages = self._page_workers()
+            self._sandbox = Sandbox(pages=self._pages)
         return self._sandbox
+
+    def _page_workers(self) -> Any:
+        """What recognises pages; None where it is not installed."""
+        from wenyuan.readers.ocr.models import VERSION, missing
+        from wenyuan.readers.ocr.store import PageStore
+        from wenyuan.readers.page_workers import PageWorkers
+
+        if missing():
+            return None
+        workers = self._ocr.workers or min(usable_cores(), _MOST_PAGES)
+        return PageWorkers(workers, PageStore(self._folder / "ocr", VERSION))
 
 
 def default_library() -> Path:

@@ -199,6 +199,12 @@ class RedactionSettings(_Section):
     ner: str = ""  # what finds names of persons: lac, or module:function
 
 
+class OcrSettings(_Section):
+    """How pages that are pictures are recognised, where the extra ``ocr`` is installed."""
+
+    workers: int = Field(default=0, ge=0, le=64)  # pages at one time, a process for each; 0: the cores, at most 4
+
+
 class AuditSettings(_Section):
     """The record of what was asked and answered."""
 
@@ -259,6 +265,7 @@ class Settings(BaseSettings):
     rules: RulesSettings = RulesSettings()
     sources: SourcesSettings = SourcesSettings()
     redaction: RedactionSettings = RedactionSettings()
+    ocr: OcrSettings = OcrSettings()
     audit: AuditSettings = AuditSettings()
     tracing: TracingSettings = TracingSettings()
     server: ServerSettings = ServerSettings()

@@ -102,7 +102,7 @@ def _line(
 
 
 def _texts(lines: list[Read]) -> list[list[str]]:
-    return [[line.read.text for line in row] for row in ordered(lines)]
+    return [[line.read.text for line in row] for row in ordered(lines, (1000, 600))[0]]
 
 
 def test_columns_are_read_one_after_the_other_below_what_stands_across_them() -> None:
@@ -142,5 +142,13 @@ def test_a_page_that_is_upside_down_is_read_from_its_own_top() -> None:
     assert _texts(lines) == [["line 0"], ["line 1"], ["line 2"]]
 
 
+def test_the_frame_of_a_page_on_its_side_is_turned_and_its_lines_stand_within() -> None:
+    lines = [_line(f"column {n}", 500 - 100 * n, 50, 30, 400, vertical=True) for n in range(3)]
+    rows, upright = ordered(lines, (1000, 600))
+    assert upright == 270
+    assert [(line.left, line.right) for row in rows for line in row] == [(50, 450)] * 3
+    assert [line.top for row in rows for line in row] == [470, 570, 670]
+
+
 def test_no_lines_have_no_order() -> None:
-    assert ordered([]) == []
+    assert ordered([], (30, 40)) == ([], 0)

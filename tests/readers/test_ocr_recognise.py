@@ -21,7 +21,7 @@ def recogniser() -> Recogniser:
 
 
 def _read(recogniser: Recogniser, picture: Image.Image) -> list[str]:
-    return [" ".join(line.read.text for line in row) for row in ordered(recogniser.lines(picture))]
+    return [" ".join(line.read.text for line in row) for row in ordered(recogniser.lines(picture), picture.size)[0]]
 
 
 _ENGLISH = ["Payments received after 28 days", "bear interest at 7.38% per annum."]

@@ -62,6 +62,7 @@ def checks(terminal: Terminal) -> Iterator[Check]:
     yield Check("python", "ok", f"{platform.python_version()}, {platform.platform(terse=True)}")
     yield _sqlite(terminal)
     yield _packages()
+    yield _ocr(terminal)
     yield _settings(terminal)
     yield from _library(terminal)
 
@@ -93,6 +94,20 @@ def _packages() -> Check:
     if missing:
         return Check("packages", "fail", detail, f"{join(own_pip())} install {missing}", {"versions": versions})
     return Check("packages", "ok", detail, more={"versions": versions})
+
+
+def _ocr(terminal: Terminal) -> Check:
+    """Whether scans can be read: an extra, so that its absence is no fault; its model files are compared with their hashes."""
+    from wenyuan.readers.ocr.models import FILES, VERSION, find_folder, missing, read_verified
+
+    if missing():
+        return Check("ocr", "ok", terminal.text("d_no_ocr"), install_command("ocr"), {"version": None})
+    try:
+        for file, sha256 in FILES.values():
+            read_verified(find_folder(), file, sha256)
+    except KnowledgeError as error:
+        return _failed(terminal, "ocr", error)
+    return Check("ocr", "ok", VERSION, more={"version": VERSION})
 
 
 def _settings(terminal: Terminal) -> Check:

@@ -220,6 +220,11 @@ class Bar:
         self._line_at = self._begun + _QUIET
         self._bar: Any = None
         self._task: Any = None
+        self._pages_of = (
+            -1,
+            0,
+            0.0,
+        )  # the file whose pages are recognised: its number; pages done, and when, at first
 
     def __enter__(self) -> Bar:
         return self
@@ -232,20 +237,34 @@ class Bar:
 
     def __call__(self, at: Progress) -> None:
         now = time.monotonic()
+        if at.pages_total and self._pages_of[0] != at.files:
+            self._pages_of = (at.files, at.pages, now)
         if now < self._begun + _QUIET:
             return
-        rate, left = self._pace(at, now - self._begun)
+        key, values = self._told(at, now)
         if self._terminal.err.is_terminal:
-            self._draw(at, rate, left)
+            if self._bar is None:
+                self._start()
+            self._bar.update(self._task, completed=self._share(at), shown=self._terminal.text(key, **values))
         elif now >= self._line_at:
             self._line_at = now + _EVERY
-            self._terminal.say("progress", **_counts(at), rate=rate, left=left)
+            self._terminal.say(key, **values)
 
-    def _draw(self, at: Progress, rate: str, left: str) -> None:
-        if self._bar is None:
-            self._start()
-        shown = self._terminal.text("progress", **_counts(at), rate=rate, left=left)
-        self._bar.update(self._task, completed=self._share(at), shown=shown)
+    def _told(self, at: Progress, now: float) -> tuple[str, dict[str, Any]]:
+        """What is said, and what stands in it: of a file whose pages are recognised, how far that is."""
+        if at.pages < at.pages_total:
+            _, first, begun = self._pages_of
+            rate, left = _pages_pace(at.pages - first, at.pages_total - at.pages, now - begun)
+            pages = {"page": at.pages, "pages": at.pages_total}
+            return "progress_pages", {
+                "files": at.files + 1,
+                "total": at.files_total,
+                **pages,
+                "rate": rate,
+                "left": left,
+            }
+        rate, left = self._pace(at, now - self._begun)
+        return "progress", {**_counts(at), "rate": rate, "left": left}
 
     def _share(self, at: Progress, *, since: int = 0) -> float:
         """How much of the work is done: passages are read long before they are embedded.
@@ -277,6 +296,14 @@ class Bar:
         )
         self._task = self._bar.add_task("", total=1.0, shown="")
         self._bar.start()
+
+
+def _pages_pace(done: int, left: int, seconds: float) -> tuple[str, str]:
+    """Pages a second, and the time left as ``m:ss``; ``?`` before the first."""
+    if done <= 0 or seconds <= 0:
+        return "?", "?"
+    more = round(left * seconds / done)
+    return f"{done / seconds:.2f}", f"{more // 60}:{more % 60:02d}"
 
 
 def _counts(at: Progress) -> dict[str, int]:

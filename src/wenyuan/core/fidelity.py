@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+PICTURES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp"})
+"""Suffixes of files that are pictures: the text in them is recognised."""
+
 
 class Line(NamedTuple):
     """A printed line of a paged document: ``text[start:end]`` of the document, and where it stands on its page.

@@ -5,13 +5,15 @@ Which reader takes a file is decided by its name; that its bytes agree is checke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document
 
@@ -49,6 +51,7 @@ READERS: Mapping[str, str] = MappingProxyType(
         ".xlsb": "wenyuan.readers.workbook:read_xlsb",
         ".xls": "wenyuan.readers.workbook:read_xls",
         ".ods": "wenyuan.readers.workbook:read_ods",
+        **dict.fromkeys(sorted(PICTURES), "wenyuan.readers.ocr.images:read_image"),
         ".csv": "wenyuan.readers.table:read_csv",
         ".tsv": "wenyuan.readers.table:read_tsv",
         ".rtf": "wenyuan.readers.rtf:read_rtf",
@@ -63,6 +66,9 @@ READERS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Reader by suffix, as ``module:function``."""
+
+_RECOGNISED = frozenset((READERS[".pdf"], READERS[".png"]))
+"""Readers that take the pages that were recognised in pictures."""
 
 _ZIP = "a ZIP container (DOCX, XLSX …)"
 CONTAINERS: Mapping[str, str] = MappingProxyType(
@@ -87,6 +93,9 @@ _SIGNATURES = (
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
+    (b"II*\0", "a TIFF image"),
+    (b"MM\0*", "a TIFF image"),
+    (b"RIFF", "a WebP image"),
     (b"\x7fELF", "a program"),
     (b"SQLite format 3\x00", "an SQLite database"),
 )
@@ -102,9 +111,21 @@ _EXPECTED: Mapping[str, tuple[str, ...]] = {
     ".rtf": ("RTF",),
     ".zip": (_ZIP, "an empty ZIP container"),
     ".msg": (_OLE,),
+    ".png": ("a PNG image",),
+    **dict.fromkeys((".jpg", ".jpeg"), ("a JPEG image",)),
+    **dict.fromkeys((".tif", ".tiff"), ("a TIFF image",)),
+    ".webp": ("a WebP image",),
 }
 """What the first bytes of a file may be, by suffix: `_SIGNATURES`, ``""`` for none of them; all others have none."""
 _PDF_HEADER_WITHIN = 1_024
+
+
+class PagesWanted(Exception):
+    """Not a failure: a reader says which pages (1-based) of its file it must be given as they are recognised in pictures."""
+
+    def __init__(self, pages: tuple[int, ...]) -> None:
+        super().__init__(pages)
+        self.pages = pages
 
 
 def suffix_of(name: str) -> str:
@@ -154,19 +175,31 @@ def check_signature(content: bytes, name: str) -> None:
         )
 
 
-def read_guarded(content: bytes, *, uri: str, name: str, reader: str) -> tuple[Document, ...]:
+def read_guarded(
+    content: bytes,
+    *,
+    uri: str,
+    name: str,
+    reader: str,
+    recognised: Mapping[int, Mapping[str, Any]] | None = None,
+) -> tuple[Document, ...]:
     """Check the signature and read; whatever goes wrong in a parser becomes a reason.
 
     Args:
         reader: ``module:function``, as in `READERS`.
+        recognised: Pages that were recognised in pictures, as `ocr.pages` tells them; None where no OCR is installed.
 
     Raises:
+        PagesWanted: there are more of them.
         DocumentRejected: the reader's reason, or the name of what it ran into.
     """
-    documents = _guarded(load_reader(reader), content, uri, name)
+    read: Callable[..., Iterable[Document]] = load_reader(reader)
+    if reader in _RECOGNISED:
+        read = partial(read, recognised=recognised)
+    documents = _guarded(lambda content, **told: tuple(read(content, **told)), content, uri, name)
     if not documents:
         raise DocumentRejected("the reader found no document in it", component=name)
-    return tuple(documents)
+    return documents
 
 
 def unpack_guarded(content: bytes, *, uri: str, name: str) -> Unpacked:
@@ -180,6 +213,8 @@ def _guarded(parse: Callable[..., T], content: bytes, uri: str, name: str) -> T:
     check_signature(content, name)
     try:
         return parse(content, uri=uri, name=name)
+    except PagesWanted:
+        raise
     except DocumentRejected as error:
         if error.component:
             raise

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import os
-import select
-import signal
 import stat
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -19,166 +12,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from wenyuan.core.errors import DocumentRejected, SourceError
+from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document
 from wenyuan.readers import CONTAINERS, READERS, read_guarded, suffix_of
 from wenyuan.readers.containers import Opening, Unpacked
 from wenyuan.readers.office import converted, needs_conversion
-from wenyuan.readers.worker import HEADER, decode_documents, decode_json, decode_unpacked, encode_json, frame
-
-# The service's end of the reading process: start it, exchange one document at a time, end it.
-
-
-_START_SECONDS = 60.0
-_PIPE_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What one document may cost.
-
-    Attributes:
-        max_bytes: Size of the file.
-        memory: Address space of the worker, bytes.
-        cpu_seconds: Processor time; `wall_seconds` is what the clock on the wall says.
-        answer_bytes: Size of what the worker may answer.
-        in_process_bytes: Plain formats up to this size are read without a worker.
-        documents_per_worker: After so many a worker is replaced.
-    """
-
-    max_bytes: int = 50_000_000
-    memory: int = 1_500_000_000
-    cpu_seconds: float = 20.0
-    wall_seconds: float = 20.0
-    answer_bytes: int = 256_000_000
-    in_process_bytes: int = 2_000_000
-    documents_per_worker: int = 500
-
-
-class Died(Exception):
-    """The worker ended, or was ended; the message is the reason for the document.
-
-    Attributes:
-        by_itself: It ended without our doing: perhaps for what an earlier document has left in it.
-    """
-
-    by_itself = False
-
-
-class _Ended(Died):
-    by_itself = True
-
-
-class Worker:
-    """One reading process. `ask` exchanges a request for an answer within the limits, or raises `Died`.
-
-    Raises:
-        SourceError: the process does not start.
-    """
-
-    def __init__(self, limits: Limits) -> None:
-        self.served = 0
-        self._limits = limits
-        with tempfile.TemporaryFile() as words:  # a file, since a pipe that nobody reads would block the child
-            self._process = subprocess.Popen(
-                [sys.executable, "-B", "-P", "-m", "wenyuan.readers.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=words,
-                bufsize=0,
-                cwd="/",
-                env=_environment(),
-                start_new_session=True,
-            )
-            assert self._process.stdin and self._process.stdout
-            self._to, self._from = self._process.stdin, self._process.stdout
-            os.set_blocking(self._to.fileno(), False)
-            os.set_blocking(self._from.fileno(), False)
-            hello = frame(encode_json({"memory": limits.memory, "cpu_seconds": limits.cpu_seconds}))
-            try:
-                self._exchange(hello, _START_SECONDS)
-            except Died as death:
-                self.end()
-                words.seek(0)
-                last = words.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
-                raise SourceError(msg("the reading process does not start: {last}", last=last or death)) from death
-
-    def ask(self, request: bytes, content: bytes) -> dict[str, Any]:
-        """The worker's answer to one request."""
-        self.served += 1
-        return self._exchange(frame(request) + frame(content), self._limits.wall_seconds)
-
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
-    def end(self) -> None:
-        """Kill the process, if need be, and wait for it."""
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._to, self._from):
-            with contextlib.suppress(OSError):
-                pipe.close()
-
-    def _exchange(self, outgoing: bytes, seconds: float) -> dict[str, Any]:
-        deadline = time.monotonic() + seconds
-        left = memoryview(outgoing)
-        incoming = bytearray()
-        while True:
-            if len(incoming) >= HEADER.size:
-                (size,) = HEADER.unpack_from(incoming)
-                if size > self._limits.answer_bytes:
-                    raise Died(f"its text is larger than {self._limits.answer_bytes:,} bytes")
-                if len(incoming) >= HEADER.size + size:
-                    return self._decoded(bytes(incoming[HEADER.size :]))
-            ready = self._ready(deadline, writing=bool(left))
-            if self._to.fileno() in ready and left:
-                left = self._written(left)
-            if self._from.fileno() in ready:
-                chunk = os.read(self._from.fileno(), _PIPE_BYTES)
-                if not chunk:
-                    raise self._death()
-                incoming += chunk
-
-    def _ready(self, deadline: float, *, writing: bool) -> set[int]:
-        """Descriptors that can go on."""
-        poll = select.poll()
-        poll.register(self._from.fileno(), select.POLLIN)
-        if writing:
-            poll.register(self._to.fileno(), select.POLLOUT)
-        remaining = deadline - time.monotonic()
-        ready = {descriptor for descriptor, _ in poll.poll(max(remaining, 0) * 1_000)}
-        if not ready:
-            raise Died(f"reading it took longer than {self._limits.wall_seconds:g} s")
-        return ready
-
-    def _written(self, left: memoryview) -> memoryview:
-        try:
-            return left[os.write(self._to.fileno(), left[:_PIPE_BYTES]) :]
-        except BrokenPipeError:
-            return left[:0]  # it died while we spoke: the end of its answers says so next
-
-    def _decoded(self, payload: bytes) -> dict[str, Any]:
-        try:
-            return decode_json(payload)
-        except (ValueError, RecursionError) as error:
-            raise Died(msg("the reader's answer is not valid: {error}", error=error)) from error
-
-    def _death(self) -> Died:
-        """Why the process has ended."""
-        code = self._process.wait(timeout=5)
-        if code >= 0:
-            return _Ended(f"the reader ended with code {code}")
-        name = signal.Signals(-code).name
-        if name == "SIGXCPU":
-            return Died(f"reading it took more than {self._limits.cpu_seconds:g} s of processor time (SIGXCPU)")
-        return _Ended(f"the reader was ended by {name}: a crash, or memory ran out")
-
-
-def _environment() -> dict[str, str]:
-    """What the child may know: where Python's modules are, and none of the service's secrets."""
-    return {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LANG": "C.UTF-8", "PATH": os.defpath}
-
+from wenyuan.readers.page_workers import PageWorkers, Watch
+from wenyuan.readers.worker import decode_documents, decode_unpacked, encode_json
+from wenyuan.readers.workers import Died, Limits, Worker
 
 # Reading files that may be hostile: size first, then the parser in a process of its own, with limits.
 #
@@ -204,10 +46,14 @@ class Sandbox:
 
     Args:
         reader: ``module:function`` to read every file with, in the worker, whatever its suffix.
+        pages: What recognises pages that are pictures; None where no OCR is installed.
     """
 
-    def __init__(self, limits: Limits | None = None, *, reader: str | None = None) -> None:
+    def __init__(
+        self, limits: Limits | None = None, *, reader: str | None = None, pages: PageWorkers | None = None
+    ) -> None:
         self.limits = limits or Limits()
+        self._pages = pages
         self._reader = reader
         self._worker: Worker | None = None
         self._lock = threading.Lock()
@@ -224,22 +70,25 @@ class Sandbox:
         """End the worker; the sandbox may be used again."""
         with self._lock:
             self._drop()
+        if self._pages is not None:
+            self._pages.close()
 
-    def read_file(self, path: Path, *, uri: str, name: str = "") -> ReadOutcome:
+    def read_file(self, path: Path, *, uri: str, name: str = "", watch: Watch | None = None) -> ReadOutcome:
         """Read a file.
 
         Args:
             uri: The document's absolute URI, without a fragment.
             name: What a person calls it; the file's name by default.
+            watch: Who follows, where its pages must be recognised in pictures; that has limits for each page.
 
         Raises:
             DocumentRejected: with the reason, naming the document.
             SourceError: the worker cannot be started at all.
         """
         name = name or path.name
-        return self.read(_content(path, name, self.limits.max_bytes), uri=uri, name=name)
+        return self.read(_content(path, name, self.limits.max_bytes), uri=uri, name=name, watch=watch)
 
-    def read(self, content: bytes, *, uri: str, name: str) -> ReadOutcome:
+    def read(self, content: bytes, *, uri: str, name: str, watch: Watch | None = None) -> ReadOutcome:
         """Read bytes; see `read_file`."""
         began = time.monotonic()
         isolated = False
@@ -257,7 +106,7 @@ class Sandbox:
             isolated = True
             if needs_conversion(content, suffix_of(name)):
                 content = converted(content, name=name, suffix=suffix_of(name), most=self.limits.max_bytes)
-            return self._isolated(content, uri=uri, name=name, reader=reader)
+            return self._isolated(content, {"uri": uri, "name": name, "reader": reader}, watch or Watch())
 
         def opens(name: str) -> bool:
             return not self._reader and suffix_of(name) in CONTAINERS
@@ -287,8 +136,15 @@ class Sandbox:
         answer = self._answered({"name": name, "page": page, "width": width}, content, name)
         return base64.b64decode(answer["png"])
 
-    def _isolated(self, content: bytes, *, uri: str, name: str, reader: str) -> tuple[Document, ...]:
-        answer = self._answered({"uri": uri, "name": name, "reader": reader}, content, name)
+    def _isolated(self, content: bytes, asked: dict[str, Any], watch: Watch) -> tuple[Document, ...]:
+        name, pages = str(asked["name"]), self._pages
+        answer = self._answered(asked | {"recognised": None if pages is None else {}}, content, name)
+        if "wanted" in answer and pages is not None:
+            wanted = [int(page) for page in answer["wanted"]]
+            found = pages.recognise(content, name=name, pages=wanted, watch=watch)
+            answer = self._answered(
+                asked | {"recognised": {str(at): told for at, told in found.items()}}, content, name
+            )
         try:
             return decode_documents(answer["documents"])
         except (KeyError, TypeError, ValueError) as error:

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.fidelity import Fidelity, Line, Uncertain
 from wenyuan.core.model import Block, Document
-from wenyuan.readers import read_guarded, unpack_guarded
+from wenyuan.readers import PagesWanted, read_guarded, unpack_guarded
 from wenyuan.readers.containers import Part, Unpacked
 from wenyuan.readers.pictures import draw_page
 
@@ -176,19 +176,36 @@ def _allow_seconds(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
 
 
+def _done(request: dict[str, Any], content: bytes) -> dict[str, Any]:
+    """A page drawn, a page recognised, a file unpacked, or one read."""
+    name = request["name"]
+    if "page" in request:
+        drawn = draw_page(content, name=name, page=request["page"], width=request["width"])
+        return {"png": base64.b64encode(drawn).decode()}
+    if "recognise" in request:
+        from wenyuan.readers.ocr.pages import recognised
+
+        return {"recognised": recognised(content, name=name, page=request["recognise"])}
+    if "reader" not in request:
+        return encode_unpacked(unpack_guarded(content, uri=request["uri"], name=name))
+    pages = request["recognised"]
+    documents = read_guarded(
+        content,
+        uri=request["uri"],
+        name=name,
+        reader=request["reader"],
+        recognised=None if pages is None else {int(page): told for page, told in pages.items()},
+    )
+    return {"documents": encode_documents(documents)}
+
+
 def _answer(request: dict[str, Any], content: bytes, answers: BinaryIO) -> bool:
-    """Read one document, or draw a page of one, and answer; False when the process should be replaced."""
+    """Do what is asked, and answer; False when the process should be replaced."""
     sound = True
     try:
-        if "page" in request:
-            drawn = draw_page(content, name=request["name"], page=request["page"], width=request["width"])
-            answer = encode_json({"png": base64.b64encode(drawn).decode()})
-        elif "reader" not in request:
-            unpacked = unpack_guarded(content, uri=request["uri"], name=request["name"])
-            answer = encode_json(encode_unpacked(unpacked))
-        else:
-            documents = read_guarded(content, uri=request["uri"], name=request["name"], reader=request["reader"])
-            answer = encode_json({"documents": encode_documents(documents)})
+        answer = encode_json(_done(request, content))
+    except PagesWanted as wanted:
+        answer = encode_json({"wanted": list(wanted.pages)})
     except DocumentRejected as error:
         sound = not isinstance(error.__cause__, MemoryError)
         answer = encode_json({"rejected": error.message, "hint": error.hint, "retires": not sound})

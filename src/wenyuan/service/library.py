@@ -31,7 +31,7 @@ from wenyuan.service.audit.replay import Replay
 from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, asked, fragments_of
-from wenyuan.service.ingest import Ingester, Remote
+from wenyuan.service.ingest import Ingester, Recognition, Remote
 from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.redaction import Questions
 from wenyuan.service.ingest.registry import Ingestion
@@ -114,6 +114,7 @@ class Reading:
     questions: Questions
     draw: Draw
     drawable: Callable[[str], bool]
+    recognition: Recognition
     remote: Remote | None = None
 
 
@@ -198,6 +199,7 @@ class Library:
         ingester = Ingester(
             catalog=catalog, engine=engine, encoder=encoder, read=reading.read, readable=reading.readable,
             uploads=storage.folder / "uploads", redacting=reading.questions.redacting, remote=reading.remote,
+            recognition=reading.recognition,
         )  # fmt: skip
         self.ingestion = Ingestion(ingester=ingester, traits=self.traits, health=self.health, refusal=models.refusal)
         self.uploads, self.correction_desk = (

@@ -17,6 +17,9 @@ from wenyuan.runtime import install_command
 
 PACKAGE = "rapidocr"
 RELEASE = "3.10.0"
+VERSION = f"ppocr-v6-{RELEASE}/1"
+"""Of what is recognised in a page: pages that another version has recognised are recognised anew."""
+
 FOLDER = "models"
 FILES = {
     "detection": (

@@ -36,19 +36,31 @@ class Upright:
         return self.bottom - self.top
 
 
-def ordered(lines: Sequence[Read]) -> list[list[Upright]]:
-    """Rows of lines in reading order; a row has one line but where several stand beside each other."""
+def ordered(lines: Sequence[Read], size: tuple[int, int]) -> tuple[list[list[Upright]], int]:
+    """Rows of lines in reading order, and by how many degrees the page is turned to the right for its text to be upright.
+
+    A row has one line but where several stand beside each other.
+
+    Args:
+        size: Width and height of the picture.
+    """
+    (width, height), upright = size, 0
     across = [line for line in lines if not line.vertical]
     down = [line for line in lines if line.vertical]
     if sum(len(line.letters) for line in down) > sum(len(line.letters) for line in across):
-        placed = [_column(line) for line in lines]
+        placed = [_column(line, width) for line in lines]
+        width, height, upright = height, width, 270
     else:
         angle = _angle(across)
-        placed = [_upright(line, angle) for line in lines]
+        placed = [_upright(line, angle, width / 2, height / 2) for line in lines]
     flipped = sum(len(line.letters) for line in lines if line.flipped)
     if flipped > sum(len(line.letters) for line in lines) / 2:
-        placed = [Upright(-line.right, -line.bottom, -line.left, -line.top, line.read) for line in placed]
-    return _in_order(placed)
+        placed = [
+            Upright(width - line.right, height - line.bottom, width - line.left, height - line.top, line.read)
+            for line in placed
+        ]
+        upright = (upright + 180) % 360
+    return _in_order(placed), upright
 
 
 def _angle(lines: Sequence[Read]) -> float:
@@ -60,18 +72,20 @@ def _angle(lines: Sequence[Read]) -> float:
     return by_angle[int(np.searchsorted(weights, weights[-1] / 2))].rect.angle
 
 
-def _upright(line: Read, angle: float) -> Upright:
+def _upright(line: Read, angle: float, x0: float, y0: float) -> Upright:
+    """A line of a page that is askew by an angle, turned around the middle of the page."""
     c, s = float(np.cos(angle)), float(np.sin(angle))
-    x, y = line.rect.x * c + line.rect.y * s, -line.rect.x * s + line.rect.y * c
+    x, y = line.rect.x - x0, line.rect.y - y0
+    x, y = x0 + x * c + y * s, y0 - x * s + y * c
     width, height = line.rect.width / 2, line.rect.height / 2
     return Upright(x - width, y - height, x + width, y + height, line)
 
 
-def _column(line: Read) -> Upright:
+def _column(line: Read, page_width: int) -> Upright:
     """A line of a page that is written from the top down, its columns from the right to the left."""
     box = line.rect.corners()
     (left, top), (right, bottom) = box.min(axis=0), box.max(axis=0)
-    return Upright(float(top), float(-right), float(bottom), float(-left), line)
+    return Upright(float(top), page_width - float(right), float(bottom), page_width - float(left), line)
 
 
 def _in_order(lines: list[Upright]) -> list[list[Upright]]:

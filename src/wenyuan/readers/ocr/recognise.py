@@ -17,7 +17,9 @@ from wenyuan.readers.ocr.models import Networks
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_LONGEST = 1_280  # pixels of the longer side that the detector sees
+_LONGEST = 1_280, 2_048  # pixels of the longer side that the detector sees: of A4, and of any page
+_AREA = 2_300_000  # pixels that the detector sees: it takes .35 GB for a million
+_PAGE = 2_339  # pixels of the longer side of A4 at 200 dpi
 _SHORTEST = 320
 _STEP = 32  # the detector takes sides that are multiples of this
 _HEIGHT = 48  # of a line, for the recogniser and the angle classifier
@@ -87,8 +89,10 @@ class Recogniser:
         from PIL import Image
 
         width, height = picture.size
-        scale = min(1.0, _LONGEST / max(width, height))
-        scale = max(scale, min(_SHORTEST / min(width, height), _LONGEST / max(width, height)))
+        longest = min(max(_LONGEST[0], _LONGEST[0] * max(width, height) / _PAGE), _LONGEST[1])
+        longest = min(longest, (_AREA * max(width, height) / min(width, height)) ** 0.5)
+        scale = min(1.0, longest / max(width, height))
+        scale = max(scale, min(_SHORTEST / min(width, height), longest / max(width, height)))
         columns, rows = (max(_STEP, round(side * scale / _STEP) * _STEP) for side in (width, height))
         small = picture.resize((columns, rows), Image.Resampling.BILINEAR)
         (likelihood,) = self._networks.detection.run(None, {"x": _normal(small)[None]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,9 @@ from wenyuan.readers.assemble import Original, assemble, no_title, rejected
 from wenyuan.readers.fidelity import measured
 from wenyuan.readers.pdf.flow import Flow, flowing
 from wenyuan.readers.pdf.page import PrintedPage, text_layer
+from wenyuan.readers.pdf.recognised import Pages, in_pictures, marked
 from wenyuan.readers.pdf.running import without_running
+from wenyuan.readers.pdf.usable import needs_picture
 from wenyuan.readers.text import sectioned
 
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
@@ -20,17 +22,21 @@ _MAX_PAGES = 5_000
 _MAX_CHARACTERS = 20_000_000
 
 
-def read_pdf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read the text layer of a PDF.
+def read_pdf(content: bytes, *, uri: str, name: str, recognised: Pages | None = None) -> tuple[Document, ...]:
+    """Read a PDF: the text layer of each page, or what was recognised in its picture where that is empty or broken.
+
+    Args:
+        recognised: What was recognised, by page; None where no OCR is installed.
 
     Raises:
-        DocumentRejected: encrypted, damaged, too long, or without a text layer.
+        PagesWanted: which pages are to be recognised first.
+        DocumentRejected: encrypted, damaged, too long, or without any text.
     """
     import pypdfium2 as pdfium
 
     try:
         with pdfium.PdfDocument(content) as pdf:
-            pages = _pages(pdf, name)
+            pages, notes = _pages(pdf, name, recognised)
             properties = {
                 key: " ".join(pdf.get_metadata_value(key).split()) for key in ("Title", "Author", "Subject")
             }
@@ -39,36 +45,45 @@ def read_pdf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
             "it is encrypted" if error.err_code == _PASSWORD_ERROR else msg("it is damaged: {error}", error=error)
         )
         raise rejected(reason, name) from error
-    empty = [page.number for page in pages if not page.lines]
-    if len(empty) == len(pages):
-        raise rejected(msg("no text layer on any of its {count} pages (scanned?)", count=len(pages)), name)
-    kept, notes = without_running([page.lines for page in pages])
-    if empty:
-        notes.append(
-            msg(
-                "no text layer on {count} of {count2} pages: {empty}",
-                count=len(empty),
-                count2=len(pages),
-                empty=_some(empty),
-            )
-        )
-    flow = flowing(pages, kept)
-    title = properties["Title"]
     metadata: dict[str, Facet] = {"pages": len(pages)}
     metadata |= {key.lower(): properties[key][:500] for key in ("Author", "Subject") if not no_title(properties[key])}
+    title, original = properties["Title"], Original(content, uri, name)
+    return (document_of(pages, original, title, media_type="application/pdf", notes=notes, metadata=metadata),)
+
+
+def document_of(
+    pages: Sequence[PrintedPage],
+    original: Original,
+    title: str = "",
+    *,
+    media_type: str,
+    notes: Sequence[str],
+    metadata: Mapping[str, Facet],
+) -> Document:
+    """The document of some printed pages.
+
+    Args:
+        title: As the file says; ``""`` where it says none.
+        notes: What is to be said of pages that could not be read.
+
+    Raises:
+        DocumentRejected: there is no text on them.
+    """
+    kept, removed = without_running([page.lines for page in pages])
+    flow = flowing(pages, kept)
     document = assemble(
         sectioned(flow.pieces, levels_are_sure=False),
-        Original(content, uri, name),
+        original,
         title=flow.largest if no_title(title) else title,
-        media_type="application/pdf",
+        media_type=media_type,
         empty=f"no text on any of its {len(pages)} pages but running headers",
-        notes=notes,
+        notes=(*removed, *notes),
         metadata=metadata,
     )
-    return (_with_fidelity(document, pages, flow),)
+    return marked(_with_fidelity(document, pages, flow, notes), pages)
 
 
-def _with_fidelity(document: Document, pages: Sequence[PrintedPage], flow: Flow) -> Document:
+def _with_fidelity(document: Document, pages: Sequence[PrintedPage], flow: Flow, unread: Sequence[str]) -> Document:
     cut = [page.number for page in pages if page.drawn.cut]
     drawn = msg("so much is drawn on pages {pages} that no lines of tables were looked for", pages=_some(cut))
     document = measured(
@@ -77,7 +92,7 @@ def _with_fidelity(document: Document, pages: Sequence[PrintedPage], flow: Flow)
         added=flow.added,
         pages=len(pages),
         pictures=sum(page.drawn.pictures for page in pages if not page.recognised),
-        warnings=[drawn] * bool(cut),
+        warnings=[*unread, *[drawn] * bool(cut)],
     )
     recognised = [sure for page in pages if page.recognised for line in page.lines for sure in line.sure]
     fidelity = document.fidelity and replace(
@@ -92,20 +107,24 @@ def _some(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers[:20])) + (" …" if len(numbers) > 20 else "")
 
 
-def _pages(pdf: Any, name: str) -> list[PrintedPage]:
+def _pages(pdf: Any, name: str, recognised: Pages | None) -> tuple[list[PrintedPage], list[str]]:
+    """The pages, and what is to be said of those that could not be read."""
     if len(pdf) > _MAX_PAGES:
         raise rejected(
             msg("it has {count} pages; at most {max_pages} are read", count=len(pdf), max_pages=_MAX_PAGES), name
         )
-    pages = []
+    pages: list[PrintedPage] = []
+    pictures: list[int] = []
     characters = 0
     for index in range(len(pdf)):
         page = pdf[index]
         pages.append(text_layer(page, index + 1))
         characters += len(pages[-1].own)
+        if needs_picture(page, pages[-1].own, pages[-1].unmapped):
+            pictures.append(index + 1)
         page.close()
         if characters > _MAX_CHARACTERS:
             raise rejected(
                 msg("it holds more than {max_characters} characters", max_characters=f"{_MAX_CHARACTERS:,}"), name
             )
-    return pages
+    return in_pictures(pages, pictures, recognised, name)

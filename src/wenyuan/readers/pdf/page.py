@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.readers.pdf.frame import NOWHERE, Box, Frame
 from wenyuan.readers.pdf.strokes import Drawn, drawn
+from wenyuan.readers.pdf.usable import unmapped_share
 
 _Boxes = Callable[[int], Box]
 _LINE_END = re.compile("\r\n|[\n\r]|\ufffe")  # pdfium writes U+FFFE for a hyphen at a line's end
@@ -117,6 +118,7 @@ class PrintedPage:
         lines: In the file's order, or in that of their recognition.
         own: All characters that the page itself has: those of its text layer, or those that were recognised.
         recognised: Whether its lines were recognised in an image of it.
+        unmapped: The share of its glyphs of which the file does not say which character they are.
     """
 
     number: int
@@ -125,6 +127,7 @@ class PrintedPage:
     own: str
     drawn: Drawn = field(default_factory=Drawn)
     recognised: bool = False
+    unmapped: float = 0.0
 
 
 def text_layer(page: Any, number: int) -> PrintedPage:
@@ -140,9 +143,10 @@ def text_layer(page: Any, number: int) -> PrintedPage:
         frame = _frame_of(page, text_page, text)
         seen = drawn(page, frame.box)
         lines = tuple(_lines(_Layer(text_page, text, frame, seen), number))
+        unmapped = unmapped_share(text_page)
     finally:
         text_page.close()
-    return PrintedPage(number, frame, lines, text.replace("\ufffe", "-"), seen)
+    return PrintedPage(number, frame, lines, text.replace("\ufffe", "-"), seen, unmapped=unmapped)
 
 
 def recognised_page(page: Any, number: int, lines: Sequence[PrintedLine]) -> PrintedPage:

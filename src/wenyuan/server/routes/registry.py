@@ -102,7 +102,7 @@ class IngestJobs:
             run = self._known.get(source_id)
         at = None if run is None else run.at
         running = run is not None and run.ended is None
-        names = ("files", "files_total", "passages", "embedded", "name")
+        names = ("files", "files_total", "passages", "embedded", "name", "pages", "pages_total")
         return {
             "source_id": source_id,
             "running": running,

@@ -7,7 +7,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # The write path: source → read → chunk → passages → embed → catalog commit → index sync → report.
 
 
-READING = "read/5+chunk/2"
+READING = "read/6+chunk/2"
 """Version of what turns a file into passages; documents read by another version are read anew."""
 
 _BATCH_EMBEDDED = 192  # passages in one commit: some seconds of embedding
@@ -58,7 +58,11 @@ _LINES, _LINES_TYPE = (".jsonl", ".ndjson"), "application/jsonl"  # whose docume
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where a run is: files met, those among them that were as before, passages made and embedded, and the file at hand."""
+    """Where a run is: files met, those among them that were as before, passages made and embedded, and the file at hand.
+
+    Attributes:
+        pages: Pages of the file at hand that were recognised in pictures, of `pages_total`; both 0 where it has none.
+    """
 
     files: int
     files_total: int
@@ -66,6 +70,27 @@ class Progress:
     embedded: int
     name: str
     unchanged: int = 0
+    pages: int = 0
+    pages_total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """What recognises the pages of files that are pictures.
+
+    Attributes:
+        watched: A context in which files are read: who is told of pages done and all pages (what is raised then ends the
+            reading), and whether a page with this text may be kept in the library's folder until its document is stored.
+        settled: What was read is stored.
+        version: Of the recogniser; ``""`` where there is none. With another one, documents are read anew.
+    """
+
+    watched: Callable[[Callable[[int, int], None], Callable[[str], bool]], AbstractContextManager[None]]
+    settled: Callable[[], None]
+    version: str = ""
+
+
+NO_RECOGNITION = Recognition(watched=lambda _told, _keep: nullcontext(), settled=lambda: None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,6 +147,7 @@ class Ingester:
         uploads: What is uploaded to sources without a path lies there, in a folder for each.
         redacting: What is taken out of a source's documents (see `service.ingest.redaction`).
         remote: What reads sources that lie elsewhere; None: only files of this machine are read.
+        recognition: What recognises pages that are pictures, while `read` runs.
     """
 
     catalog: Catalog
@@ -132,6 +158,7 @@ class Ingester:
     uploads: Path
     redacting: Callable[[Source], Redactor] = Redactor.of
     remote: Remote | None = None
+    recognition: Recognition = NO_RECOGNITION
 
     def ingest(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
         """Bring the catalog and the index up to what lies at the source's path.
@@ -220,7 +247,8 @@ class Ingester:
 
         Behind it and a colon stands the digest of the content; by that the catalog finds what is in two sources.
         """
-        how = (READING, encoder, source.language, source.collection, self.redacting(source).fingerprint)
+        by = f"{READING}+{self.recognition.version}" if self.recognition.version else READING
+        how = (by, encoder, source.language, source.collection, self.redacting(source).fingerprint)
         return _digest(*how)[:16]
 
     def follow(self) -> None:
@@ -260,6 +288,7 @@ class _Run:
         self._size = 0
         self._since_sync, self._synced_at = 0, time.monotonic()
         self._at = (0, "")
+        self._pages = (0, 0)
         self._unread = 0  # files that were as before
         self._read: list[str] = []  # of the file at hand: the URIs of its documents
         self.memory: Memory | None = None  # of what a connector listed
@@ -280,6 +309,7 @@ class _Run:
             self.take(holding, number)
         self.report.skipped = found.skipped
         self.flush()
+        self._to.recognition.settled()
 
     def take(self, holding: Holding, number: int) -> None:
         """Read one file, unless its live version came of the same bytes in the same way."""
@@ -287,6 +317,7 @@ class _Run:
         shown = self.redactor.uri(uri)  # what is stored and told: a file's name may say too much
         self._leads = {}
         self._at = (number, legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name))
+        self._pages = (0, 0)
         self._tell(0)
         if entry is not None and self._listed_as_before(entry):
             return
@@ -297,7 +328,8 @@ class _Run:
             if self._is_live(shown, stamp):
                 self._unread += 1
             else:
-                self._take_documents(holding, shown, stamp)
+                with self._to.recognition.watched(self._recognised, self.redactor.leaves):
+                    self._take_documents(holding, shown, stamp)
         except (DocumentRejected, OSError) as error:
             self._fail(shown, error)
             if entry is not None and self.memory is not None:
@@ -318,6 +350,10 @@ class _Run:
         self._unread += 1
         self.memory.note(entry, documents)
         return True
+
+    def _recognised(self, pages: int, total: int) -> None:
+        self._pages = pages, total
+        self._tell(0)
 
     def _take_documents(self, holding: Holding, shown: str, stamp: str) -> None:
         for document in holding.documents():
@@ -449,6 +485,7 @@ class _Run:
             self._to.catalog.commit_documents(self._batch, self._embedding.vectors(self._tell))
         except VectorsGone:  # another source had the same texts, and was removed between the look and the commit
             self._to.catalog.commit_documents(self._batch, self._embedding.vectors(self._tell))
+        self._to.recognition.settled()
         self._since_sync += self._size
         replaced = any(document.uri in self._live for document in self._batch)  # the index may not go on giving those
         self._embedding.clear()
@@ -497,6 +534,8 @@ class _Run:
                     embedded=self.report.embedded,
                     name=name,
                     unchanged=min(number, self._unread),
+                    pages=self._pages[0],
+                    pages_total=self._pages[1],
                 )
             )
 

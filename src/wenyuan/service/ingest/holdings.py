@@ -14,9 +14,10 @@ from wenyuan.catalog.listings import Remembered
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.connectors import MOST_BYTES, Connector, Entry, Known, ListingCut
 from wenyuan.core.errors import DocumentRejected, SourceError
+from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Source
-from wenyuan.runtime import exists, is_file
+from wenyuan.runtime import exists, install_command, is_file
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
@@ -100,7 +101,9 @@ def nothing_to_read(path: str, skipped: Mapping[str, int]) -> SourceError:
     kinds = ", ".join(f"{n} × {suffix}" for suffix, n in Counter(skipped).most_common(5)) or "it is empty"
     return SourceError(
         msg("nothing to read in {path}: {kinds}", path=path, kinds=kinds),
-        hint="readable: text, Markdown, HTML, PDF, Office, OpenDocument, RTF, EPUB, mail, tables, JSON Lines, code, ZIP",
+        hint=install_command("ocr")
+        if PICTURES & skipped.keys()
+        else "readable: text, Markdown, HTML, PDF, Office, OpenDocument, RTF, EPUB, mail, tables, JSON Lines, code, ZIP",
     )
 
 

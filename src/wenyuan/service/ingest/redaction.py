@@ -84,6 +84,13 @@ class Redactor:
         """
         return cls(parse_policy({"level": source.sensitivity, **source.settings.get("redaction", {})}), key, names)
 
+    def leaves(self, text: str) -> bool:
+        """Whether nothing is taken out of a text, so that it may be written down as it is."""
+        try:
+            return self.text(text) == text
+        except Exception:  # a document with it is not taken in, and says why
+            return False
+
     @property
     def fingerprint(self) -> str:
         """What a document's fingerprint holds: it differs whenever another text would be written."""

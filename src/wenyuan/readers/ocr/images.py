@@ -1,0 +1,54 @@
+"""Images → `Document`: each page of a PNG, JPEG, TIFF, WebP or BMP file recognised, and laid out as those of a PDF are."""
+
+from __future__ import annotations
+
+from wenyuan.core.messages import msg
+from wenyuan.core.model import Document
+from wenyuan.readers import suffix_of
+from wenyuan.readers.assemble import Original, rejected
+from wenyuan.readers.ocr import models
+from wenyuan.readers.ocr.pages import MAX_PAGES, open_image
+from wenyuan.readers.pdf import document_of
+from wenyuan.readers.pdf.frame import NOWHERE, Frame
+from wenyuan.readers.pdf.page import PrintedPage
+from wenyuan.readers.pdf.recognised import Pages, in_pictures
+
+_TYPES = {
+    ".png": "png",
+    ".jpg": "jpeg",
+    ".jpeg": "jpeg",
+    ".tif": "tiff",
+    ".tiff": "tiff",
+    ".webp": "webp",
+    ".bmp": "bmp",
+}
+
+
+def read_image(content: bytes, *, uri: str, name: str, recognised: Pages | None = None) -> tuple[Document, ...]:
+    """Read the text on the pages of an image.
+
+    Args:
+        recognised: What was recognised on its pages; None where no OCR is installed.
+
+    Raises:
+        PagesWanted: which pages are to be recognised first.
+        DocumentRejected: no OCR, damaged, too large, or no text on any page.
+    """
+    if recognised is None:
+        raise models.not_installed("the text in a picture can be read by OCR only, which is not installed", name)
+    try:
+        with open_image(content) as image:
+            count = getattr(image, "n_frames", 1)
+    except (OSError, ValueError, SyntaxError, EOFError) as error:
+        raise rejected(msg("it is damaged: {error}", error=error), name) from error
+    if count > MAX_PAGES:
+        raise rejected(
+            msg("it has {count} pages; at most {max_pages} are read", count=count, max_pages=MAX_PAGES), name
+        )
+    unread = [PrintedPage(number, Frame(NOWHERE, 0), (), "") for number in range(1, count + 1)]
+    pages, notes = in_pictures(unread, range(1, count + 1), recognised, name)
+    if not any(page.lines for page in pages):
+        raise rejected("no text was found in the picture", name)
+    media_type = f"image/{_TYPES[suffix_of(name)]}"
+    original = Original(content, uri, name)
+    return (document_of(pages, original, media_type=media_type, notes=notes, metadata={"pages": count}),)

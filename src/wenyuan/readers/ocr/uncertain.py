@@ -1,0 +1,72 @@
+"""Which numbers of a recognised text are not to be quoted as sure: those with a character that was not read surely."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from wenyuan.core.fidelity import Line, Uncertain
+
+SURE = 0.98
+"""A number whose least sure character is below this is uncertain; docs/ocr.md says how it was found."""
+
+_DIGITS = "0-9０-９"
+_HAN_DIGITS = "〇零一二三四五六七八九十百千万亿兩两廿卅壹贰叁肆伍陆柒捌玖拾佰仟萬億"
+_NUMBER = rf"[{_DIGITS}]+(?:[.,:/．，：／×\-–—][{_DIGITS}]+)*"
+# In the order in which they are looked for; what one has taken is not looked at again.
+_KINDS = (
+    ("date", rf"[{_DIGITS}〇零一二三四五六七八九]{{2,4}} ?年(?: ?[{_DIGITS}{_HAN_DIGITS}]{{1,3}} ?月(?: ?[{_DIGITS}{_HAN_DIGITS}]{{1,3}} ?[日号號])?)?"),
+    ("date", rf"[{_DIGITS}{_HAN_DIGITS}]{{1,3}} ?月 ?[{_DIGITS}{_HAN_DIGITS}]{{1,3}} ?[日号號]"),
+    ("date", r"(?<![0-9])[0-9]{4}[-./][0-9]{1,2}[-./][0-9]{1,2}(?![0-9])"),
+    ("date", r"(?:[0-9]{1,2} )?(?:January|February|March|April|May|June|July|August|September|October|November|December)(?: [0-9]{1,2}(?![0-9]),?)?(?: [0-9]{4}(?![0-9]))?"),
+    ("clause", rf"第 ?[{_DIGITS}{_HAN_DIGITS}]{{1,9}} ?[条條款项項章节節编編篇部分号號]"),
+    ("clause", r"(?:Section|Article|Clause|Paragraph|Sec\.|Art\.|§) ?[0-9]+(?:\.[0-9]+)*(?: ?\([0-9a-z]{1,4}\))*"),
+    ("amount", rf"(?:人民币|人民幣|新臺幣|新台币|港币|美元|USD|CNY|RMB|EUR|[¥￥$€£]) ?{_NUMBER}(?: ?[万亿萬億])?元?"),
+    ("amount", rf"{_NUMBER}(?: ?[万亿萬億])?[元圆圓]"),
+    ("amount", rf"[{_HAN_DIGITS}]{{2,}}[元圆圓]"),
+    ("unit", rf"{_NUMBER} ?(?:[%‰℃℉°μΩ]|[kmcdMGT]?(?:m|g|Pa|V|W|A|Hz|L|l|s|h|B|bar|mol)[²³23]?(?![A-Za-z])|平方米|立方米|公里|千米|厘米|毫米|米|吨|噸|千克|公斤|克|升|小时|小時|分钟|分鐘|秒|工作日|个月|個月|日|天|年|月|周|倍|人|台|套|个|個|次|件|页|頁|层|層|days?|months?|years?|hours?|degrees?|percent|units?)"),
+    ("unit", rf"[{_HAN_DIGITS}]{{1,}}(?:个工作日|個工作日|工作日|个月|個月|日内|日內|日以前|年以上|年以下|倍)"),
+    ("number", _NUMBER),
+    ("number", rf"[{_HAN_DIGITS}]{{2,}}"),
+)  # fmt: skip
+_PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
+_AROUND = re.compile("[A-Za-z0-9０-９.,%]*$"), re.compile("[A-Za-z0-9０-９.,%]*")
+
+
+def numbers(text: str) -> list[tuple[int, int, str]]:
+    """Where numbers stand in a text and of what kind they are, in order, none twice."""
+    taken = bytearray(len(text))
+    found = []
+    for kind, pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if not any(taken[start:end]):
+                taken[start:end] = b"\1" * (end - start)
+                found.append((start, end, kind))
+    return sorted(found)
+
+
+def uncertain(text: str, lines: Sequence[Line], sure: Mapping[int, Sequence[float]]) -> tuple[Uncertain, ...]:
+    """The numbers of a document that were not recognised surely.
+
+    Letters and signs that stand beside a number count with it: they may be digits that were misread.
+
+    Args:
+        lines: Where its lines stand.
+        sure: By the number of a line that was recognised, the confidence of each character of ``text[start:end]``.
+    """
+    known: dict[int, float] = {}
+    for at, values in sure.items():
+        known |= {lines[at].start + offset: value for offset, value in enumerate(values)}
+    return tuple(_doubtful(text, known)) if known else ()
+
+
+def _doubtful(text: str, known: Mapping[int, float]) -> Iterator[Uncertain]:
+    before, after = _AROUND
+    for start, end, kind in numbers(text):
+        left, right = before.search(text, 0, start), after.match(text, end)
+        first = left.start() if left else start
+        last = right.end() if right else end
+        least = min((known[at] for at in range(first, last) if at in known), default=1.0)
+        if least < SURE:
+            yield Uncertain(start, end, kind, round(least, 3))
