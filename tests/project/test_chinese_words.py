@@ -260,7 +260,7 @@ def test_what_the_command_line_explains_in_chinese(tmp_path: Path) -> None:
         "权限: ",
     ):
         assert word in shown
-    named = {"p", "rules", "construction", "WENYUAN_ENCODER__KIND"}
+    named = {"p", "rules", "construction", "WENYUAN_ENCODER__KIND", "WENYUAN_SEARCH__DEADLINE"}
     assert not {
         line: words
         for line in lines
