@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import wenyuan
 from web_site import Site, html, web_site
-from wenyuan.core.errors import ConfigError, SourceError
+from wenyuan.cli.root import app
+from wenyuan.conformance.connectors import check_connector
+from wenyuan.connectors import open_connector
+from wenyuan.core.errors import ConfigError, OriginalChanged, SourceError
 from wenyuan.service.ingest import IngestReport
 
 QUICK = {"delay": 0, "allow_private": True, "timeout": 5}
@@ -309,3 +315,39 @@ def test_an_empty_site_retires_nothing(shelf: Shelf) -> None:
     with pytest.raises(SourceError, match="nothing to read"):
         shelf.run()
     assert len(shelf.uris()) == 5
+
+
+def test_keeps_the_laws(shelf: Shelf) -> None:
+    """What the conformance kit asks of every connector."""
+
+    def change() -> None:
+        shelf.site.put("/deep/", html("Deep", "Travel is booked by each one.", "../leave?tab=2#part"))
+
+    source = wenyuan.Source(source_id="site", path=f"{shelf.site.url}/", settings=QUICK)
+    make = partial(open_connector, source, readable=lambda name: name.endswith((".html", ".md")))
+    assert [law.detail for law in check_connector(make, change) if not law.passed] == []
+
+
+def test_the_laws_as_a_command(shelf: Shelf) -> None:
+    """``wenyuan conformance --connector`` says law by law what holds, and what does not."""
+    command = ["conformance", "--connector", f"{shelf.site.url}/", "--set", "allow_private=true", "--set", "delay=0"]
+    done = CliRunner().invoke(app, [*command, "--json"])
+    assert done.exit_code == 0
+    assert json.loads(done.output)["failed"] == 0
+    shelf.site.put("/", "gone", status=500)
+    done = CliRunner().invoke(app, ["--lang", "zh", *command])
+    assert done.exit_code != 0
+    assert "NO  entries-are-sound" in done.output
+    assert "服务器返回 HTTP 500" in done.output
+
+
+def test_gives_the_original(shelf: Shelf) -> None:
+    """The page behind a document can be looked at as it is now, and a page that has changed since says so."""
+    shelf.run()
+    number, _ = shelf.library.catalog.live_documents("site")[f"{shelf.site.url}/leave"]
+    found = shelf.library.originals.original(number)
+    assert (found.name, found.content) == ("leave.html", shelf.site.pages["/leave"][2])
+    shelf.site.put("/deep/", html("Deep", "Another text."))
+    number, _ = shelf.library.catalog.live_documents("site")[f"{shelf.site.url}/deep/"]
+    with pytest.raises(OriginalChanged):
+        shelf.library.originals.original(number)

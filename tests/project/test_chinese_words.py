@@ -117,13 +117,13 @@ def test_a_form_that_is_refused_in_chinese(tmp_path: Path) -> None:
 
 _ROOMS = (
     "server", "service", "readers", "catalog", "core", "settings.py", "engines", "encoders", "evaluation", "client",
-    "conformance", "knowledge_retriever", "llm", "runtime",
+    "conformance", "connectors", "knowledge_retriever", "llm", "runtime",
 )  # fmt: skip
 _VARIES = "甲"
 _SPOKEN_ELSEWHERE = re.compile(
     f"[a-z]{_VARIES}$|{_VARIES}[a-z]|{_VARIES} ?{_VARIES}"
 )  # in what varies, and translated with it
-_ENGLISH = re.compile(r"(?<![a-z_.])(?:the|is|are|no|not|of|must|may|it|to)(?![a-z_.])")
+_ENGLISH = re.compile(r"(?<![A-Za-z_.])(?:the|is|are|no|not|of|must|may|it|to)(?![a-z_.])")
 _ERRORS = {name for name in dir(errors) if isinstance(getattr(errors, name), type)} | {"rejected"}
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from wenyuan.cli.options import unlogged, without
+from wenyuan.cli.options import setting, unlogged, without
 from wenyuan.cli.terminal import CONFORMANCE, OK, Terminal
 
 if TYPE_CHECKING:
@@ -26,6 +26,13 @@ def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there
         typer.Option(
             metavar="KIND SPEC", help="langchain, llamaindex, haystack MODULE:FACTORY; dify, lightrag URL. 适配器"
         ),
+    ] = None,
+    connector: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A connector, at an address that it reads. 被测连接器")
+    ] = None,
+    settings: Annotated[
+        list[Any] | None,
+        typer.Option("--set", parser=setting, metavar="NAME=VALUE", help="Its settings. 连接器设置"),
     ] = None,
     own: Annotated[bool, typer.Option("--self", help="Our own service. 测试本程序")] = False,
     engine: Annotated[Literal["local", "memory"], typer.Option(help="With --self. 引擎")] = "local",
@@ -56,6 +63,8 @@ def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there
     from wenyuan.conformance import fault_from_options, run
 
     terminal: Terminal = ctx.obj
+    if connector is not None:
+        raise typer.Exit(_connector(terminal, connector, dict(settings or ())))
     targets = (url is not None) + (python is not None) + (adapter is not None) + own
     if targets > 1 or (targets == 0 and export_data is None):
         raise typer.BadParameter(terminal.text("one_target"))
@@ -71,6 +80,33 @@ def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there
     terminal.document(report.to_json())
     _show(terminal, report)
     raise typer.Exit(CONFORMANCE if report.exit_code else OK)
+
+
+def _connector(terminal: Terminal, address: str, settings: dict[str, Any]) -> int:
+    """Try the laws of connectors on the one that reads an address."""
+    from functools import partial
+
+    from wenyuan.conformance.connectors import check_connector
+    from wenyuan.connectors import open_connector
+    from wenyuan.core.sources import parse_source
+    from wenyuan.readers import reader_for
+
+    source = parse_source({"source_id": "conformance", "path": address, "settings": settings})
+    make = partial(open_connector, source, readable=lambda name: reader_for(name) is not None)
+    make().close()  # what cannot be opened is no broken law
+    laws = check_connector(make)
+    failed = [law for law in laws if not law.passed]
+    terminal.document(
+        {
+            "passed": len(laws) - len(failed),
+            "failed": len(failed),
+            "cases": [{"id": law.id, "passed": law.passed, "detail": law.detail} for law in laws],
+        }
+    )
+    for law in laws:
+        mark = "ok" if law.passed else "NO"
+        terminal.show(f"{mark}  {law.id}  {terminal.own(law.detail) if law.detail else ''}".rstrip(), wrap=False)
+    return CONFORMANCE if failed else OK
 
 
 def _export(terminal: Terminal, folder: Path, *, alone: bool) -> None:

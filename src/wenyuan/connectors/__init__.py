@@ -26,6 +26,13 @@ GROUP = "wenyuan.connectors"
 _BUILT_IN = {
     "http": "wenyuan.connectors.web:open_site",
     "https": "wenyuan.connectors.web:open_site",
+    **dict.fromkeys(("git+https", "git+http", "git+file"), "wenyuan.connectors.git:open_repository"),
+    **dict.fromkeys(("imaps", "imap"), "wenyuan.connectors.mail:open_mail"),
+    **dict.fromkeys(("feishu", "lark"), "wenyuan.connectors.feishu:open_feishu"),
+    **dict.fromkeys(
+        ("s3", "oss", "gs", "az", "sftp", "ftp", "smb", "webdav", "webdavs", "github", "zip", "tar", "memory"),
+        "wenyuan.connectors.files:open_folder",
+    ),
 }
 
 

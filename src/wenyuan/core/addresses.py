@@ -39,6 +39,11 @@ def file_uri(path: PurePath) -> str:
     return "file://" + _escape(path.as_posix(), _PATH_KEEP)
 
 
+def escaped_path(path: str) -> str:
+    """A path as it stands in an address: Chinese left as it is; what would end it, or be read otherwise, escaped."""
+    return _escape(path, _PATH_KEEP)
+
+
 def is_web_address(text: str) -> bool:
     """Whether a text is ``https://…``, ``s3://…`` or the like, slashes that a path has lost included; ``C:/`` is none."""
     return _ADDRESS.match(text) is not None

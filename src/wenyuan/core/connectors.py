@@ -164,13 +164,14 @@ def checked_address(text: str) -> str:
         )
     if leads_up(rest):
         raise ValueError("holds a step '..', which may lead anywhere")
-    try:
-        parts = urlsplit(address)
-        named = bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        raise ValueError("is no address: its host or port cannot be read") from None
-    if needs_host(scheme) and not named:
-        raise ValueError("names no host")
+    if needs_host(scheme):
+        try:
+            parts = urlsplit(address)
+            named = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        except ValueError:
+            raise ValueError("is no address: its host or port cannot be read") from None
+        if not named:
+            raise ValueError("names no host")
     return f"{scheme.lower()}://{rest}"
 
 

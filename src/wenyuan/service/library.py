@@ -170,7 +170,7 @@ class Library:
         self.originals = Originals(
             catalog=catalog, access=self.document_access, recorder=recorder, draw=reading.draw,
             drawable=reading.drawable, readable=reading.readable, redacting=reading.questions.redacting,
-            uploads=storage.folder / "uploads",
+            uploads=storage.folder / "uploads", connect=reading.remote.connect if reading.remote else None,
         )  # fmt: skip
         self.desk = DocumentDesk(catalog=catalog, access=self.document_access)
         self.verifier = Verifier(

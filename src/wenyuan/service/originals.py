@@ -10,6 +10,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -18,6 +19,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.access import Principal
 from wenyuan.core.addresses import file_uri
+from wenyuan.core.connectors import Connector, is_remote
 from wenyuan.core.errors import (
     DocumentRejected,
     NotFound,
@@ -32,7 +34,7 @@ from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.fragments import DocumentAccess
 from wenyuan.service.ingest import at_home
 from wenyuan.service.ingest.holdings import find_files
-from wenyuan.service.ingest.originals import OriginalFile, open_original
+from wenyuan.service.ingest.originals import OriginalFile, fetch_original, open_original
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.search.searcher import LOCAL
 
@@ -68,7 +70,7 @@ class OriginalState:
 
 
 class PictureCache:
-    """PNG files by what they show, the oldest given up first. Safe to share between threads."""
+    """PNG files, and files from elsewhere, by what they show or where they lie; the oldest are given up first. Safe to share between threads."""
 
     def __init__(self, most: int = _KEPT) -> None:
         self._most = most
@@ -98,6 +100,7 @@ class Originals:
         drawable: Whether the pages of a file of this name can be drawn.
         readable: See `find_files`.
         uploads: See `Ingester`.
+        connect: Opens the connector of a source that lies elsewhere; None: there is none.
     """
 
     catalog: Catalog
@@ -108,6 +111,7 @@ class Originals:
     readable: Callable[[str], bool]
     redacting: Callable[[Source], Redactor]
     uploads: Path
+    connect: Callable[[Source], Connector] | None = None
     pictures: PictureCache = field(default_factory=PictureCache)
 
     def original_state(self, document_id: int, principal: Principal = LOCAL) -> OriginalState:
@@ -208,11 +212,26 @@ class Originals:
         """The file of a document, which is as it was when it was read."""
         source = at_home(source, self.uploads)
         uri = self._own_uri(source, origin.uri)
-        found = open_original(source, uri)
+        remote = is_remote(source.path)
+        found = self._fetched(source, uri, origin.content) if remote else open_original(source, uri)
         whole = "?" not in uri and "#" not in uri
         if whole and hashlib.sha256(found.content).hexdigest() != origin.content:
             hint = msg("read the source again: wenyuan refresh {source_id}", source_id=origin.source_id)
             raise OriginalChanged("the file is another one than was read", component=found.name, hint=hint)
+        return found
+
+    def _fetched(self, source: Source, uri: str, content: str) -> OriginalFile:
+        """What lies elsewhere; kept for a while, since each look at a page asks for it again."""
+        if self.connect is None:
+            raise OriginalUnavailable(msg("no file of the source is known for {uri}", uri=repr(uri)))
+        what = (source.source_id, uri, content)
+        kept = self.pictures.get(what)
+        if kept is not None:
+            name, _, held = kept.partition(b"\0")
+            return OriginalFile(name=name.decode(), content=held)
+        with closing(self.connect(source)) as connector:
+            found = fetch_original(self.catalog, connector, source, uri)
+        self.pictures.put(what, found.name.encode() + b"\0" + found.content)
         return found
 
     def _own_uri(self, source: Source, uri: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from wenyuan.catalog.listings import Remembered
 from wenyuan.core.addresses import file_uri
-from wenyuan.core.connectors import MOST_BYTES, Connector, Entry, Known, ListingCut
+from wenyuan.core.connectors import MOST_BYTES, Connector, Entry, Known, ListingCut, leads_up
 from wenyuan.core.errors import DocumentRejected, SourceError
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.messages import msg
@@ -188,6 +188,8 @@ class RemoteFile:
 
     def _fetched(self) -> bytes:
         if self._content is None:
+            if leads_up(self.entry.key) or leads_up(self.entry.name):
+                raise DocumentRejected("its key or name holds a step '..'", component=self.entry.name)
             if self.entry.size is not None and self.entry.size > MOST_BYTES:
                 raise DocumentRejected(_too_large(self.entry.size), component=self.entry.name)
             content = self._connector.fetch(self.entry, MOST_BYTES)

@@ -1,17 +1,22 @@
-"""The file that a document was read from, as it lies at its source now."""
+"""The file that a document was read from, as it lies at its source now, here or elsewhere."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from wenyuan.core.addresses import legible
-from wenyuan.core.errors import OriginalGone, OriginalUnavailable
+from wenyuan.core.connectors import Connector
+from wenyuan.core.errors import OriginalGone, OriginalUnavailable, SourceError
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
 from wenyuan.runtime import is_file
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
 
 MOST_BYTES = 50_000_000
 """An original that is larger is not given: no larger file is read into a library either."""
@@ -60,3 +65,20 @@ def open_original(source: Source, uri: str) -> OriginalFile:
     if len(content) > MOST_BYTES:
         raise OriginalUnavailable(msg("{path} is larger than {most} bytes", path=path, most=f"{MOST_BYTES:,}"))
     return OriginalFile(name=legible(path.name), content=content)
+
+
+def fetch_original(catalog: Catalog, connector: Connector, source: Source, uri: str) -> OriginalFile:
+    """As `open_original`, of a source that is read through a connector: fetched as it was listed last.
+
+    Raises:
+        OriginalUnavailable: nothing is remembered of it, or it cannot be had now.
+    """
+    listed = catalog.listed(source.source_id).values()
+    entry = next((one.entry for one in listed if uri in one.documents), None)
+    if entry is None:
+        raise OriginalUnavailable(msg("no file of the source is known for {uri}", uri=repr(uri)))
+    try:
+        content = connector.fetch(entry, MOST_BYTES)
+    except SourceError as error:
+        raise OriginalUnavailable(error.message, component=error.component, hint=error.hint) from error
+    return OriginalFile(name=entry.name, content=content)

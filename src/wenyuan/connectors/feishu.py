@@ -1,0 +1,378 @@
+"""Documents of Feishu (Lark): a space of a wiki, or a folder of the drive, as Markdown.
+
+The reference for connectors of services with an API of their own: a token, pages, a rate limit. What is asked for is
+described at open.feishu.cn: ``auth/v3``, ``wiki/v2/spaces/:id/nodes``, ``drive/v1/files``, ``docx/v1/documents/:id/blocks``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote, urlencode, urlsplit
+
+from pydantic import Field
+
+from wenyuan.connectors.http import Client
+from wenyuan.connectors.settings import ConnectorSettings
+from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
+from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError
+from wenyuan.core.messages import msg
+from wenyuan.runtime.declared import VariableName, declared
+
+_SERVICES = {"feishu": "https://open.feishu.cn", "lark": "https://open.larksuite.com"}
+_PLACES = {"feishu": "https://feishu.cn", "lark": "https://larksuite.com"}
+_MOST_ANSWER = 20 << 20
+_MOST_DEPTH = 50
+_TOO_OFTEN = 99991400  # the code of a rate limit, with HTTP 400
+_TOKEN_GONE = (99991661, 99991663, 99991664, 99991668)  # missing, wrong or run out
+_NOT_FOUND = (1770002, 1770003, 131005, 1061003, 1061007)
+_WAITS = (1.0, 2.0, 4.0)
+_TOKEN = re.compile(r"[A-Za-z0-9_\-]{1,128}")
+
+
+class FeishuSettings(ConnectorSettings):
+    """Settings of a space or folder.
+
+    Attributes:
+        app_id: Of the app that reads, which must have been given the space or folder.
+        app_secret_env: The environment variable of its secret.
+        endpoint: The address of the API, where it is another than that of the service.
+        site: The address under which people open documents, as ``https://example.feishu.cn``.
+        max_documents: Documents that are listed in one run.
+    """
+
+    app_id: str = Field(max_length=200)
+    app_secret_env: VariableName
+    endpoint: str = ""
+    site: str = ""
+    max_documents: int = Field(default=10_000, ge=1, le=1_000_000)
+
+
+def open_feishu(opening: Opening) -> FeishuDocuments:
+    """A space (``feishu://wiki/SPACE_ID``) or a folder (``feishu://folder/TOKEN``); ``lark://`` alike."""
+    settings = declared(FeishuSettings, opening.source, apart=LIBRARY_SETTINGS)
+    parts = urlsplit(opening.url)
+    kind, token = parts.netloc, unquote(parts.path).strip("/")
+    if kind not in ("wiki", "folder") or not _TOKEN.fullmatch(token):
+        raise ConfigError(
+            msg("the address must be {scheme}://wiki/SPACE_ID or {scheme}://folder/TOKEN", scheme=parts.scheme),
+            component=opening.component,
+        )
+    place = _Place(
+        wiki=kind == "wiki",
+        token=token,
+        endpoint=(settings.endpoint or _SERVICES[parts.scheme]).rstrip("/"),
+        site=(settings.site or _PLACES[parts.scheme]).rstrip("/"),
+    )
+    return FeishuDocuments(opening, settings, place, opening.secret(settings.app_secret_env))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    wiki: bool
+    token: str
+    endpoint: str
+    site: str
+
+
+class FeishuDocuments:
+    """A space or folder; made by `open_feishu`."""
+
+    def __init__(self, opening: Opening, settings: FeishuSettings, place: _Place, secret: str) -> None:
+        self._component, self._readable = opening.component, opening.readable
+        self._settings, self._place, self._secret = settings, place, secret
+        self._client = Client(opening, timeout=settings.timeout)
+        self._token, self._until = "", 0.0
+
+    def list(self, known: Known) -> Iterator[Entry]:
+        """The documents and files, depth first; what was edited since has another version."""
+        found = self._nodes() if self._place.wiki else self._files()
+        for count, entry in enumerate(found):
+            if count >= self._settings.max_documents:
+                raise ListingCut(
+                    msg("stopped after {count} documents (settings.max_documents)", count=count),
+                    component=self._component,
+                )
+            yield entry
+
+    def fetch(self, entry: Entry, most: int) -> bytes:
+        """A document as Markdown, or a file as it was uploaded."""
+        kind, _, token = entry.key.partition("/")
+        if kind == "file":
+            return self._downloaded(token, most, entry.name)
+        if kind != "docx" or not _TOKEN.fullmatch(token):
+            raise DocumentRejected("it is no longer there", component=entry.name)
+        path = f"/open-apis/docx/v1/documents/{quote(token)}/blocks"
+        blocks = list(self._pages(path, {"page_size": "500"}, "items", entry.name))
+        content = markdown_of(blocks).encode()
+        if len(content) > most:
+            raise DocumentRejected(msg("it is larger than {most} bytes", most=f"{most:,}"), component=entry.name)
+        return content
+
+    def close(self) -> None:
+        self._client.close()
+
+    # -- what there is -----------------------------------------------------------------------------------
+
+    def _nodes(self) -> Iterator[Entry]:
+        path = f"/open-apis/wiki/v2/spaces/{quote(self._place.token)}/nodes"
+        todo: list[tuple[str, int]] = [("", 0)]
+        seen: set[str] = set()
+        while todo:
+            parent, depth = todo.pop()
+            said = {"page_size": "50"} | ({"parent_node_token": parent} if parent else {})
+            for node in self._pages(path, said, "items"):
+                name = str(node.get("node_token", ""))
+                if not name or name in seen:
+                    continue
+                seen.add(name)
+                if node.get("has_child") and depth < _MOST_DEPTH:
+                    todo.append((name, depth + 1))
+                if node.get("obj_type") in ("docx", "file"):
+                    uri = f"{self._place.site}/wiki/{quote(name)}"
+                    yield self._entry(
+                        node["obj_type"], node.get("obj_token"), node.get("title"), uri, node.get("obj_edit_time")
+                    )
+
+    def _files(self) -> Iterator[Entry]:
+        todo: list[tuple[str, int]] = [(self._place.token, 0)]
+        seen = {self._place.token}
+        while todo:
+            folder, depth = todo.pop()
+            for file in self._pages(
+                "/open-apis/drive/v1/files", {"folder_token": folder, "page_size": "200"}, "files"
+            ):
+                kind, token = file.get("type"), str(file.get("token", ""))
+                if kind == "folder" and token not in seen and depth < _MOST_DEPTH:
+                    seen.add(token)
+                    todo.append((token, depth + 1))
+                elif kind in ("docx", "file"):
+                    uri = str(file.get("url") or f"{self._place.site}/{kind}/{quote(token)}").partition("#")[0]
+                    yield self._entry(kind, token, file.get("name"), uri, file.get("modified_time"))
+
+    def _entry(self, kind: str, token: Any, title: Any, uri: str, edited: Any) -> Entry:
+        if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+            raise SourceError("the answer names a document without a token", component=self._component)
+        plain = re.sub(r"[\x00-\x1f/\\]", "_", str(title or token))[:200]
+        version = str(edited) if edited else ""
+        moment = float(version) if version.isdecimal() else None
+        return Entry(
+            key=f"{kind}/{token}",
+            uri=uri,
+            name=f"{plain}.md" if kind == "docx" else plain,
+            version=version,
+            modified=moment,
+        )
+
+    # -- the API -----------------------------------------------------------------------------------------
+
+    def _pages(self, path: str, said: Mapping[str, str], name: str, document: str = "") -> Iterator[dict[str, Any]]:
+        """The members of all pages of an answer."""
+        token, seen = "", set()
+        while True:
+            asked = dict(said) | ({"page_token": token} if token else {})
+            data = self._called(f"{path}?{urlencode(asked)}", document)
+            items = data.get(name)
+            items = [] if items is None else items
+            if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+                raise self._strange()
+            yield from items
+            token = str(data.get("page_token") or data.get("next_page_token") or "")
+            if not data.get("has_more") or not token:
+                return
+            if token in seen:
+                raise SourceError("the answer's pages go round in a circle", component=self._component)
+            seen.add(token)
+
+    def _called(self, path: str, document: str) -> dict[str, Any]:
+        for wait in (*_WAITS, None):
+            answer = self._client.get(self._place.endpoint + path, _MOST_ANSWER, self._authorised())
+            told = self._object(answer.body)
+            code = told.get("code")
+            if answer.status == 200 and code == 0:
+                data = told.get("data")
+                return data if isinstance(data, dict) else {}
+            if code in _TOKEN_GONE and self._token and wait is not None:
+                self._token = ""
+            elif (code == _TOO_OFTEN or answer.status == 429) and wait is not None:
+                time.sleep(wait)
+            else:
+                break
+        if document and (code in _NOT_FOUND or answer.status in (403, 404)):
+            raise DocumentRejected(msg("it may not be read, or is gone (code {code})", code=code), component=document)
+        raise SourceError(
+            msg("the service answered HTTP {status}, code {code}", status=answer.status, code=code),
+            component=self._component,
+            hint="has the app been given the space or folder, and the right to read documents?" if code else "",
+        )
+
+    def _downloaded(self, token: str, most: int, name: str) -> bytes:
+        url = f"{self._place.endpoint}/open-apis/drive/v1/files/{quote(token)}/download"
+        answer = self._client.get(url, most, self._authorised())
+        if answer.status != 200:
+            raise DocumentRejected(msg("the server answered HTTP {status}", status=answer.status), component=name)
+        return answer.body
+
+    def _authorised(self) -> dict[str, str]:
+        if not self._token or time.monotonic() >= self._until:
+            url = f"{self._place.endpoint}/open-apis/auth/v3/tenant_access_token/internal"
+            answer = self._client.post(url, {"app_id": self._settings.app_id, "app_secret": self._secret}, 1 << 20)
+            told = self._object(answer.body)
+            token, expire = told.get("tenant_access_token"), told.get("expire")
+            if told.get("code") != 0 or not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]+", token):
+                raise SourceError(
+                    msg("the service refuses the app (code {code})", code=told.get("code")),
+                    component=self._component,
+                    hint="check app_id, and the variable of app_secret_env",
+                )
+            self._token = token
+            self._until = time.monotonic() + max(0.0, (expire if isinstance(expire, int) else 0) - 60)
+        return {"Authorization": f"Bearer {self._token}"}
+
+    def _object(self, body: bytes) -> dict[str, Any]:
+        try:
+            told = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise self._strange() from error
+        if not isinstance(told, dict):
+            raise self._strange()
+        return told
+
+    def _strange(self) -> SourceError:
+        return SourceError("the answer is not what the API's description says", component=self._component)
+
+
+# Blocks → Markdown.
+
+
+_HEADINGS = {number: number - 2 for number in range(3, 12)}  # heading1 … heading9
+_LISTS = {12: "-", 13: "1.", 17: "-"}  # bullet, ordered, todo
+_TEXTS = {
+    1: "page", 2: "text", **{n: f"heading{n - 2}" for n in range(3, 12)}, 12: "bullet", 13: "ordered", 14: "code",
+    15: "quote", 17: "todo",
+}  # fmt: skip
+_CODE, _QUOTE, _DIVIDER, _IMAGE, _FILE, _TABLE, _SHEET, _BITABLE = 14, 15, 22, 27, 23, 31, 30, 18
+_NOT_READ = {
+    _IMAGE: "image",
+    _SHEET: "sheet",
+    _BITABLE: "table",
+    21: "diagram",
+    26: "page",
+    29: "mind map",
+    43: "board",
+}
+_DEEPEST = 50
+
+
+def markdown_of(blocks: Sequence[Mapping[str, Any]]) -> str:
+    """The Markdown of a document's blocks, in the order of its tree; what holds no text is named in brackets."""
+    known = {str(block.get("block_id")): block for block in blocks}
+    root = next((block for block in blocks if block.get("block_type") == 1), None)
+    if root is None:
+        return ""
+    lines: list[str] = []
+    if title := _words(root, "page"):
+        lines += [f"# {title}", ""]
+    seen = {str(root.get("block_id"))}
+    _write(_children(root), known, lines, seen, "", 0)
+    return "\n".join(lines).strip() + "\n"
+
+
+def _children(block: Mapping[str, Any]) -> Sequence[str]:
+    children = block.get("children") or ()
+    return [str(child) for child in children] if isinstance(children, list) else ()
+
+
+def _write(
+    names: Sequence[str],
+    known: Mapping[str, Mapping[str, Any]],
+    lines: list[str],
+    seen: set[str],
+    indent: str,
+    depth: int,
+) -> None:
+    for name in names:
+        block = known.get(name)
+        if block is None or name in seen or depth > _DEEPEST:
+            continue
+        seen.add(name)
+        kind = block.get("block_type")
+        if kind == _TABLE:
+            lines += [*_table(block, known, seen, depth), ""]
+            continue
+        lines += _lines(block, kind if isinstance(kind, int) else 0, indent)
+        deeper = indent + "  " if kind in _LISTS else indent
+        _write(_children(block), known, lines, seen, deeper, depth + 1)
+
+
+def _lines(block: Mapping[str, Any], kind: int, indent: str) -> list[str]:
+    words = _words(block, _TEXTS.get(kind, ""))
+    if kind in _HEADINGS:
+        return [f"{'#' * min(6, _HEADINGS[kind] + 1)} {words}", ""] if words else []
+    if kind in _LISTS:
+        done = (block.get("todo") or {}).get("style", {}).get("done") if kind == 17 else None
+        box = "" if done is None else ("[x] " if done else "[ ] ")
+        return [f"{indent}{_LISTS[kind]} {box}{words}"]
+    if kind == _CODE:
+        fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", words)), 3)
+        return [fence, words, fence, ""]
+    if kind == _QUOTE:
+        return [f"> {words}", ""]
+    if kind in _NOT_READ:
+        return [f"[{_NOT_READ[kind]}]", ""]
+    return [f"{indent}{words}", ""] if words else []
+
+
+def _words(block: Mapping[str, Any], member: str) -> str:
+    """The text of a block: runs, links, formulas, and what is mentioned."""
+    held = block.get(member)
+    elements = held.get("elements") if isinstance(held, dict) else None
+    plain = member == "code"
+    return "".join(_run(element, plain=plain) for element in elements or () if isinstance(element, dict)).strip()
+
+
+def _run(element: Mapping[str, Any], *, plain: bool) -> str:
+    if isinstance(run := element.get("text_run"), dict):
+        text = str(run.get("content", ""))
+        link = ((run.get("text_element_style") or {}).get("link") or {}).get("url")
+        text = text if plain else _escaped(text)
+        return f"[{text}]({unquote(link)})" if link and text.strip() and not plain else text
+    if isinstance(document := element.get("mention_doc"), dict):
+        title, url = _escaped(str(document.get("title", ""))), unquote(str(document.get("url", "")))
+        return f"[{title}]({url})" if url else title
+    if isinstance(formula := element.get("equation"), dict):
+        return f"${str(formula.get('content', '')).strip()}$"
+    return ""
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", text)
+
+
+def _table(block: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], seen: set[str], depth: int) -> list[str]:
+    """A table; a merged cell's words stand in each cell that it covers."""
+    held = block.get("table") or {}
+    cells = [str(cell) for cell in held.get("cells") or _children(block)]
+    settings = held.get("property") or {}
+    width = max(1, int(settings.get("column_size") or 1))
+    texts = []
+    for name in cells:
+        inner: list[str] = []
+        seen.add(name)
+        _write(_children(known.get(name, {})), known, inner, seen, "", depth + 1)
+        texts.append("<br>".join(line.strip() for line in inner if line.strip()))
+    for at, merge in enumerate((settings.get("merge_info") or [])[: len(texts)]):
+        for row in range(int(merge.get("row_span") or 1)):
+            for column in range(int(merge.get("col_span") or 1)):
+                target = at + row * width + column
+                if target < len(texts) and column < width - at % width:
+                    texts[target] = texts[at]
+    rows = [texts[at : at + width] for at in range(0, len(texts), width)]
+    if not rows:
+        return []
+    told = [f"| {' | '.join(row)} |" for row in rows]
+    return [told[0], f"|{' --- |' * width}", *told[1:]]

@@ -1,0 +1,335 @@
+"""A Git repository at a branch: each file of its tree is an entry, whose version is the object that holds it.
+
+Nothing is fetched while the branch is at the commit of the last run. Else its newest commit is fetched alone, without
+history, into a temporary folder. A repository of this machine is read where it lies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pydantic import Field
+
+from wenyuan.connectors.guard import guarded_socket
+from wenyuan.connectors.settings import ConnectorSettings
+from wenyuan.core.addresses import escaped_path, legible
+from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, Opening
+from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError
+from wenyuan.core.messages import msg
+from wenyuan.runtime import install_command
+from wenyuan.runtime.declared import VariableName, declared
+
+if TYPE_CHECKING:
+    from dulwich.repo import Repo
+
+_FILE_MODES = (0o100644, 0o100755, 0o100664)
+_PAGES = {
+    "github.com": "/blob/{branch}/{path}",
+    "gitee.com": "/blob/{branch}/{path}",
+    "gitlab.com": "/-/blob/{branch}/{path}",
+    "bitbucket.org": "/src/{branch}/{path}",
+    "codeberg.org": "/src/branch/{branch}/{path}",
+}
+"""Where well-known sites show a file."""
+
+
+class GitSettings(ConnectorSettings):
+    """Settings of a Git repository.
+
+    Attributes:
+        token_env: The environment variable of a token or password; sent to the repository's host alone.
+        user: The name beside it; most sites take any.
+        web: The address of a file for people, with ``{branch}``, ``{commit}`` and ``{path}``.
+        exclude: Patterns of paths that are left out.
+        max_mb: Megabytes that the newest commit may take.
+        max_minutes: Minutes that fetching it may take.
+    """
+
+    token_env: VariableName | None = None
+    user: str = "git"
+    web: str = ""
+    exclude: list[str] = Field(default_factory=list, max_length=1_000)
+    max_mb: int = Field(default=500, ge=1, le=10_000)
+    max_minutes: float = Field(default=30.0, gt=0, le=600)
+
+
+def open_repository(opening: Opening) -> Repository:
+    """A repository; its address is ``git+https://host/repo.git#branch=main&path=docs``.
+
+    Raises:
+        ConfigError: a setting is wrong, or dulwich is not installed.
+    """
+    try:
+        import dulwich  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(
+            "reading Git repositories needs dulwich, which is not installed",
+            component=opening.component,
+            hint=install_command("git"),
+        ) from error
+    settings = declared(GitSettings, opening.source, apart=LIBRARY_SETTINGS)
+    token = opening.secret(settings.token_env) if settings.token_env else ""
+    return Repository(opening, settings, token)
+
+
+class Repository:
+    """A Git repository at a branch; made by `open_repository`."""
+
+    def __init__(self, opening: Opening, settings: GitSettings, token: str) -> None:
+        self._opening, self._settings, self._token = opening, settings, token
+        self._component = opening.component
+        parts = urlsplit(opening.url)
+        said = dict(parse_qsl(parts.fragment))
+        unknown = said.keys() - {"branch", "path"}
+        if unknown:
+            raise ConfigError(
+                msg("behind # stand branch= and path=, not {names}", names=", ".join(sorted(unknown))),
+                component=self._component,
+            )
+        self._branch, self._below = said.get("branch", ""), said.get("path", "").strip("/")
+        self._local = parts.scheme == "git+file"
+        self._host, self._path = parts.netloc, unquote(parts.path)
+        self._url = f"{parts.scheme.removeprefix('git+')}://{parts.netloc}{parts.path}"
+        self._kept: tempfile.TemporaryDirectory[str] | None = None
+        self._repo: Repo | None = None
+        self._commit = b""
+
+    def list(self, known: Known) -> Iterator[Entry]:
+        """The files of the branch's newest commit; as they were, where it is the one of the last run."""
+        commit, branch = self._newest()
+        if self._as_before(known, commit):
+            yield from known.entries.values()
+            return
+        repo = self._opened(commit)
+        tree = self._tree(repo, commit)
+        found = [(PurePosixPath(legible(path)), sha) for path, sha in self._files(repo, tree)]
+        unread = sorted({path.suffix.lower() for path, _ in found if not self._opening.readable(path.name)})[:200]
+        note = json.dumps({"commit": commit, "choice": self._choice(), "unread": unread})
+        for path, sha in found:
+            whole = f"{self._below}/{path}".lstrip("/")
+            yield Entry(
+                key=str(path), uri=self._shown(whole, branch, commit), name=path.name, version=sha, note=note,
+                facts={"commit": commit},
+            )  # fmt: skip
+
+    def fetch(self, entry: Entry, most: int) -> bytes:
+        """A file as it was at the commit that was listed."""
+        commit = json.loads(entry.note)["commit"] if entry.note else self._newest()[0]
+        try:
+            blob = self._opened(commit)[entry.version.encode()]
+        except KeyError as error:
+            raise DocumentRejected("it is not in the repository", component=entry.name) from error
+        content: bytes = blob.as_raw_string()
+        if len(content) > most:
+            raise DocumentRejected(msg("it is larger than {most} bytes", most=f"{most:,}"), component=entry.name)
+        return content
+
+    def close(self) -> None:
+        if self._repo is not None:
+            self._repo.close()
+            self._repo = None
+        if self._kept is not None:
+            self._kept.cleanup()
+            self._kept = None
+
+    # -- what is listed ----------------------------------------------------------------------------------
+
+    def _choice(self) -> str:
+        """What chooses files out of a commit: with another choice all are listed anew."""
+        said = json.dumps([self._opening.url, self._settings.exclude, self._settings.web])
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+    def _as_before(self, known: Known, commit: str) -> bool:
+        notes = {entry.note for entry in known.entries.values()}
+        if not known.complete or len(notes) != 1:
+            return False
+        note = json.loads(notes.pop())
+        kinds = (f"x{suffix}" for suffix in note["unread"])
+        return (note["commit"], note["choice"]) == (commit, self._choice()) and not any(
+            map(self._opening.readable, kinds)
+        )
+
+    def _tree(self, repo: Repo, commit: str) -> bytes:
+        """The tree of the commit, or of the folder in it that is meant."""
+        from dulwich.object_store import tree_lookup_path
+
+        tree: bytes = repo[commit.encode()].tree
+        if not self._below:
+            return tree
+        try:
+            mode, sha = tree_lookup_path(repo.__getitem__, tree, self._below.encode())
+        except (KeyError, NotADirectoryError) as error:
+            raise SourceError(
+                msg("the branch has no folder {path}", path=self._below), component=self._component
+            ) from error
+        if mode != 0o40000:
+            raise SourceError(msg("{path} is no folder", path=self._below), component=self._component)
+        return bytes(sha)
+
+    def _files(self, repo: Repo, tree: bytes) -> Iterator[tuple[str, str]]:
+        """Regular files, in order; hidden ones, links and what is excluded are left out."""
+        from dulwich.object_store import iter_tree_contents
+
+        for item in iter_tree_contents(repo.object_store, tree):
+            path = item.path.decode("utf-8", "surrogateescape")
+            hidden = any(part.startswith(".") and part != ".." for part in path.split("/"))
+            if item.mode in _FILE_MODES and not hidden and not self._excluded(path):
+                yield path, item.sha.decode()
+
+    def _excluded(self, path: str) -> bool:
+        return any(fnmatchcase(path, pattern) for pattern in self._settings.exclude)
+
+    def _shown(self, path: str, branch: str, commit: str) -> str:
+        where = {"branch": escaped_path(branch), "commit": commit, "path": escaped_path(path)}
+        if self._settings.web:
+            return self._settings.web.format(**where)
+        bare = self._url.removesuffix("/").removesuffix(".git")
+        if page := _PAGES.get(self._host.lower()):
+            return bare + page.format(**where)
+        return f"git+{escaped_path(self._url)}@{where['branch']}/{where['path']}"
+
+    # -- the repository ----------------------------------------------------------------------------------
+
+    def _newest(self) -> tuple[str, str]:
+        """The newest commit of the branch, and the branch's name."""
+        if self._local:
+            repo = self._opened("")
+            refs = dict(repo.get_refs())
+            head = repo.refs.get_symrefs().get(b"HEAD", b"")
+        else:
+            with _Translated(self._component):
+                told = self._client().get_refs(self._path.encode())
+            refs, head = told.refs, told.symrefs.get(b"HEAD", b"")
+        name = f"refs/heads/{self._branch}".encode() if self._branch else head or b"HEAD"
+        sha = refs.get(name)
+        if sha is None:
+            raise SourceError(
+                msg("the repository has no branch {branch}", branch=repr(self._branch or "HEAD")),
+                component=self._component,
+            )
+        return sha.decode(), name.decode().removeprefix("refs/heads/")
+
+    def _opened(self, commit: str) -> Repo:
+        from dulwich.errors import NotGitRepository
+        from dulwich.repo import Repo
+
+        if self._repo is None and self._local:
+            try:
+                self._repo = Repo(self._path)
+            except NotGitRepository as error:
+                raise SourceError(
+                    msg("there is no Git repository in {path}", path=self._path), component=self._component
+                ) from error
+        if self._repo is None:
+            self._kept = tempfile.TemporaryDirectory(prefix="wenyuan-git-")
+            self._repo = Repo.init_bare(self._kept.name)
+        if commit and not self._local and self._commit != commit.encode():
+            self._fetch_commit(self._repo, commit.encode())
+            self._commit = commit.encode()
+        return self._repo
+
+    def _fetch_commit(self, repo: Repo, commit: bytes) -> None:
+        file, commit_pack, abort = repo.object_store.add_pack()
+        limit = _Limit(self._settings, self._component)
+
+        def write(data: bytes) -> int:
+            limit.check(len(data))
+            return int(file.write(data))
+
+        try:
+            with _Translated(self._component):
+                self._client().fetch_pack(
+                    self._path.encode(), lambda *_, **__: [commit], repo.get_graph_walker(), write, depth=1
+                )
+                commit_pack()
+        except BaseException:
+            abort()
+            raise
+
+    def _client(self) -> Any:
+        from dulwich.client import HttpGitClient
+
+        parts = urlsplit(self._url)
+        base = f"{parts.scheme}://{parts.netloc}/"
+        user, password = (self._settings.user, self._token) if self._token else (None, None)
+        return HttpGitClient(
+            base, pool_manager=_pools(self._opening, self._settings.timeout), username=user, password=password,
+            quiet=True,
+        )  # fmt: skip
+
+
+class _Limit:
+    """What one fetch may take."""
+
+    def __init__(self, settings: GitSettings, component: str) -> None:
+        self._left = settings.max_mb * 1_000_000
+        self._settings, self._component = settings, component
+        self._until = time.monotonic() + settings.max_minutes * 60
+
+    def check(self, count: int) -> None:
+        self._left -= count
+        if self._left < 0:
+            told = msg("the newest commit is larger than {count} MB (settings.max_mb)", count=self._settings.max_mb)
+            raise SourceError(told, component=self._component)
+        if time.monotonic() > self._until:
+            told = msg(
+                "fetching took longer than {count} minutes (settings.max_minutes)",
+                count=f"{self._settings.max_minutes:g}",
+            )
+            raise SourceError(told, component=self._component)
+
+
+class _Translated:
+    """Turns what dulwich and urllib3 raise into a `SourceError`. Their texts may quote what was sent."""
+
+    def __init__(self, component: str) -> None:
+        self._component = component
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if error is None or isinstance(error, KnowledgeError) or not isinstance(error, Exception):
+            return
+        from dulwich.client import HTTPUnauthorized
+        from dulwich.errors import NotGitRepository
+
+        if isinstance(error, HTTPUnauthorized):
+            told = "the repository asks for a token, or refuses the one it was given"
+        elif isinstance(error, NotGitRepository):
+            told = "there is no Git repository at this address"
+        else:
+            told = msg("the repository cannot be read ({kind})", kind=type(error).__name__)
+        raise SourceError(told, component=self._component) from error
+
+
+def _pools(opening: Opening, timeout: float) -> Any:
+    """Connections of urllib3 that are judged by where they lead, those after a redirect, too; no proxy is used."""
+    import urllib3
+    from urllib3.connection import HTTPConnection, HTTPSConnection
+    from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+    class Plain(HTTPConnection):  # type: ignore[misc]
+        def _new_conn(self) -> Any:
+            return guarded_socket(opening, self.host, int(self.port), timeout)
+
+    class Secure(HTTPSConnection):  # type: ignore[misc]
+        def _new_conn(self) -> Any:
+            return guarded_socket(opening, self.host, int(self.port), timeout)
+
+    class PlainPool(HTTPConnectionPool):  # type: ignore[misc]
+        ConnectionCls = Plain
+
+    class SecurePool(HTTPSConnectionPool):  # type: ignore[misc]
+        ConnectionCls = Secure
+
+    manager = urllib3.PoolManager(timeout=urllib3.Timeout(connect=timeout, read=timeout), retries=False)
+    manager.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
+    return manager

@@ -1,0 +1,44 @@
+"""Where a connector may connect to, for libraries that open their connections themselves."""
+
+from __future__ import annotations
+
+import socket
+
+import httpcore2
+
+from wenyuan.core.connectors import Opening
+from wenyuan.core.errors import EngineUnavailable, SourceError
+from wenyuan.core.messages import msg
+from wenyuan.runtime.http import GuardedBackend
+
+
+def guarded_socket(opening: Opening, host: str, port: int, timeout: float) -> socket.socket:
+    """A connection to a host whose addresses may all be connected to.
+
+    Raises:
+        SourceError: one may not, the name is not known, or nothing answers there.
+    """
+    component = f"{opening.component} at {host}:{port}"
+    backend = GuardedBackend(component, allow_private=opening.allow_private)
+    try:
+        stream = backend.connect_tcp(host.strip("[]"), port, timeout)
+    except EngineUnavailable as error:
+        raise SourceError(error.message, component=component, hint=error.hint) from error
+    except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+        raise SourceError("cannot be reached", component=component) from error
+    found: socket.socket = stream.get_extra_info("socket")
+    found.settimeout(timeout)
+    return found
+
+
+def check_host(opening: Opening, host: str, port: int, timeout: float) -> None:
+    """Refuse a host that leads where nothing may be connected to.
+
+    For libraries that look names up themselves: it is judged now, and they look once more.
+
+    Raises:
+        SourceError: as `guarded_socket`.
+    """
+    if not host:
+        raise SourceError(msg("{url} names no host", url=opening.url), component=opening.component)
+    guarded_socket(opening, host, port, timeout).close()

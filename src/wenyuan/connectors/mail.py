@@ -1,0 +1,226 @@
+"""A folder of mail on an IMAP server: each message is an entry, and never changes (RFC 3501: UIDVALIDITY and UID)."""
+
+from __future__ import annotations
+
+import base64
+import imaplib
+import re
+import ssl
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pydantic import Field
+
+from wenyuan.connectors.guard import guarded_socket
+from wenyuan.connectors.settings import ConnectorSettings
+from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening
+from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError
+from wenyuan.core.messages import msg
+from wenyuan.runtime.declared import VariableName, declared
+
+_AT_ONCE = 500  # messages asked about in one command
+_LONGEST_ANSWER = MOST_BYTES + (1 << 20)
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_SIZE, _UID = re.compile(rb"RFC822\.SIZE (\d{1,12})"), re.compile(rb"UID (\d{1,10})")
+_KEY = re.compile(r"(\d{1,10})/(\d{1,10})")
+
+
+class MailSettings(ConnectorSettings):
+    """Settings of a folder of mail.
+
+    Attributes:
+        user: Whose mail it is.
+        password_env: The environment variable of the password.
+        since_days: Only messages that came within so many days; 0: all.
+        max_messages: Messages that are listed in one run, the newest.
+        insecure: ``imap://`` without encryption; else STARTTLS is used there, and TLS with ``imaps://``.
+    """
+
+    user: str
+    password_env: VariableName
+    since_days: int = Field(default=0, ge=0, le=36_500)
+    max_messages: int = Field(default=10_000, ge=1, le=1_000_000)
+    insecure: bool = False
+
+
+def open_mail(opening: Opening) -> MailFolder:
+    """A folder of mail; its address is ``imaps://host/INBOX``."""
+    settings = declared(MailSettings, opening.source, apart=LIBRARY_SETTINGS)
+    if any(c in settings.user for c in "\r\n\0"):
+        raise ConfigError("user: must hold no line break", component=opening.component)
+    return MailFolder(opening, settings, opening.secret(settings.password_env))
+
+
+class MailFolder:
+    """A folder of mail; made by `open_mail`. Nothing on the server is changed."""
+
+    def __init__(self, opening: Opening, settings: MailSettings, password: str) -> None:
+        self._opening, self._settings, self._password = opening, settings, password
+        self._component = opening.component
+        parts = urlsplit(opening.url)
+        self._host, self._secure = parts.hostname or "", parts.scheme == "imaps"
+        self._port = parts.port or (993 if self._secure else 143)
+        self._folder = unquote(parts.path).strip("/") or "INBOX"
+        self._server: imaplib.IMAP4 | None = None
+        self._validity = 0
+
+    def list(self, known: Known) -> Iterator[Entry]:
+        """The messages of the folder, in the order in which they came."""
+        uids = self._uids()
+        most = self._settings.max_messages
+        chosen = uids[-most:]
+        for at in range(0, len(chosen), _AT_ONCE):
+            part = chosen[at : at + _AT_ONCE]
+            sizes = self._sizes(part)
+            for uid in part:
+                if uid in sizes:  # else it was deleted just now
+                    yield self._entry(uid, sizes[uid])
+        if len(uids) > most:
+            raise ListingCut(
+                msg("stopped after the newest {count} messages (settings.max_messages)", count=most),
+                component=self._component,
+            )
+
+    def fetch(self, entry: Entry, most: int) -> bytes:
+        """A message as it was sent."""
+        found = _KEY.fullmatch(entry.key)
+        self._connected()
+        if found is None or int(found[1]) != self._validity:
+            raise DocumentRejected("it is no longer there", component=entry.name)
+        if entry.size is not None and entry.size > most:
+            raise DocumentRejected(msg("it is larger than {most} bytes", most=f"{most:,}"), component=entry.name)
+        content = next(
+            (item[1] for item in self._asked("FETCH", found[2], "(BODY.PEEK[])") if _has_bytes(item)), None
+        )
+        if content is None:
+            raise DocumentRejected("it is no longer there", component=entry.name)
+        if len(content) > most:
+            raise DocumentRejected(msg("it is larger than {most} bytes", most=f"{most:,}"), component=entry.name)
+        return bytes(content)
+
+    def close(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.shutdown()
+
+    # -- the server --------------------------------------------------------------------------------------
+
+    def _entry(self, uid: int, size: int) -> Entry:
+        key = f"{self._validity}/{uid}"
+        parts = urlsplit(self._opening.url)
+        uri = f"{parts.scheme}://{parts.netloc}{parts.path or '/INBOX'};UIDVALIDITY={self._validity}/;UID={uid}"
+        return Entry(key=key, uri=uri, name=f"{uid}.eml", version=key, size=size)
+
+    def _uids(self) -> Sequence[int]:
+        self._connected()
+        days = self._settings.since_days
+        if days:
+            first = datetime.now(UTC) - timedelta(days=days)
+            said = ["SINCE", f"{first.day}-{_MONTHS[first.month - 1]}-{first.year}"]
+        else:
+            said = ["ALL"]
+        found = [line for line in self._asked("SEARCH", *said) if isinstance(line, bytes)]
+        return sorted({int(word) for line in found for word in line.split() if word.isdigit()})
+
+    def _sizes(self, uids: Sequence[int]) -> dict[int, int]:
+        sizes = {}
+        for line in self._asked("FETCH", ",".join(map(str, uids)), "(UID RFC822.SIZE)"):
+            told = line if isinstance(line, bytes) else line[0] if line else b""
+            uid, size = _UID.search(told), _SIZE.search(told)
+            if uid and size:
+                sizes[int(uid[1])] = int(size[1])
+        return sizes
+
+    def _asked(self, command: str, *said: str) -> Sequence[Any]:
+        server = self._connected()
+        try:
+            status, data = server.uid(command, *said)
+        except (imaplib.IMAP4.error, OSError, ValueError) as error:
+            raise self._failure(error) from error
+        if status != "OK":
+            raise SourceError(
+                msg("the mail server refused {command}", command=f"UID {command}"), component=self._component
+            )
+        return [item for item in data if item is not None]
+
+    def _connected(self) -> imaplib.IMAP4:
+        if self._server is None:
+            try:
+                server = self._dialled()
+            except (imaplib.IMAP4.error, OSError) as error:
+                raise self._failure(error) from error
+            try:
+                if not self._secure and not self._settings.insecure:
+                    if "STARTTLS" not in server.capabilities:
+                        raise SourceError("the mail server offers no encryption", component=self._component)
+                    server.starttls(ssl.create_default_context())
+                server.login(self._settings.user, self._password)
+                self._select(server)
+            except BaseException as error:
+                server.shutdown()
+                if isinstance(error, (imaplib.IMAP4.error, OSError, ValueError)):
+                    raise self._failure(error) from error
+                raise
+            self._server = server
+        return self._server
+
+    def _dialled(self) -> imaplib.IMAP4:
+        opening, secure, timeout = self._opening, self._secure, self._settings.timeout
+
+        class Guarded(imaplib.IMAP4):
+            """Connects to what may be connected to, and reads no answer that is larger than a message may be."""
+
+            def _create_socket(self, timeout: float | None) -> Any:
+                plain = guarded_socket(opening, self.host, self.port, timeout or 30.0)
+                if not secure:
+                    return plain
+                return ssl.create_default_context().wrap_socket(plain, server_hostname=self.host)
+
+            def read(self, size: int) -> bytes:
+                if size > _LONGEST_ANSWER:
+                    raise self.abort("an answer is too large")
+                return super().read(size)
+
+        return Guarded(self._host, self._port, timeout)
+
+    def _select(self, server: imaplib.IMAP4) -> None:
+        name = encoded_folder(self._folder).replace("\\", "\\\\").replace('"', '\\"')
+        status, _ = server.select(f'"{name}"', readonly=True)
+        if status != "OK":
+            raise SourceError(
+                msg("there is no mail folder {name}", name=repr(self._folder)), component=self._component
+            )
+        told = server.response("UIDVALIDITY")[1]
+        self._validity = int(told[-1]) if told and told[-1] else 0
+
+    def _failure(self, error: Exception) -> SourceError:
+        """What an error means; its own text may quote what was sent."""
+        if isinstance(error, imaplib.IMAP4.abort):
+            told = "the mail server broke the connection off"
+        elif isinstance(error, imaplib.IMAP4.error):
+            told = "the mail server refused the user name, the password or a command"
+        else:
+            told = msg("the mail server cannot be read ({kind})", kind=type(error).__name__)
+        return SourceError(told, component=self._component)
+
+
+def _has_bytes(item: Any) -> bool:
+    return isinstance(item, tuple) and len(item) > 1
+
+
+def encoded_folder(name: str) -> str:
+    """The name of a folder as IMAP writes it: modified UTF-7 (RFC 3501, 5.1.3)."""
+    pieces: list[str] = []
+    wide = ""
+    for c in [*name, ""]:
+        if c and not " " <= c <= "~":
+            wide += c
+            continue
+        if wide:
+            code = base64.b64encode(wide.encode("utf-16-be")).decode().rstrip("=").replace("/", ",")
+            pieces.append(f"&{code}-")
+            wide = ""
+        pieces.append("&-" if c == "&" else c)
+    return "".join(pieces)

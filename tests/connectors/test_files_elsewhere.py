@@ -1,0 +1,173 @@
+"""Folders of object stores, servers and archives as sources, through the file systems of fsspec."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+import wenyuan
+from wenyuan.conformance.connectors import check_connector
+from wenyuan.connectors import open_connector
+from wenyuan.core.errors import ConfigError, SourceError
+from wenyuan.service.ingest import IngestReport
+
+
+class Shelf:
+    """A folder in memory, and a library that reads it."""
+
+    def __init__(self, library: wenyuan.Library, root: str) -> None:
+        self.library, self.root = library, root
+        self.fs = fsspec.filesystem("memory")
+        self.put("leave.md", "# Leave\n\nUp to five days may be carried over.\n")
+        self.put("规章/报销 办法.md", "# 报销\n\n报销须在三十日内提交。\n")
+        self.put(".hidden/a.md", "# Hidden\n\nNot read.\n")
+        self.put("logo.bin", "00")
+
+    def put(self, name: str, text: str) -> None:
+        self.fs.pipe(f"{self.root}/{name}", text.encode())
+
+    def run(self, address: str = "", **settings: Any) -> IngestReport:
+        path = address or f"memory:/{self.root}"
+        return self.library.add(wenyuan.Source(source_id="files", path=path, settings=settings))
+
+    def uris(self) -> set[str]:
+        return set(self.library.catalog.live_documents("files"))
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Iterator[Shelf]:
+    root = f"/{tmp_path.name}"
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        shelf = Shelf(library, root)
+        yield shelf
+        shelf.fs.rm(root, recursive=True)
+
+
+def test_reads_a_folder(shelf: Shelf) -> None:
+    """What can be read is taken in under its own address; hidden files are left out, other kinds counted."""
+    report = shelf.run()
+    assert shelf.uris() == {f"memory:/{shelf.root}/leave.md", f"memory:/{shelf.root}/规章/报销%20办法.md"}
+    assert (report.added, report.skipped, report.failed) == (2, {".bin": 1}, {})
+
+
+def test_fetches_what_has_changed(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of the same version is not opened again; one that is gone is retired."""
+    shelf.run()
+    opened: list[str] = []
+    own = type(shelf.fs).open
+    monkeypatch.setattr(
+        type(shelf.fs), "open", lambda fs, path, *a, **k: (opened.append(path), own(fs, path, *a, **k))[1]
+    )
+    assert shelf.run().unchanged == 2
+    assert opened == []
+    shelf.put("leave.md", "# Leave\n\nUp to six days may be carried over.\n")
+    shelf.fs.rm(f"{shelf.root}/规章/报销 办法.md")
+    report = shelf.run()
+    assert (report.changed, report.retired) == (1, 1)
+    assert {path.rpartition("/")[2] for path in opened} == {"leave.md"}
+
+
+def test_a_folder_that_came_back_empty_retires_nothing(shelf: Shelf) -> None:
+    """Nothing to read, or nothing there, is a failure."""
+    shelf.run()
+    for name in ("leave.md", "规章/报销 办法.md"):
+        shelf.fs.rm(f"{shelf.root}/{name}")
+    with pytest.raises(SourceError, match="nothing to read"):
+        shelf.run()
+    shelf.fs.rm(shelf.root, recursive=True)
+    with pytest.raises(SourceError, match="there is nothing at"):
+        shelf.run()
+    assert len(shelf.uris()) == 2
+    shelf.fs.mkdir(shelf.root)
+
+
+def test_a_limit_is_named(shelf: Shelf) -> None:
+    """More files than may be listed are cut off, and nothing is taken for gone."""
+    shelf.run()
+    report = shelf.run(max_files=1)
+    assert report.retired == 0
+    assert report.notes[f"memory:/{shelf.root}"] == ("stopped after 1 files (settings.max_files)",)
+
+
+def test_a_key_that_leads_up_is_refused(shelf: Shelf) -> None:
+    """A store may hold any key: one with a step upwards is not fetched, and named."""
+    from fsspec.implementations.memory import MemoryFile
+
+    name = f"{shelf.root}/a/../../leave.md"
+    shelf.fs.store[name] = MemoryFile(shelf.fs, name, b"# Up\n\nText.\n")
+    shelf.fs.pseudo_dirs += [f"{shelf.root}/a", f"{shelf.root}/a/..", f"{shelf.root}/a/../.."]
+    try:
+        report = shelf.run()
+    finally:
+        del shelf.fs.store[name]
+    assert list(report.failed.values()) == ["leave.md: its key or name holds a step '..'"]
+    assert len(shelf.uris()) == 2
+
+
+def test_reads_an_archive(shelf: Shelf, tmp_path: Path) -> None:
+    """The files of a ZIP of this machine, and of one that lies elsewhere; a file that grew too large is one that failed."""
+    archive = tmp_path / "docs.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("a/leave.md", "# Leave\n\nFive days.\n")
+        file.writestr("b.md", "# Other\n\nNot below a.\n")
+        file.writestr("../up.md", "# Up\n\nNot read.\n")
+    shelf.run(f"zip://{archive}!a")
+    assert shelf.uris() == {f"zip://a/leave.md::file://{archive}"}
+    assert shelf.run(f"zip://{archive}!a").unchanged == 1
+    shelf.library.remove("files")
+    shelf.fs.pipe(f"{shelf.root}/docs.zip", archive.read_bytes())
+    report = shelf.run(f"zip://::memory:/{shelf.root}/docs.zip")
+    assert {uri.partition("::")[0] for uri in shelf.uris()} == {"zip://a/leave.md", "zip://b.md"}
+    assert all("step '..'" in reason for reason in report.failed.values())
+
+
+def test_a_bomb_is_cut_off(shelf: Shelf, tmp_path: Path) -> None:
+    """A file that would unfold to more than may be read is refused by what the archive says, before it unfolds."""
+    archive = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("bomb.txt", b"0" * 60_000_000)
+        file.writestr("a.md", "# A\n\nText.\n")
+    report = shelf.run(f"zip://{archive}")
+    [reason] = report.failed.values()
+    assert "at most 50,000,000 are read" in reason
+    assert len(shelf.uris()) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "settings", "told"),
+    [
+        ("s3://bucket/docs", {}, "pip.* install s3fs"),
+        ("sftp://files.example/docs", {}, "pip.* install paramiko"),
+        ("zip://a.md::s3://bucket/a.zip", {}, "pip.* install s3fs"),
+        ("memory://x", {"max_file": 1}, "did you mean 'max_files'"),
+        ("memory://x", {"password_env": "PATH"}, "may not be read by a source"),
+        ("nosuch://x", {}, "there is no connector for nosuch"),
+    ],
+)
+def test_says_what_is_missing(shelf: Shelf, address: str, settings: dict[str, Any], told: str) -> None:
+    """A driver that is not installed is named with the command, a setting by its name; nothing is registered."""
+    with pytest.raises(ConfigError) as caught:
+        shelf.run(address, **settings)
+    assert re.search(told, f"{caught.value.message} {caught.value.hint}")
+    assert shelf.library.sources() == ()
+
+
+def test_hosts_are_judged_first(shelf: Shelf) -> None:
+    """A server on this machine is refused before its driver connects to it."""
+    with pytest.raises(SourceError, match="to a private address"):
+        shelf.run("ftp://127.0.0.1:9/docs")
+
+
+def test_keeps_the_laws(shelf: Shelf) -> None:
+    """What the conformance kit asks of every connector."""
+    source = wenyuan.Source(source_id="files", path=f"memory:/{shelf.root}")
+    make = partial(open_connector, source, readable=lambda name: name.endswith(".md"))
+    laws = check_connector(make, lambda: shelf.put("leave.md", "# Leave\n\nSix days.\n"))
+    assert [law.detail for law in laws if not law.passed] == []

@@ -1,0 +1,178 @@
+"""A Git repository as a source: at a branch, by its newest commit, fetched only when that is another one."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import pytest
+from dulwich import porcelain
+from dulwich.repo import Repo
+from dulwich.server import DictBackend
+from dulwich.web import make_wsgi_chain
+
+import wenyuan
+from wenyuan.conformance.connectors import check_connector
+from wenyuan.connectors import open_connector
+from wenyuan.core.errors import ConfigError, SourceError
+from wenyuan.service.ingest import IngestReport
+
+WHO = b"A Writer <a@example.com>"
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Nothing is told."""
+
+
+class Shelf:
+    """A repository, served over HTTP, and a library that reads it."""
+
+    def __init__(self, folder: Path, library: wenyuan.Library) -> None:
+        self.path, self.library = folder / "repo", library
+        self.path.mkdir()
+        with closing(porcelain.init(str(self.path), bare=False)) as repo:
+            repo.refs.set_symbolic_ref(b"HEAD", b"refs/heads/main")
+        self.write("docs/leave.md", "# Leave\n\nUp to five days may be carried over.\n")
+        self.write("docs/报销.md", "# 报销\n\n报销须在三十日内提交。\n")
+        self.write("docs/.hidden.md", "# Hidden\n\nNot read.\n")
+        self.write("code/tool.bin", "00")
+        self.commit()
+        self.url = ""
+        self.asked: list[str] = []
+
+    def write(self, name: str, text: str) -> None:
+        file = self.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+
+    def commit(self) -> str:
+        with closing(Repo(str(self.path))) as repo:
+            porcelain.add(repo, [str(p) for p in self.path.rglob("*") if p.is_file() and ".git" not in p.parts])
+            return porcelain.commit(repo, message=b"a change", author=WHO, committer=WHO).decode()
+
+    def source(self, address: str = "", **settings: Any) -> wenyuan.Source:
+        path = address or f"git+{self.url}/repo#branch=main&path=docs"
+        return wenyuan.Source(source_id="repo", path=path, settings={"allow_private": True, **settings})
+
+    def run(self, address: str = "", **settings: Any) -> IngestReport:
+        self.asked.clear()
+        return self.library.add(self.source(address, **settings))
+
+    def uris(self) -> set[str]:
+        return {uri.removeprefix(f"git+{self.url}/repo") for uri in self.library.catalog.live_documents("repo")}
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Iterator[Shelf]:
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        shelf = Shelf(tmp_path, library)
+        with closing(Repo(str(shelf.path))) as repo:
+            answers = make_wsgi_chain(DictBackend({"/repo": repo}))
+
+            def told(environment: Any, start: Any) -> Any:
+                shelf.asked.append(environment["PATH_INFO"])
+                return answers(environment, start)
+
+            server = make_server("127.0.0.1", 0, told, handler_class=Quiet)
+            shelf.url = f"http://127.0.0.1:{server.server_port}"
+            thread = threading.Thread(target=partial(server.serve_forever, 0.01), daemon=True)
+            thread.start()
+            yield shelf
+            server.shutdown()
+            server.server_close()
+            thread.join(5)
+
+
+def test_reads_a_branch_over_http(shelf: Shelf) -> None:
+    """The readable files of a folder of the branch, each with the commit at which it was read."""
+    report = shelf.run()
+    assert (report.added, report.failed) == (2, {})
+    assert shelf.uris() == {"@main/docs/leave.md", "@main/docs/报销.md"}
+    hits = shelf.library.search("报销期限", filter=None).hits
+    commits = {
+        passage.facets["commit"] for passage in shelf.library.catalog.passages([h.passage_id for h in hits]).values()
+    }
+    assert [len(str(commit)) for commit in commits] == [40]
+
+
+def test_fetches_nothing_at_the_same_commit(shelf: Shelf) -> None:
+    """While the branch stands where it stood, its refs are asked for, and no objects."""
+    shelf.run()
+    assert shelf.run().unchanged == 2
+    assert shelf.asked == ["/repo/info/refs"]
+
+
+def test_reads_what_a_commit_changed(shelf: Shelf) -> None:
+    """Of a new commit only files with other bytes are read; files that are gone are retired."""
+    shelf.run()
+    shelf.write("docs/leave.md", "# Leave\n\nUp to six days may be carried over.\n")
+    shelf.write("docs/new.md", "# New\n\nTravel is booked by the desk.\n")
+    shelf.commit()
+    report = shelf.run()
+    assert (report.changed, report.added, report.unchanged) == (1, 1, 1)
+    with closing(Repo(str(shelf.path))) as repo:
+        porcelain.remove(repo, [str(shelf.path / "docs/new.md")])
+        porcelain.commit(repo, message=b"gone", author=WHO, committer=WHO)
+    assert shelf.run().retired == 1
+
+
+def test_reads_a_repository_of_this_machine(shelf: Shelf) -> None:
+    """``git+file://`` is read where it lies, whole and at its HEAD where nothing else is said."""
+    shelf.run(f"git+file://{shelf.path}", web="https://git.example.com/{branch}/{path}?at={commit}")
+    uris = set(shelf.library.catalog.live_documents("repo"))
+    assert {uri.partition("?")[0] for uri in uris} == {
+        "https://git.example.com/main/docs/leave.md", "https://git.example.com/main/docs/报销.md",
+    }  # fmt: skip
+    [(commit, _)] = {(uri.partition("?at=")[2], "") for uri in uris}
+    assert len(commit) == 40
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("git+{url}/repo#branch=other", "no branch 'other'"),
+        ("git+{url}/repo#branch=main&path=nowhere", "no folder nowhere"),
+        ("git+{url}/nothing", "cannot be read|no Git repository"),
+        ("git+file:///nowhere-at-all", "no Git repository in /nowhere-at-all"),
+    ],
+)
+def test_says_what_is_not_there(shelf: Shelf, address: str, told: str) -> None:
+    """A branch, folder or repository that is missing is an error by its name, and nothing is registered."""
+    with pytest.raises(SourceError, match=told):
+        shelf.run(address.format(url=shelf.url))
+    assert shelf.library.sources() == ()
+
+
+def test_refuses_what_may_not_be_read(shelf: Shelf) -> None:
+    """A private address is refused, and so is what stands behind # and says nothing known."""
+    with pytest.raises(SourceError, match="to a private address"):
+        shelf.run(allow_private=False)
+    assert shelf.asked == []
+    with pytest.raises(ConfigError, match="not tag"):
+        shelf.run(f"git+{shelf.url}/repo#tag=v1")
+
+
+def test_a_commit_that_is_too_large_is_refused(shelf: Shelf) -> None:
+    """The limit counts what is sent, and what was begun is given up."""
+    shelf.write("docs/large.txt", secrets.token_hex(1_000_000))
+    shelf.commit()
+    with pytest.raises(SourceError, match="larger than 1 MB"):
+        shelf.run(max_mb=1)
+
+
+def test_keeps_the_laws(shelf: Shelf) -> None:
+    """What the conformance kit asks of every connector."""
+
+    def change() -> None:
+        shelf.write("docs/leave.md", "# Leave\n\nSix days.\n")
+        shelf.commit()
+
+    make = partial(open_connector, shelf.source(), readable=lambda name: name.endswith(".md"))
+    assert [law.detail for law in check_connector(make, change) if not law.passed] == []
