@@ -195,6 +195,19 @@ def test_generated_summaries(door: Door) -> None:
     assert send(url, "POST", "/v1/search", {"query": "x", "summary": "written"}, mine).status == 400
 
 
+def test_rules_for_what_a_text_means(door: Door) -> None:
+    """Without rules there is nothing to choose among, and nobody is asked; another way of linking is refused."""
+    url, library, server = door
+    mine = key(library, "search")
+    body = {"context": QUESTION["zh"], "link": "llm"}
+    found = send(url, "POST", "/v1/infer_rules", body, mine).json
+    assert (found["status"], found["items"]) == ("SUCCESS", [])
+    with Client(url, key=mine) as client:
+        assert client.infer_rules(context=QUESTION["zh"], link="llm").items == ()
+    assert server.seen == []
+    assert send(url, "POST", "/v1/infer_rules", {**body, "link": "guess"}, mine).status == 400
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_whoever_hangs_up_ends_the_call(door: Door, stream: bool) -> None:
     """The model's connection is closed long before its time is up."""

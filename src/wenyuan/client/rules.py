@@ -219,16 +219,18 @@ class RulesCalls:
         query: str | None = None,
         engineering_type: str | None = None,
         parameters: Mapping[str, str | int | float | bool] | None = None,
+        link: Literal["words", "llm"] = "words",
     ) -> Rules:
         """The rules that follow for processes, or for those recognised in `context`, from ``/v1/infer_rules``.
 
         Args:
             query: The same as `context`.
+            link: How they are recognised: by words, or the service's language model chooses among the graph's names.
         """
         names, text = _names(processes), named_twice("context", context, query)
         asked = {
             "context": text, "processes": names, "engineering_type": engineering_type,
-            "parameters": dict(parameters or {}),
+            "parameters": dict(parameters or {}), "link": None if link == "words" else link,
         }  # fmt: skip
         return self._call("POST", "/v1/infer_rules", read_rules, asked, (text or "", *(names or ())))
 

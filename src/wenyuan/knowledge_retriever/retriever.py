@@ -188,6 +188,7 @@ class KnowledgeRetriever:
 
         Args:
             processes: Names, or one name.
+            use_llm: The library's language model chooses, among the graph's own names, what `context` is about.
             query: The same as `context`; both must not differ.
 
         Returns:
@@ -198,17 +199,24 @@ class KnowledgeRetriever:
             ConfigError: `use_llm`, and no language model is configured.
             InvalidRequest: `context` and `query` differ.
         """
-        if use_llm:
+        if use_llm and not self._has_model():
             raise ConfigError(
                 "use_llm asks for a language model, and none is configured",
                 component="llm",
-                hint="leave use_llm out: the graph is walked without one",
+                hint="set llm.url and llm.model, or leave use_llm out: the graph is walked without one",
             )
         question = RuleQuestion(
             text=named_twice("context", context or None, query) or "", processes=names_of(processes),
-            engineering_type=engineering_type or "", parameters=parameters or {},
+            engineering_type=engineering_type or "", parameters=parameters or {}, link="llm" if use_llm else "words",
         )  # fmt: skip
         return self._listed(question)
+
+    def _has_model(self) -> bool:
+        """Whether the rules are a library's, and that has a language model."""
+        engine = self.kg_retriever
+        if not isinstance(engine, KGRetriever) or not _as_it_is(engine, KGRetriever, "infer_process_chain"):
+            return False
+        return bool(engine.library.settings.llm.url)
 
     # -- the engines ----------------------------------------------------------------------------------
 

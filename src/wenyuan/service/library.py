@@ -41,6 +41,7 @@ from wenyuan.service.operations import Freshness, IndexFollower
 from wenyuan.service.operations.health import Health, Readiness, listed_sources
 from wenyuan.service.operations.refresh import BackgroundRefresh
 from wenyuan.service.originals import Draw, Originals
+from wenyuan.service.rules.choosing import NameChooser
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.rules.names import names_of
 from wenyuan.service.rules.quotes import CitedPlaces
@@ -163,6 +164,10 @@ class Library:
         self.rule_search = RuleSearch(
             settings=settings, catalog=catalog, rulebook=self._rulebook, retriever=retriever, searcher=searcher,
             deriver=deriver, recorded=recorded,
+            chooser=NameChooser(
+                catalog=catalog, rulebook=self._rulebook, retriever=retriever, searcher=searcher, recorder=recorder,
+                llm=models.llm, settings=settings.llm,
+            ),
         )  # fmt: skip
         self.document_access = DocumentAccess(
             catalog=catalog, recorder=recorder, cited=self.cited, retriever=retriever, searcher=searcher

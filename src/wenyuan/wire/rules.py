@@ -315,6 +315,10 @@ class InferRequestShape(Strict):
     processes: Processes | None = None
     engineering_type: Text | None = None
     parameters: Parameters = Field(default_factory=dict)
+    link: Literal["words", "llm"] = Field(
+        "words",
+        description="How processes are recognised: by the words of the text, or a language model chooses among the graph's names.",
+    )
 
 
 class ItemShape(BaseModel):
@@ -382,6 +386,7 @@ def infer_from_wire(payload: object) -> RuleQuestion:
         processes=None if body.processes is None else tuple(body.processes),
         engineering_type=body.engineering_type or "",
         parameters=body.parameters,
+        link=body.link,
     )
 
 

@@ -279,7 +279,10 @@ def verification_record(
 
 
 def answer_record(
-    said: Mapping[str, Any], principal: Principal, door: str, action: Literal["answer", "summarize"] = "answer"
+    said: Mapping[str, Any],
+    principal: Principal,
+    door: str,
+    action: Literal["answer", "summarize", "link"] = "answer",
 ) -> dict[str, Any]:
     """A record of an answer by a model, for `AuditLog.append`; the question and what the model wrote are kept apart.
 

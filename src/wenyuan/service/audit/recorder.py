@@ -199,7 +199,7 @@ class AuditRecorder:
 
     def written(
         self, said: Mapping[str, Any], question: str, output: Sequence[Sequence[str]], principal: Principal, *,
-        door: str, action: Literal["answer", "summarize"] = "answer",
+        door: str, action: Literal["answer", "summarize", "link"] = "answer",
     ) -> str:  # fmt: skip
         """Record an answer by a model; returns the record's id (``""`` when the audit is off).
 

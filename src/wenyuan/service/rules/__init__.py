@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from wenyuan.core.errors import CatalogUnavailable, EngineUnavailable, InvalidRequest, KnowledgeError, did_you_mean
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range
@@ -55,12 +55,14 @@ class RuleQuestion:
         processes: Names, or one name; None to have them recognised. An empty tuple asks for nothing.
         engineering_type: Leaves out what is limited to other types; ``""`` leaves out nothing.
         parameters: What conditions are checked with (``{"depth_m": 6}``).
+        link: How processes are recognised in the text: by its words, or a language model chooses among the graph's names.
     """
 
     text: str = ""
     processes: tuple[str, ...] | None = None
     engineering_type: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    link: Literal["words", "llm"] = "words"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "processes", names_of(self.processes))

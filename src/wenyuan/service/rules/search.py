@@ -23,6 +23,7 @@ from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer, Query
 from wenyuan.service.audit.recorder import RecordedSearch, one_question
 from wenyuan.service.rules import CaseQuestion, RuleItems, RuleQuestion, Unified, UnifiedRequest, Unifier
+from wenyuan.service.rules.choosing import NameChooser
 from wenyuan.service.rules.derive import Derived, Deriver
 from wenyuan.service.rules.rulebook import Rulebook
 from wenyuan.service.search.retriever import Retriever
@@ -46,6 +47,7 @@ class RuleSearch:
     searcher: Searcher
     deriver: Deriver
     recorded: RecordedSearch
+    chooser: NameChooser
 
     def embed_names(self, tell: Callable[[int, int], None] | None = None, *, most: int | None = None) -> int:
         """Embed the names of the graph that have no vector yet, for matching by meaning.
@@ -122,10 +124,15 @@ class RuleSearch:
     def infer_rules(self, question: RuleQuestion, principal: Principal = LOCAL) -> RuleItems:
         """The rules that follow for processes, with derivations and evidence; no passages are searched.
 
+        Where the question says so, a language model chooses the processes among the graph's own names; the rest is the same.
+
         Raises:
             InvalidRequest: a parameter is of another type than the schema says.
+            LlmError: the model failed, or named what the graph does not have.
             KnowledgeError: the graph could not be asked.
         """
+        if question.link == "llm" and question.processes is None and question.text.strip():
+            return self._linked(question, principal)
         text = question.text.strip() or _spoken(question.processes or ())
         query = Query(
             text=text, limit=self.settings.rules.max_rules, processes=question.processes,
@@ -144,6 +151,20 @@ class RuleSearch:
             notes=(*derived.notes, *self._told_waiting(question, derived, principal)),
             audit_id=answer.audit_id,
         )
+
+    def _linked(self, question: RuleQuestion, principal: Principal) -> RuleItems:
+        """The rules that follow for what a language model says that a text is about."""
+        query = Query(text=question.text.strip(), limit=self.settings.rules.max_rules)
+        try:
+            names = self.chooser.chosen(question.text.strip(), principal)
+        except KnowledgeError as error:
+            self.recorded.failed(query, error, principal, "infer_rules")
+            raise
+        if not names:
+            return RuleItems(reason="the language model names nothing that the rules are about")
+        found = self.infer_rules(replace(question, processes=names, link="words"), principal)
+        note = msg("chosen by the language model: {names}", names=", ".join(names))
+        return replace(found, notes=(*found.notes, note))
 
     def _told_waiting(self, question: RuleQuestion, derived: Derived, principal: Principal) -> tuple[str, ...]:
         """A note on how many more rules would follow if waiting ones were approved, for callers who may do that."""
