@@ -146,3 +146,31 @@ def test_it_works_without_scripts(chromium: Any, desk: tuple[str, Any], tmp_path
     assert page.locator("rect.on").count() >= 1
     assert page.locator(".paper img").count() == 3
     context.close()
+
+
+@pytest.mark.parametrize(("language", "size"), [("zh-CN", "desktop"), ("en", "phone")])
+def test_a_correction_is_answered_with_and_undone(
+    visit: Any, desk: tuple[str, Any], language: str, size: str
+) -> None:
+    """From a hit to its passage, corrected beside the page; the next search has it; undone, the words are back."""
+    url, library = desk
+    put(library, "pump.pdf", PDF)
+    search = f"{url}/console/search?q=clause 25 of page 3"
+    page = visit(search, language=language, size=size)
+    page.locator("a[href^='/console/passages/']").first.click()
+    page.locator("li.chosen details.correct summary").click()
+    assert_accessible(page)
+    page.set_viewport_size(SIZES[size])
+    page.fill("li.chosen textarea[name=text]", "Clause 25 of page 3: the pump is checked every 77 days.")
+    page.locator("li.chosen form:has(textarea[name=text]) button").click()
+    page.wait_for_selector("li.chosen:has-text('77 days')")
+    assert page.locator("#corrected").count() == 1
+    page.goto(search)
+    assert "77 days" in page.inner_text(".hits")
+    page.goto(f"{url}/console/corrections")
+    assert_accessible(page)
+    page.locator("li.card form button").first.click()
+    page.wait_for_selector("li.card:not(:has(form))")
+    page.goto(search)
+    assert "77 days" not in page.inner_text(".hits")
+    assert "35 days" in page.inner_text(".hits")

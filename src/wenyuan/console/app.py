@@ -17,7 +17,17 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from wenyuan.console import answering, documents, evaluation, health, rules, search, sources, verification
+from wenyuan.console import (
+    answering,
+    corrections,
+    documents,
+    evaluation,
+    health,
+    rules,
+    search,
+    sources,
+    verification,
+)
 from wenyuan.console import visit as signing
 from wenyuan.console.forms import FILTERS, BadForm
 from wenyuan.console.visit import COOKIE, HEADERS, Api, Attempts, Page, Refused, Reply, Sessions, Visit
@@ -45,6 +55,7 @@ _AREAS = (
     verification.PAGES,
     sources.PAGES,
     documents.PAGES,
+    corrections.PAGES,
     rules.REVIEW_PAGES,
     rules.PAGES,
     health.AUDIT_PAGES,

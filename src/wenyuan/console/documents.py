@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from wenyuan.console.corrections import splits_of
 from wenyuan.console.forms import Form, check_ours, read_form
 from wenyuan.console.visit import HEADERS, Page, Refused, Visit
 
@@ -57,11 +58,9 @@ async def opened(visit: Visit) -> Response:
     """From a passage to its place in its document."""
     number = visit.request.path_params["passage_id"]
     place = await visit.get("v1", "passages", number)
-    question = Form(visit.request.query_params.multi_items())["q"]
+    asked = Form(visit.request.query_params.multi_items()).given("q", "corrected")
     path = f"/console/documents/{place['document_id']}"
-    return visit.see(
-        visit.address(path, after=place["after"] or "", passage=number, q=question) + f"#passage-{number}"
-    )
+    return visit.see(visit.address(path, after=place["after"] or "", passage=number, **asked) + f"#passage-{number}")
 
 
 async def shown(visit: Visit) -> Response:
@@ -75,7 +74,10 @@ async def _shown(visit: Visit, number: str, status: int = 200, **told: Any) -> R
     found = await visit.get("v1", "documents", number, "passages", limit=_LISTED, **form.given("after"))
     original = await visit.get("v1", "documents", number, "original", "state")
     source = await visit.glance("v1", "sources", document["source_id"])
-    for passage in found["passages"]:
+    corrections = await visit.glance("v1", "corrections", document_id=number, limit=_LISTED)
+    followed = [*found["passages"][1:], None]
+    for passage, following in zip(found["passages"], followed, strict=False):
+        passage["following"], passage["splits"] = following, splits_of(passage["text"])
         passage["chosen"] = str(passage["passage_id"]) == form["passage"]
         spans = visit.site.marks(passage["text"], form["q"]) if passage["chosen"] and form["q"] else ()
         passage["pieces"] = pieces_of(passage["text"], spans, passage.get("uncertain", ()))
@@ -84,7 +86,7 @@ async def _shown(visit: Visit, number: str, status: int = 200, **told: Any) -> R
     return visit.page(
         "document.html", status, document=document, passages=found["passages"], next=found["next"],
         credit=found["document"].get("credit"), original=original, pages=pages, form=form, source=source,
-        uploads=takes_uploads(source), **given,
+        uploads=takes_uploads(source), corrections=None if corrections is None else corrections["corrections"], **given,
     )  # fmt: skip
 
 

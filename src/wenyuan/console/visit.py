@@ -382,7 +382,7 @@ class Visit:
     def area(self) -> str:
         """The part of the console that this page belongs to: the first step of its path, or what its pages lead from."""
         first = self.request.url.path.removeprefix("/console/").partition("/")[0]
-        return "sources" if first == "documents" else first
+        return "sources" if first in ("documents", "corrections") else first
 
     @property
     def here_or_search(self) -> str:
