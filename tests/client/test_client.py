@@ -24,6 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broken import FailureIsPlainText, Reference, serving
+from patience import in_time
 from wenyuan.client import Client, InvalidRequest, NotPermitted, RetrievalFailed, caller
 from wenyuan.client.replies import Reply, read_reply
 from wenyuan.core.errors import Closed, ConfigError, Fault, KnowledgeError
@@ -373,13 +374,12 @@ class TestTransport:
         with scripted(SLOW[slow]) as server:
             if proxied:
                 monkeypatch.setenv("HTTP_PROXY", server.url)
-            started = time.monotonic()
             with (
+                in_time(0.29),
                 Client("http://kb.example" if proxied else server.url, timeout=0.3, retries=5) as client,
                 pytest.raises(RetrievalFailed, match=r"no whole answer within 0\.3 s"),
             ):
                 client.retrieve_fragments("x")
-            assert 0.29 < time.monotonic() - started < 1
         assert (len(server.requests), waits) == (1, [])
 
     def test_every_exception_of_httpx2_is_translated(self) -> None:

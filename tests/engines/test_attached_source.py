@@ -33,6 +33,7 @@ from attached_table import (
     opening,
     source,
 )
+from patience import HANGS, in_time
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, VectorRejected
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline, OutsideHit
@@ -375,14 +376,12 @@ def test_a_question_without_a_vector_is_refused(opened: Open, vector: Any) -> No
 
 
 def test_a_slow_search_ends_at_the_deadline(admin: Admin, opened: Open, slow: Callable[[float], None]) -> None:
-    """The question fails within 100 ms of its deadline, and the server has stopped working on it soon after."""
+    """The question fails at its deadline, and the server has stopped working on it soon after."""
     table = opened(table="kb.slow")
-    slow(10)
-    begun = time.monotonic()
-    with pytest.raises(EngineTimeout, match="source kb-1 at "):
+    slow(HANGS)
+    with in_time(0.35), pytest.raises(EngineTimeout, match="source kb-1 at "):
         ask(table, seconds=0.4)
-    assert 0.35 < time.monotonic() - begun < 0.5
-    for _ in range(100):
+    for _ in range(1_000):
         working = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%kb%slow%LIMIT%'"
         if admin.execute(working + " AND pid <> pg_backend_pid()").fetchone() == (0,):
             break
@@ -396,11 +395,9 @@ def test_a_slow_search_ends_at_the_deadline(admin: Admin, opened: Open, slow: Ca
 def test_the_sources_own_timeout_counts_too(opened: Open, slow: Callable[[float], None]) -> None:
     """A timeout shorter than the deadline ends the question."""
     table = opened(table="kb.slow", timeout=0.3)
-    slow(10)
-    begun = time.monotonic()
-    with pytest.raises(EngineTimeout):
+    slow(HANGS)
+    with in_time(), pytest.raises(EngineTimeout):
         ask(table)
-    assert time.monotonic() - begun < 0.5
 
 
 def test_a_server_that_obeys_no_timeout_is_cancelled(
@@ -408,13 +405,11 @@ def test_a_server_that_obeys_no_timeout_is_cancelled(
 ) -> None:
     """Without a statement timeout of the server's own, the client gives up in time and cancels the statement."""
     table = opened(table="kb.slow")
-    slow(10)
+    slow(HANGS)
     monkeypatch.setattr(postgres, "allow", lambda *_, **__: None)
-    begun = time.monotonic()
-    with pytest.raises(EngineTimeout, match="no answer in time"):
+    with in_time(), pytest.raises(EngineTimeout, match="no answer in time"):
         ask(table, seconds=0.3)
-    assert time.monotonic() - begun < 0.4
-    for _ in range(150):
+    for _ in range(1_500):
         if not [t for t in threading.enumerate() if t.name == "wenyuan-postgres"]:
             break
         time.sleep(0.02)
@@ -522,16 +517,12 @@ def test_a_database_that_refuses_is_unavailable(
 def test_a_server_that_says_nothing_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A port that accepts and is silent costs no more than the deadline, at opening and at asking."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        monkeypatch.setenv(DSN_VARIABLE, f"host=127.0.0.1 port={silent.getsockname()[1]} user=x connect_timeout=2")
-        begun = time.monotonic()
-        with pytest.raises(EngineTimeout, match=r"source kb-1 at 127\.0\.0\.1:"):
+        monkeypatch.setenv(DSN_VARIABLE, f"host=127.0.0.1 port={silent.getsockname()[1]} user=x connect_timeout=60")
+        with in_time(), pytest.raises(EngineTimeout, match=r"source kb-1 at 127\.0\.0\.1:"):
             open_attached(source(timeout=0.3))
-        assert time.monotonic() - begun < 0.45
         table = open_attached(source(), lazy=True)
-        begun = time.monotonic()
-        with pytest.raises(EngineTimeout):
+        with in_time(), pytest.raises(EngineTimeout):
             ask(table, seconds=0.2)
-        assert time.monotonic() - begun < 0.3
         table.close()
 
 

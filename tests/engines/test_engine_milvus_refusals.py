@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import socket
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ import milvus_server
 import wenyuan
 from engine_laws import SPEC, World, document, same, unit
 from milvus_engine import opened
+from patience import in_time
 from server_engine_laws import ServerEngineRefusals, six
 from wenyuan.core.errors import (
     ConfigError,
@@ -93,11 +93,9 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
     pytest.importorskip("pymilvus")  # loading it takes seconds on a busy machine
     monkeypatch.setattr(milvus, "_TO_OPEN", 1.0)
-    begun = time.monotonic()
-    refused("http://127.0.0.1:1", EngineError)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
+    with in_time(), socket.create_server(("127.0.0.1", 0)) as silent:
+        refused("http://127.0.0.1:1", EngineError)
         refused(f"http://127.0.0.1:{silent.getsockname()[1]}", EngineError)
-    assert time.monotonic() - begun < 4
 
 
 @pytest.mark.parametrize("told", ["2.3.5", "v2.3.21", "unknown"])
@@ -187,25 +185,21 @@ def calls(world: World) -> list[Callable[[Deadline], Any]]:
 
 @pytest.mark.skipif(bool(milvus_server.GIVEN), reason="not run: the proxy stands before a milvus-lite")
 def test_a_server_that_stalls_or_goes_away(tmp_path: Path, milvus: str) -> None:
-    """Every call fails within its deadline and a tenth of a second, and none is empty; afterwards all answer again."""
+    """Every call fails at its deadline, and none is empty; afterwards all answer again."""
     proxy = milvus_server.Proxy(int(milvus.rpartition(":")[2]))
     world = World(tmp_path, lambda _, catalog: opened(proxy.uri, catalog))
     world.put(*(document(n) for n in range(6)))
     world.sync()
-    expected, late = list(world.keyword("连接池")), []
+    expected = list(world.keyword("连接池"))
     assert expected
     for stalled in (True, False):
         proxy.flowing.clear() if stalled else proxy.end()
         for call in calls(world):
-            begun = time.monotonic()
-            with pytest.raises((EngineTimeout, EngineUnavailable)):
+            with in_time(), pytest.raises((EngineTimeout, EngineUnavailable)):
                 call(world.deadline(0.5))
-            late.append(time.monotonic() - begun - 0.5)
         if stalled:
             proxy.flowing.set()
             assert list(world.keyword("连接池")) == expected
-    assert sorted(late)[len(late) // 2] < 0.1, late  # most of them: the machine may be busy
-    assert max(late) < 1.0, late
     world.close()
 
 

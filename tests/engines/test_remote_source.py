@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from patience import HANGS, in_time
 from scripted_server import FRAGMENT, JSON, SUCCESS, Script, Scripted, reply, scripted
 from wenyuan.core.errors import (
     ConfigError,
@@ -388,22 +389,22 @@ SLOW: dict[str, Script] = {
 @pytest.mark.parametrize("limit", ["deadline", "timeout"])
 @pytest.mark.parametrize("slow", SLOW)
 def test_the_deadline_is_kept_whatever_the_server_does(slow: str, limit: str) -> None:
-    """Silence, and head, body or chunks byte by byte: all end within 100 ms of the deadline or the source's timeout."""
-    with scripted(SLOW[slow]) as server, opened(server, timeout=0.3 if limit == "timeout" else 60.0) as made:
-        begun = time.monotonic()
-        with pytest.raises(EngineTimeout, match=f"source partner at 127.0.0.1:{server.port}"):
-            asked(made, seconds=0.3 if limit == "deadline" else 60.0)
-        assert 0.29 < time.monotonic() - begun < 0.4
+    """Silence, and head, body or chunks byte by byte: all end at the deadline or the source's timeout."""
+    with (
+        scripted(SLOW[slow]) as server,
+        opened(server, timeout=0.3 if limit == "timeout" else 60.0) as made,
+        in_time(0.29),
+        pytest.raises(EngineTimeout, match=f"source partner at 127.0.0.1:{server.port}"),
+    ):
+        asked(made, seconds=0.3 if limit == "deadline" else 60.0)
 
 
 def test_tls_that_comes_byte_by_byte_ends_at_the_deadline() -> None:
     """A handshake that never ends costs no more than the deadline."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         made = open_remote(source(f"https://127.0.0.1:{listener.getsockname()[1]}"))
-        begun = time.monotonic()
-        with pytest.raises(EngineTimeout):
+        with in_time(0.29), pytest.raises(EngineTimeout):
             asked(made, seconds=0.3)
-        assert time.monotonic() - begun < 0.4
         made.close()
 
 
@@ -421,15 +422,13 @@ def test_a_name_server_that_does_not_answer_times_out() -> None:
 
     def hang(host: str, port: int) -> list[str]:
         running.append(host)
-        freed.wait(10)
+        freed.wait(HANGS)
         return ["127.0.0.1"]
 
     made = open_remote(source("http://kb.example"), transport=GuardedBackend("source partner", look_up=hang))
     for _ in range(7):
-        begun = time.monotonic()
-        with pytest.raises(EngineTimeout):
+        with in_time(0.09), pytest.raises(EngineTimeout):
             asked(made, seconds=0.1)
-        assert time.monotonic() - begun < 0.2
     freed.set()
     made.close()
     assert len(running) == 4

@@ -114,9 +114,9 @@ def test_many_faults_in_one_text_are_all_said_in_chinese() -> None:
 
 @pytest.mark.parametrize("piece", ["x: ", "a; ", "term ", "making ", " (", "line 3: it is empty; "])
 def test_a_text_that_nests_as_deep_as_it_can_is_shown(piece: str) -> None:
-    """Whatever another server sends, a page is made of it, and soon."""
-    began = time.monotonic()
+    """Whatever another server sends, a page is made of it, and soon: the processor is busy for seconds, not for ever."""
+    began = time.process_time()
     for length in (900, 1_800):
         text = (piece * length)[:length].strip(" :;") + "x" + ")" * 30
         assert translated(text)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5

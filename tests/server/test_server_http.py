@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import logging
+import select
 import socket
 import threading
 import time
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from http_door import JSON, PATH, Answer, EchoService, ask, assert_problem, call, q, raw, serving
+from patience import in_time
 from wenyuan.server.run import StrictProtocol
 from wenyuan.server.settings import ServerSettings
 
@@ -75,22 +77,20 @@ def test_a_refused_request_leaves_the_connection_usable(url):
 
 def test_a_body_that_does_not_arrive_is_408_while_others_are_served(run):
     """A slow body is cut off at the time limit, and does not hold up anybody else."""
-    url = run(settings=ServerSettings(body_timeout=1.0, threads=1))
+    url = run(settings=ServerSettings(body_timeout=3.0, threads=1))
     head = b"POST /v1/retrieve_fragments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     parts = urlsplit(url)
-    started = time.monotonic()
-    with contextlib.ExitStack() as stack:
+    with in_time(), contextlib.ExitStack() as stack:
         slow = [
             stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=20)) for _ in range(20)
         ]
         for connection in slow:
             connection.sendall(head + b'Content-Length: 100\r\n\r\n{"query')
         assert ask(url).status == 200
-        assert time.monotonic() - started < 1
+        assert not select.select(slow, [], [], 0.0)[0]  # all of them are still waited for
         replies = [b"".join(iter(lambda c=connection: c.recv(65536), b"")) for connection in slow]
     assert all(reply.startswith(b"HTTP/1.1 408 ") for reply in replies)
     assert all(b"application/problem+json" in reply for reply in replies)
-    assert time.monotonic() - started < 5
 
 
 def test_a_head_that_does_not_arrive_closes_the_connection(url, monkeypatch):
@@ -98,9 +98,8 @@ def test_a_head_that_does_not_arrive_closes_the_connection(url, monkeypatch):
     monkeypatch.setattr(StrictProtocol, "head_timeout", 0.3)
     assert ask(url).status == 200
     for beginning in (b"", b"POST /v1/retr", b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: "):
-        started = time.monotonic()
-        assert raw(url, beginning) == b""
-        assert 0.2 < time.monotonic() - started < 5
+        with in_time(0.2):
+            assert raw(url, beginning) == b""
 
 
 def test_a_client_that_hangs_up_midway_harms_nobody(url, caplog):

@@ -19,6 +19,7 @@ import redis
 
 import wenyuan
 from listening import free_port
+from patience import in_time
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.filters import And, In, Not, Or, Range
 from wenyuan.service.search.cache import AnswerCache
@@ -228,12 +229,10 @@ def test_a_redis_that_dies(server: Server, folder: Path, caplog: pytest.LogCaptu
         right = library.find(PLAIN)
         server.stop()
         try:
-            begun = time.monotonic()
             for _ in range(5):
                 found = library.find(PLAIN)
                 assert not found.cache_hit
                 assert repr(found.passages) == repr(right.passages)
-            assert time.monotonic() - begun < 5
         finally:
             server.start()
         [warning] = [record for record in caplog.records if record.levelno == logging.WARNING]
@@ -249,10 +248,8 @@ def test_a_redis_that_hangs(folder: Path) -> None:
     with socket.socket() as mute:
         mute.bind(("127.0.0.1", 0))
         mute.listen(8)
-        with opened(folder, f"redis://127.0.0.1:{mute.getsockname()[1]}/0") as library:
-            begun = time.monotonic()
+        with opened(folder, f"redis://127.0.0.1:{mute.getsockname()[1]}/0") as library, in_time():
             assert all(library.find(PLAIN).passages for _ in range(3))
-            assert time.monotonic() - begun < 2.5
 
 
 def test_one_computes_for_all(server: Server) -> None:

@@ -20,7 +20,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest
 
-SECONDS = 1.5
+SECONDS = 2.0
 BOUND = Principal(key_id="k", agent_id="all")
 HANGING = ("d0", "d1", "d2", "d3")
 
@@ -85,7 +85,7 @@ def test_optional_sources_that_hang_cost_one_deadline(
     library = opened(outside(silence), search={"threads": threads})
     begun = time.monotonic()
     domains, failed = ask(library, queries)
-    assert time.monotonic() - begun < SECONDS * 1.5
+    assert time.monotonic() - begun < SECONDS * 1.9
     assert (domains, failed) == ({"first", "last"}, {f"source api-{d}" for d in HANGING})
 
 
@@ -98,7 +98,7 @@ def test_a_required_source_that_hangs_fails_at_the_deadline(
     begun = time.monotonic()
     with pytest.raises(EngineTimeout, match="source api-d0"):
         ask(library, queries)
-    assert time.monotonic() - begun < SECONDS * 1.5
+    assert time.monotonic() - begun < SECONDS * 1.9
     assert [one.record["status"] for one in library.audit.list(kind="retrieval")] == ["FAILED"]
 
 
@@ -111,7 +111,7 @@ def test_a_reranker_that_hangs_costs_no_domain_its_answer(
     library = opened(reranker=reranker)
     begun = time.monotonic()
     domains, failed = ask(library, queries)
-    assert time.monotonic() - begun < SECONDS * 1.5
+    assert time.monotonic() - begun < SECONDS * 1.9
     assert (domains, failed) == ({"first", "last"}, {"reranker"})
 
 
@@ -154,4 +154,4 @@ def test_a_slow_index_is_slow_for_the_whole_request(
     begun = time.monotonic()
     with pytest.raises(EngineTimeout):
         ask(library, 3)
-    assert time.monotonic() - begun < SECONDS * 1.5
+    assert time.monotonic() - begun < SECONDS * 1.9

@@ -125,8 +125,8 @@ class Answer(http.server.BaseHTTPRequestHandler):
     def drip(self, first: bytes, then: bytes, drop: int = 1) -> None:
         try:
             self.wfile.write(first)
-            for i in range(0, 40 * drop, drop):
-                self.wfile.write(then[i : i + drop])
+            for i in range(0, 400 * drop, drop):  # 20 s, unless the client goes
+                self.wfile.write(then[i % len(then) :][:drop])
                 self.wfile.flush()
                 time.sleep(0.05)
         except OSError:

@@ -144,10 +144,10 @@ def test_depth_is_counted_as_brackets_nest_outside_of_strings(levels, random):
     ids=["escapes", "open", "closed", "digits", "objects", "pairs"],
 )
 def test_a_hostile_body_costs_linear_time(body):
-    """A megabyte made to be slow is refused within a second."""
-    started = time.perf_counter()
+    """A megabyte made to be slow is refused within a second of the processor's."""
+    started = time.process_time()
     faults(loads, body)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(
