@@ -18,6 +18,16 @@ import postgres_server
 from wenyuan.core.ports import Deadline
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--thorough", action="store_true", help="walk randomly for as long as before a release")
+
+
+@pytest.fixture
+def thorough(request: pytest.FixtureRequest) -> bool:
+    """Whether random walks are to be long."""
+    return bool(request.config.getoption("thorough"))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let no setting of the developer's shell reach a test, and no answer fail because the machine is busy.
 
@@ -28,6 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
         if name.startswith("WENYUAN_"):
             del os.environ[name]
     os.environ["WENYUAN_SEARCH__DEADLINE"] = "30"
+    # For workers and other processes that begin after this: threads of one sum that wait for one another keep cores busy.
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     if config.pluginmanager.hasplugin("hypothesispytest"):
         from hypothesis import HealthCheck, settings
 

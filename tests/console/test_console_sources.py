@@ -13,6 +13,7 @@ import pytest
 import wenyuan
 from console_door import HOSTILE, Browser, console, served
 from governed_door import key
+from patience import HANGS
 from wenyuan.console.sources import freshness, pace
 from wenyuan.core.errors import CatalogBusy
 from wenyuan.server.routes.registry import IngestJobs
@@ -134,31 +135,41 @@ def test_an_agents_key_changes_no_source(tmp_path: Path) -> None:
         assert library.catalog.source("wiki").title == "wiki"
 
 
-def test_a_refresh_under_way_is_followed(tmp_path: Path) -> None:
-    """While many files are read, the page says how far it is and asks again every second; then how it ended."""
+def test_a_refresh_under_way_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While files are taken in, the page says how far it is and asks again every second; then how it ended."""
     (tmp_path / "docs").mkdir()
-    for number in range(400):
-        text = "\n\n".join(f"# 第{n}节\n\n投诉处理 {number} {n} 需在 24 小时内响应。" for n in range(20))
-        (tmp_path / "docs" / f"{number}.md").write_text(text, encoding="utf-8")
+    for number in range(40):
+        (tmp_path / "docs" / f"{number}.md").write_text(
+            f"# 投诉处理 {number}\n\n需在 24 小时内响应。\n", encoding="utf-8"
+        )
     settings = {"encoder": {"kind": "hashing"}, "cache": {"seconds": 0}}
+    go_on = threading.Event()
     with wenyuan.open(tmp_path / "library", create=True, **settings) as library:
         library.catalog.put_source(wenyuan.Source(source_id="many", path=str(tmp_path / "docs")))
+        embed = library.encoder.encode_passages
+        monkeypatch.setattr(
+            library.encoder, "encode_passages", lambda *a, **more: (go_on.wait(HANGS), embed(*a, **more))[1]
+        )
         with served(library) as url:
             browser = Browser(url)
             poster = threading.Thread(target=browser.post, args=("/console/sources/many/refresh",))
             poster.start()
-            seen = ""
-            until = time.monotonic() + 240  # to look takes the time of who reads, most of all on a busy machine
-            while time.monotonic() < until:
-                page = Browser(url).get("/console/sources/many")
-                if page.count("#live[hx-trigger]") and "400 files" in page.text("#live"):
-                    seen = page.text("#live")
-                if page.count("#live .notice.good"):
-                    break
-                time.sleep(0.1)
+            seen = followed(url, "#live[hx-trigger]", "40 files")
+            go_on.set()
             poster.join()
-            assert "of 400 files" in seen
-            assert "400 added" in Browser(url).get("/console/sources/many").text("#live")
+            assert "of 40 files" in seen
+            assert "40 added" in followed(url, "#live .notice.good", "added")
+
+
+def followed(url: str, selector: str, word: str) -> str:
+    """What the page of the source says of its refresh, once it has this on it."""
+    until = time.monotonic() + HANGS / 2
+    while time.monotonic() < until:
+        page = Browser(url).get("/console/sources/many")
+        if page.count(selector) and word in page.text("#live"):
+            return page.text("#live")
+        time.sleep(0.05)
+    raise AssertionError(f"the page never had {selector} with {word!r}")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 from collections import Counter
@@ -22,8 +21,6 @@ from wenyuan.core.filters import In
 from wenyuan.core.model import NewDocument, NewPassage, Source
 from wenyuan.service.search.cache import AnswerCache, OwnMemory
 from wenyuan.service.search.searcher import LOCAL, SearchRequest, SearchResult
-
-STEPS = int(os.environ.get("CACHE_STEPS", "2000"))
 
 
 class Clock:
@@ -373,21 +370,16 @@ def _calendar(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-@pytest.mark.usefixtures("_calendar")
-def test_kept_answers_are_fresh_answers(tmp_path: Path) -> None:
-    """Whatever changes, for whomever it is asked: through the cache an answer is what it would be without."""
-    done = walk(tmp_path / "library", STEPS, 1)
-    assert done["hit"] > STEPS / 20, done
-    assert done["found"] > STEPS / 5, done
-    assert done["refused"] > 0, done
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("_calendar")
-@pytest.mark.parametrize("dice", range(2, 6))
-def test_kept_answers_are_fresh_answers_for_long(tmp_path: Path, dice: int) -> None:
-    """The same over 20,000 steps, in four walks."""
-    assert walk(tmp_path / "library", 5_000, dice)["hit"] > 250
+@pytest.mark.parametrize("dice", range(1, 4))
+def test_kept_answers_are_fresh_answers(tmp_path: Path, dice: int, thorough: bool) -> None:
+    """Whatever changes, for whomever it is asked: through the cache an answer is what it would be without."""
+    steps = 5_000 if thorough else 1_000
+    done = walk(tmp_path / "library", steps, dice)
+    assert done["hit"] > steps / 20, done
+    assert done["found"] > steps / 5, done
+    assert done["refused"] > 0, done
 
 
 @pytest.fixture

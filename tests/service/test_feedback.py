@@ -12,7 +12,7 @@ import pytest
 from command_line import run
 from governed_door import governed_server, key, send
 from http_door import assert_problem
-from tuning_parts import golden, new_house
+from tuning_parts import ENCODER, golden, new_house
 from wenyuan.client import Client
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound
 from wenyuan.service.learning import judged_pairs
@@ -131,7 +131,7 @@ def test_the_command_line_gives_feedback(tmp_path: Path) -> None:
     """By rank, in both languages, and as JSON; an unknown answer ends with code 2."""
     with new_house(tmp_path) as made:
         audit_id = made.search("formal3 formal5", limit=3).audit_id
-    folder, world = tmp_path / "library", {"WENYUAN_ENCODER__DIMENSION": "512"}
+    folder, world = tmp_path / "library", {"WENYUAN_ENCODER__DIMENSION": str(ENCODER["dimension"])}
     shown = run("feedback", audit_id, "--good", 1, "--bad", 3, "--library", folder, "--lang", "zh", **world)
     assert shown.exit_code == 0, shown.output
     assert "正确  house#" in shown.stdout

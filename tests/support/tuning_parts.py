@@ -13,7 +13,7 @@ from wenyuan.core.records import Pair
 
 WORDS = 14
 DOCUMENTS = 90
-ENCODER = {"kind": "hashing", "dimension": 512}
+ENCODER = {"kind": "hashing", "dimension": 128}
 _COUPLES = random.Random(1).sample(list(combinations(range(WORDS), 2)), DOCUMENTS)
 
 
