@@ -4,14 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-part test-integrations lint check bench bench-peers bench-transfer lock clean
+.PHONY: demo test test-part test-integrations coverage lint check bench bench-peers bench-transfer lock clean
 
 demo: $(VENV)/.run           ## set up, then run the main job on a small bilingual library
 	$(BIN)/wenyuan demo
 
+# Each worker begins with a row of rooms of its own, so that what a module's tests share is made once.
+PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
+
 test: $(VENV)/.dev           ## set up, then run all tests
-	@# Some tests watch deadlines: one that failed while all cores were busy is run again, alone.
-	$(BIN)/python -m pytest -n auto || $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+	$(PYTEST)
 
 # What differs between Pythons: signals, threads, files, processes, parsing; and whether all of it answers.
 PART := answerable audit catalog cli client closed console console_rules demo encoder_builtin engines kill mcp openapi paths \
@@ -22,8 +24,7 @@ PART_FILES = $(foreach name,$(PART),$(wildcard tests/*/test_$(name).py))
 
 test-part: $(VENV)/.dev      ## a fifth of the tests, for another Python: make VENV=.venv-other PYTHON=python3.13 test-part
 	$(BIN)/python --version
-	$(BIN)/python -m pytest -n auto $(PART_FILES) || \
-		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(PART_FILES)
+	$(PYTEST) $(PART_FILES)
 
 INTEGRATIONS := langchain llamaindex haystack pydantic_ai
 
@@ -39,6 +40,12 @@ $(VENV)-%/.made: tests/integrations/%/requirements.txt
 	@# Little of a framework is imported, and compiled then; compiling all of it takes longer than to unpack it.
 	$(VENV)-$*/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --require-hashes -r $<
 	touch $@
+
+coverage: $(VENV)/.dev       ## which lines and branches the tests run, those of their child processes included: ARGS="tests/core"
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -n auto --dist worksteal $(ARGS)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report --skip-covered
 
 lint: $(VENV)/.dev           ## format, lint, types, import layers
 	$(BIN)/ruff format --check .
@@ -82,4 +89,4 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.run | $(VENV)/bin/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*

@@ -112,7 +112,7 @@ def shown(edges: Sequence[Edge], keys: Mapping[int, str]) -> list[Any]:
     ]  # fmt: skip
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     done=st.lists(steps, min_size=1, max_size=6),
     trusts=st.dictionaries(st.sampled_from(SOURCES), st.integers(1, 5)),
@@ -141,7 +141,7 @@ def test_walk(
                 assert shown(edges, keys) == expected(then, sorted(nodes), sorted(relations), view, limit)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(done=st.lists(steps, max_size=5), pack=packs, said=st.lists(statements(), max_size=8))
 def test_import(done: Any, pack: str, said: list[Statement]) -> None:
     """After an import that says all, the pack has what it said, nothing else, and saying it again changes nothing."""
@@ -162,7 +162,7 @@ def test_import(done: Any, pack: str, said: list[Statement]) -> None:
         assert catalog.seq() == seq
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(said=st.lists(statements(), min_size=1, max_size=10), source=st.sampled_from(SOURCES))
 def test_removal(said: list[Statement], source: str) -> None:
     """Removing a source retires exactly the statements that only it supported, and adding it all again restores them."""

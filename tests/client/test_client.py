@@ -264,7 +264,7 @@ class TestAnswers:
             ).map(lambda value: json.dumps(value).encode()),
         ),
     )
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     def test_no_reply_becomes_empty_by_accident(self, status: int, content: bytes) -> None:
         """Whatever comes, the outcome is fragments that were said to be all, or an exception of ours."""
         try:

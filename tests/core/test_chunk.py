@@ -66,7 +66,7 @@ _PIECES = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_PIECES, st.integers(16, 60), st.integers(0, 60))
 def test_cover_is_lossless(pieces, target, more):
     """Drafts are in order, within bounds, not blank, and leave only white space between; addresses are unique."""
@@ -81,7 +81,7 @@ _FRAGMENTS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(_FRAGMENTS, max_size=40).map("".join))
 def test_read_documents_are_covered(text):
     """What the readers read is covered within bounds, and reading it again gives the same passages."""

@@ -209,7 +209,7 @@ def bare(text: str) -> str:
 
 @pytest.mark.parametrize("form", NUMBER_FORMS)
 @given(before=AROUND, value=NUMBER, after=AROUND, policy=st.sampled_from(POLICIES))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_number_survives_in_any_form(
     form: str, before: str, value: str, after: str, policy: RedactionPolicy
 ) -> None:
@@ -229,7 +229,7 @@ def test_no_number_survives_in_any_form(
     ),
     policy=st.sampled_from(POLICIES),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_identity_card_or_mobile_survives_written_out(
     form: str, before: str, value: str, after: str, policy: RedactionPolicy
 ) -> None:
@@ -248,7 +248,7 @@ def test_no_identity_card_or_mobile_survives_written_out(
     after=st.sampled_from(["。", "，谢谢", " please", "\n", ")"]),
     policy=st.sampled_from(POLICIES),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_mail_address_survives_written_out(
     form: str, before: str, local: str, host: str, after: str, policy: RedactionPolicy
 ) -> None:
@@ -262,7 +262,7 @@ def test_no_mail_address_survives_written_out(
 
 @pytest.mark.parametrize("form", sorted(set(ANY_FORM) - {"lower case"}))
 @given(before=AROUND, value=VALUE, after=AROUND, policy=st.sampled_from(POLICIES))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_no_value_survives(form: str, before: str, value: str, after: str, policy: RedactionPolicy) -> None:
     """A value of any kind is gone from any Chinese or English text, plain, full-width or with invisible characters."""
     text = before + ANY_FORM[form](value) + after
@@ -284,7 +284,7 @@ def test_groups_of_an_address_are_no_card(address: str, around: str) -> None:
     after=st.sampled_from(["。", "，13点到", "\n", " (", "；"]),
     policy=st.sampled_from(POLICIES),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_value_that_a_word_announces_survives(
     before: str, cued: tuple[str, str], after: str, policy: RedactionPolicy
 ) -> None:
@@ -312,7 +312,7 @@ PIECES = st.one_of(
 
 
 @given(text=st.lists(PIECES, max_size=12).map("".join), policy=st.sampled_from(POLICIES))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_redacting_twice_changes_nothing(text: str, policy: RedactionPolicy) -> None:
     """What redaction writes is not found again, in any text."""
     once = redact(text, policy, KEY).text
@@ -321,7 +321,7 @@ def test_redacting_twice_changes_nothing(text: str, policy: RedactionPolicy) -> 
 
 
 @given(pieces=st.lists(PIECES.filter(str.strip), min_size=1, max_size=8), policy=st.sampled_from(POLICIES))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_redacted_document_is_a_document(pieces: list[str], policy: RedactionPolicy) -> None:
     """Blocks keep covering a redacted text, in order, and its text is that of the redacted text alone."""
     text, blocks = "", []
@@ -337,7 +337,7 @@ def test_a_redacted_document_is_a_document(pieces: list[str], policy: RedactionP
 
 
 @given(pieces=st.lists(PIECES, max_size=6), policy=st.sampled_from(POLICIES), key=st.sampled_from([KEY]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_redacted_uri_stays_redacted(pieces: list[str], policy: RedactionPolicy, key: bytes) -> None:
     """Redacting an address twice changes nothing."""
     once = Redaction(policy, key).uri("file:///" + "/".join(pieces))
@@ -345,7 +345,7 @@ def test_a_redacted_uri_stays_redacted(pieces: list[str], policy: RedactionPolic
 
 
 @given(texts=st.lists(PIECES, max_size=12), policy=st.sampled_from(POLICIES))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_is_remembered_changes_nothing(texts: list[str], policy: RedactionPolicy) -> None:
     """Texts are redacted as each would be alone, the second time, too, and only clean ones are remembered."""
     alone = [redact(text, policy, KEY) for text in texts]

@@ -219,7 +219,7 @@ def kleene(tree: Tree, case: Mapping[str, int]) -> bool | None:
     return case[head] > rest if head in case else None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(trees, cases)
 def test_outcomes_are_those_of_kleene(tree: Tree, case: dict[str, int]) -> None:
     """Every tree of comparisons has the outcome of a reference evaluator, and CEL's own when all is given."""
@@ -232,7 +232,7 @@ def test_outcomes_are_those_of_kleene(tree: Tree, case: dict[str, int]) -> None:
     assert compile_condition(text).check(full).state == ("met" if cel.evaluate(text, full) else "not_met")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(trees, cases, st.integers(0, 3))
 def test_giving_what_is_missing_settles_it(tree: Tree, case: dict[str, int], value: int) -> None:
     """With the parameters that were named as missing an outcome is known, and a known one never changes."""
@@ -243,7 +243,7 @@ def test_giving_what_is_missing_settles_it(tree: Tree, case: dict[str, int], val
     assert first.state in ("unknown", second.state)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from("( ) ! && || > >= == in [ ] , 'x' 5 5.0 depth_m soil at_night - * . true ≥".split())))
 def test_any_text_is_compiled_or_refused(words: list[str]) -> None:
     """Whatever is written, it gives a condition or an InvalidRequest, and its outcome is one of three or refused."""

@@ -193,10 +193,9 @@ def test_the_graph_is_read_hop_by_hop() -> None:
     assert len([r for r in result.rules if r.end.name == "分层开挖"]) == 20
 
 
-@pytest.mark.parametrize("hazards", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_a_wide_fan_out_stays_within_its_limits_and_says_so(hazards: int) -> None:
-    """Up to 100,000 hazards are cut to the limit by name, and the other relations are answered in full."""
-    pit = Pit()
+def test_a_wide_fan_out_stays_within_its_limits_and_says_so(thorough: bool) -> None:
+    """Very many hazards are cut to the limit by name, and the other relations are answered in full."""
+    pit, hazards = Pit(), 100_000 if thorough else 5_000
     for i in range(hazards):
         pit.graph.say(pit.deep, "produces_hazard", pit.graph.node("hazard", f"h{i}"))
     result = pit.infer(limits=Limits(max_frontier=50, max_results=500))
@@ -370,7 +369,7 @@ def test_a_start_named_twice_counts_once_with_the_surer_one() -> None:
         Start(1, float("nan"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_the_order_of_the_edges_does_not_matter(data: st.DataObject) -> None:
     """However a graph orders its answers, the rules, their scores, their paths and what is cut are the same."""

@@ -107,7 +107,7 @@ def test_strange_texts_have_vectors(encoder: BuiltinEncoder, text: str) -> None:
     assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.text(st.characters(), max_size=200))
 def test_any_text_has_a_vector(encoder: BuiltinEncoder, text: str) -> None:
     """No string of code points breaks the tokeniser or the model."""

@@ -277,7 +277,7 @@ hostile = st.text() | st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(hostile, hostile, hostile)
 def test_no_text_of_anybodys_stands_in_an_expression(name: str, value: str, other: str) -> None:
     """Whatever sources, facets and values are called, an expression holds nothing but our own words and digits."""
@@ -295,7 +295,7 @@ def test_no_text_of_anybodys_stands_in_an_expression(name: str, value: str, othe
         assert re.fullmatch(f"({ours})*", written), written
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=33), st.text(max_size=33))
 def test_texts_sort_as_they_are_stored(a: str, b: str) -> None:
     """Stored texts have the order of the texts, and differ exactly when these do."""
@@ -328,7 +328,7 @@ def test_kinds_are_told_apart() -> None:
     assert token("f", 1) != token("g", 1)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.integers(1, 5_000), st.integers(0, 60_000), st.floats(1, 900))
 def test_how_often_a_term_occurs_is_in_its_weight(often: int, more: int, mean: float) -> None:
     """The count of a term comes back from its weight, though the server keeps only single precision."""

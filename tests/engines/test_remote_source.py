@@ -278,7 +278,7 @@ def test_one_malformed_fragment_spoils_the_answer(change: dict[str, Any]) -> Non
         ask(server)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     status=st.sampled_from([200, 200, 200, 204, 302, 400, 500]),
     content=st.one_of(

@@ -12,7 +12,7 @@ from wenyuan.evaluation.report import require_measures
 GRADES = st.lists(st.integers(0, 3), min_size=1, max_size=30)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(found=GRADES, missed=st.lists(st.integers(1, 3), max_size=5))
 def test_they_are_those_of_trec_eval(found: list[int], missed: list[int]) -> None:
     """nDCG, recall and reciprocal rank at ten are what ir-measures says of the same ranking."""

@@ -374,7 +374,7 @@ nasty = st.text(max_size=60) | st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(nasty, st.booleans())
 def test_nasty_strings_come_back_equal_or_are_refused(url, string, ascii_only):
     """Any text as query and as context is echoed unchanged with 200, or is a 400: never a 5xx."""

@@ -237,7 +237,7 @@ def test_what_would_never_end_is_refused(text: str) -> None:
     assert faults(text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(alphabet="abs:-[]{}&*<! \n'\"#,0159~|>?\t\u3000：源", max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     """Whatever a file holds, the answer is a registry or an InvalidRequest."""
@@ -248,7 +248,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             assert error.faults
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | words,
@@ -343,7 +343,7 @@ def registries(draw: Any) -> Registry:
     return Registry(sources=tuple(made), agents=tuple(agents))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(registries())
 def test_what_is_written_is_read_back(registry: Registry) -> None:
     """A registry written as a file and read again is the same registry: there is nothing to change."""
@@ -357,7 +357,7 @@ def test_what_is_written_is_read_back(registry: Registry) -> None:
 # -- a library --------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(registry=registries())
 def test_a_library_applied_to_itself_does_not_change(
     registry: Registry, tmp_path_factory: pytest.TempPathFactory

@@ -21,7 +21,7 @@ import wenyuan
 from patience import HANGS, in_time
 from wenyuan.core.errors import EncoderUnavailable, EngineUnavailable
 from wenyuan.core.filters import Scope
-from wenyuan.core.ports import Hit, LegResult
+from wenyuan.core.ports import Deadline, Hit, LegResult
 from wenyuan.encoders.hashing import HashingEncoder
 
 TEXT = (
@@ -43,16 +43,16 @@ def docs(tmp_path: Path) -> Path:
 def opened(request: pytest.FixtureRequest, tmp_path: Path, docs: Path) -> Iterator[Any]:
     with wenyuan.open(
         tmp_path / "lib", create=True, engine=request.param, encoder={"kind": "hashing"},
-        search={"deadline": 0.5, "threads": 4},
+        search={"threads": 4},
     ) as library:  # fmt: skip
         library.add(wenyuan.Source(source_id="policy", path=str(docs)))
-        end = (
-            time.monotonic() + 30
-        )  # the first question reads files, too: half a second is not much on a busy machine
-        while not (first := library.retrieve_fragments(ASK).fragments) and time.monotonic() < end:
-            pass
-        assert first
+        assert library.retrieve_fragments(ASK).fragments
         yield library
+
+
+def hurry(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions have half a second from now on."""
+    monkeypatch.setattr(library._retriever, "deadline", lambda: Deadline(time.monotonic() + 0.5, time.monotonic))
 
 
 def failed(library: Any, *names: str) -> str:
@@ -84,6 +84,7 @@ def test_engine_raises(opened: Any, monkeypatch: pytest.MonkeyPatch, method: str
 def test_engine_hangs(opened: Any, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     """An engine that hangs makes the answer FAILED within the deadline, and the next request is not held up."""
     release = threading.Event()
+    hurry(opened, monkeypatch)
     monkeypatch.setattr(opened.engine, method, lambda *_, **__: release.wait(HANGS))
     with in_time():
         failed(opened, "deadline")
@@ -95,6 +96,7 @@ def test_engine_hangs(opened: Any, monkeypatch: pytest.MonkeyPatch, method: str)
 def test_all_legs_stuck(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """When every thread is stuck in an engine, further requests fail in time instead of waiting for ever."""
     release = threading.Event()
+    hurry(opened, monkeypatch)
     monkeypatch.setattr(opened.engine, "keyword", lambda *_, **__: release.wait(HANGS))
     for _ in range(opened.settings.search.threads + 2):
         failed(opened, "deadline")

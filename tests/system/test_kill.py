@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 import wenyuan
+from patience import HANGS
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.filters import Scope
 from wenyuan.core.ports import Deadline
@@ -120,7 +121,7 @@ class Shelf:
         with wenyuan.open(self.folder, create=True, encoder={"kind": "hashing"}) as library:
             readiness = library.readiness()
             assert time.process_time() - begun[1] < REOPEN_SECONDS
-            assert time.monotonic() - begun[0] < 4 * REOPEN_SECONDS  # the machine may be busy; no lock is waited for
+            assert time.monotonic() - begun[0] < HANGS / 2  # the machine may be busy; no lock is waited for
             assert readiness.ready, readiness.parts
             found = self.whole_documents(library)
             self.check_versions(found)
@@ -188,21 +189,22 @@ def finish(killer: Killer, shelf: Shelf) -> None:
     assert report.unchanged == len(shelf.disk)
 
 
-def test_ingest_killed_at_random_times(killer: Killer, shelf: Shelf) -> None:
-    """An ingest that is killed 26 times at random times loses nothing that it had acknowledged."""
+def test_ingest_killed_at_random_times(killer: Killer, shelf: Shelf, thorough: bool) -> None:
+    """An ingest that is killed again and again, at random times, loses nothing that it had acknowledged."""
+    rounds = 26 if thorough else 10
     killer("ingest", shelf)
     shelf.check()
     shelf.change()
     whole = killer("ingest", shelf)["seconds"]
     shelf.check()
     killed = with_acks = 0
-    for _ in range(26):
+    for _ in range(rounds):
         shelf.change()
         killed += killer("ingest", shelf, after=shelf.random.uniform(0.0, whole))["killed"]
         with_acks += len(shelf.acks) > 0
         shelf.check()
-    assert killed >= 10
-    assert with_acks >= 3
+    assert killed >= rounds // 3
+    assert with_acks >= 1
     finish(killer, shelf)
 
 
@@ -216,9 +218,10 @@ def test_first_ingest_killed(killer: Killer, tmp_path: Path) -> None:
     finish(killer, shelf)
 
 
-@pytest.mark.parametrize(("do", "rounds"), [("ingest", 16), ("checkpoint", 8), ("remove", 6), ("purge", 6)])
-def test_killed_at_random_lines(killer: Killer, shelf: Shelf, do: str, rounds: int) -> None:
+@pytest.mark.parametrize(("do", "rounds"), [("ingest", 6), ("checkpoint", 3), ("remove", 3), ("purge", 3)])
+def test_killed_at_random_lines(killer: Killer, shelf: Shelf, do: str, rounds: int, thorough: bool) -> None:
     """Whichever line of our storage code is the last one that runs, the library is whole afterwards."""
+    rounds *= 3 if thorough else 1
     killer("ingest", shelf)
     shelf.check()
     shelf.change(0.1)
@@ -250,11 +253,11 @@ def check_removed_or_not(shelf: Shelf) -> None:
     shelf.live, shelf.acks = found, {}
 
 
-def test_creation_killed_at_every_line(killer: Killer, tmp_path: Path) -> None:
+def test_creation_killed_at_every_line(killer: Killer, tmp_path: Path, thorough: bool) -> None:
     """Wherever the making of a library is cut off, it can be made by trying again."""
     count = killer("create", Shelf(tmp_path / "count", random.Random(1)), die_at=0)["lines"]
     assert count > 30
-    for at in range(1, count + 1, max(1, count // 25)):
+    for at in range(1, count + 1, max(1, count // (25 if thorough else 8))):
         shelf = Shelf(tmp_path / str(at), random.Random(1))
         assert killer("create", shelf, die_at=at)["killed"]
         with wenyuan.open(shelf.folder, create=True, encoder={"kind": "hashing"}) as library:

@@ -31,7 +31,7 @@ def own_database(dsn: str) -> str:
 @pytest.mark.parametrize("engine", ["local", "postgres"])
 def test_no_job_twice_and_nothing_lost(tmp_path: Path, own_database: str, engine: str) -> None:
     """With two servers and three workers each job is done once, every text arrives at both, and the audit is one chain."""
-    found = servers.run(tmp_path, own_database, seconds=4, servers=2, workers=3, engine=engine)
+    found = servers.run(tmp_path, own_database, seconds=1, servers=2, workers=3, engine=engine)
     assert found["troubles"] == []
     assert found["jobs"] == found["done"] >= 9
     assert found["questions"]["SUCCESS"] > 10
