@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,6 +18,14 @@ import pytest
 import milvus_server
 import postgres_server
 from wenyuan.core.ports import Deadline
+
+MEMORY = Path("/dev/shm")
+"""Where temporary files wait for no disk. A library has a disk confirm each change, for which tests wait most of their time."""
+
+
+def _has_room(folder: Path) -> bool:
+    """Whether it holds what all tests together write at one time."""
+    return folder.is_dir() and os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > 4 << 30
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,6 +50,11 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["WENYUAN_SEARCH__DEADLINE"] = "30"
     # For workers and other processes that begin after this: threads of one sum that wait for one another keep cores busy.
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    if "TMPDIR" not in os.environ and _has_room(MEMORY):
+        os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="wy-", dir=MEMORY)
+        Path(os.environ["TMPDIR"]).chmod(0o1777)  # as of /tmp: some tests run as another user
+        tempfile.tempdir = None
+        config.add_cleanup(lambda: shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True))
     if config.pluginmanager.hasplugin("hypothesispytest"):
         from hypothesis import HealthCheck, settings
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -99,16 +100,23 @@ def test_codes_are_learned_anew_only_when_rows_have_become_many_more(
     assert scan._coded == len(scan)
 
 
-@pytest.mark.parametrize("dimension", [5, 384, 768])
-@pytest.mark.parametrize("every", [1, 2, 7])
-def test_codes_tell_what_is_nearest(dimension: int, every: int) -> None:
-    """Of 5,000 rows of topics, 200 candidates hold the ten nearest of those that a mask leaves, and no other row."""
+@cache
+def coded(dimension: int) -> tuple[Any, QuantizedVectors]:
+    """5,000 rows of topics and their codes; to learn these takes most of the time."""
     draw = np.random.default_rng(dimension)
     topics = draw.normal(size=(100, dimension))
     rows = (1.0 + topics[draw.integers(0, 100, 5_000)] + draw.normal(size=(5_000, dimension))).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     codes = QuantizedVectors.trained(rows, len(rows))
     codes.add(rows)
+    return rows, codes
+
+
+@pytest.mark.parametrize("dimension", [5, 384, 768])
+@pytest.mark.parametrize("every", [1, 2, 7])
+def test_codes_tell_what_is_nearest(dimension: int, every: int) -> None:
+    """Of 5,000 rows of topics, 200 candidates hold the ten nearest of those that a mask leaves, and no other row."""
+    rows, codes = coded(dimension)
     mask = np.arange(len(rows)) % every == 0
     held = 0
     for query in rows[:40]:

@@ -68,7 +68,7 @@ def page() -> str:
         f"<section id='topic-{n}'><h2>Topic {n}<a class='headerlink' href='#topic-{n}'>¶</a></h2>"
         f"<p>{english(f'first file {n}')}</p><p>{english(f'second file {n}')}</p><p>{english(f'third file {n}')}</p>"
         f"<h3><a name='旧名 {n}'></a>第{n}节 保管</h3><p>{chinese(f'档案{n}')}</p><p>{chinese(f'卷宗{n}')}</p></section>"
-        for n in range(1, 8)
+        for n in range(1, 5)
     )
     return (
         "<!doctype html><html><head><meta charset=utf-8><title>Files</title></head><body>"
@@ -81,14 +81,14 @@ def guide() -> str:
     parts = [
         f"## 2.{n % 3} Keeping & *finding* `files`\n\n{english(f'drawer {n}')}\n\n{english(f'shelf {n}')}\n\n"
         f"## 第{'一二三四五六七'[n]}章 借阅\n\n第{n + 1}条 {chinese(f'图书{n}')}\n\n{chinese(f'期刊{n}')}\n"
-        for n in range(7)
+        for n in range(4)
     ]
     return "# Guide\n\nHow it is done.\n\n> ## A heading in a quote\n\n" + "\n".join(parts)
 
 
 def plain() -> str:
     articles = [f"第{n}条　{chinese(f'印章{n}')}\n" for n in ("一", "二", "三", "四", "五")]
-    return "印章管理办法\n\n" + "\n".join([*articles, *(english(f"seal {n}") + "\n" for n in range(12))])
+    return "印章管理办法\n\n" + "\n".join([*articles, *(english(f"seal {n}") + "\n" for n in range(8))])
 
 
 def print_out() -> bytes:
