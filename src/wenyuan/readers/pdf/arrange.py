@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import median
 
 from wenyuan.readers.pdf.aligned import aligned_tables, pieces_of
-from wenyuan.readers.pdf.page import PrintedLine, PrintedPage, units
+from wenyuan.readers.pdf.page import PrintedLine, PrintedPage, rows_of, units
 from wenyuan.readers.pdf.ruled import ruled_tables
 from wenyuan.readers.pdf.strokes import Stroke
 from wenyuan.readers.pdf.tables import Table
@@ -59,6 +59,7 @@ def arranged(page: PrintedPage, lines: Sequence[PrintedLine], letters: float) ->
         lines: Those of its lines that are text.
         letters: The usual height of the document's lines, in points.
     """
+    lines = _downwards(lines)
     places = {id(line): at for at, line in enumerate(lines)}
     spots: list[_Spot] = []
     rest = list(lines)
@@ -81,6 +82,16 @@ def arranged(page: PrintedPage, lines: Sequence[PrintedLine], letters: float) ->
             at = places[id(line)] + number / len(parts)
             spots.append(_Spot(part, at, part.left, part.right, part.bottom, part.top, line))
     return _ordered(sorted(spots, key=lambda spot: spot.at), page, letters, _DEPTH)
+
+
+def _downwards(lines: Sequence[PrintedLine]) -> Sequence[PrintedLine]:
+    """Lines in the file's order, or from top to bottom where that goes upwards: pdfium turns it on pages that are turned."""
+    steps = [a.bottom - b.bottom for a, b in pairwise(line for line in lines if line.placed)]
+    if 2 * sum(step < 0 for step in steps) <= len(steps):
+        return lines
+    return [line for row in rows_of([line for line in lines if line.placed]) for line in row] + [
+        line for line in lines if not line.placed
+    ]
 
 
 def _is_inside(line: PrintedLine, table: Table) -> bool:
@@ -156,14 +167,21 @@ def _are_columns(band: Sequence[_Spot], edge: float) -> bool:
 
 
 def _is_full(side: Sequence[_Spot]) -> bool:
-    """Whether lines fill their column as those of a text do."""
-    width = max(s.right for s in side) - min(s.left for s in side)
-    lines = [s for s in side if isinstance(s.thing, PrintedLine)]
-    return (
-        len(lines) >= _FULL_LINES
-        and median((s.right - s.left) / width for s in lines) >= _FULL
-        and median(units(s.thing.text) for s in lines if isinstance(s.thing, PrintedLine)) >= _WORDS
-    )
+    """Whether the lines of each column of one side fill it as those of a text do."""
+    lines = sorted((s for s in side if isinstance(s.thing, PrintedLine)), key=lambda s: s.left)
+    columns: list[list[_Spot]] = []
+    for line in lines:
+        if columns and line.left - columns[-1][0].left <= 2 * (line.top - line.bottom):
+            columns[-1].append(line)
+        else:
+            columns.append([line])
+    for column in columns:
+        left, right = column[0].left, max(line.right for line in column)
+        filled = median((line.right - line.left) / (right - left) for line in column)
+        wide = median(units(line.thing.text) for line in column if isinstance(line.thing, PrintedLine))
+        if len(column) < _FULL_LINES or filled < _FULL or wide < _WORDS:
+            return False
+    return bool(columns)
 
 
 def _column(spots: Sequence[_Spot], page: PrintedPage, letters: float) -> list[Item]:

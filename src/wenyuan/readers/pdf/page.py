@@ -21,6 +21,7 @@ _LINE_END = re.compile("\r\n|[\n\r]|\ufffe")  # pdfium writes U+FFFE for a hyphe
 _SPACES = re.compile(r"\s+")
 _GAP = 2.5
 _WIDE_SPACE = 0.5
+_CELL = 0.9  # of a line's height: no space of a justified text is as wide
 _LONGEST_BAR = 1.3  # of a line's height: a letter of bars is no longer
 _MARGIN = 0.12  # of the page, above and below its text
 # What Sphinx prints where a listing or a table is broken over pages, and the mark of a line of code that was too long.
@@ -40,6 +41,7 @@ _FIXED_FONT = re.compile(
 )
 _WIDE = r"\u1100-\u115f\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff"
 WIDE_CHAR = re.compile(f"[{_WIDE}“”‘’…—]")
+SENTENCE_END = re.compile(r"""[。！？!?.：:；;…][”’」』）)"']*$""")
 FIRST_WORD = re.compile(rf"[{_WIDE}][、。，．：；？！）」』】》]?|[^\s{_WIDE}]+")
 
 
@@ -260,7 +262,7 @@ def _line(layer: _Layer, start: int, end: int, page: int) -> PrintedLine:
     left, right = box(start)[0], box(end - 1)[2]
     bottom, top = _height(line, start, box)
     edge = _MARGIN * layer.frame.size[1]
-    gaps = tuple(_gaps(line, start, box, top - bottom))
+    gaps = (*_gaps(line, start, box, top - bottom), *_unwritten(line, start, box, right - left))
     return PrintedLine(
         line, page, left, right, bottom, top - bottom,
         in_margin=top == bottom or bottom < edge or top > layer.frame.size[1] - edge,
@@ -276,6 +278,17 @@ def _gaps(line: str, start: int, box: _Boxes, height: float) -> Iterator[Gap]:
         (_, low, right, _), (left, bottom, _, _) = box(start + space.start() - 1), box(start + space.end())
         if right and left - right > _WIDE_SPACE * height:
             yield Gap(*space.span(), right, left, left - right > height and abs(low - bottom) > height / 3)
+
+
+def _unwritten(line: str, start: int, box: _Boxes, width: float) -> Iterator[Gap]:
+    """Wide spaces between full characters, for which pdfium writes no space: looked for where a line is too wide for its text."""
+    left, bottom, right, top = box(start)
+    if not WIDE_CHAR.match(line) or width < units(line) * (right - left) + _CELL * (top - bottom):
+        return
+    for at in range(1, len(line)):
+        (_, _, before, _), (after, _, _, _) = box(start + at - 1), box(start + at)
+        if before and after - before > _CELL * (top - bottom) and not _SPACES.search(line, at - 1, at + 1):
+            yield Gap(at, at, before, after)
 
 
 def _cut(line: PrintedLine, stop: int, layer: _Layer) -> list[PrintedLine]:

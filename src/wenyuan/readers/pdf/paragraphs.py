@@ -14,10 +14,9 @@ from statistics import median
 
 from wenyuan.core.fidelity import Line
 from wenyuan.core.text.structure import opening
-from wenyuan.readers.pdf.page import FIRST_WORD, WIDE_CHAR, PrintedLine, units
+from wenyuan.readers.pdf.page import FIRST_WORD, SENTENCE_END, WIDE_CHAR, PrintedLine, units
 
 _MARK = re.compile(r"[•●○■□▪◆◇※–\-*]\s+\S|[（(]?[0-9a-zA-Z一二三四五六七八九十]{1,3}[）)]|[①-⑳]")
-_SENTENCE_END = re.compile(r"""[。！？!?.：:；;…][”’」』）)"']*$""")
 _BROKEN_WORD = re.compile(r"[A-Za-z]-$")
 _WORD = re.compile("[A-Za-z]+")
 _HYPHENED = re.compile("[A-Za-z]+-[a-z]+")
@@ -123,7 +122,7 @@ def _begins(lines: Sequence[PrintedLine], at: int, first: PrintedLine, pitch: fl
         return True
     drop = before.bottom - line.bottom
     if line.page != before.page or drop < -2 * line.height:  # another page or column
-        return bool(_SENTENCE_END.search(before.text)) or _had_room(lines, at)
+        return bool(SENTENCE_END.search(before.text)) or _had_room(lines, at)
     if before.gapped and line.left < before.left + line.height and not _opens(before.text):
         return True  # the row of a table ends
     indented = drop > 0 and line.left > before.left + 0.8 * line.em and not _opens(first.text)
@@ -137,13 +136,13 @@ def _opens(text: str) -> bool:
 
 def _looks_closed(text: str, around: Sequence[PrintedLine]) -> bool:
     longest = max(units(line.text) for line in around)
-    return (bool(_SENTENCE_END.search(text)) and units(text) < 0.8 * longest) or units(text) < 0.5 * longest
+    return (bool(SENTENCE_END.search(text)) and units(text) < 0.8 * longest) or units(text) < 0.5 * longest
 
 
 def _had_room(lines: Sequence[PrintedLine], at: int) -> bool:
     """Whether the first word of ``lines[at]`` would have fit on the line before."""
     line, before = lines[at], lines[at - 1]
-    if line.text[0].islower() and not _SENTENCE_END.search(before.text):
+    if line.text[0].islower() and not SENTENCE_END.search(before.text):
         return False  # lines may be broken early, but no paragraph begins so
     column = max(
         other.right

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from wenyuan.readers.pdf.page import PrintedLine, rows_of
+from wenyuan.readers.pdf.page import SENTENCE_END, PrintedLine, rows_of
 
 _NUMBER = re.compile(r"[0-9]+")
 _NUMBER_AT_AN_END = re.compile(r"^[0-9]{1,5}(?= )|(?<= )[0-9]{1,5}$")
@@ -40,9 +40,11 @@ def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> dict[tuple[int, int
                     for n in _NUMBER.finditer(text)
                     if len(n[0]) < 6
                 }
-            keys |= {
-                (_AT_AN_END, n.start() == 0, int(n[0]) - at) for n in _NUMBER_AT_AN_END.finditer(text[:_MAX_RUNNING])
-            }
+            if not SENTENCE_END.search(text):  # a footnote may have the page's number by chance
+                keys |= {
+                    (_AT_AN_END, n.start() == 0, int(n[0]) - at)
+                    for n in _NUMBER_AT_AN_END.finditer(text[:_MAX_RUNNING])
+                }
             found[at, index] = text, keys
             of_page |= keys
         seen.update(of_page)
