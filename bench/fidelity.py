@@ -203,7 +203,7 @@ def main() -> None:
                 columns.append("–")
                 continue
             figures = [error_rate(made, read), cells(tables, read), tau(made, read)]
-            sums[name].append(figures)
+            sums[f"{name}, {'PDF' if made.suffix == '.pdf' else 'other formats'}"].append(figures)
             columns.append(", ".join(map(shown, figures)))
         language = "zh" if re.search("[\u4e00-\u9fff]", str(made.units[0])) else "en"
         print(
@@ -214,7 +214,7 @@ def main() -> None:
     for name, found in sums.items():
         means = [fmean(x for x in column if x is not None) if any(x is not None for x in column) else None
                  for column in zip(*found, strict=True)]  # fmt: skip
-        print(f"mean of {len(found)}: {name}: " + ", ".join(map(shown, means)))
+        print(f"mean of {len(found)} ({name}): " + ", ".join(map(shown, means)))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from email.message import EmailMessage
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
@@ -391,6 +392,14 @@ def others(words: Words) -> Iterator[Made]:
     yield Made("EPUB", "chapters", ".epub", zipped({**entries, **chapters}), list(texts))
 
 
+def mail(words: Words) -> Made:
+    text = "\n\n".join(words.text(3, chinese=True) for _ in range(3))
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = "a@example.org", "b@example.org", "退费"
+    message.set_content(text)
+    return Made("EML", "base64", ".eml", message.as_bytes(), list(text.split("\n\n")))
+
+
 def all_made() -> list[Made]:
     """Every made document, the same at each call."""
     words = Words(27)
@@ -408,7 +417,7 @@ def all_made() -> list[Made]:
             table(words, "table without rules", chinese=chinese, drawn=False),
             table(words, "ruled table over two pages", chinese=chinese, pages=2),
         ]
-    return [*found, *word(words), *others(words)]
+    return [*found, *word(words), *others(words), mail(words)]
 
 
 def sentences(text: str) -> list[str]:
