@@ -26,11 +26,12 @@ from collections import Counter, defaultdict
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pypdfium2
 
 from fidelity_made import Made, Rows, all_made, sentences
-from wenyuan.readers import READERS, load_reader
+from wenyuan.readers import CONTAINERS, READERS, load_reader
 
 _SIGNS = re.compile(r"[\s|#*_`>\\––]|-{3,}|\[\d+\]|NaN|Unnamed: \d+")
 _PEER = Path(__file__).parent / "peers" / "documents.py"
@@ -141,7 +142,9 @@ def lost(made: Made, read: str) -> float:
 
 
 def ours(made: Made) -> tuple[str, bool]:
-    (document,) = load_reader(READERS[made.suffix])(made.content, uri="file:///a", name="a" + made.suffix)
+    read: Any = load_reader({**READERS, **CONTAINERS}[made.suffix])
+    found = read(made.content, uri="file:///a", name="a" + made.suffix)
+    (document,) = found.documents if made.suffix in CONTAINERS else found
     fidelity = document.fidelity
     return document.text, bool(fidelity and (fidelity.lost or fidelity.warnings))
 

@@ -397,7 +397,8 @@ def mail(words: Words) -> Made:
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = "a@example.org", "b@example.org", "退费"
     message.set_content(text)
-    return Made("EML", "base64", ".eml", message.as_bytes(), list(text.split("\n\n")))
+    units: list[Unit] = ["退费", "From: a@example.org To: b@example.org", *text.split("\n\n")]
+    return Made("EML", "base64", ".eml", message.as_bytes(), units)
 
 
 def all_made() -> list[Made]:
