@@ -574,6 +574,7 @@ def test_the_doctor_looks_at_everything(stocked: Path) -> None:
     assert found["settings"]["more"]["origins"] == ["WENYUAN_ENCODER__KIND", "WENYUAN_SEARCH__DEADLINE"]
     assert found["packages"]["more"]["versions"]["tantivy"]
     assert found["disk"]["more"]["catalog"] > 0
+    assert found["ocr"]["more"]["version"].startswith("ppocr-v6-")
     assert found["floor"]["state"] == "ok"
     assert "一切正常" in run("--library", stocked, "doctor", "--lang", "zh").stdout
 
@@ -862,6 +863,22 @@ def test_the_bar_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
         clock[0] += 5
         bar(Progress(files=9, files_total=10, passages=200, embedded=80, name="x"))
     assert said == [{"files": 10, "total": 10, "passages": 200, "rate": "5.0", "left": "0:30"}]
+
+
+def test_the_bar_says_how_many_pages_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pace of pages counts from the first that was recognised in this run, not from those that were kept."""
+    from wenyuan.cli.terminal import Bar, Terminal
+    from wenyuan.service.ingest import Progress
+
+    said: list[dict[str, object]] = []
+    monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values))
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    with Bar(Terminal(language="en"), embeds=True) as bar:
+        bar(Progress(files=0, files_total=2, passages=0, embedded=0, name="x", pages=20, pages_total=40))
+        clock[0] += 10
+        bar(Progress(files=0, files_total=2, passages=0, embedded=0, name="x", pages=25, pages_total=40))
+    assert said == [{"files": 1, "total": 2, "page": 25, "pages": 40, "rate": "0.50", "left": "0:30"}]
 
 
 def test_files_that_are_as_before_are_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:

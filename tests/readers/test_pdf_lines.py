@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pypdfium2
 import pytest
 
 from pdf_files import Line, make_pdf
 from wenyuan.core.model import Document
 from wenyuan.readers.pdf import read_pdf
-from wenyuan.readers.pdf.page import recognised_line, recognised_page
 from wenyuan.readers.pdf.paragraphs import paragraphs
+from wenyuan.readers.pdf.recognised import printed
 
 _PAGE: list[Line] = [
     (72, 700, "The knowledge service answers with fragments that are exam-"),
@@ -95,14 +94,19 @@ def test_lines_that_run_upwards_are_joined_as_others_are() -> None:
 
 def test_recognised_lines_become_paragraphs_as_printed_ones_do() -> None:
     """Lines that were recognised in an image take the place of a text layer, and keep how sure each character is."""
-    with pypdfium2.PdfDocument(make_pdf([[]])) as pdf:
-        page = pdf[0]
-        lines = [
-            recognised_line(text, page, 1, (0.1, top, 0.9, top + 0.02), (0.9,) * len(text))
-            for text, top in (("为了规范知识服务的管理，提高检索的准确性和可核", 0.20), ("查性，制定本办法。", 0.23))
+    rows = [
+        [
+            {
+                "text": text,
+                "sure": [0.9] * len(text),
+                "box": [0.1, top, 0.9, top + 0.02],
+                "place": [60, 842 * top, 535, 842 * top + 17],
+            }
         ]
-        printed = recognised_page(page, 1, lines)
-    (paragraph,) = paragraphs(printed.lines)
+        for text, top in (("为了规范知识服务的管理，提高检索的准确性和可核", 0.20), ("查性，制定本办法。", 0.23))
+    ]
+    page = printed({"size": [595, 842], "upright": 0, "rows": rows}, 1)
+    (paragraph,) = paragraphs(page.lines)
     assert paragraph.text == "为了规范知识服务的管理，提高检索的准确性和可核查性，制定本办法。"
     assert [line.confidence for line in paragraph.lines] == [pytest.approx(0.9)] * 2
     assert paragraph.printed[1][2].sure == (0.9,) * 9

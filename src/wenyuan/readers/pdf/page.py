@@ -151,39 +151,6 @@ def text_layer(page: Any, number: int) -> PrintedPage:
     return PrintedPage(number, frame, lines, text.replace("\ufffe", "-"), seen, unmapped=unmapped)
 
 
-def recognised_page(page: Any, number: int, lines: Sequence[PrintedLine]) -> PrintedPage:
-    """A page whose lines (of `recognised_line`) take the place of its text layer."""
-    frame = Frame((0.0, 0.0, *page.get_size()), 0)
-    return PrintedPage(number, frame, tuple(lines), "\n".join(line.text for line in lines), recognised=True)
-
-
-def recognised_line(
-    text: str,
-    page: Any,
-    number: int,
-    box: tuple[float, float, float, float],
-    sure: tuple[float, ...] = (),
-) -> PrintedLine:
-    """A line that was recognised in the image of a page.
-
-    Args:
-        text: Not blank.
-        page: A page of pypdfium2.
-        number: 1-based.
-        box: Left, top, right and bottom, as shares of the image's width and height.
-        sure: How sure each character of `text` is, 0..1.
-    """
-    width, height = page.get_size()
-    left, top, right, bottom = box
-    return PrintedLine(
-        text, number, left * width, right * width, (1 - bottom) * height, (bottom - top) * height,
-        in_margin=1 - bottom < _MARGIN or 1 - top > 1 - _MARGIN,
-        box=box,
-        confidence=sum(sure) / len(sure) if sure else None,
-        sure=sure,
-    )  # fmt: skip
-
-
 def _frame_of(page: Any, text_page: Any, text: str) -> Frame:
     """The frame of a page, by the direction of most of its longer lines (of some that lie evenly over it)."""
     frame = Frame(page.get_bbox(), page.get_rotation())
