@@ -91,6 +91,15 @@ def test_a_book_that_names_its_chapters_again_and_again_is_read_once() -> None:
     assert document.fidelity and document.fidelity.warnings == ("chapters that the book lists are missing: 1",)
 
 
+def test_a_book_that_lies_in_a_folder_of_its_archive() -> None:
+    """Some packers put the folder in, not what is in it."""
+    opf = '<package><manifest><item id="a" href="a.html" media-type="application/xhtml+xml"/></manifest><spine><itemref idref="a"/></spine></package>'
+    content = {"META-INF/container.xml": CONTAINER, "OPS/book.opf": opf, "OPS/a.html": "<p>text</p>"}
+    assert read(zipped({f"epub/{name}": body for name, body in content.items()})).text == "text"
+    with pytest.raises(DocumentRejected, match=r"no META-INF/container\.xml"):
+        read(zipped({"OPS/book.opf": opf}))
+
+
 LOCKED = '<encryption><CipherReference URI="OPS/a.xhtml"/></encryption>'
 
 

@@ -111,6 +111,13 @@ def test_text_in_a_code_page_and_in_one_that_it_does_not_have() -> None:
         assert read(head.format(stated).encode() + content).text.endswith("七日内镕")
 
 
+def test_a_page_whose_letters_fit_no_encoding_is_read_all_the_same() -> None:
+    """What is in no encoding is lost, not the mail."""
+    document = read(b"Subject: x\r\nContent-Type: text/html\r\n\r\n<p>fee \xff\xfe\x81 200</p>")
+    assert "fee" in document.text and "200" in document.text
+    assert document.notes == ("some of its letters are in no encoding that is known",)
+
+
 def test_what_is_quoted_of_earlier_mails_is_marked() -> None:
     """With marks, as deep as they say; what follows a quote is the mail's own again."""
     text = "同意。\n\nOn Tue, 24 Nov 2026, Wang <w@x> wrote:\n> 请确认。\n>\n>> older\n\n谢谢"

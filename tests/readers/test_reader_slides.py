@@ -89,6 +89,23 @@ def test_groups_alternatives_and_pictures() -> None:
     assert document.fidelity and (document.fidelity.pictures, document.fidelity.lost) == (1, 0)
 
 
+def test_what_a_chart_shows_is_a_table() -> None:
+    """Its title, what it is about, and a column for each series, as the file keeps them beside the drawing."""
+    c = 'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"'
+    a = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+    point = "<c:pt idx='{}'><c:v>{}</c:v></c:pt>"
+    named = f"<c:cat>{point.format(0, '一月')}{point.format(1, '二月')}</c:cat>"
+    one = f"<c:ser><c:tx>{point.format(0, '退费')}</c:tx>{named}<c:val>{point.format(0, 10)}{point.format(1, 12)}</c:val></c:ser>"
+    two = f"<c:ser><c:tx>{point.format(0, 'New')}</c:tx>{named}<c:val>{point.format(1, 7)}</c:val></c:ser>"
+    chart = f"<c:chartSpace {c} {a}><c:title><a:t>每月</a:t></c:title>{one}{two}</c:chartSpace>"
+    rels = '<Relationships xmlns="x"><Relationship Id="rId9" Type="t/chart" Target="../charts/chart1.xml"/></Relationships>'
+    frame = f'<p:graphicFrame><c:chart {c} r:id="rId9"/></p:graphicFrame>'
+    more: dict[str, str | bytes] = {"ppt/charts/chart1.xml": chart, "ppt/slides/_rels/slide1.xml.rels": rels}
+    document = read(presentation(slide(shape(paragraph("T"), place="title"), frame), more=more))
+    assert [text for _, text, _ in blocks(document)] == ["T", "每月", "– | 退费 | New\n一月 | 10\n二月 | 12 | 7"]
+    assert document.fidelity and (document.fidelity.lost, document.fidelity.invented) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

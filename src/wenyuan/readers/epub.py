@@ -29,7 +29,7 @@ def read_epub(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     Raises:
         DocumentRejected: it is no EPUB, protected against copying, unpacks to too much, declares entities, or holds no text.
     """
-    package = Package(content, name=name, needs=_CONTAINER, doctypes=True)
+    package = Package(content, name=name, needs="", doctypes=True)
     with damaged(name):
         book = _Book(package, name)
     pieces: list[Piece] = []
@@ -64,10 +64,14 @@ class _Book:
         self._package = package
         self._missing = 0
         self._left_out: Counter[str] = Counter()
-        roots = [node.get("full-path", "") for node in package.xml(_CONTAINER).iter() if local(node) == "rootfile"]
+        container = next((part for part in package.parts if f"/{part}".endswith(f"/{_CONTAINER}")), "")
+        if not container:
+            raise rejected(msg("the archive has no {needs}: it is another kind of file", needs=_CONTAINER), name)
+        root_folder = container.removesuffix(_CONTAINER)  # some books lie in a folder of their archive
+        roots = [node.get("full-path", "") for node in package.xml(container).iter() if local(node) == "rootfile"]
         if not roots:
             raise ValueError("META-INF/container.xml names no book")
-        opf = roots[0]
+        opf = root_folder + roots[0]
         root = package.xml(opf, recover=True)
         self._told: dict[str, str] = {}
         items: dict[str, tuple[str, str, str]] = {}
@@ -80,7 +84,7 @@ class _Book:
         contents = {part for part, _, said in items.values() if "nav" in said.split()}
         self._titles = _titles(package, items)
         self.chapters = self._spine(root, items, contents)
-        locked = _locked(package)
+        locked = _locked(package, root_folder)
         if any(chapter.part.lower() in locked for chapter in self.chapters):
             raise rejected("it is encrypted", name)
 
@@ -159,9 +163,9 @@ def _call(found: dict[str, str], part: str, href: str, text: str) -> None:
         found.setdefault(target, " ".join(text.split())[:200])
 
 
-def _locked(package: Package) -> set[str]:
+def _locked(package: Package, folder: str) -> set[str]:
     """The parts that are encrypted; fonts often are, in books that anyone may read."""
-    if _LOCKS not in package:
+    if folder + _LOCKS not in package:
         return set()
-    references = (node.get("URI", "") for node in package.xml(_LOCKS).iter() if local(node) == "CipherReference")
-    return {posixpath.normpath(unquote(reference)).lower() for reference in references}
+    found = (node.get("URI", "") for node in package.xml(folder + _LOCKS).iter() if local(node) == "CipherReference")
+    return {posixpath.normpath(folder + unquote(reference)).lower() for reference in found}

@@ -50,6 +50,12 @@ _EMPTY = " "
 """A cell without text, which keeps its place; one that a span covers is ``""``, and has none."""
 
 
+_NOT_TEXT = ", ".join((
+    "script, style, template, noscript", *sorted(_AROUND), *(f"[role={role}]" for role in sorted(_AROUND_ROLES)),
+    *(f".{name}" for name in sorted(_AROUND_CLASSES)),
+))  # fmt: skip
+
+
 class _Shade(NamedTuple):
     """Why an element's own text is not seen; what is inherited ends where a descendant says otherwise."""
 
@@ -476,8 +482,8 @@ def parsed(content: bytes, *, xml: bool) -> tuple[Any, tuple[str, ...]]:
 
 
 def own_text(tree: Any) -> str:
-    """All text of a page's body, whether it is shown or not; scripts and styles, which are none, leave the tree."""
-    for node in tree.css("script, style, template, noscript"):
+    """The text of a page's body, whether it is shown or not; scripts and what surrounds the text leave the tree."""
+    for node in tree.css(_NOT_TEXT):
         node.decompose()
     return tree.body.text() if tree.body is not None else ""
 

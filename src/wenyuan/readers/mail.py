@@ -13,6 +13,7 @@ from email.message import Message
 from email.utils import parsedate_to_datetime
 
 from wenyuan.core.addresses import escaped_value, legible, with_part
+from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.text import has_han
@@ -112,7 +113,11 @@ def _document(letter: Letter, original: Original, media_type: str) -> Document:
     source, added = [subject, *lines], list[str]()
     notes: list[str] = []
     for page in letter.pages:
-        tree, _ = parsed(page, xml=False)
+        try:
+            tree, _ = parsed(page, xml=False)
+        except DocumentRejected:  # in no encoding that all of it fits: a few letters are lost, not the mail
+            tree, _ = parsed(page.decode("utf-8", "replace").encode("utf-8-sig"), xml=False)
+            notes.append("some of its letters are in no encoding that is known")
         shown = Page(tree.body)
         pieces += (_marked(piece) for piece in shown.pieces)
         notes += shown.notes()

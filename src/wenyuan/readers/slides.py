@@ -20,6 +20,8 @@ _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+_C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_MAX_POINTS = 1_000  # of a chart
 _TITLES = ("title", "ctrTitle")
 _RUNNING = {"dt": "dates", "ftr": "footers", "sldNum": "slide numbers", "hdr": "headers"}
 _LISTS = ("body", "obj", "")
@@ -51,7 +53,7 @@ def read_pptx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     return (
         measured(
             document,
-            deck.source(),
+            [*deck.source(), *deck.charts],
             added=deck.added,
             pages=len(deck.slides),
             pictures=deck.pictures,
@@ -83,6 +85,7 @@ class _Deck:
     def __init__(self, package: Package, name: str) -> None:
         self.pictures = 0
         self.added: list[str] = []
+        self.charts: list[str] = []  # what was read of them
         self._package = package
         self._left_out: Counter[str] = Counter()
         main = package.related("ppt/presentation.xml")
@@ -105,8 +108,6 @@ class _Deck:
     def warnings(self) -> tuple[str, ...]:
         hidden = [str(number) for number, slide in enumerate(self.slides, 1) if slide.hidden]
         told = [msg("hidden slides are not read: {numbers}", numbers=", ".join(hidden))] if hidden else []
-        if charts := self._left_out["charts"]:
-            told.append(msg("charts are not read: {count}", count=charts))
         return tuple(told)
 
     def source(self) -> Iterator[str]:
@@ -172,9 +173,29 @@ class _Deck:
             if target and target.part in self._package:
                 texts = [" ".join(_text(p).split()) for p in self._package.xml(target.part).iter(f"{_A}p")]
                 yield Piece("list", "\n".join(f"- {text}" for text in texts if text), page=page)
+        for chart in frame.iter(f"{_C}chart"):
+            target = related.get(chart.get(f"{_R}id", ""))
+            if target and target.part in self._package:
+                yield from self._chart(self._package.xml(target.part), page)
         if not tables:
-            self._left_out["charts"] += any(local(node) == "chart" for node in frame.iter())
             self._left_out["embedded objects"] += any(local(node) == "oleObj" for node in frame.iter())
+
+    def _chart(self, root: Any, page: int) -> Iterator[Piece]:
+        """A chart as its title and a table of what it shows, as the file keeps it beside the drawing."""
+        title = " ".join(
+            " ".join(t.text or "" for node in root.iter(f"{_C}title") for t in node.iter(f"{_A}t")).split()
+        )
+        series = [
+            (_points(s, "tx"), _points(s, "cat", "xVal"), _points(s, "val", "yVal")) for s in root.iter(f"{_C}ser")
+        ]
+        places = list(dict.fromkeys(at for _, named, values in series for at in (*named, *values)))[:_MAX_POINTS]
+        names = next((named for _, named, _ in series if named), {})
+        rows = [["", *(" ".join(told.values()) for told, _, _ in series)]]
+        rows += [[names.get(at, ""), *(values.get(at, "") for _, _, values in series)] for at in places]
+        piece, _ = table_piece([[Spanning(cell) for cell in row] for row in rows], page=page)
+        self.charts.append("\n".join([title, *(cell for row in rows for cell in row)]))
+        yield Piece("paragraph", title, page=page)
+        yield piece
 
     def _spoken(self, page: int, related: Any) -> Iterator[Piece]:
         """What the speaker's notes say, below a heading of their own."""
@@ -261,6 +282,13 @@ def _runs_of(paragraphs: Sequence[Any], page: int, *, listed: bool) -> Iterator[
         lines.append(f"{'  ' * level}{mark} {' '.join(_text(paragraph).split())}")
     if lines:
         yield Piece("list", "\n".join(lines), page=page)
+
+
+def _points(series: Any, *of: str) -> dict[int, str]:
+    """What a series of a chart keeps of a kind, by place: its name (``tx``), what it is about, its values."""
+    points = (point for kind in of for node in series.findall(f"{_C}{kind}") for point in node.iter(f"{_C}pt"))
+    found = {int(point.get("idx", "0")): " ".join((point.findtext(f"{_C}v") or "").split()) for point in points}
+    return {at: text for at, text in found.items() if text}
 
 
 def _rows(table: Any) -> Iterator[list[Spanning]]:
