@@ -1,6 +1,7 @@
 """Pictures of the console for the documentation, and how long a search takes from the key to the painted answer.
 
-    python scripts/console_shots.py /srv/wenyuan      # makes the demo library there if there is none
+    python scripts/console_shots.py /srv/wenyuan               # makes the demo library there if there is none
+    python scripts/console_shots.py /srv/wenyuan document      # only these pictures, and no times
 
 Needs Chromium on the machine. Pictures go to docs/console: page, language, and ``phone`` where it is one.
 """
@@ -27,7 +28,9 @@ from wenyuan.core.records import Pair
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread
+from wenyuan.service.uploads import Given
 
+DOCUMENTS = Path(wenyuan.__file__).parent / "cli" / "demo" / "documents"
 OUT = Path(__file__).parents[1] / "docs" / "console"
 SIZES = {"": {"width": 1000, "height": 600}, "-phone": {"width": 390, "height": 780}}
 QUESTION = {"zh": "深基坑开挖有哪些危险源", "en": "how long until a complaint is answered"}
@@ -44,6 +47,16 @@ PAGES = {
     "health": "/console/health",
     "sign-in": "/console/sign-in",
 }
+MANUAL = """\
+<h1>增压泵维护手册 Booster pump manual</h1>
+<h2>3 检查 Inspection</h2>
+<p>增压泵每运行 500 小时须检查一次，检查内容包括轴封、轴承温度与进出口压力。</p>
+<p>The booster pump is inspected every 500 hours of operation: shaft seal, bearing temperature, inlet and outlet pressure.</p>
+<h2>4 停机 Shutdown</h2>
+<p>轴承温度超过 85 ℃ 时必须立即停机，冷却 30 分钟后方可重新启动。</p>
+<p>Above 85 ℃ at the bearing the pump must be stopped at once, and is started again after 30 minutes at the earliest.</p>
+"""
+CHECKED = {"zh": "增压泵多久检查一次", "en": "how often is the booster pump inspected"}
 PROPOSED = """\
 pack: proposals
 nodes: [{kind: process, name: 深基坑开挖}, {kind: equipment, name: 气体检测仪, en: Gas detector}]
@@ -107,13 +120,32 @@ def served(folder: Path) -> Iterator[tuple[str, Any]]:
             stop()
 
 
+def printed(browser: Any, library: Any) -> dict[str, str]:
+    """A manual, printed and uploaded; the addresses of its source's documents, and of a passage in it."""
+    library.catalog.put_source(wenyuan.Source(source_id="manuals", title="手册 Manuals", copyright="allow", trust=4))
+    page = browser.new_page()
+    page.set_content(MANUAL)
+    with library.uploads.incoming() as folder:
+        page.pdf(path=str(folder / "0"), format="A5")
+        (folder / "1").write_bytes(next(DOCUMENTS.rglob("complaints.zh.md")).read_bytes())
+        files = [Given(name="pump.pdf", path=folder / "0"), Given(name="complaints.md", path=folder / "1")]
+        library.upload("manuals", files)
+    page.close()
+    found = library.search(CHECKED["zh"], sources=["manuals"]).hits[0].passage_id
+    return {
+        "documents": "/console/sources/manuals/documents",
+        "document": f"/console/passages/{found}?q={{checked}}",
+    }
+
+
 def shoot(browser: Any, url: str, names: dict[str, str]) -> None:
     for name, path in names.items():
         for language, locale in (("zh", "zh-CN"), ("en", "en-US")):
             for suffix, size in SIZES.items():
                 context = browser.new_context(viewport=size, locale=locale)
                 page = context.new_page()
-                page.goto(url + path.format(question=QUESTION[language]))
+                page.goto(url + path.format(question=QUESTION[language], checked=CHECKED[language]))
+                page.wait_for_load_state("networkidle")
                 file = OUT / f"{name}-{language}{suffix}.png"
                 page.screenshot(path=str(file))
                 print(f"{file.name}: {file.stat().st_size / 1024:.0f} kB")
@@ -150,8 +182,12 @@ def main() -> None:
     OUT.mkdir(exist_ok=True)
     with sync_playwright() as playwright, served(Path(sys.argv[1])) as (url, library):
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        pages = PAGES | printed(browser, library)
+        if wanted := sys.argv[2:]:
+            shoot(browser, url, {name: pages[name] for name in wanted})
+            return
         measure(browser, url)
-        shoot(browser, url, PAGES)
+        shoot(browser, url, pages)
         broken = {"url": "http://127.0.0.1:9/v1/retrieve_fragments", "allow_private": True}
         away = {"source_id": "partner", "title": "Partner", "type": "api", "path": ""}
         library.catalog.put_source(wenyuan.Source(**away, settings={**broken, "required": False}))

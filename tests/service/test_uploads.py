@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import wenyuan
+from wenyuan.catalog.backup import back_up
 from wenyuan.core.errors import CatalogBusy, InvalidRequest, NotFound
 from wenyuan.service.uploads import Given, UploadReport
 
@@ -195,3 +196,17 @@ def test_a_source_takes_its_uploads_with_it(desk: Desk) -> None:
     desk.upload(a="# A\n\nAlpha text.")
     desk.library.remove("desk")
     assert not desk.home.exists()
+
+
+def test_a_backup_has_the_uploads(desk: Desk, tmp_path: Path) -> None:
+    """So that a restored library can be read again, and gives its originals; what is only coming is left out."""
+    [one] = desk.upload(a="# A\n\nAlpha text.").files
+    with desk.library.uploads.incoming() as coming:
+        (coming / "0").write_bytes(b"x")
+        back_up(desk.folder / "library", tmp_path / "copy")
+    desk.library.close()
+    with wenyuan.open(tmp_path / "copy", encoder={"kind": "none"}) as restored:
+        assert [file.name for file in (tmp_path / "copy" / "uploads").rglob("*") if file.is_file()] == ["a.md"]
+        assert restored.ingest("desk").failed == {}
+        assert len(restored.catalog.live_documents("desk")) == 1
+        assert one.documents

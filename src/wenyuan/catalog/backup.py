@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +36,7 @@ from wenyuan.settings import load_settings
 # The head before the audit: a head that is behind is right, one that is ahead says that records are missing. The catalog
 # last: no record is of a change that the copy does not have.
 _FILES = ("wenyuan.toml", "pseudonym.key", "audit.head")
+_UPLOADS = "uploads"
 _DATABASES = ("audit.db", "tasks.db", "catalog.db")
 
 
@@ -72,7 +73,8 @@ def back_up(folder: Path, to: Path) -> int:
             if is_file(folder / name):
                 copy_database(folder / name, partial / name)
         _check_audit(partial)
-        size = sum(file.stat().st_size for file in partial.iterdir())
+        _copy_uploads(folder / _UPLOADS, partial / _UPLOADS)
+        size = sum(file.stat().st_size for file in partial.rglob("*") if file.is_file())
         partial.replace(to)
     except OSError as error:
         raise CatalogError(
@@ -86,6 +88,18 @@ def back_up(folder: Path, to: Path) -> int:
             hint=msg("what was begun can be removed: {partial}", partial=partial),
         ) from error
     return size
+
+
+def _copy_uploads(folder: Path, to: Path) -> None:
+    """After the catalog: a file that came meanwhile is read at the next refresh. Those that are only coming are hidden."""
+    if is_dir(folder):
+        hidden = shutil.ignore_patterns(".*")
+        shutil.copytree(folder, to, ignore=hidden, copy_function=_copied)
+
+
+def _copied(file: str, to: str) -> None:
+    with suppress(FileNotFoundError):  # deleted since it was listed
+        shutil.copy2(file, to)
 
 
 def _check_audit(folder: Path) -> None:

@@ -254,7 +254,8 @@ def _watched(terminal: Terminal, library: Library, source: str, call: Callable[[
 def with_content(terminal: Terminal, library: Library) -> list[Source]:
     """All sources that there is something to read or to ask of; those without a path, which only rules quote, are told."""
     found = library.sources()
-    without = [one.source_id for one in found if one.type == "static_doc" and not one.path]
+    uploads = library.uploads.home
+    without = [o.source_id for o in found if o.type == "static_doc" and not o.path and not uploads(o).is_dir()]
     if without:
         terminal.say("without_path", count=len(without), sources=", ".join(without))
     return [one for one in found if one.source_id not in without]
@@ -302,9 +303,9 @@ def backup(
     ctx: typer.Context,
     to: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is new. 新目录", show_default=False)],
 ) -> None:
-    """Copy a library in a folder, while servers and workers go on: record, audit, keys and settings.
+    """Copy a library in a folder, while servers and workers go on: record, audit, keys, settings, uploads.
 
-    在服务运行期间复制目录中的知识库：目录库、审计、密钥与设置。
+    在服务运行期间复制目录中的知识库：目录库、审计、密钥、设置与上传的文件。
 
     Example 示例:
       wenyuan backup ./library-2026-11-22
