@@ -49,6 +49,18 @@ TopK = Annotated[
 ]
 
 
+def _summary(value: Any) -> Any:
+    if not isinstance(value, bool) and value != GENERATED:
+        raise PydanticCustomError("summary", "must be true or false, or generated")
+    return value
+
+
+GENERATED = "generated"
+Summary = Annotated[
+    Any, AfterValidator(_summary), WithJsonSchema({"anyOf": [{"type": "boolean"}, {"const": GENERATED}]})
+]
+
+
 class Strict(BaseModel):
     """A body that has no members but these, of these types and no others."""
 
@@ -74,10 +86,9 @@ class SearchRequestShape(Strict):
     filters: dict[str, Any] | None = Field(
         None, description='{"field": value | [values] | {"ge": …, "le": …}}, joined by AND; "and", "or", "not".'
     )
-    summary: bool | Literal["generated"] = Field(
-        True,
-        description="Whether each passage has its extract of 50-100 tokens; `generated`: a language model chooses its sentences.",
-    )
+    summary: Summary = Field(
+        True, description="Whether each passage has its extract of 50-100 tokens; `generated`: a language model chooses its sentences.",
+    )  # fmt: skip
     as_of: Day | None = Field(None, description="Answer as of this day (YYYY-MM-DD).")
     source_document_uri: Text | None = None
     task_id: Text | None = None
