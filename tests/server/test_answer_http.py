@@ -248,7 +248,7 @@ def pages(running: Door) -> Iterator[str]:
 
 def browser(door: Door, pages: str, language: str = "en") -> Browser:
     found = Browser(pages, language)
-    found.sign_in(key(door[1], "search", "audit"))
+    found.sign_in(key(door[1], "search", "audit", "registry"))
     return found
 
 
@@ -271,7 +271,11 @@ def test_the_page_shows_claims_and_what_was_left_out(
     assert claim.css_first(".text").text() == DUTY["zh"]
     assert claim.css_first(".badge").text() == words
     assert claim.css_first("blockquote").text() == DUTY["zh"]
-    assert claim.css_first(".about a").attributes["href"] == "/console/sources/policy"
+    link = claim.css_first(".about a").attributes["href"] or ""
+    assert link.startswith("/console/passages/")
+    opened = browser(door, pages, language).get(link)
+    assert opened.status == 303
+    assert opened.location.startswith("/console/documents/")
     dropped = seen.tree.css_first(".dropped .hit")
     assert dropped.css_first(".verdict.number_changed").text() == reason
     assert "48小时" in dropped.css_first(".change").text()

@@ -39,12 +39,19 @@ async def answered(visit: Visit) -> Response:
 
 def _page(visit: Visit, form: Form, status: int = 200, **shown: Any) -> Response:
     blank: dict[str, Any] = {"answer": None, "refused": None}
-    return visit.page("answer.html", status, form=form, statement_of=_statement_of, **{**blank, **shown})
+    return visit.page(
+        "answer.html", status, form=form, statement_of=_statement_of, passage_of=_passage_of, **{**blank, **shown}
+    )
 
 
 def _statement_of(ref: str) -> str:
     """The number of the statement that a rule's id ends with; ``""`` for a passage."""
     return ref.rpartition(_RULE)[2] if _RULE in ref else ""
+
+
+def _passage_of(ref: str) -> str:
+    """The number of a passage, with which its page is found."""
+    return ref.rpartition("#")[2]
 
 
 PAGES: Mapping[tuple[str, str], Page] = {("GET", "answer"): asked, ("POST", "answer"): answered}
