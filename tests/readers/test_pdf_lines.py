@@ -6,7 +6,9 @@ import pytest
 
 from pdf_files import Line, make_pdf
 from wenyuan.core.model import Document
+from wenyuan.readers.assemble import Piece
 from wenyuan.readers.pdf import read_pdf
+from wenyuan.readers.pdf.flow import flowing
 from wenyuan.readers.pdf.paragraphs import paragraphs
 from wenyuan.readers.pdf.recognised import printed
 
@@ -110,3 +112,34 @@ def test_recognised_lines_become_paragraphs_as_printed_ones_do() -> None:
     assert paragraph.text == "为了规范知识服务的管理，提高检索的准确性和可核查性，制定本办法。"
     assert [line.confidence for line in paragraph.lines] == [pytest.approx(0.9)] * 2
     assert paragraph.printed[1][2].sure == (0.9,) * 9
+
+
+def _recognised(rows: list[list[tuple[float, float, str]]]) -> list[Piece]:
+    """What was recognised row by row, as its blocks: left, right and text; boxes are a little higher on every other row."""
+    told = [
+        [
+            {"text": text, "sure": [0.99] * len(text),
+             "place": (left, 100 + 16 * at, right, 112 + 16 * at + at % 2),
+             "box": (left / 595, (100 + 16 * at) / 842, right / 595, (112 + 16 * at) / 842)}
+            for left, right, text in row
+        ]
+        for at, row in enumerate(rows)
+    ]  # fmt: skip
+    page = printed({"size": (595.0, 842.0), "rows": told}, 1)
+    return flowing([page], [page.lines]).pieces
+
+
+def test_columns_and_tables_are_found_among_recognised_lines() -> None:
+    """As among printed ones: nothing but their places tells."""
+    left = ["The first column tells how it is", "asked and what it answers when", "nothing was found that would fit",
+            "and goes on in the second column"]  # fmt: skip
+    right = ["which is read after it and tells", "the day on which a source is read", "by whom it is looked after and in",
+             "which list all of them are named"]  # fmt: skip
+    (piece,) = _recognised([[(60, 250, a), (320, 510, b)] for a, b in zip(left, right, strict=True)])
+    assert piece.text == " ".join(left + right)
+    rows = [["姓名", "部门", "电话"], ["张三", "法务部", "010-1"], ["李四", "行政部", "010-2"]]
+    (piece,) = _recognised(
+        [[(60 + 150 * at, 60 + 150 * at + 12 * len(text), text) for at, text in enumerate(row)] for row in rows]
+    )
+    assert (piece.kind, piece.text) == ("table", "姓名 | 部门 | 电话\n张三 | 法务部 | 010-1\n李四 | 行政部 | 010-2")
+    assert [line.confidence for line in piece.lines] == [pytest.approx(0.99, abs=0.01)] * 9

@@ -98,15 +98,18 @@ def _areas(xs: Sequence[float], ys: Sequence[float], across: Sequence[Stroke], d
             at = owner[at]
         return at
 
-    def parted(strokes: Sequence[Stroke], at: float, between: float) -> bool:
-        return any(abs(s.at - at) <= _NEAR and s.start <= between <= s.end for s in strokes)
+    beside = [[s for s in down if abs(s.at - x) <= _NEAR] for x in xs]
+    below = [[s for s in across if abs(s.at - y) <= _NEAR] for y in ys]
+
+    def parted(strokes: Sequence[Stroke], between: float) -> bool:
+        return any(s.start <= between <= s.end for s in strokes)
 
     for row, (low, high) in enumerate(pairwise(ys)):
         for column, (left, right) in enumerate(pairwise(xs)):
             at = row * columns + column
-            if column and not parted(down, left, (low + high) / 2):
+            if column and not parted(beside[column], (low + high) / 2):
                 owner[root(at)] = root(at - 1)
-            if row and not parted(across, low, (left + right) / 2):
+            if row and not parted(below[row], (left + right) / 2):
                 owner[root(at)] = root(at - columns)
     return [root(at) for at in range(len(owner))]
 

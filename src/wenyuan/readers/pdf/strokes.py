@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.readers.pdf.frame import Box
 
-MOST_OBJECTS = 20_000
+MOST_OBJECTS = 10_000
 """Objects of a page that are looked at: where more are drawn, tables are known by their columns alone."""
 _MOST_POINTS = 400  # of one path: a curve of a figure has more
 _MOST_STROKES = 500  # of a page, in each direction
