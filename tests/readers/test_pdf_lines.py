@@ -60,6 +60,7 @@ def test_characters_are_counted_on_both_sides() -> None:
     assert fidelity is not None
     assert (fidelity.pages, fidelity.ocr_pages, fidelity.invented) == (3, 0, 0)
     assert fidelity.lost == 3 * len("ACMESafetyManual")
+    assert fidelity.warnings == ("running heads, feet and page numbers are left out (48 characters)",)
     assert fidelity.source_characters == fidelity.read_characters + fidelity.lost
     whole = read(make_pdf([_PAGE])).fidelity
     assert whole is not None

@@ -11,7 +11,7 @@ from wenyuan.core.model import Document, Facet
 from wenyuan.readers.assemble import Original, assemble, no_title, rejected
 from wenyuan.readers.fidelity import measured
 from wenyuan.readers.pdf.flow import Flow, flowing
-from wenyuan.readers.pdf.page import PrintedPage, text_layer
+from wenyuan.readers.pdf.page import PrintedLine, PrintedPage, text_layer
 from wenyuan.readers.pdf.recognised import Pages, in_pictures, marked
 from wenyuan.readers.pdf.running import without_running
 from wenyuan.readers.pdf.usable import needs_picture
@@ -80,10 +80,18 @@ def document_of(
         notes=(*removed, *notes),
         metadata=metadata,
     )
-    return marked(_with_fidelity(document, pages, flow, notes), pages)
+    taken = sum(map(_size, (line for page in pages for line in page.lines))) - sum(
+        map(_size, (line for lines in kept for line in lines))
+    )
+    running = msg("running heads, feet and page numbers are left out ({count} characters)", count=taken)
+    return marked(_with_fidelity(document, pages, flow, (*notes, *[running] * bool(taken))), pages)
 
 
-def _with_fidelity(document: Document, pages: Sequence[PrintedPage], flow: Flow, unread: Sequence[str]) -> Document:
+def _size(line: PrintedLine) -> int:
+    return len("".join(line.text.split()))
+
+
+def _with_fidelity(document: Document, pages: Sequence[PrintedPage], flow: Flow, left: Sequence[str]) -> Document:
     cut = [page.number for page in pages if page.drawn.cut]
     drawn = msg("so much is drawn on pages {pages} that no lines of tables were looked for", pages=_some(cut))
     document = measured(
@@ -92,7 +100,7 @@ def _with_fidelity(document: Document, pages: Sequence[PrintedPage], flow: Flow,
         added=flow.added,
         pages=len(pages),
         pictures=sum(page.drawn.pictures for page in pages if not page.recognised),
-        warnings=[*unread, *[drawn] * bool(cut)],
+        warnings=[*left, *[drawn] * bool(cut)],
     )
     recognised = [sure for page in pages if page.recognised for line in page.lines for sure in line.sure]
     fidelity = document.fidelity and replace(
