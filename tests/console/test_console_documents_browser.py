@@ -93,7 +93,7 @@ def test_a_folder_is_dropped(visit: Any, desk: tuple[str, Any]) -> None:
             const file = (name, text) => ({ isFile: true, name, file: (found) => found(new File([text], name)) });
             const folder = (name, all) => ({ isFile: false, name, createReader: () => {
                 let left = [all, []]; return { readEntries: (found) => found(left.shift()) }; } });
-            const tree = folder("policies", [file("a.md", "# A\\n\\nAlpha."), folder("2026", [file("b.md", "# B\\n\\nBeta.")])]);
+            const tree = folder("policies", [file("a.md", "# A\\n\\nAlpha."), folder("2026", [file("b.md", "# B\\n\\nBeta.")]), folder(".git", [file("c.md", "# C")])]);
             const event = new Event("drop", { bubbles: true, cancelable: true });
             event.dataTransfer = { items: [{ webkitGetAsEntry: () => tree }], files: [] };
             document.querySelector("[data-drop]").dispatchEvent(event);

@@ -55,7 +55,10 @@ const inside = async (entry, path) => {
   return (await Promise.all(all.map((one) => inside(one, `${path}${entry.name}/`)))).flat();
 };
 
-const send = (files) => {
+const hidden = (path) => path.split("/").some((step) => step.startsWith("."));
+
+const send = (all) => {
+  const files = all.filter(([, name]) => !hidden(name));
   if (!files.length) return;
   const shown = form.querySelector(".sending");
   const [bar, said] = [shown.querySelector("progress"), shown.querySelector("p")];
@@ -95,7 +98,7 @@ if (form) {
     send([...form.querySelector("[name=file]").files].map((file) => [file, file.name]));
   });
   form.querySelector("[webkitdirectory]").addEventListener("change", (event) => {
-    send([...event.target.files].filter((file) => !file.name.startsWith(".")).map((file) => [file, file.webkitRelativePath || file.name]));
+    send([...event.target.files].map((file) => [file, file.webkitRelativePath || file.name]));
   });
   for (const kind of ["dragover", "dragleave", "drop"]) {
     form.addEventListener(kind, (event) => {
@@ -108,6 +111,6 @@ if (form) {
     const files = items.length
       ? (await Promise.all(items.map((entry) => inside(entry, "")))).flat()
       : [...event.dataTransfer.files].map((file) => [file, file.name]);
-    send(files.filter(([file]) => !file.name.startsWith(".")));
+    send(files);
   });
 }
