@@ -156,13 +156,10 @@ class Readings:
     def worst_read(self, most: int) -> list[tuple[str, str, float]]:
         """Live documents of which least was kept or surely read: source, address and score, the worst first."""
         d, r = t.documents.c, t.readings.c
-        query = (
-            sa.select(d.source_id, d.uri, r.score)
-            .join(t.documents, d.document_id == r.document_id)
-            .where(r.score.is_not(None), d.removed_seq.is_(None))
-            .order_by(r.score, r.document_id)
-            .limit(most)
-        )
+        worst = sa.select(r.document_id, r.score).where(r.score.is_not(None)).order_by(r.score, r.document_id)
+        few = worst.limit(most).subquery()  # of live documents, as all readings are
+        query = sa.select(d.source_id, d.uri, few.c.score).join(few, d.document_id == few.c.document_id)
+        query = query.order_by(few.c.score, few.c.document_id)
         with self.database.reading("looking for documents that were read badly") as connection:
             return [(source_id, uri, float(score)) for source_id, uri, score in connection.execute(query)]
 
@@ -232,7 +229,9 @@ def _holds(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:
 
 def _addressed(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:
     """Whether an address holds words, as they are or escaped as in the address of a file."""
-    return sa.or_(_holds(column, words), _holds(column, quote(words, errors="surrogateescape")))
+    escaped = quote(words, errors="surrogateescape")
+    found = _holds(column, words)
+    return found if escaped == words else sa.or_(found, _holds(column, escaped))
 
 
 def _in_state(state: DocumentState, today: int) -> sa.ColumnElement[bool]:
