@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from pdf_files import make_pdf
 from wenyuan.core.errors import DocumentRejected
@@ -115,3 +118,43 @@ def test_an_image_without_its_library_says_what_is_missing(monkeypatch: pytest.M
     with pytest.raises(DocumentRejected, match="Pillow is needed") as caught:
         draw_page(b"\x89PNG", name="a.png", page=1, width=300)
     assert "ocr" in caught.value.hint
+
+
+def image(format: str, size: tuple[int, int] = (400, 200), **more: Any) -> bytes:
+    """White, its left quarter red."""
+    made = Image.new("RGB", size, "white")
+    made.paste((255, 0, 0), (0, 0, size[0] // 4, size[1]))
+    file = io.BytesIO()
+    made.save(file, format, **more)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(("suffix", "format"), [("png", "PNG"), ("jpg", "JPEG"), ("webp", "WEBP"), ("tif", "TIFF")])
+def test_an_image_is_its_own_page(sandbox: Sandbox, suffix: str, format: str) -> None:
+    """In its proportions, made smaller and never larger; there is no second page."""
+    for width, shown in ((300, (300, 150)), (2_000, (400, 200))):
+        with Image.open(io.BytesIO(sandbox.draw(image(format), name=f"a.{suffix}", page=1, width=width))) as drawn:
+            assert drawn.size == shown
+            red, green, _ = drawn.convert("RGB").getpixel((5, 5))  # type: ignore[misc]
+            assert red > 240 > 20 > green
+    with pytest.raises(DocumentRejected, match="no page 2"):
+        sandbox.draw(image(format), name=f"a.{suffix}", page=2, width=300)
+
+
+def test_a_photograph_stands_upright(sandbox: Sandbox) -> None:
+    """As its camera says that it was held: so it was read, too."""
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    picture = sandbox.draw(image("JPEG", exif=turned), name="a.jpg", page=1, width=300)
+    with Image.open(io.BytesIO(picture)) as drawn:
+        assert drawn.size == (200, 400)
+
+
+def test_an_image_that_is_too_large_is_refused(sandbox: Sandbox) -> None:
+    """Before it is unpacked: a file of a hundred kilobytes can hold a billion pixels. So is one that is cut off."""
+    file = io.BytesIO()
+    Image.new("1", (30_000, 30_000)).save(file, "PNG")
+    with pytest.raises(DocumentRejected, match="pixels"):
+        sandbox.draw(file.getvalue(), name="bomb.png", page=1, width=300)
+    with pytest.raises(DocumentRejected, match="it cannot be drawn"):
+        sandbox.draw(image("PNG")[:200], name="cut.png", page=1, width=300)
