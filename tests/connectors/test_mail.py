@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import wenyuan
 from mail_server import PASSWORD, MailServer, mail_server
 from wenyuan.conformance.connectors import check_connector
 from wenyuan.connectors import open_connector
@@ -55,6 +57,19 @@ def test_lists_and_fetches_messages(mail: MailServer) -> None:
     connector.close()
     assert not [line for line in mail.asked if line.startswith(("SELECT", "STORE"))]
     assert not [line for line in mail.asked if "FETCH" in line and "BODY[" in line]
+
+
+def test_mail_is_taken_in(mail: MailServer, tmp_path: Path) -> None:
+    """Messages are read, cited by their address, and not fetched again."""
+    said = {"user": "a@example.com", "password_env": "WENYUAN_MAIL", "insecure": True, "allow_private": True}
+    source = Source(source_id="mail", path=f"imap://127.0.0.1:{mail.port}/INBOX", settings=said)
+    with wenyuan.open(tmp_path, create=True, encoder={"kind": "none"}) as library:
+        assert library.add(source).added == 2
+        answer = library.retrieve_fragments(wenyuan.RetrievalRequest(query="报销期限", max_results=1))
+        assert answer.fragments[0].source.partition("#")[0].endswith("/INBOX;UIDVALIDITY=7/;UID=12")
+        mail.asked.clear()
+        assert library.ingest("mail").unchanged == 2
+        assert not [line for line in mail.asked if "BODY" in line]
 
 
 def test_numbers_of_another_time_are_other_messages(mail: MailServer) -> None:

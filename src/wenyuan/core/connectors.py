@@ -32,8 +32,8 @@ class Entry:
         key: What it is fetched by; the same at every listing for as long as it is there, at most 2,000 characters.
         uri: Where people find it: absolute, without a fragment. It is what answers cite.
         name: As of a file: its suffix says which reader takes it.
-        version: Another text whenever the bytes are others: an etag, a revision, size and time. ``""`` where that
-            cannot be told without fetching; then it is fetched at every run.
+        version: Another text whenever the bytes are others: an etag, a revision, size and time; none of the
+            document's words. ``""`` where that cannot be told without fetching; then it is fetched at every run.
         size: In bytes; None where it is not known.
         modified: Seconds since the epoch; None where it is not known.
         note: What the connector wants to find again at its next listing, see `Known`.

@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from wenyuan.core.messages import msg
 from wenyuan.core.model import BlockKind, Document
 from wenyuan.core.redaction.names import Columns
 from wenyuan.readers.assemble import EMPTY_CELL, Cell, Original, Piece, assemble, decode, joined
 from wenyuan.readers.fidelity import measured
+from wenyuan.readers.main_text import from_the_web, is_main, main_text
 from wenyuan.readers.text import sectioned
 
 # The walk over a parsed page: which elements are seen, and what piece each of them becomes.
@@ -440,28 +442,57 @@ _XML_NAMES = (".xhtml", ".xht")
 
 
 def read_html(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a web page.
+    """Read a web page; of one that lies on a web site, its main text.
 
     Raises:
         DocumentRejected: it holds no visible text.
     """
     tree, notes = parsed(content, xml=name.lower().endswith(_XML_NAMES))
+    said = _Said.of(tree)
+    original = Original(content, uri, name)
+    document, page = _read(tree, original, notes, said)
+    pictures = len(tree.css("img, svg, canvas, object"))
+    whole = own_text(tree)
+    if from_the_web(uri) and (part := main_text(_decoded(content)[0])):
+        small, _ = parsed(part.encode(), xml=False)
+        held = own_text(small)
+        if is_main(held, document.text):
+            count = max(0, len(document.text) - len(held))
+            around = msg("only its main text was read: {count} characters around it were left out", count=count)
+            document, page = _read(small, original, (*notes, around), said)
+            whole = held
+    return (measured(document, whole, added=page.added, pictures=pictures),)
+
+
+class _Said(NamedTuple):
+    """What a page says of itself."""
+
+    title: str
+    language: str
+    metadata: dict[str, str]
+
+    @classmethod
+    def of(cls, tree: Any) -> _Said:
+        title, root = tree.css_first("head > title"), tree.root
+        language = (root.attributes.get("lang") or "") if root is not None else ""
+        return cls(
+            title.text() if title is not None else "", language.split("-")[0].strip().lower()[:8], _metadata(tree)
+        )
+
+
+def _read(tree: Any, original: Original, notes: tuple[str, ...], said: _Said) -> tuple[Document, Page]:
     page = Page(tree.body)
-    title = tree.css_first("head > title")
-    root = tree.root
-    language = (root.attributes.get("lang") or "") if root is not None else ""
     document = assemble(
         sectioned(page.pieces),
-        Original(content, uri, name),
-        title=title.text() if title is not None else "",
+        original,
+        title=said.title,
         media_type="text/html",
-        language=language.split("-")[0].strip().lower()[:8],
+        language=said.language,
         empty="it holds no visible text",
         notes=(*notes, *page.notes()),
-        metadata=_metadata(tree),
+        metadata=said.metadata,
     )
-    pictures = len(tree.css("img, svg, canvas, object"))
-    return (measured(document, own_text(tree), added=page.added, pictures=pictures),)
+    return document, page
 
 
 def parsed(content: bytes, *, xml: bool) -> tuple[Any, tuple[str, ...]]:

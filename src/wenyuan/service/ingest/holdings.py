@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from wenyuan.catalog.listings import Remembered
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.connectors import MOST_BYTES, Connector, Entry, Known, ListingCut, leads_up
-from wenyuan.core.errors import DocumentRejected, SourceError
+from wenyuan.core.errors import DocumentRejected, KnowledgeError, SourceError
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Source
@@ -22,6 +24,8 @@ from wenyuan.runtime import exists, install_command, is_file
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
     from wenyuan.service.ingest.redaction import Redactor
+
+log = logging.getLogger(__name__)
 
 
 class Holding(Protocol):
@@ -192,7 +196,8 @@ class RemoteFile:
                 raise DocumentRejected("its key or name holds a step '..'", component=self.entry.name)
             if self.entry.size is not None and self.entry.size > MOST_BYTES:
                 raise DocumentRejected(_too_large(self.entry.size), component=self.entry.name)
-            content = self._connector.fetch(self.entry, MOST_BYTES)
+            with _blamed(DocumentRejected, self.entry.name):
+                content = self._connector.fetch(self.entry, MOST_BYTES)
             if len(content) > MOST_BYTES:
                 raise DocumentRejected(_too_large(len(content)), component=self.entry.name)
             self._content = content
@@ -224,7 +229,9 @@ class RemoteHoldings:
 
     def __iter__(self) -> Iterator[RemoteFile]:
         try:
-            for entry in self._connector.list(self._known):
+            with _blamed(SourceError, f"source {self._source.source_id}"):
+                found = iter(self._connector.list(self._known))
+            while (entry := self._next(found)) is not None:
                 if self._readable(entry.name):
                     self.total += 1
                     yield RemoteFile(entry, self._connector, self._read)
@@ -234,6 +241,22 @@ class RemoteHoldings:
             self.cut = cut.message
         if not self.total:
             raise nothing_to_read(self._source.path, self._skipped)
+
+    def _next(self, found: Iterator[Entry]) -> Entry | None:
+        with _blamed(SourceError, f"source {self._source.source_id}"):
+            return next(found, None)
+
+
+@contextmanager
+def _blamed(kind: type[SourceError], component: str) -> Iterator[None]:
+    """What a connector raises that no connector may raise becomes an error with its name; the log has the rest."""
+    try:
+        yield
+    except KnowledgeError:
+        raise
+    except Exception as error:
+        log.exception("a connector failed")
+        raise kind(msg("its connector failed ({kind})", kind=type(error).__name__), component=component) from error
 
 
 class Memory:
@@ -286,7 +309,9 @@ class Memory:
 
     def _keepable(self, entry: Entry) -> bool:
         named = all(self._redactor.uri(text) == text for text in (entry.key, entry.uri, entry.name))
-        return named and all(self._redactor.text(text) == text for text in (entry.version, entry.note))
+        return (
+            named and self._redactor.text(entry.note) == entry.note
+        )  # a version holds no words, and digits by chance
 
     def keep(self) -> None:
         """Write down what was noted, now that its documents are committed."""
