@@ -64,6 +64,33 @@ def test_chinese_columns_are_read_one_after_the_other(by_rows: bool) -> None:
     assert texts(read(make_pdf([page], chinese=True))) == ["".join(left + right)]
 
 
+def test_a_wide_title_is_no_measure_of_a_column_and_a_heading_below_both_comes_last() -> None:
+    """Lines that fill their column are one paragraph, whatever stands above; what goes over both begins with its heading."""
+    page: list[Line] = [
+        (60, 722, "A title that is much wider than the first of the two columns, set above both", 12),
+        *columns(_LEFT, _RIGHT, by_rows=False),
+        (60, 610, "The heading below", 12),
+        (60, 580, "A line below that goes over both of the columns of this page, and is long.", 12),
+    ]
+    found = texts(read(make_pdf([page])))
+    assert found[1] == " ".join(_LEFT + _RIGHT)
+    assert " ".join(found[2:]).startswith("The heading below A line below")
+
+
+def test_cells_of_a_table_may_stand_close_in_a_row() -> None:
+    """Where other rows have clear space between two columns, a narrow one is enough."""
+    rows = [
+        ("Item", "Price", "Remark"),
+        ("Tea", "3.50", "hot"),
+        ("Coffees", "4.20", "cold"),
+        ("Cake", "5.00", "sweet"),
+    ]
+    page: list[Line] = [
+        (x, 700 - 20 * at, text) for at, row in enumerate(rows) for x, text in zip((60, 113, 180), row, strict=True)
+    ]
+    assert texts(read(make_pdf([page]))) == ["\n".join(map(" | ".join, rows))]
+
+
 def test_a_ruled_table_is_a_table_and_merged_cells_are_repeated() -> None:
     """Cells are what lies between the rules; one that covers several columns or rows stands in each of them."""
     xs, ys = [60.0, 160.0, 260.0, 360.0], [700.0, 680.0, 660.0, 640.0, 620.0]

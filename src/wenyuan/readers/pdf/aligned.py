@@ -38,10 +38,12 @@ class _Fit(NamedTuple):
     """Rows in columns.
 
     Attributes:
+        rows: Those that were given, with parts cut where they run over two columns.
         columns: Where each begins and ends.
         places: For each row, for each of its parts, the first and the last column that it covers.
     """
 
+    rows: list[_Row]
     columns: list[tuple[float, float]]
     places: list[list[tuple[int, int]]]
 
@@ -70,9 +72,9 @@ def aligned_tables(
         if len(rows[at]) < 2:
             at += 1
             continue
-        end, fit = _run(rows, at)
-        if fit and _is_table(rows[at:end], fit, across, least):
-            yield _made(rows[at:end], fit), range(spans[at].start, spans[end - 1].stop)
+        end, fit = _run(rows, at, frame)
+        if fit and _is_table(fit, across, least):
+            yield _made(fit), range(spans[at].start, spans[end - 1].stop)
             at = end
         else:
             at += 1 if fit is None else max(1, end - at - 1)
@@ -98,7 +100,7 @@ def _unmarked(row: _Row) -> _Row:
     return row[1:] if len(row) == 2 and _MARK.fullmatch(row[0].text) else row
 
 
-def _run(rows: Sequence[_Row], start: int) -> tuple[int, _Fit | None]:
+def _run(rows: Sequence[_Row], start: int, frame: Frame) -> tuple[int, _Fit | None]:
     """As many rows from `start` on as stand in the same columns; the last one does not stand in the first alone."""
     best, fit = start + 1, None
     for end in range(start + 2, min(len(rows), start + _MOST_ROWS) + 1):
@@ -106,7 +108,7 @@ def _run(rows: Sequence[_Row], start: int) -> tuple[int, _Fit | None]:
         drop = above[0].bottom - row[0].bottom
         if not (row[0].placed and 0 < drop <= _FAR * max(row[0].height, above[0].height)):
             break
-        found = _fit(rows[start:end])
+        found = _fit(rows[start:end], frame)
         if found is None or (len(row) == 1 and abs(row[0].height - above[0].height) > _OTHER_SIZE * above[0].height):
             break
         if len(row) > 1 or found.places[-1][0][0]:
@@ -116,7 +118,7 @@ def _run(rows: Sequence[_Row], start: int) -> tuple[int, _Fit | None]:
     return best, fit
 
 
-def _fit(rows: Sequence[_Row]) -> _Fit | None:
+def _fit(rows: Sequence[_Row], frame: Frame) -> _Fit | None:
     """The columns in which all rows stand, if there are some: made by those with the usual number of parts."""
     counts = Counter(len(row) for row in rows if len(row) > 1)
     usual = max(counts, key=lambda count: (counts[count], count))
@@ -129,12 +131,23 @@ def _fit(rows: Sequence[_Row]) -> _Fit | None:
     if len(columns) != usual:
         return None
     places = []
-    for row in rows:
+    cut = [[piece for each in row for piece in _parted(each, columns, frame)] for row in rows]
+    for row in cut:
         place = _place(row, columns)
         if place is None:
             return None
         places.append(place)
-    return _Fit(columns, places)
+    return _Fit(cut, columns, places)
+
+
+def _parted(line: PrintedLine, columns: Sequence[tuple[float, float]], frame: Frame) -> list[PrintedLine]:
+    """A part of a row, cut at spaces that lie between two columns where these are narrower than others."""
+    edges = [left for left, _ in columns[1:]]
+    gaps = [gap for gap in line.gaps if any(gap.right < edge + 1 and gap.left > edge - 1 for edge in edges)]
+    if not gaps:
+        return [line]
+    starts, ends = [0, *(gap.end for gap in gaps)], [*(gap.start for gap in gaps), len(line.text)]
+    return [part(line, frame, start, end) for start, end in zip(starts, ends, strict=True)]
 
 
 def _place(row: _Row, columns: Sequence[tuple[float, float]]) -> list[tuple[int, int]] | None:
@@ -155,8 +168,8 @@ def _place(row: _Row, columns: Sequence[tuple[float, float]]) -> list[tuple[int,
     return found
 
 
-def _is_table(rows: Sequence[_Row], fit: _Fit, across: Sequence[Stroke], least: int) -> bool:
-    columns = fit.columns
+def _is_table(fit: _Fit, across: Sequence[Stroke], least: int) -> bool:
+    rows, columns = fit.rows, fit.columns
     full = [row for row in rows if len(row) > 1]
     height = median(each.height for row in rows for each in row)
     if len(columns) < least or len(full) < (2 if _between_rules(rows, across) else _LEAST_ROWS):
@@ -166,7 +179,7 @@ def _is_table(rows: Sequence[_Row], fit: _Fit, across: Sequence[Stroke], least: 
         return False
     if sum(bool(_LEADER.search(each.text)) for row in rows for each in row) * 3 > len(full) or _is_contents(full):
         return False
-    return not _is_prose(rows, fit)
+    return not _is_prose(fit)
 
 
 def _is_contents(rows: Sequence[_Row]) -> bool:
@@ -174,10 +187,10 @@ def _is_contents(rows: Sequence[_Row]) -> bool:
     return all(opening(row[0].text) and _PAGE_NUMBER.fullmatch(row[-1].text) for row in rows)
 
 
-def _is_prose(rows: Sequence[_Row], fit: _Fit) -> bool:
+def _is_prose(fit: _Fit) -> bool:
     """Whether each column is a text whose lines fill it."""
     for at, (left, right) in enumerate(fit.columns):
-        alone = [each for row, places in zip(rows, fit.places, strict=True)
+        alone = [each for row, places in zip(fit.rows, fit.places, strict=True)
                  for each, place in zip(row, places, strict=True) if place == (at, at)]  # fmt: skip
         if not alone:
             return False
@@ -201,11 +214,12 @@ def _between_rules(rows: Sequence[_Row], across: Sequence[Stroke]) -> bool:
     )
 
 
-def _made(rows: Sequence[_Row], fit: _Fit) -> Table:
+def _made(fit: _Fit) -> Table:
     """The table: a row that only goes on with the cells above it is joined to them."""
     cells: list[list[list[PrintedLine]]] = []
     shared: list[list[int]] = []
-    usual = _usual_drop(rows, fit)
+    rows = fit.rows
+    usual = _usual_drop(fit)
     for number, (row, places) in enumerate(zip(rows, fit.places, strict=True)):
         if cells and _only_goes_on(rows[number - 1], row, places, usual, fit.columns, cells[-1]):
             for each, (first, last) in zip(row, places, strict=True):
@@ -227,11 +241,11 @@ def _made(rows: Sequence[_Row], fit: _Fit) -> Table:
     return Table(first_line.page, tuple(made), edges, first_line.top, last_line.bottom, ruled=False)
 
 
-def _usual_drop(rows: Sequence[_Row], fit: _Fit) -> float:
+def _usual_drop(fit: _Fit) -> float:
     """Distance from a row that begins in the first column to the next line, where that begins there too."""
     drops = [
         above[0].bottom - below[0].bottom
-        for (above, _), (below, place) in pairwise(zip(rows, fit.places, strict=True))
+        for (above, _), (below, place) in pairwise(zip(fit.rows, fit.places, strict=True))
         if place[0][0] == 0 and len(below) > 1
     ]
     return median(drops) if drops else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
@@ -24,6 +24,7 @@ _FULL, _WORDS, _FULL_LINES = (
     8.0,
     4,
 )  # of lines in columns that the file has row by row: how full, how wide, how many
+_MOST_HEADINGS, _APART = 2, 0.6  # lines; of a line's height
 _DEPTH = 4  # of columns within columns
 _SMALL = 0.93  # letters of a footnote, of those of the text
 _NOTE = re.compile(r"(?:[*†‡§]{1,3}|[①-⑳]|注[0-9]*[:：]?|[\[〔（(]?[0-9]{1,3}[\]〕）)]?)[.、]?\s*[^\s0-9.,%，。]")
@@ -108,7 +109,14 @@ def _ordered(spots: list[_Spot], page: PrintedPage, letters: float, depth: int) 
         left = [spot for spot in band if _side(spot, edge) < 0]
         right = [spot for spot in band if _side(spot, edge) > 0]
         if left and right:
-            found += _ordered(left, page, letters, depth - 1) + _ordered(right, page, letters, depth - 1)
+            for side in (left, right):
+                inner = _ordered(side, page, letters, depth - 1)
+                found += [
+                    replace(item, column=1 + int(min(spot.left for spot in side)))
+                    if isinstance(item, PrintedLine) and not item.column
+                    else item
+                    for item in inner
+                ]
         else:
             found += _column(band, page, letters)
     return found
@@ -131,7 +139,26 @@ def _bands(spots: Sequence[_Spot], edge: float) -> list[list[_Spot]]:
             bands.append([])
             over = is_over
         bands[-1].append(spot)
-    return [sorted(band, key=lambda each: each.at) for band in bands]
+    for at in range(len(bands) - 1, 0, -1):
+        if _side(bands[at][0], edge) == 0 and (heading := _headings(bands[at - 1], edge)):
+            bands[at - 1] = [spot for spot in bands[at - 1] if spot not in heading]
+            bands[at] = heading + bands[at]
+    return [sorted(band, key=lambda each: each.at) for band in bands if band]
+
+
+def _headings(band: Sequence[_Spot], edge: float) -> list[_Spot]:
+    """The last lines on the left that stand below both columns, apart: the heading of what goes over both."""
+    left = [spot for spot in band if _side(spot, edge) < 0]
+    right = [spot for spot in band if _side(spot, edge) > 0]
+    if not left or not right:
+        return []
+    end = min(spot.bottom for spot in right)
+    below = [spot for spot in left if spot.top <= end]
+    above = [spot for spot in left if spot.top > end]
+    if not below or not above or len(below) > _MOST_HEADINGS:
+        return []
+    apart = min(spot.bottom for spot in above) - below[0].top
+    return below if apart > _APART * (below[0].top - below[0].bottom) else []
 
 
 def _gutter(spots: Sequence[_Spot]) -> float | None:

@@ -75,6 +75,7 @@ class PrintedLine:
         in_margin: Whether it stands where headers and footers do, or its place is unknown.
         gaps: The wide spaces in it, from left to right.
         fixed: Whether it has such, and all letters of its font are equally wide: in a listing, spaces are text.
+        column: Which of several columns of its page it stands in; 0 for one that goes over all of them.
         confidence: Mean of its characters, 0..1, where it was recognised in an image.
         sure: Of each character of `text`, 0..1, where it was recognised.
     """
@@ -91,6 +92,7 @@ class PrintedLine:
     box: tuple[float, float, float, float] = NOWHERE
     confidence: float | None = None
     sure: tuple[float, ...] = ()
+    column: int = 0
 
     @property
     def gapped(self) -> bool:

@@ -147,12 +147,16 @@ def _had_room(lines: Sequence[PrintedLine], at: int) -> bool:
     column = max(
         other.right
         for other in lines[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS]
-        if (other.placed and abs(other.left - before.left) <= 3 * before.em)
+        if (other.placed and abs(other.left - before.left) <= 3 * before.em and _of_one_column(other, before))
         or other is before
         or (other is line and line.page == before.page and line.bottom < before.bottom)
     )
     word = FIRST_WORD.match(line.text)
     return column - before.right > (units(word[0]) if word else 1.0) * line.em + 0.5 * before.em
+
+
+def _of_one_column(other: PrintedLine, line: PrintedLine) -> bool:
+    return other.page != line.page or other.column == line.column
 
 
 def joined(lines: Sequence[PrintedLine], words: Words | None = None) -> Paragraph:
