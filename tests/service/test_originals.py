@@ -63,7 +63,7 @@ def test_gives_the_workbook_of_a_sheet(shelf: Shelf) -> None:
     )
 
 
-@pytest.mark.parametrize("uri", ["file:///etc/passwd", "https://a.example/x.md", ""])
+@pytest.mark.parametrize("uri", ["file:///etc/passwd", "https://a.example/x.md", "http://[x", "file://", ""])
 def test_knows_no_other_address(shelf: Shelf, uri: str) -> None:
     """Only files below the path of the source are given."""
     (shelf.docs / "a.md").write_text("# Leave\n\nFive days.\n")

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from wenyuan.core.addresses import legible
 from wenyuan.core.connectors import Connector
@@ -47,10 +47,10 @@ def open_original(source: Source, uri: str) -> OriginalFile:
         OriginalGone: the file is no longer there.
         OriginalUnavailable: no file of the source is known for it, it cannot be read now, or is too large.
     """
-    parts = urlsplit(uri)
+    bare = uri.partition("#")[0].partition("?")[0]  # an address that a document states need be none that can be split
     root = os.path.realpath(source.path) if source.path else ""
-    path = Path(unquote(parts.path, errors="surrogateescape"))
-    if parts.scheme != "file" or not root or not Path(os.path.realpath(path)).is_relative_to(root):
+    path = Path(unquote(bare.removeprefix("file://"), errors="surrogateescape"))
+    if not bare.startswith("file:///") or not root or not Path(os.path.realpath(path)).is_relative_to(root):
         raise OriginalUnavailable(msg("no file of the source is known for {uri}", uri=repr(uri)))
     try:
         if not is_file(path):  # and nothing that would be waited for
