@@ -46,9 +46,7 @@ class View:
     proposed: bool = False
 
     def support(self, source_id: str, own: int | None) -> int | None:
-        """The trust of an evidence within this view: its own, or its source's where that is None; None if it is not
-        visible.
-        """
+        """Trust of an evidence in this view, by its own (None: its source's); None if it is not visible."""
         trust = self.trusts.get(source_id)
         if trust is None:
             return None
@@ -198,9 +196,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One statement of a path, and the node it is about; ``inherited``: a step to the node from which rules are
-    inherited.
-    """
+    """One statement of a path, and its node; ``inherited``: a step to the node that rules are inherited from."""
 
     edge: Edge
     src: GraphNode
@@ -510,9 +506,7 @@ class _Walk:
         return sorted(following, key=lambda p: p.order)
 
     def missing(self, edge: Edge) -> frozenset[str] | None:
-        """Parameters that the step's condition lacks (none if it is met, or if there is no condition); None if it is
-        not met.
-        """
+        """Parameters that the step's condition lacks; empty if it is met or absent, None if it is not met."""
         if not edge.condition:
             return frozenset()
         if edge.condition not in self.conditions:
