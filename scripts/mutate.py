@@ -57,6 +57,12 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "RowFiles.on_disk",
         "raise ValueError(f'{self._manifest.name} does not say what it names') from error",
     ): "who asks unpacks two values: of an empty list that is the ValueError that damage is told by anyway",
+    ("llm/chat.py", "ChatModel._asked", "raise AssertionError('the last attempt returns or raises')"): (
+        "cannot be reached, like that of the endpoint"
+    ),
+    ("llm/chat.py", "ChatModel._answer", "raise AssertionError('the last form returns or raises')"): (
+        "cannot be reached, like that of the endpoint"
+    ),
     ("runtime/endpoint.py", "JsonEndpoint.ask", "raise AssertionError('the last attempt returns or raises')"): (
         "cannot be reached: it tells the type checker that the loop above always returns or raises"
     ),
