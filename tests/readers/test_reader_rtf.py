@@ -115,3 +115,11 @@ def test_files_that_end_too_early_or_too_often_give_what_they_hold(body: str) ->
     """A cut file is read up to its cut."""
     (document,) = read_rtf((HEAD + body).encode(), uri="file:///a.rtf", name="a.rtf")
     assert document.text.rstrip("}") == "text"
+
+
+def test_a_code_page_that_nobody_has_is_the_usual_one() -> None:
+    """A damaged head costs no text."""
+    assert (
+        read(r"\pard a\'e9\par", HEAD.replace("ansicpg936", "ansicpg9").replace("fcharset134", "fcharset0")).text
+        == "aé"
+    )

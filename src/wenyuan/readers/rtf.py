@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 from collections import Counter
@@ -360,7 +361,7 @@ class _Text:
         if word == "ansicpg" and number:
             self._code_page = "gb18030" if number in (936, 54936) else f"cp{number}"
             try:
-                b"".decode(self._code_page)
+                codecs.lookup(self._code_page)
             except LookupError:
                 self._code_page = "cp1252"
         elif word in ("mac", "pc", "pca"):
