@@ -160,6 +160,8 @@ def test_every_message_is_used() -> None:
         "words_",
         "kept_from_",
         "correction_",
+        "uploaded_",
+        "leg_",
         "connect_",
         "tune_",
         "eval_",

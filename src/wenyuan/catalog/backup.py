@@ -24,7 +24,7 @@ from wenyuan.catalog.audit.tables import JOINED, last_head
 from wenyuan.catalog.sql import copy_database, reading, translated
 from wenyuan.catalog.storage import Files, Place, place_of
 from wenyuan.catalog.tasks import ledger_file
-from wenyuan.catalog.tasks import tables as task_tables
+from wenyuan.catalog.tokens import task_tables
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
 from wenyuan.core.messages import msg
 from wenyuan.runtime import exists, is_dir, is_file

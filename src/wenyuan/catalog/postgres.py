@@ -35,7 +35,7 @@ from wenyuan.catalog.audit import HeadFile
 from wenyuan.catalog.audit.tables import AuditOnServer, make_audit
 from wenyuan.catalog.lock import Lock, WriterLock, being_written
 from wenyuan.catalog.sql import COMPONENT, closed, let_go, translated
-from wenyuan.catalog.tasks import tables as task_tables
+from wenyuan.catalog.tokens import task_tables
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError
 from wenyuan.core.messages import msg
 from wenyuan.core.ports import time_left

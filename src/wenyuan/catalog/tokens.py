@@ -24,6 +24,8 @@ _used = sa.Table(
     sa.Column("used", sa.BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
+task_tables = tables
+"""What tasks were given, and the tokens of each day: whoever makes the tables needs both, so they are taken from here."""
 
 
 class TokenLedger:
