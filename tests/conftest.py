@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in list(os.environ):
         if name.startswith("WENYUAN_"):
             del os.environ[name]
-    os.environ["WENYUAN_SEARCH__DEADLINE"] = "30"
+    os.environ["WENYUAN_SEARCH__DEADLINE"] = "10"
     # For workers and other processes that begin after this: threads of one sum that wait for one another keep cores busy.
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     if "TMPDIR" not in os.environ and _has_room(MEMORY):

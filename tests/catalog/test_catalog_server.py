@@ -167,7 +167,7 @@ def test_one_claim(catalog: Catalog, other: Catalog) -> None:
     with catalog.database.writer.begin() as writing, ThreadPoolExecutor(8) as pool:
         writing.exec_driver_sql("SELECT 1")
         claims = [pool.submit((catalog, other)[n % 2].claim_source, "s1", f"w{n}", until) for n in range(16)]
-        won = [n for n, claim in enumerate(claims) if claim.result(timeout=30)]
+        won = [n for n, claim in enumerate(claims) if claim.result(timeout=60)]
     assert len(won) == 1
     assert catalog.source_states()["s1"].claimed_by == f"w{won[0]}"
     assert not other.let_go("s1", "somebody else")

@@ -150,7 +150,7 @@ def test_another_process_is_seen_at_once(catalog: Catalog) -> None:
             assert catalog.value("turn") == turn
     finally:
         child.stdin.close()
-        child.wait(30)
+        child.wait(60)
         child.stdout.close()
 
 
@@ -172,7 +172,7 @@ def test_threads_never_see_less_than_was_committed(catalog: Catalog) -> None:
         reached[0] = put(catalog, number)
     stop.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert behind == []
 
 

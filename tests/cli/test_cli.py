@@ -707,12 +707,12 @@ def test_a_served_library_answers_and_stops(served: tuple[subprocess.Popen[str],
     request = urllib.request.Request(
         url[0] + "/v1/retrieve_fragments", query[1].encode(), {"content-type": "application/json"}
     )
-    with urllib.request.urlopen(request, timeout=10) as response:
+    with urllib.request.urlopen(request, timeout=60) as response:
         answer = json.load(response)
     assert answer["status"] == "SUCCESS"
     assert "complaints" in answer["fragments"][0]["source"]
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=20)
+    _, told = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "已停止" in told
 

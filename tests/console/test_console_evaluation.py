@@ -70,13 +70,13 @@ def test_a_running_one_is_stopped_by_its_button(
 
     def slow(*args: Any, **named: Any) -> Any:
         entered.set()
-        assert gate.wait(20)
+        assert gate.wait(60)
         return real(*args, **named)
 
     monkeypatch.setattr(library.engine, "keyword", slow)
     browser = Browser(url, language)
     assert browser.upload(PATH, {}, "golden.csv", GOLDEN).location == PATH
-    assert entered.wait(20)
+    assert entered.wait(60)
     assert stop in browser.get(PATH).text("#live button.danger")
     assert browser.post(f"{PATH}/stop").location == PATH
     following = browser.get(PATH)

@@ -183,7 +183,7 @@ class TestPostgresEngine(ServerEngineLaws):
         slow, step = threading.Event(), writing.step
 
         def slowly(*args: Any) -> int | None:
-            slow.wait(10)
+            slow.wait(60)
             return step(*args)
 
         monkeypatch.setattr(writing, "step", slowly)

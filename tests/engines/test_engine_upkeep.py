@@ -314,7 +314,7 @@ def test_checkpoint_beside_an_ingest(world: World) -> None:
     thread = threading.Thread(target=checkpoint)
     with world.catalog.writing():
         thread.start()
-        begun.wait(5)
+        begun.wait(60)
         time.sleep(0.1)
         with in_time():
             engine.sync(world.catalog, deadline=world.deadline(HANGS))

@@ -102,7 +102,7 @@ def waiting(library: Any, patched: pytest.MonkeyPatch) -> tuple[threading.Event,
 
     def slow(*args: Any, **named: Any) -> Any:
         entered.set()
-        assert gate.wait(20)
+        assert gate.wait(60)
         return real(*args, **named)
 
     patched.setattr(library.engine, "keyword", slow)
@@ -118,12 +118,12 @@ def test_one_runs_at_a_time_and_can_be_followed(
     answers: list[Any] = []
     caller = threading.Thread(target=lambda: answers.append(send(url, "POST", PATH, file(GOLDEN), token)))
     caller.start()
-    assert entered.wait(20)
+    assert entered.wait(60)
     running = send(url, "GET", PATH, token=token).json["running"]
     assert (running["name"], running["stage"], running["total"]) == ("golden.csv", "read", 1)
     assert_problem(send(url, "POST", PATH, file(GOLDEN), token), 409, "conflict")
     gate.set()
-    caller.join(20)
+    caller.join(60)
     assert answers[0].status == 201
 
     def broken(*_: Any, **__: Any) -> Any:
@@ -147,7 +147,7 @@ def test_a_running_one_is_stopped(served: tuple[str, Any, str], monkeypatch: pyt
         answers: list[Any] = []
         caller = threading.Thread(target=lambda: answers.append(send(url, "POST", PATH, file(GOLDEN), token)))
         caller.start()
-        assert entered.wait(20)
+        assert entered.wait(60)
         bound = key(library, "admin", agent="support")
         assert_problem(send(url, "DELETE", running, token=bound), 403, "not_permitted")
         assert not send(url, "GET", PATH, token=token).json["running"]["stopping"]
@@ -155,7 +155,7 @@ def test_a_running_one_is_stopped(served: tuple[str, Any, str], monkeypatch: pyt
         assert told.json["stopping"]
         assert send(url, "GET", PATH, token=token).json["running"]["stopping"]
         gate.set()
-        caller.join(20)
+        caller.join(60)
     assert_problem(answers[0], 409, "stopped")
     listed = send(url, "GET", PATH, token=token).json
     assert (listed["evaluations"], listed["running"], listed["failed"]) == ([], None, None)

@@ -86,7 +86,7 @@ class Spoken:
     def end(self) -> int:
         assert self.process.stdin is not None
         self.process.stdin.close()
-        code = self.process.wait(20)
+        code = self.process.wait(60)
         self.thread.join(5)
         assert self.process.stdout is not None
         self.process.stdout.close()

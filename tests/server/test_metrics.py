@@ -20,6 +20,7 @@ import wenyuan
 from governed_door import governed_server, key, send
 from http_door import JSON, EchoService, ask, assert_problem, call, serving
 from wenyuan.core.errors import EngineUnavailable
+from wenyuan.core.ports import Deadline
 from wenyuan.core.sources import SourceState
 from wenyuan.server.app import ROUTES
 from wenyuan.server.metrics import MetricFamilies, histogram
@@ -58,7 +59,7 @@ def metrics(url: str, token: str | None = None) -> Numbers:
 
 def until(url: str, name: str, wanted: float, **labels: str) -> None:
     """Wait: an answer is counted when it has been sent, which the client may see first."""
-    give_up = time.monotonic() + 10
+    give_up = time.monotonic() + 60
     while True:
         found = metrics(url)
         with contextlib.suppress(AssertionError):
@@ -169,10 +170,10 @@ def test_requests_in_flight() -> None:
     with serving(service) as url:
         waiting = threading.Thread(target=ask, args=(url, "wait"))
         waiting.start()
-        assert service.entered.acquire(timeout=10)
+        assert service.entered.acquire(timeout=60)
         assert number(metrics(url), "wenyuan_http_requests_in_flight") == 2
         service.gate.set()
-        waiting.join(10)
+        waiting.join(60)
         until(url, "wenyuan_http_requests_in_flight", 1)
 
 
@@ -255,7 +256,8 @@ def test_legs_that_fail_and_that_hang(served: tuple[str, Any], monkeypatch: pyte
     assert send(url, "POST", "/v1/search", asked).json["coverage"]["degraded"] == ["source kb"]
     hang = threading.Event()
     with monkeypatch.context() as patch:
-        patch.setattr(library.engine, "vector", lambda *_, **__: hang.wait(20))
+        patch.setattr(library._retriever, "deadline", lambda: Deadline(time.monotonic() + 1.0, time.monotonic))
+        patch.setattr(library.engine, "vector", lambda *_, **__: hang.wait(60))
         try:
             assert send(url, "POST", "/v1/search", asked).json["status"] == "FAILED"
         finally:
@@ -264,7 +266,7 @@ def test_legs_that_fail_and_that_hang(served: tuple[str, Any], monkeypatch: pyte
     assert number(found, "wenyuan_leg_duration_seconds_count", leg="keyword", state="failed") == 1
     assert number(found, "wenyuan_leg_duration_seconds_count", leg="outside", source="kb", state="failed") >= 1
     assert number(found, "wenyuan_leg_duration_seconds_count", leg="vector", state="timeout") == 1
-    assert number(found, "wenyuan_leg_duration_seconds_sum", leg="vector", state="timeout") >= 1.5
+    assert number(found, "wenyuan_leg_duration_seconds_sum", leg="vector", state="timeout") >= 0.5
 
 
 def test_the_cache_is_counted(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_no_more_than_its_threads_and_no_longer_queue() -> None:
         with lock:
             inside += 1
             most = max(most, inside)
-        go.wait(10)
+        go.wait(60)
         with lock:
             inside -= 1
         raise ValueError("after work")
@@ -102,7 +102,7 @@ def test_who_no_longer_waits_hinders_nobody() -> None:
 
     async def main() -> None:
         pool = Pool(1, 8)
-        first = asyncio.ensure_future(pool.run(lambda: go.wait(10)))
+        first = asyncio.ensure_future(pool.run(lambda: go.wait(60)))
         second = asyncio.ensure_future(pool.run(lambda: "second"))
         await asyncio.sleep(0.05)
         first.cancel()
@@ -119,7 +119,7 @@ def test_a_loop_that_has_ended_and_another_one() -> None:
     pool = Pool(2, 8)
 
     def late() -> None:
-        go.wait(10)
+        go.wait(60)
         done.set()
 
     async def begin() -> None:
@@ -128,7 +128,7 @@ def test_a_loop_that_has_ended_and_another_one() -> None:
 
     asyncio.run(begin())
     go.set()
-    assert done.wait(10)
+    assert done.wait(60)
     assert asyncio.run(pool.run(lambda: "next")) == "next"
 
 

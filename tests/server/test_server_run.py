@@ -63,10 +63,10 @@ def test_a_request_that_outlives_the_grace_is_told_that_the_server_stops():
     answers: list[Answer] = []
     caller = threading.Thread(target=lambda: answers.append(ask(url, "wait")))
     caller.start()
-    assert service.entered.acquire(timeout=10)
+    assert service.entered.acquire(timeout=60)
     try:
         stop()
-        caller.join(10)
+        caller.join(60)
     finally:
         service.gate.set()
     assert_problem(answers[0], 503, "shutting_down")
@@ -108,8 +108,8 @@ def stopped(*signals: signal.Signals) -> tuple[list[Answer], tuple[int, str, str
             for number in signals:
                 process.send_signal(number)
                 time.sleep(0.1)
-            caller.join(20)
-            rest, errors = process.communicate(timeout=20)
+            caller.join(60)
+            rest, errors = process.communicate(timeout=120)
         finally:
             process.kill()
     return answers, (process.returncode, rest, errors)

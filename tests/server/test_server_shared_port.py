@@ -53,13 +53,13 @@ def asked(url: str, query: str) -> Any:
     """An answer, by a connection of its own."""
     body = json.dumps({"query": query, "max_results": 3}).encode()
     request = urllib.request.Request(f"{url}/v1/retrieve_fragments", body, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)
 
 
 def requests(url: str) -> int:
     """How many questions the server behind a new connection has answered."""
-    with urllib.request.urlopen(f"{url}/metrics", timeout=20) as answer:
+    with urllib.request.urlopen(f"{url}/metrics", timeout=60) as answer:
         lines = answer.read().decode().splitlines()
     counts = [
         line for line in lines if line.startswith("wenyuan_http_requests_total") and "retrieve_fragments" in line
@@ -69,7 +69,7 @@ def requests(url: str) -> int:
 
 def stop(server: subprocess.Popen[str]) -> None:
     server.send_signal(signal.SIGTERM)
-    server.communicate(timeout=20)
+    server.communicate(timeout=120)
     assert server.returncode == 0
 
 

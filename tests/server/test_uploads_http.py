@@ -117,7 +117,7 @@ def test_forms_are_bounded(served: Served, monkeypatch: pytest.MonkeyPatch) -> N
 
 def sent_in_pieces(url: str, path: str, token: str, body: bytes) -> None:
     """Without a length: only counting tells that it is too much."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
     headers = {
         "Content-Type": f"multipart/form-data; boundary={FENCE}", "Authorization": f"Bearer {token}",
         "Transfer-Encoding": "chunked",

@@ -117,7 +117,7 @@ def crowd(count: int, call: Callable[[], Any]) -> list[Any]:
     start = threading.Barrier(count)
 
     def one() -> None:
-        start.wait(10)
+        start.wait(60)
         try:
             outcomes.append(call())
         except Exception as error:
@@ -127,7 +127,7 @@ def crowd(count: int, call: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     return outcomes
 
 
@@ -137,7 +137,7 @@ def test_single_flight() -> None:
 
     def slowly() -> str:
         for _ in range(49):
-            arrived.acquire(timeout=10)
+            arrived.acquire(timeout=60)
         return compute()
 
     def ask() -> str:

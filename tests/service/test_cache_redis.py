@@ -259,7 +259,7 @@ def test_one_computes_for_all(server: Server) -> None:
 
     def compute() -> str:
         computed.append(1)
-        assert gate.wait(10)
+        assert gate.wait(60)
         return "v"
 
     found: list[str] = []
@@ -268,7 +268,7 @@ def test_one_computes_for_all(server: Server) -> None:
         thread.start()
     gate.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert (found, computed) == (["v"] * 8, [1])
     assert cache.get("k", compute).hit
     cache._store.close()

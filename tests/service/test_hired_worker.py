@@ -138,7 +138,7 @@ def served(library: wenyuan.Library) -> Iterator[tuple[subprocess.Popen[str], st
 
 
 def get(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return str(answer.read().decode())
 
 
@@ -156,6 +156,6 @@ def test_a_server_refreshes_and_stops(served: tuple[subprocess.Popen[str], str],
     assert re.search(r"^wenyuan_worker_up 1\.0$", found, re.MULTILINE)
     assert re.search(r'^wenyuan_worker_refreshes_total\{outcome="refreshed"\} 1\.0$', found, re.MULTILINE)
     process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert "Traceback" not in errors

@@ -532,7 +532,7 @@ def test_a_worker_goes_on_until_it_is_stopped(library: Any, worker: Worker, cloc
 
     thread = threading.Thread(target=worker.run_forever, args=(stop, 0.01, tell))
     thread.start()
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
     assert [outcome.source_id for outcome in seen] == ["docs"] * 3
 

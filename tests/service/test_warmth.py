@@ -38,7 +38,7 @@ class Gate:
         def lexicon(of: Any, *args: Any, **named: Any) -> Any:
             self.reads += 1
             self.entered.set()
-            assert self.open.wait(20)
+            assert self.open.wait(60)
             return real(of, *args, **named)
 
         monkeypatch.setattr(graph, "lexicon", lexicon)
@@ -52,7 +52,7 @@ def test_names_are_read_before_the_first_question(library: Any, monkeypatch: pyt
     """Until they are read the library is not ready, and says why; then the first question reads nothing."""
     gate = Gate(library, monkeypatch)
     library.warm_up()
-    assert gate.entered.wait(20)
+    assert gate.entered.wait(60)
     assert rules_part(library)["state"] == "starting"
     assert "being read" in rules_part(library)["detail"]
     assert not library.readiness().ready
@@ -71,13 +71,13 @@ def test_closing_waits_for_it(library: Any, monkeypatch: pytest.MonkeyPatch) -> 
     """The catalog is not closed under the thread that reads it."""
     gate = Gate(library, monkeypatch)
     library.warm_up()
-    assert gate.entered.wait(20)
+    assert gate.entered.wait(60)
     closing = threading.Thread(target=library.close)
     closing.start()
     closing.join(0.2)
     assert closing.is_alive()
     gate.open.set()
-    closing.join(20)
+    closing.join(60)
     assert not closing.is_alive()
     assert not library.health.warmth.under_way
 

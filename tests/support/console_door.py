@@ -87,7 +87,7 @@ class Browser:
         given = {"Accept-Language": self.language, **{n.replace("_", "-"): v for n, v in headers.items()}}
         if self.cookies:
             given["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=20)
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=60)
         with contextlib.closing(connection):
             connection.request(method, quote(path, safe="/?=&%+#:,!"), body, given)
             response = connection.getresponse()

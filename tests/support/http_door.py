@@ -67,7 +67,7 @@ class EchoService:
                 raise NotPermitted("not yours")
             case "wait":
                 self.entered.release()
-                assert self.gate.wait(20)
+                assert self.gate.wait(60)
         metadata = {"context": request.context, "odd": math.nan if request.query == "nan" else 1.5}
         return RetrievalResponse(
             status="SUCCESS",
@@ -103,7 +103,7 @@ class Answer:
 def call(
     url: str, method: str = "POST", path: str = PATH, body: object = None, headers: Mapping[str, str] = JSON
 ) -> Answer:
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
     with contextlib.closing(connection):
         payload = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         connection.request(method, path, payload, dict(headers))
@@ -118,7 +118,7 @@ def ask(url: str, query: str = "如何设置断路器?", **extra: object) -> Ans
 def raw(url: str, request: bytes, *, finish: bool = False) -> bytes:
     """Everything the server says to these bytes until it closes the connection."""
     parts = urlsplit(url)
-    with socket.create_connection((parts.hostname, parts.port), timeout=20) as connection:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
         connection.sendall(request)
         if finish:
             connection.shutdown(socket.SHUT_WR)

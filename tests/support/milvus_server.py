@@ -48,7 +48,7 @@ class Server:
         """End it at once, as if the machine had lost its power."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait(20)
+            self._process.wait(60)
             self._process = None
 
 

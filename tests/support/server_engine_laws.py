@@ -155,12 +155,12 @@ class ServerEngineRefusals:
 
         def work(_: object) -> None:
             begun.release()
-            done.wait(20)
+            done.wait(60)
 
         taken = [threading.Thread(target=engine._sessions.run, args=(work, world.deadline())) for _ in range(count)]
         for thread in taken:
             thread.start()
-        assert all(begun.acquire(timeout=20) for _ in taken)
+        assert all(begun.acquire(timeout=60) for _ in taken)
         with pytest.raises(EngineTimeout, match=f"all {count} {name} were busy") as caught:
             world.engine.vector(unit(1), scope=world.scope(), limit=3, deadline=world.deadline(0.2))
         assert setting in caught.value.hint

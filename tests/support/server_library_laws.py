@@ -116,7 +116,7 @@ def _broken_off(server: Any, library: wenyuan.Library, late: Path, seen: list[Re
         time.sleep(0.02)
     server.start()
     late.write_text(f"# 新增 {late.name}\n\n连接池 connections\n", "utf-8")
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while True:
         try:
             library.ingest("kb")

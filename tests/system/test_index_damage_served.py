@@ -72,7 +72,7 @@ class Server:
         request = urllib.request.Request(
             f"{self.url}/v1/retrieve_fragments", body, {"content-type": "application/json"}
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             said = json.load(answer)
         if said["status"] == "FAILED":
             return "FAILED"
@@ -81,7 +81,7 @@ class Server:
 
     def ready(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self.url}/readyz", timeout=30):
+            with urllib.request.urlopen(f"{self.url}/readyz", timeout=60):
                 return True
         except urllib.error.HTTPError as error:
             assert error.code == 503

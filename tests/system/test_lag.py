@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -38,7 +39,10 @@ CONTEXT = ContextRequest(retrieval_query=ASK.query)
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[wenyuan.Library]:
     with wenyuan.open(
-        tmp_path / "library", create=True, encoder={"kind": "hashing", "dimension": 64}, search={"floor": 0}
+        tmp_path / "library",
+        create=True,
+        encoder={"kind": "hashing", "dimension": 64},
+        search={"floor": 0, "deadline": 3},
     ) as made:
         docs = tmp_path / "docs"
         docs.mkdir()
@@ -69,12 +73,12 @@ def busy(library: wenyuan.Library) -> Iterator[None]:
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert held.wait(10)
+    assert held.wait(60)
     try:
         yield
     finally:
         done.set()
-        thread.join(10)
+        thread.join(60)
 
 
 def test_a_question_meanwhile_is_answered(library: wenyuan.Library, tmp_path: Path) -> None:
@@ -174,7 +178,7 @@ def test_who_ingests_waits(library: wenyuan.Library) -> None:
         thread.start()
         thread.join(0.4)
         assert reached == []
-    thread.join(10)
+    thread.join(60)
     assert reached == [library.catalog.seq()]
 
 
@@ -230,18 +234,18 @@ def test_the_follower_survives_what_it_cannot_know(
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", "this answer is as of 1 second ago"), ("zh", "此答案基于 1 秒前的内容")],
+    [("en", r"this answer is as of \d+ seconds? ago"), ("zh", r"此答案基于 \d+ 秒前的内容")],
 )
 def test_pages_say_how_far_an_answer_is_behind(library: wenyuan.Library, language: str, said: str) -> None:
     """The pages for searches and contexts say that an answer is of an earlier state, and nothing when it is not."""
     with served(library) as url:
         browser = Browser(url, language)
-        assert said not in browser.get("/console/search", q=ASK.query).text()
+        assert not re.search(said, browser.get("/console/search", q=ASK.query).text())
         with busy(library):
             commit(library, "p", "客户投诉由第二组响应。")
             for page in ("search", "context"):
                 seen = browser.get(f"/console/{page}", q=ASK.query)
-                assert said in seen.text("#answer .notice[role=status]"), page
+                assert re.search(said, seen.text("#answer .notice[role=status]"), re.IGNORECASE), page
                 assert "24 小时" in seen.text(".hit .text")
 
 
@@ -261,12 +265,13 @@ def test_cases_and_contexts_say_how_far_they_are_behind(library: wenyuan.Library
 
 
 @pytest.mark.parametrize("command", ["context", "retrieve"])
-@pytest.mark.parametrize(("language", "said"), [("en", "As of 1 s ago"), ("zh", "答案基于 1 秒前的内容")])
+@pytest.mark.parametrize(("language", "said"), [("en", r"As of \d+ s ago"), ("zh", r"答案基于 \d+ 秒前的内容")])
 def test_the_command_line_says_how_far_an_answer_is_behind(
     library: wenyuan.Library, tmp_path: Path, command: str, language: str, said: str
 ) -> None:
     """``context`` and ``retrieve`` say that an answer is of an earlier state, as ``search`` does."""
     world = {"WENYUAN_ENCODER__KIND": "hashing", "WENYUAN_ENCODER__DIMENSION": "64", "WENYUAN_SEARCH__FLOOR": "0"}
+    world |= {"WENYUAN_SEARCH__DEADLINE": "3"}
     world |= {"WENYUAN_LIBRARY": str(tmp_path / "library"), "COLUMNS": "80"}
     library.close()  # so that the index is in the folder, for another process
     with (
@@ -275,4 +280,4 @@ def test_the_command_line_says_how_far_an_answer_is_behind(
     ):
         commit(writer, "p", "客户投诉由第二组响应。")
         done = CliRunner().invoke(app, [command, ASK.query, "--lang", language], env=world, prog_name="wenyuan")
-    assert said in done.stdout, done.output
+    assert re.search(said, done.stdout), done.output

@@ -65,14 +65,14 @@ def serving(world: dict[str, str]) -> Iterator[str]:
             yield "http://" + line.split("http://")[1].split()[0]
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=120)
 
 
 def told(url: str) -> tuple[str, int]:
     """Status and number of fragments of one question."""
     body = json.dumps(ASK).encode()
     request = urllib.request.Request(f"{url}/v1/retrieve_fragments", body, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         said = json.load(answer)
     return said["status"], len(said["fragments"])
 
