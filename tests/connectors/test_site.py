@@ -49,7 +49,7 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
         site.put(
             "/", html("Home", "Welcome to the handbook.", "/leave", "/claims.html", "#top", "mailto:a@b.example")
         )
-        site.put("/leave", html("Leave", "Up to five days may be carried over.", "/", "/deep/", "/logo.png"))
+        site.put("/leave", html("Leave", "Up to five days may be carried over.", "/", "/deep/", "/logo.gif"))
         site.put("/claims.html", html("报销", "报销须在三十日内提交。", "//other.example/", "javascript:alert(1)"))
         site.put("/deep/", html("Deep", "Travel is booked by the desk.", "../leave?tab=2#part"))
         site.put("/leave?tab=2", html("Leave 2", "Unused days lapse in March."))

@@ -227,7 +227,7 @@ def test_what_is_left_out(shelf: Shelf, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret.md").write_text("绝密", encoding="utf-8")
     shelf.write("a.md")
-    for name in ("b.bin", "c.BIN", "d.png", "LICENSE", ".hidden.md", ".git/config.md"):
+    for name in ("b.bin", "c.BIN", "d.gif", "LICENSE", ".hidden.md", ".git/config.md"):
         shelf.write(name)
     (shelf.docs / "file.md").symlink_to(tmp_path / "outside" / "secret.md")
     (shelf.docs / "gone.md").symlink_to(tmp_path / "outside" / "gone.md")
@@ -235,7 +235,7 @@ def test_what_is_left_out(shelf: Shelf, tmp_path: Path) -> None:
     (shelf.docs / "within.md").symlink_to("a.md")
     report = shelf.run()
     assert told(report) == {"files": 2, "added": 2}
-    assert report.skipped == {".bin": 2, ".png": 1, "(no suffix)": 1}
+    assert report.skipped == {".bin": 2, ".gif": 1, "(no suffix)": 1}
     assert shelf.names() == {"a.md", "within.md"}
     assert not any("绝密" in text for text in shelf.texts("绝密"))
 

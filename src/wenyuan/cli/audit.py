@@ -233,7 +233,7 @@ def list_all(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="retrieval, fetch, registry, agent, key, rule, task, refresh, tuning, feedback, evaluation, synonym, verification, answer, audit. 种类"
+            help="retrieval, fetch, registry, agent, key, rule, task, refresh, tuning, feedback, evaluation, synonym, correction, verification, answer, audit. 种类"
         ),
     ] = None,
     principal: Annotated[str | None, typer.Option(metavar="KEY", help="Who: a key's id, or local. 操作者")] = None,

@@ -4,7 +4,8 @@
 
     KnowledgeError
     ├── InvalidRequest          the request is malformed                    HTTP 400
-    │   └── UnknownDomain       it names a domain that is not there, or not the caller's
+    │   ├── UnknownDomain       it names a domain that is not there, or not the caller's
+    │   └── Conflict            it does not fit what is held now
     ├── NotPermitted            the principal may not                       HTTP 403
     │   └── NotFound            what is named is not there, or the principal must not know that it is
     │       └── UnknownName     nothing that the caller may see is called so
@@ -66,6 +67,7 @@ __all__ = [
     "CatalogVersion",
     "Closed",
     "ConfigError",
+    "Conflict",
     "DocumentRejected",
     "EncoderError",
     "EncoderMismatch",
