@@ -333,7 +333,7 @@ def test_the_laws_as_a_command(shelf: Shelf) -> None:
     command = ["conformance", "--connector", f"{shelf.site.url}/", "--set", "allow_private=true", "--set", "delay=0"]
     done = CliRunner().invoke(app, [*command, "--json"])
     assert done.exit_code == 0
-    assert json.loads(done.output)["failed"] == 0
+    assert json.loads(done.stdout)["failed"] == 0
     shelf.site.put("/", "gone", status=500)
     done = CliRunner().invoke(app, ["--lang", "zh", *command])
     assert done.exit_code != 0

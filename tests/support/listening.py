@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import secrets
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import HTTPServer
+from typing import Any
 
 
 @contextmanager
 def listening(server: HTTPServer) -> Iterator[str]:
     """The URL of a server, for as long as it answers."""
+    tell = server.handle_error
+
+    def handle_error(request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # a client that leaves early is no fault
+            tell(request, client_address)
+
+    server.handle_error = handle_error  # type: ignore[method-assign]
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
