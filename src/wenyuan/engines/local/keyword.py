@@ -299,7 +299,7 @@ def _scratch(prefix: str, folder: Path | None = None) -> Iterator[Path]:
         yield Path(made)
     finally:
         shutil.rmtree(made, ignore_errors=True)
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(made, ignore_errors=True)  # what came while the first one removed the rest
 
 
 def _link(folder: Path, state: State) -> None:
