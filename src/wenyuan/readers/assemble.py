@@ -296,6 +296,23 @@ def plain_title(title: str) -> str:
     return " ".join(_ASSEMBLE_BREAK.sub(" ", title).split())
 
 
+def left_out_note(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """A note on what of a file is not read, by its kind: ``left out hidden elements (2), nav (1)``; none where that is nothing."""
+    told = ", ".join(f"{what} ({count})" for what, count in sorted(counts.items()) if count)
+    return (f"left out {told}",) if told else ()
+
+
+def lists_joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """Pieces of which neighbouring items are one list, for formats that have paragraphs of lists and no lists."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        if piece.kind == "list" and joined and joined[-1].kind == "list":
+            joined[-1] = replace(joined[-1], text=f"{joined[-1].text}\n{piece.text}")
+        else:
+            joined.append(piece)
+    return joined
+
+
 def rejected(reason: str, name: str) -> DocumentRejected:
     """A refusal that names its document: ``str()`` of it is ``name: reason``."""
     return DocumentRejected(reason, component=name)

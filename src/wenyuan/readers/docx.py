@@ -7,8 +7,7 @@ import re
 import unicodedata
 import zipfile
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 from wenyuan.core.errors import DocumentRejected
@@ -17,7 +16,17 @@ from wenyuan.core.model import Document, Facet
 from wenyuan.core.redaction.names import Columns
 from wenyuan.core.text.structure import opening
 from wenyuan.readers.archive import check_archive
-from wenyuan.readers.assemble import EMPTY_CELL, Cell, Original, Piece, assemble, lines_of, rejected
+from wenyuan.readers.assemble import (
+    EMPTY_CELL,
+    Cell,
+    Original,
+    Piece,
+    assemble,
+    left_out_note,
+    lines_of,
+    lists_joined,
+    rejected,
+)
 from wenyuan.readers.fidelity import measured
 from wenyuan.readers.markup import covered
 from wenyuan.readers.text import sectioned
@@ -72,7 +81,7 @@ def read_docx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     except (OpcError, LxmlError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
         raise rejected(msg("it is damaged: {error}", error=error), name) from error
     document = assemble(
-        sectioned(_lists_joined(pieces)),
+        sectioned(lists_joined(pieces)),
         Original(content, uri, name),
         title=body.title or title,
         media_type=_MEDIA_TYPE,
@@ -90,17 +99,6 @@ def _properties(package: Any) -> tuple[str, dict[str, Facet]]:
         if value and value != "python-docx":
             found[key] = value[:500]
     return (properties.title or "").strip(), found
-
-
-def _lists_joined(pieces: Sequence[Piece]) -> list[Piece]:
-    """Word knows list paragraphs, not lists: neighbours become one list."""
-    joined: list[Piece] = []
-    for piece in pieces:
-        if piece.kind == "list" and joined and joined[-1].kind == "list":
-            joined[-1] = replace(joined[-1], text=f"{joined[-1].text}\n{piece.text}")
-        else:
-            joined.append(piece)
-    return joined
 
 
 class _Body:
@@ -126,8 +124,7 @@ class _Body:
     def notes(self) -> tuple[str, ...]:
         if alone := len(self._footnotes) - len(self._referred):
             self._left_out["notes that no text refers to"] = alone
-        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self._left_out.items()))
-        return (f"left out {counts}",) if counts else ()
+        return left_out_note(self._left_out)
 
     def pieces(self, parent: Any) -> Iterator[Piece]:
         """Pieces of a body, through content controls and other wrappers."""

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document
-from wenyuan.readers.assemble import Original, Piece, assemble, rejected
+from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
 from wenyuan.readers.fidelity import measured
 from wenyuan.readers.html import Page, own_text, parsed
 from wenyuan.readers.markup import Package, beside, damaged, local
@@ -113,8 +113,7 @@ class _Book:
         return self._told.get(what, "")
 
     def notes(self) -> tuple[str, ...]:
-        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self._left_out.items()) if count)
-        return (f"left out {counts}",) if counts else ()
+        return left_out_note(self._left_out)
 
     def warnings(self) -> tuple[str, ...]:
         return (

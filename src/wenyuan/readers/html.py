@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from wenyuan.core.messages import msg
 from wenyuan.core.model import BlockKind, Document
 from wenyuan.core.redaction.names import Columns
-from wenyuan.readers.assemble import EMPTY_CELL, Cell, Original, Piece, assemble, decode, joined
+from wenyuan.readers.assemble import EMPTY_CELL, Cell, Original, Piece, assemble, decode, joined, left_out_note
 from wenyuan.readers.fidelity import measured
 from wenyuan.readers.main_text import from_the_web, is_main, main_text
 from wenyuan.readers.text import sectioned
@@ -97,8 +97,7 @@ class Page:
 
     def notes(self) -> tuple[str, ...]:
         """What the reader saw and left out, e.g. ``"left out hidden elements (2), nav (1)"``."""
-        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self.left_out.items()))
-        return (f"left out {counts}",) if counts else ()
+        return left_out_note(self.left_out)
 
     def _walk(self, body: Any) -> None:
         stack = [(body, False)]

@@ -12,7 +12,7 @@ from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.text import has_han
 from wenyuan.core.text.structure import opening
-from wenyuan.readers.assemble import Original, Piece, assemble, rejected
+from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
 from wenyuan.readers.fidelity import measured
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
 from wenyuan.readers.text import sectioned
@@ -304,9 +304,7 @@ class _Walk:
         self._due: deque[tuple[int, Any]] = deque()
 
     def notes(self) -> tuple[str, ...]:
-        told = sorted((what, count) for what, count in self.left_out.items() if count and what != "pictures")
-        counts = ", ".join(f"{what} ({count})" for what, count in told)
-        return (f"left out {counts}",) if counts else ()
+        return left_out_note({what: count for what, count in self.left_out.items() if what != "pictures"})
 
     def warnings(self) -> tuple[str, ...]:
         count = self.left_out["comments"]

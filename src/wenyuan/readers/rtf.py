@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document
 from wenyuan.core.text.structure import opening
-from wenyuan.readers.assemble import Original, Piece, assemble, rejected
+from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, lists_joined, rejected
 from wenyuan.readers.fidelity import measured
 from wenyuan.readers.markup import Spanning, table_piece
 from wenyuan.readers.text import sectioned
@@ -61,7 +61,7 @@ def read_rtf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     text = _Text(name)
     text.read(content.decode("latin-1"))
     document = assemble(
-        sectioned(_lists_joined(text.pieces)),
+        sectioned(lists_joined(text.pieces)),
         Original(content, uri, name),
         title=text.title or text.info.get("title", ""),
         media_type="application/rtf",
@@ -71,17 +71,6 @@ def read_rtf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     comments = text.left_out["comments"]
     warnings = [msg("comments are not read: {count}", count=comments)] if comments else []
     return (measured(document, text.source, added=text.added, pictures=text.pictures, warnings=warnings),)
-
-
-def _lists_joined(pieces: list[Piece]) -> list[Piece]:
-    """Neighbouring items become one list."""
-    joined: list[Piece] = []
-    for piece in pieces:
-        if piece.kind == "list" and joined and joined[-1].kind == "list":
-            joined[-1] = replace(joined[-1], text=f"{joined[-1].text}\n{piece.text}")
-        else:
-            joined.append(piece)
-    return joined
 
 
 class _State(NamedTuple):
@@ -152,8 +141,7 @@ class _Text:
         self._passed = 0  # characters still to pass over after a \u
 
     def notes(self) -> tuple[str, ...]:
-        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self.left_out.items()) if count)
-        return (f"left out {counts}",) if counts else ()
+        return left_out_note(self.left_out)
 
     def read(self, text: str) -> None:
         """Take a file in, its bytes as characters of Latin-1."""

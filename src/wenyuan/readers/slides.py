@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.text import has_han
-from wenyuan.readers.assemble import Original, Piece, assemble, rejected
+from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
 from wenyuan.readers.fidelity import measured
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
 
@@ -101,9 +101,8 @@ class _Deck:
 
     def notes(self) -> tuple[str, ...]:
         hidden = [str(number) for number, slide in enumerate(self.slides, 1) if slide.hidden]
-        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self._left_out.items()) if count)
         told = [f"left out the hidden slides {', '.join(hidden)}"] if hidden else []
-        return (*told, *([f"left out {counts}"] if counts else []))
+        return (*told, *left_out_note(self._left_out))
 
     def warnings(self) -> tuple[str, ...]:
         hidden = [str(number) for number, slide in enumerate(self.slides, 1) if slide.hidden]
