@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO
 from xml.parsers import expat
 
@@ -44,21 +44,13 @@ def check_archive(content: bytes, *, name: str, needs: str, doctypes: bool = Fal
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
-            if len(entries) > MAX_ENTRIES:
-                raise rejected(
-                    msg(
-                        "the archive has {count} entries; at most {max_entries} are read",
-                        count=len(entries),
-                        max_entries=MAX_ENTRIES,
-                    ),
-                    name,
-                )
+            check_count(entries, name)
             if needs and needs not in archive.namelist():
                 raise rejected(msg("the archive has no {needs}: it is another kind of file", needs=needs), name)
             total = 0
             for entry in entries:
                 total += _unpacked(archive, entry, MAX_UNPACKED - total, name, doctypes)
-            _check_ratio(total, len(content), "the archive", name)
+            check_ratio(total, len(content), "the archive", name)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
         raise rejected(msg("the archive is damaged: {error}", error=error), name) from error
     except (RuntimeError, NotImplementedError) as error:
@@ -80,7 +72,7 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int, na
                     msg("the archive unpacks to more than {max_unpacked} MB", max_unpacked=MAX_UNPACKED // 1000000),
                     name,
                 )
-            _check_ratio(size, entry.compress_size, f"entry {entry.filename!r}", name)
+            check_ratio(size, entry.compress_size, f"entry {entry.filename!r}", name)
         if size != declared:
             raise rejected(
                 msg("entry {filename} has another size than the archive declares", filename=repr(entry.filename)),
@@ -97,7 +89,17 @@ def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-def _check_ratio(size: int, packed: int, what: str, name: str) -> None:
+def check_count(entries: Sequence[zipfile.ZipInfo], name: str) -> None:
+    """Refuse an archive with more than `MAX_ENTRIES`."""
+    if len(entries) > MAX_ENTRIES:
+        raise rejected(
+            msg("the archive has {count} entries; at most {max_entries} are read", count=len(entries), max_entries=MAX_ENTRIES),
+            name,
+        )  # fmt: skip
+
+
+def check_ratio(size: int, packed: int, what: str, name: str = "") -> None:
+    """Refuse what unpacks to more than `MAX_RATIO` times its size, and to more than `RATIO_COUNTS_FROM` bytes."""
     if size > RATIO_COUNTS_FROM and size > MAX_RATIO * max(packed, 1):
         raise rejected(
             msg(

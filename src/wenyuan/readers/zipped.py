@@ -11,7 +11,7 @@ from wenyuan.core.addresses import escaped_value, legible, with_part
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.messages import msg
 from wenyuan.readers import is_read, suffix_of
-from wenyuan.readers.archive import MAX_ENTRIES, MAX_RATIO, RATIO_COUNTS_FROM
+from wenyuan.readers.archive import check_count, check_ratio
 from wenyuan.readers.assemble import rejected
 from wenyuan.readers.containers import MAX_BYTES, Part, Unpacked, left_out
 
@@ -34,11 +34,7 @@ def unpack_zip(content: bytes, *, uri: str, name: str) -> Unpacked:
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise rejected(msg("the archive is damaged: {error}", error=error), name) from error
     entries = archive.infolist()
-    if len(entries) > MAX_ENTRIES:
-        raise rejected(
-            msg("the archive has {count} entries; at most {max_entries} are read", count=len(entries), max_entries=MAX_ENTRIES),
-            name,
-        )  # fmt: skip
+    check_count(entries, name)
     parts: dict[str, Part] = {}
     refused: list[tuple[str, str]] = []
     unread: list[str] = []
@@ -95,14 +91,7 @@ def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int) -> byt
                     raise DocumentRejected(
                         msg("the archive unpacks to more than {max_unpacked} MB", max_unpacked=MAX_BYTES // 1_000_000)
                     )
-                if len(body) > max(RATIO_COUNTS_FROM, MAX_RATIO * max(entry.compress_size, 1)):
-                    raise DocumentRejected(
-                        msg(
-                            "{what} unpacks to more than {max_ratio} times its size: a decompression bomb",
-                            what=f"entry {entry.filename!r}",
-                            max_ratio=MAX_RATIO,
-                        )
-                    )
+                check_ratio(len(body), entry.compress_size, f"entry {entry.filename!r}")
     except (
         zipfile.BadZipFile,
         zlib.error,
