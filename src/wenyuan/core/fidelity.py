@@ -109,11 +109,16 @@ def part_of(told: Recognition | None, start: int, end: int) -> Recognition | Non
     """What is told of ``text[start:end]``, where `told` is of the text."""
     if told is None:
         return None
-    doubts = tuple(
+    return replace(told, uncertain=_within(told.uncertain, start, end))
+
+
+def _within(uncertain: Sequence[Uncertain], start: int, end: int) -> tuple[Uncertain, ...]:
+    """What of ``text[start:end]`` was not read surely, with offsets into that."""
+    return tuple(
         one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start)
-        for one in told.doubts(start, end)
+        for one in uncertain
+        if one.start < end and start < one.end
     )
-    return replace(told, uncertain=doubts)
 
 
 def together(parts: Sequence[tuple[int, int, Recognition | None]]) -> Recognition | None:
@@ -147,11 +152,7 @@ class Recognised:
         if not self._lines and not self._uncertain:
             return None
         lines = self._lines[bisect_right(self._ends, start) : bisect_left(self._starts, end)]
-        doubts = tuple(
-            one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start)
-            for one in self._uncertain
-            if one.start < end and start < one.end
-        )
+        doubts = _within(self._uncertain, start, end)
         sure = [(line.confidence or 0.0, min(line.end, end) - max(line.start, start)) for line in lines]
         if not sure and not doubts:
             return None

@@ -7,7 +7,6 @@ network where the system lets it give that up, within time, memory and size; wha
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import resource
 import shutil
@@ -21,6 +20,8 @@ from wenyuan.core.messages import msg
 from wenyuan.core.model import Document
 from wenyuan.readers import READERS, load_reader
 from wenyuan.readers.assemble import rejected
+from wenyuan.readers.worker import give_up_network
+from wenyuan.readers.workers import environment
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FORMS = {".doc": "docx", ".dot": "docx", ".wps": "docx", ".ppt": "pptx", ".pps": "pptx"}
@@ -108,12 +109,7 @@ def _run(program: str, content: bytes, name: str, folder: Path, form: str, most:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd=folder,
-        env={
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            "LANG": "C.UTF-8",
-            "PATH": os.defpath,
-            "HOME": str(folder),
-        },
+        env=environment() | {"HOME": str(folder)},
         start_new_session=True,
     )
     try:
@@ -142,13 +138,9 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    unshare = getattr(ctypes.CDLL(None), "unshare", None)
-    if unshare and unshare(_NEW_NETWORK) != 0:
-        unshare(_NEW_USER | _NEW_NETWORK)  # not permitted everywhere
+    give_up_network()
     os.execv(command[0], command)  # noqa: S606 - found by its name, with arguments of ours
 
-
-_NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000
 
 if __name__ == "__main__":
     main()

@@ -155,10 +155,14 @@ def _confine(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    libc = ctypes.CDLL(None)
-    unshare = getattr(libc, "unshare", None)
+    give_up_network()
+
+
+def give_up_network() -> None:
+    """Leave this process without a network, where the system permits that: the parsers open no sockets anyway."""
+    unshare = getattr(ctypes.CDLL(None), "unshare", None)
     if unshare and unshare(_CLONE_NEWNET) != 0:
-        unshare(_CLONE_NEWUSER | _CLONE_NEWNET)  # not permitted everywhere: the parsers open no sockets anyway
+        unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
 
 
 def _silence() -> None:

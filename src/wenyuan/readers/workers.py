@@ -75,7 +75,7 @@ class Worker:
                 stderr=words,
                 bufsize=0,
                 cwd="/",
-                env=_environment(),
+                env=environment(),
                 start_new_session=True,
             )
             assert self._process.stdin and self._process.stdout
@@ -166,6 +166,6 @@ class Worker:
         return _Ended(f"the reader was ended by {name}: a crash, or memory ran out")
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """What the child may know: where Python's modules are, and none of the service's secrets."""
     return {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LANG": "C.UTF-8", "PATH": os.defpath}
