@@ -15,6 +15,7 @@ from pdf_files import make_pdf
 from scans import draw
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
+from wenyuan.readers.ocr.images import read_image
 from wenyuan.readers.ocr.store import PageStore
 from wenyuan.readers.page_workers import PageWorkers, Watch
 from wenyuan.readers.sandbox import Sandbox
@@ -125,6 +126,15 @@ def test_only_pages_without_a_text_layer_are_recognised(sandbox: Sandbox) -> Non
     page = [(72, 700, "This page has a text layer that is read as it is.")]
     document = _read(sandbox, make_pdf([page, []]), "mixed.pdf", Watch(told=lambda *at: seen.append(at)))
     assert document.fidelity and document.fidelity.ocr_pages == 0 and seen == []
+
+
+def test_a_page_that_could_not_be_recognised_counts_as_none_that_was() -> None:
+    """The document says which page that is and why."""
+    read = {"text": "Article 1", "sure": [1.0] * 9, "box": [0.1, 0.1, 0.4, 0.2], "place": [60, 84, 240, 110]}
+    pages = {1: {"size": [595, 842], "upright": 0, "rows": [[read]]}, 2: {"failed": "it took too long"}}
+    (document,) = read_image(_file("TIFF"), uri="file:///a.tiff", name="a.tiff", recognised=pages)
+    assert document.fidelity and (document.fidelity.pages, document.fidelity.ocr_pages) == (2, 1)
+    assert document.fidelity.warnings == ("page 2 was not recognised: it took too long",)
 
 
 def test_a_blank_picture_is_refused(sandbox: Sandbox) -> None:

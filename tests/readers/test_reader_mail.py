@@ -167,6 +167,22 @@ def test_attachments_are_documents_with_addresses_below_the_mail(sandbox: Sandbo
     assert outcome.isolated
 
 
+def test_what_has_no_name_is_an_attachment_by_its_kind() -> None:
+    """Nothing of a mail goes without a word: neither what is attached without a name, nor the twenty-first of its texts."""
+    message = mail("见附件")
+    message.add_attachment("项目,费用".encode(), maintype="text", subtype="csv")
+    message.add_attachment(b"\0\1", maintype="application", subtype="x-of-nobody")
+    found = unpack(message.as_bytes())
+    assert [(part.name, part.content) for part in found.parts] == [("attachment.csv", "项目,费用".encode())]
+    assert found.notes == ("left out files of kinds that are not read: without a suffix (1)",)
+    many = b'Content-Type: multipart/mixed; boundary="b"\r\n\r\n' + b"".join(
+        b"--b\r\n\r\ntext %d\r\n" % number for number in range(21)
+    )
+    found = unpack(many + b"--b--\r\n")
+    assert "text 19" in found.documents[0].text
+    assert [(part.name, part.content) for part in found.parts] == [("attachment.txt", b"text 20")]
+
+
 def test_ten_thousand_attachments_stop_at_a_limit_that_is_named(sandbox: Sandbox) -> None:
     """The mail and the first of them are read."""
     head = b'Subject: many\r\nContent-Type: multipart/mixed; boundary="b"\r\n\r\n--b\r\n\r\nmany\r\n'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+import mimetypes
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -273,15 +274,19 @@ def _collect(message: Message, letter: Letter) -> None:
                 (child, kind == "multipart/related") for child in reversed(chosen) if isinstance(child, Message)
             )
         elif (
-            kind in ("text/plain", "text/html") and part.get_content_disposition() != "attachment" and not _file(part)
+            kind in ("text/plain", "text/html")
+            and part.get_content_disposition() != "attachment"
+            and not _file(part)
+            and len(written) < _MAX_BODIES
         ):
-            if len(written) < _MAX_BODIES:
-                written.append((kind, part))
+            written.append((kind, part))
         elif related and part.get_content_maintype() == "image":
             letter.pictures += 1
-        elif file := _file(part):
-            payload = part.get_payload(decode=True)
-            letter.attach(file, payload if isinstance(payload, bytes) else b"")
+        else:
+            payload, file = part.get_payload(decode=True), _file(part)
+            content = payload if isinstance(payload, bytes) else b""
+            if file or content.strip():
+                letter.attach(file or f"attachment{mimetypes.guess_extension(kind) or ''}", content)
     if any(kind == "text/html" for kind, _ in written):
         letter.pages = [html_of(part) if kind == "text/html" else _as_page(_plain(part)) for kind, part in written]
     else:

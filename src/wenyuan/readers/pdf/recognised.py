@@ -37,7 +37,7 @@ def printed(told: Mapping[str, Any], number: int) -> PrintedPage:
     frame = Frame((0.0, 0.0, width, height), 0, told.get("upright", 0))
     lines = _even([_line(row, number, frame.size[1]) for row in told.get("rows", ())])
     own = "\n".join(line.text for line in lines)
-    return PrintedPage(number, frame, lines, own, recognised=True)
+    return PrintedPage(number, frame, lines, own, recognised="failed" not in told)
 
 
 def _line(row: Sequence[Mapping[str, Any]], number: int, page_height: float) -> PrintedLine:
