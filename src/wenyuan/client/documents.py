@@ -10,31 +10,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
-from urllib.parse import quote, urlencode
+from typing import Any
+from urllib.parse import quote
 
-T = TypeVar("T")
+from wenyuan.client.calls import Calls, with_query
+
 _ESCAPED = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})  # as browsers do
 
 
-class DocumentCalls:
-    """Mixed into `Client`. Every call raises `InvalidRequest`, `NotPermitted` or `RetrievalFailed` as it says there."""
-
-    def _call(
-        self,
-        method: str,
-        path: str,
-        read: Callable[[Mapping[str, Any]], T],
-        members: Mapping[str, Any] | None = None,
-        secrets: Sequence[str] = (),
-    ) -> T:
-        raise NotImplementedError
-
-    def _send(self, method: str, path: str, body: bytes, kind: str, read: Callable[[Mapping[str, Any]], T]) -> T:
-        raise NotImplementedError
-
-    def _fetch(self, path: str) -> bytes:
-        raise NotImplementedError
+class DocumentCalls(Calls):
+    """Mixed into `Client`."""
 
     def upload(self, source_id: str, files: Mapping[str, bytes]) -> Mapping[str, Any]:
         """Upload files, by name, to a source without a path; in ``files`` what became of each, in ``report`` of all.
@@ -142,12 +127,6 @@ def form_of(files: Mapping[str, bytes]) -> tuple[bytes, str]:
         head = b'--%b\r\nContent-Disposition: form-data; name="file"; filename="%b"\r\n\r\n'
         parts += [head % (fence.encode(), said), content, b"\r\n"]
     return b"".join([*parts, f"--{fence}--\r\n".encode()]), f"multipart/form-data; boundary={fence}"
-
-
-def with_query(path: str, parameters: Mapping[str, Any]) -> str:
-    """A path with those parameters that are given."""
-    given = {name: value for name, value in parameters.items() if value is not None}
-    return f"{path}?{urlencode(given)}" if given else path
 
 
 def _whole(body: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,17 +8,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from wenyuan.client.documents import with_query
+from wenyuan.client.calls import Calls, with_query
 from wenyuan.core.contract import named_twice
 
 __all__ = ["Item", "Rules", "RulesCalls", "United", "read_rules", "read_united"]
 
-
-T = TypeVar("T")
 Origin = Literal["kg_rule", "vector", "template"]
 _ORIGINS = ("kg_rule", "vector", "template")
 _LAST_PRIORITY = 4
@@ -173,18 +171,8 @@ def _item(entry: Any, where: str) -> Item:
     return Item(content=content, source=source, priority=priority, score=float(score), metadata=metadata)
 
 
-class RulesCalls:
-    """Mixed into `Client`. Every call raises `InvalidRequest`, `NotPermitted` or `RetrievalFailed` as it says there."""
-
-    def _call(
-        self,
-        method: str,
-        path: str,
-        read: Callable[[Mapping[str, Any]], T],
-        members: Mapping[str, Any] | None = None,
-        secrets: Sequence[str] = (),
-    ) -> T:
-        raise NotImplementedError
+class RulesCalls(Calls):
+    """Mixed into `Client`."""
 
     def retrieve(
         self,
