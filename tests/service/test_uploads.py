@@ -11,7 +11,7 @@ import pytest
 
 import wenyuan
 from wenyuan.catalog.backup import back_up
-from wenyuan.core.errors import CatalogBusy, InvalidRequest, NotFound
+from wenyuan.core.errors import CatalogBusy, InvalidRequest, NotFound, SourceError
 from wenyuan.service.uploads import Given, UploadReport
 
 
@@ -179,6 +179,24 @@ def test_an_upload_that_meets_another_worker_leaves_nothing(desk: Desk, monkeypa
         desk.upload(a="# A\n\nNew.", b="# B\n\nNew.")
     assert desk.kept == {"a.md": "# A\n\nOld."}
     assert list((desk.home.parent / ".incoming").iterdir()) == []
+
+
+@pytest.mark.parametrize("why", [CatalogBusy, SourceError])
+def test_a_file_is_kept_where_deleting_it_fails(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, why: type[Exception]
+) -> None:
+    """What is still served has its file, and can be deleted once the source can be read."""
+    told = desk.upload(a="# A\n\nAlpha text.", b="# B\n\nBeta text.")
+    with monkeypatch.context() as broken:
+
+        def failing(*_: Any, **__: Any) -> Any:
+            raise why("it cannot be read now")
+
+        broken.setattr(type(desk.library.ingestion), "ingest", failing)
+        with pytest.raises(why):
+            desk.library.delete_document(told.files[0].documents[0])
+    assert sorted(desk.kept) == ["a.md", "b.md"]
+    assert desk.library.delete_document(told.files[0].documents[0]) == ("desk", 1)
 
 
 def test_a_library_that_was_moved_reads_its_uploads_where_they_are(desk: Desk) -> None:

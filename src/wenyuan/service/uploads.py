@@ -200,7 +200,7 @@ class Uploads:
             before = self._moved(file, aside / "0")
             try:
                 report = self._read(source, None)
-            except CatalogBusy:
+            except (SourceError, CatalogBusy):
                 self._moved(before, file)
                 raise
             self._drop_empty(self.home(source))
