@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from console_door import HOSTILE, Browser, Seen, console
 from governed_door import key
 from pdf_files import make_pdf
 from wenyuan.console.documents import pieces_of
+from wenyuan.core.fidelity import Fidelity
 
 Opened = tuple[str, Any]
 FENCE = "----fence7MA4YWxkTrZu0gW"
@@ -68,6 +70,24 @@ def test_failures_are_listed_with_what_helps(opened: Opened, tmp_path: Path) -> 
     assert "wenyuan ingest wiki" in seen.text("tbody .small")
     assert seen.count("form.drop") == 0
     assert "read from elsewhere" in seen.text("main")
+
+
+def test_a_document_of_which_nothing_can_be_counted_is_shown(opened: Opened, tmp_path: Path) -> None:
+    """Its reader knows nothing but how many pictures it has: a dash in the list, and no share on its page."""
+    library, browser = opened[1], Browser(opened[0])
+    ingester = library.ingestion.ingester
+
+    def reading(file: Path, uri: str) -> Any:
+        return [replace(one, fidelity=Fidelity(source_characters=0, pictures=3)) for one in ingester.read(file, uri)]
+
+    library.ingestion = replace(library.ingestion, ingester=replace(ingester, read=reading))
+    (tmp_path / "docs" / "counted").mkdir()
+    (tmp_path / "docs" / "counted" / "a.md").write_text("# A\n\nText.\n", "utf-8")
+    library.add(wenyuan.Source(source_id="counted", path=str(tmp_path / "docs" / "counted")))
+    listed = browser.get("/console/sources/counted/documents")
+    assert listed.text("td.number:last-child") == "—"
+    page = browser.get(str(listed.tree.css_first("tbody a").attributes["href"]))  # type: ignore[union-attr]
+    assert (page.status, page.text("dl.facts").count("%")) == (200, 0)
 
 
 def test_a_hit_leads_to_its_page(opened: Opened) -> None:

@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
+from typer.testing import CliRunner
 
 import wenyuan
 from scanned import DOUBTFUL, SCAN, TYPED, scans
+from wenyuan.cli.root import app
 from wenyuan.core.access import Principal, parse_agent
-from wenyuan.core.errors import InvalidRequest, NotFound
+from wenyuan.core.errors import EngineTimeout, InvalidRequest, NotFound
+from wenyuan.core.fidelity import Fidelity
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.core.verification import Claim
 from wenyuan.service.context import ContextRequest
@@ -202,3 +206,39 @@ def test_readings_go_with_their_documents(tmp_path: Path) -> None:
         assert library.catalog.document_lines(third, 0, 10**6)
         library.remove("duty")
         assert library.catalog.worst_read(5) == []
+
+
+def test_a_search_of_titles_that_takes_too_long_fails(tmp_path: Path) -> None:
+    """It is stopped in the database, and is no empty list."""
+    with scans(tmp_path, search={"deadline": 1e-6}) as library:
+        assert library.list_documents(q="SCAN.md").documents  # so few that nobody looks at the clock
+        many = sa.text(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
+            " INSERT INTO failures (source_id, uri, code, reason, at)"
+            " SELECT 'duty', 'urn:t:' || i, 'unreadable', 'gone', 0 FROM n"
+        )
+        with library.catalog.database.changing("testing") as connection:
+            connection.execute(many)
+        with pytest.raises(EngineTimeout, match="deadline"):
+            library.list_documents(q="in no title")
+
+
+def test_only_the_whole_is_the_whole(tmp_path: Path) -> None:
+    """Of a document that has lost one character in a million, less than all was kept."""
+    with scans(tmp_path) as library:
+        ingester = library.ingestion.ingester
+        told = Fidelity(source_characters=1_000_000, read_characters=999_999, lost=1)
+
+        def reading(file: Path, uri: str) -> list[Any]:
+            return [replace(one, fidelity=told) for one in ingester.read(file, uri)]
+
+        library.ingestion = replace(library.ingestion, ingester=replace(ingester, read=reading))
+        (tmp_path / "duty" / "typed.md").write_text("# T\n\nAnother text of it.\n", "utf-8")
+        library.ingest("duty")
+        found = named(library, "typed.md")
+        assert (found["fidelity"]["kept"], found["fidelity"]["score"]) == (0.9999, 0.9999)
+        where = ["--library", str(library.folder), "--lang", "en"]
+        for asked in (["list"], ["show", str(found["document_id"])]):
+            shown = CliRunner().invoke(app, ["document", *asked, *where], env={"WENYUAN_ENCODER__KIND": "hashing"})
+            assert "99.9%" in shown.output
+            assert "100" not in shown.output

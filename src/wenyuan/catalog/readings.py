@@ -15,6 +15,7 @@ from wenyuan.catalog.rows import corrected_of, fidelity_of, recognition_of, unpa
 from wenyuan.catalog.storage import Database
 from wenyuan.core.fidelity import Fidelity, Line, Recognition
 from wenyuan.core.model import Corrected, DocumentState
+from wenyuan.core.ports import Deadline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,15 +80,19 @@ class Readings:
         words: str = "",
         after: tuple[str, str] | None = None,
         limit: int = 50,
+        deadline: Deadline | None = None,
     ) -> list[HeldDocument]:
         """Documents of some sources by source and address, those after one address of a source.
 
         Args:
             words: What title or address must hold; letters of the Latin alphabet in either case.
             after: Source and address.
+
+        Raises:
+            EngineTimeout: the deadline passed: words and states are looked for in each document in turn.
         """
         found: list[HeldDocument] = []
-        with self.database.reading("listing documents") as connection:
+        with self.database.reading("listing documents", deadline) as connection:
             for source_id in sorted(sources):
                 if after is not None and source_id < after[0]:
                     continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 MOST_LISTED = 200
 """Documents, or passages of one, that are told of at once."""
 
+_NOISE = 1e-6  # of ten thousand times a share, as floats have it
 _BOX = 4  # digits of a box's sides, which are shares of a page
 
 
@@ -76,6 +78,7 @@ class DocumentDesk:
         Raises:
             NotFound: there is no such source, or none that the caller may see.
             InvalidRequest: `after` is no such mark.
+            EngineTimeout: the deadline of a request passed before all that could match were looked at.
         """
         sources = self._sources(principal)
         if source is not None and source not in sources:
@@ -85,8 +88,9 @@ class DocumentDesk:
             return DocumentPage(documents=(), next="")
         own = "live" if principal.agent_id is not None else state
         found = self.catalog.listed_documents(
-            names, today=date.today(), state=own, words=q.strip(), after=_place(after), limit=limit + 1
-        )
+            names, today=date.today(), state=own, words=q.strip(), after=_place(after), limit=limit + 1,
+            deadline=self.access.retriever.deadline(),
+        )  # fmt: skip
         last = found[limit - 1] if len(found) > limit else None
         return DocumentPage(
             documents=tuple(self._described(one, sources, principal) for one in found[:limit]),
@@ -186,8 +190,8 @@ class DocumentDesk:
             told["fidelity"] = {
                 **asdict(one.fidelity),
                 "warnings": list(one.fidelity.warnings),
-                "kept": _rounded(one.fidelity.kept),
-                "score": _rounded(one.fidelity.score),
+                "kept": _share(one.fidelity.kept),
+                "score": _share(one.fidelity.score),
             }
         if one.failure is not None and principal.agent_id is None:
             code, reason = one.failure
@@ -205,8 +209,9 @@ def _remedy(code: str, source_id: str) -> str:
     return msg("mend or replace the file, then: {again}", again=again)
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+def _share(value: float | None) -> float | None:
+    """Four digits of a share, cut and not rounded: it is 1 where nothing is missing."""
+    return None if value is None else math.floor(10_000 * value + _NOISE) / 10_000
 
 
 def _moment(at: float) -> str:
