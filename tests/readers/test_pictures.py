@@ -129,7 +129,9 @@ def image(format: str, size: tuple[int, int] = (400, 200), **more: Any) -> bytes
     return file.getvalue()
 
 
-@pytest.mark.parametrize(("suffix", "format"), [("png", "PNG"), ("jpg", "JPEG"), ("webp", "WEBP"), ("tif", "TIFF")])
+@pytest.mark.parametrize(
+    ("suffix", "format"), [("png", "PNG"), ("jpg", "JPEG"), ("webp", "WEBP"), ("tif", "TIFF"), ("bmp", "BMP")]
+)
 def test_an_image_is_its_own_page(sandbox: Sandbox, suffix: str, format: str) -> None:
     """In its proportions, made smaller and never larger; there is no second page."""
     for width, shown in ((300, (300, 150)), (2_000, (400, 200))):
@@ -158,3 +160,22 @@ def test_an_image_that_is_too_large_is_refused(sandbox: Sandbox) -> None:
         sandbox.draw(file.getvalue(), name="bomb.png", page=1, width=300)
     with pytest.raises(DocumentRejected, match="it cannot be drawn"):
         sandbox.draw(image("PNG")[:200], name="cut.png", page=1, width=300)
+    with pytest.raises(DocumentRejected, match="it is damaged"):
+        sandbox.draw(image("PNG")[:20], name="cut.png", page=1, width=300)
+
+
+def test_an_image_that_can_be_seen_through_lies_on_white(sandbox: Sandbox) -> None:
+    """As it is recognised: black letters on nothing are not black on black. Sixteen bits of grey are eight, not all white."""
+
+    def shade(file: io.BytesIO, name: str, at: int) -> object:
+        drawn = sandbox.draw(file.getvalue(), name=name, page=1, width=40)
+        return Image.open(io.BytesIO(drawn)).convert("L").getpixel((at, 10))
+
+    file = io.BytesIO()
+    clear = Image.new("RGBA", (40, 20), (0, 0, 0, 0))
+    clear.paste((0, 0, 0, 255), (0, 0, 20, 20))
+    clear.save(file, "PNG")
+    assert [shade(file, "a.png", at) for at in (5, 35)] == [0, 255]
+    file = io.BytesIO()
+    Image.fromarray(np.full((20, 40), 0x4000, np.uint16)).save(file, "TIFF")
+    assert shade(file, "a.tif", 5) == 0x40

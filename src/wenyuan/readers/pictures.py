@@ -9,6 +9,7 @@ import zlib
 from typing import Any
 
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.messages import msg
 from wenyuan.readers import check_signature, suffix_of
 from wenyuan.runtime import install_command
@@ -16,14 +17,12 @@ from wenyuan.runtime import install_command
 MAX_PIXELS = 8_000_000
 """Of one picture: a page that is much higher than it is wide is drawn smaller than was asked for."""
 _LONGEST = 20_000.0  # pixels of a side
-_MAX_IMAGE = 100_000_000  # pixels of an image before it is made smaller
-_IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 _COMPRESSION = 4  # of zlib: a page of text is as small with more, and takes twice the time
 
 
 def has_pictures(name: str) -> bool:
     """Whether the pages of a file of this name can be drawn: those of PDF files, and images."""
-    return suffix_of(name) in (".pdf", *_IMAGES)
+    return suffix_of(name) in {".pdf", *PICTURES}
 
 
 def draw_page(content: bytes, *, name: str, page: int, width: int) -> bytes:
@@ -101,24 +100,19 @@ def png(pixels: Any) -> bytes:
 
 def _image_page(content: bytes, page: int, width: int) -> bytes:
     try:
-        from PIL import Image, ImageOps
+        import PIL  # noqa: F401
     except ImportError as error:
         raise DocumentRejected("to show images, Pillow is needed", hint=install_command("ocr")) from error
-    Image.MAX_IMAGE_PIXELS = _MAX_IMAGE
-    with Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "TIFF", "WEBP")) as image:
+    from wenyuan.readers.ocr.pages import check_size, open_image, smaller
+
+    with open_image(content) as image:
         pages = getattr(image, "n_frames", 1)
         if not 1 <= page <= pages:
             raise _no_page(page, pages)
         image.seek(page - 1)
-        if image.width * image.height > _MAX_IMAGE:
-            told = msg(
-                "it has {width} × {height} pixels; at most {most} are drawn",
-                width=image.width, height=image.height, most=f"{_MAX_IMAGE:,}",
-            )  # fmt: skip
-            raise DocumentRejected(told)
-        scale = min(fitted(image.size, width), 1.0)
-        image.draft("RGB", (round(image.width * scale), round(image.height * scale)))
-        upright = ImageOps.exif_transpose(image).convert("RGB")
+        check_size(image)
+        scale = max(fitted(image.size, width), fitted(image.size[::-1], width))  # it may lie on its side
+        upright = smaller(image, math.ceil(max(image.size) * scale))
         scale = min(fitted(upright.size, width), 1.0)
         upright.thumbnail((math.ceil(upright.width * scale), math.ceil(upright.height * scale)))
         made = io.BytesIO()

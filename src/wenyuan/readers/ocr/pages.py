@@ -130,24 +130,24 @@ def _of_image(content: bytes, page: int) -> tuple[Image, float]:
         try:
             image.seek(page - 1)
             check_size(image)
-            picture = _smaller(image)
+            picture = smaller(image, _LONGEST)
         except (OSError, ValueError, SyntaxError, EOFError) as error:
             raise DocumentRejected(msg("it is damaged: {error}", error=error)) from error
     return picture, 842 / max(picture.size)
 
 
-def _smaller(image: Image) -> Image:
-    """An image decoded, of at most `_LONGEST` pixels in a side, upright, on white; nothing larger than itself is made of it."""
+def smaller(image: Image, longest: int) -> Image:
+    """An image decoded, of at most `longest` pixels in a side, upright, on white; nothing larger than itself is made of it."""
     from PIL import Image, ImageOps
 
-    scale = min(1.0, _LONGEST / max(image.size))
+    scale = min(1.0, longest / max(image.size))
     image.draft("RGB", (round(image.width * scale), round(image.height * scale)))
     orientation = image.getexif().get(_ORIENTATION, 1)
     picture = image
     if image.mode not in ("RGB", "RGBA", "L", "LA", "CMYK", "YCbCr"):
         picture = _flat(image)
     if scale < 1:
-        picture.thumbnail((_LONGEST, _LONGEST), Image.Resampling.BOX, reducing_gap=2.0)
+        picture.thumbnail((longest, longest), Image.Resampling.BOX, reducing_gap=2.0)
     picture = _flat(picture)
     if orientation != 1:
         picture.getexif()[_ORIENTATION] = orientation
