@@ -68,6 +68,30 @@ def test_numbers_of_several_levels() -> None:
     assert read(body, styles).text == "4. a\n  4.a) x\n  4.b) y"
 
 
+@pytest.mark.parametrize(
+    ("form", "written"),
+    [
+        ("一, 二, 三, ...", "一 二 十 十一"),
+        ("壹, 贰, 叁, ...", "壹 贰 壹拾 壹拾壹"),
+        ("甲, 乙, 丙, ...", "甲 乙 癸 11"),
+        ("①, ②, ③, ...", "① ② ⑩ ⑪"),
+        ("a", "a b j k"),
+        ("A", "A B J K"),
+        ("i", "i ii x xi"),
+        ("I", "I II X XI"),
+        ("1", "1 2 10 11"),
+    ],
+)
+def test_numbers_are_written_as_the_list_says(form: str, written: str) -> None:
+    styles = (
+        '<text:list-style style:name="L"><text:list-level-style-number text:level="1" style:num-suffix="." '
+        f'style:num-format="{form}"/></text:list-style>'
+    )
+    items = "<text:list-item><text:p>x</text:p></text:list-item>" * 11
+    lines = read(f'<text:list text:style-name="L">{items}</text:list>', styles).text.split("\n")
+    assert [line.partition(".")[0] for line in (*lines[:2], *lines[-2:])] == written.split()
+
+
 def test_tables_repeat_what_covers_several_rows() -> None:
     """Header rows are rows; a cell over two rows stands in both."""
     cell = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>"

@@ -54,7 +54,6 @@ _LANGUAGES = {
     ".rb": _Language(_HASH, False, (_DECLARED,), "text/x-ruby"),
 }  # fmt: skip
 _LINE = 400  # characters of a line in which a name is looked for: some files are one line
-CODE_SUFFIXES = tuple(_LANGUAGES)
 
 
 def read_code(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, r
 from wenyuan.readers.fidelity import measured
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
 from wenyuan.readers.text import sectioned
-from wenyuan.readers.word_numbering import chinese_numeral
+from wenyuan.readers.word_numbering import chinese_numeral, enclosed, formal_numeral, roman
 
 _ODT = "application/vnd.oasis.opendocument.text"
 _ODP = "application/vnd.oasis.opendocument.presentation"
@@ -32,8 +32,6 @@ _SPACE = re.compile(r"[ \t\r\n]+")
 _AROUND_BREAK = re.compile(r"[ \t]*\n[ \t\n]*")
 _SIGNS = {"tab": "\t", "line-break": "\n"}
 _MAX_REPEATED = 1_000
-_ROMAN = ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"),
-          (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))  # fmt: skip
 
 
 def read_odt(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
@@ -241,26 +239,23 @@ def _levels(style: Any) -> dict[int, _Level]:
     return found
 
 
+_STEMS = "甲乙丙丁戊己庚辛壬癸"
+_FORMS: Mapping[str, Callable[[int], str]] = {
+    "一": chinese_numeral,
+    "壹": formal_numeral,
+    "甲": lambda number: _STEMS[number - 1] if number <= len(_STEMS) else str(number),
+    "①": enclosed("①", "⑳"),
+    "a": lambda number: chr(ord("a") + (number - 1) % 26),
+    "A": lambda number: chr(ord("A") + (number - 1) % 26),
+    "i": lambda number: roman(number).lower(),
+    "I": roman,
+}
+"""By the first sign of the form."""
+
+
 def _written(number: int, form: str) -> str:
     """A number in one of ODF's forms: ``1``, ``a``, ``I``, ``一, 二, 三, ...``, ``①, ②, ③, ...``."""
-    if form.startswith("一"):
-        return chinese_numeral(number)
-    if form.startswith(("壹", "甲", "①")):
-        signs = {"壹": "壹贰叁肆伍陆柒捌玖拾", "甲": "甲乙丙丁戊己庚辛壬癸", "①": "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"}[form[0]]
-        return signs[number - 1] if number <= len(signs) else str(number)
-    if form in ("a", "A"):
-        return chr(ord(form) + (number - 1) % 26)
-    if form in ("i", "I"):
-        return _roman(number) if form == "I" else _roman(number).lower()
-    return str(number)
-
-
-def _roman(number: int) -> str:
-    text = ""
-    for value, letters in _ROMAN:
-        while number >= value:
-            text, number = text + letters, number - value
-    return text
+    return _FORMS.get(form[:1], str)(number)
 
 
 class _Numbers:

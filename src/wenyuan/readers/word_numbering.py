@@ -35,7 +35,8 @@ def chinese_numeral(number: int, digits: str = _DIGITS, units: str = "十百千"
     return text[1:] if text.startswith(ten) and digits is _DIGITS else text
 
 
-def _roman(number: int) -> str:
+def roman(number: int) -> str:
+    """1 … as I, II, III, IV …; the text grows with the number: bound it first."""
     text = ""
     for value, letters in _ROMAN:
         while number >= value:
@@ -58,7 +59,7 @@ def _ordinal(number: int) -> str:
     return f"{number}{('th', 'st', 'nd', 'rd')[last] if last < 4 else 'th'}"
 
 
-def _enclosed(first: str, last: str) -> Callable[[int], str]:
+def enclosed(first: str, last: str) -> Callable[[int], str]:
     """Signs from `first` to `last` for 1, 2 …; digits beyond."""
     most = ord(last) - ord(first) + 1
     return lambda number: chr(ord(first) + number - 1) if 0 < number <= most else str(number)
@@ -69,7 +70,8 @@ def _of(signs: str) -> Callable[[int], str]:
     return lambda number: signs[(number - 1) % len(signs)]
 
 
-def _formal(number: int) -> str:
+def formal_numeral(number: int) -> str:
+    """1 … 9999 as 壹 … 玖仟玖佰玖拾玖, as amounts are written."""
     return chinese_numeral(number, _FORMAL_DIGITS, "拾佰仟")
 
 
@@ -81,19 +83,19 @@ _FORMS: dict[str, Callable[[int], str]] = {
         chinese_numeral,
     ),
     **dict.fromkeys(("ideographDigital", "japaneseDigitalTenThousand", "taiwaneseDigital", "koreanDigital2"), _in_digits),
-    **dict.fromkeys(("chineseLegalSimplified", "ideographLegalTraditional", "japaneseLegal"), _formal),
+    **dict.fromkeys(("chineseLegalSimplified", "ideographLegalTraditional", "japaneseLegal"), formal_numeral),
     "ideographTraditional": _of(_STEMS),
     "ideographZodiac": _of("子丑寅卯辰巳午未申酉戌亥"),
-    "ideographEnclosedCircle": _enclosed("㊀", "㊉"),
-    "upperRoman": _roman,
-    "lowerRoman": lambda number: _roman(number).lower(),
+    "ideographEnclosedCircle": enclosed("㊀", "㊉"),
+    "upperRoman": roman,
+    "lowerRoman": lambda number: roman(number).lower(),
     "upperLetter": _letter,
     "lowerLetter": lambda number: _letter(number).lower(),
     "decimalZero": lambda number: f"{number:02d}",
     **dict.fromkeys(("decimalFullWidth", "decimalFullWidth2"), lambda number: str(number).translate(_FULL_WIDTH)),
-    **dict.fromkeys(("decimalEnclosedCircle", "decimalEnclosedCircleChinese"), _enclosed("①", "⑳")),
-    "decimalEnclosedFullstop": _enclosed("⒈", "⒛"),
-    "decimalEnclosedParen": _enclosed("⑴", "⒇"),
+    **dict.fromkeys(("decimalEnclosedCircle", "decimalEnclosedCircleChinese"), enclosed("①", "⑳")),
+    "decimalEnclosedFullstop": enclosed("⒈", "⒛"),
+    "decimalEnclosedParen": enclosed("⑴", "⒇"),
     "numberInDash": lambda number: f"- {number} -",
     "ordinal": _ordinal,
     "none": lambda number: "",
