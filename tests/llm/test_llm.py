@@ -103,12 +103,34 @@ def test_an_answer_comes_with_its_tokens_and_cost(server: Server) -> None:
     model.close()
 
 
-@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -1, "completion_tokens": "20"}])
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        {"prompt_tokens": -1, "completion_tokens": "20"},
+        {"prompt_tokens": 10**30, "completion_tokens": 10**30},
+    ],
+)
 def test_tokens_are_estimated_where_the_endpoint_does_not_say(server: Server, usage: Any) -> None:
+    """Or says what no column holds."""
     server.usage = usage
     reply = ask(opened(server))
-    assert reply.tokens_in > 10
-    assert reply.tokens_out > 10
+    assert 10 < reply.tokens_in < 1_000
+    assert 10 < reply.tokens_out < 1_000
+
+
+@pytest.mark.parametrize("around", ['{"claims": ["\ud800"]}', '{"claims": ["\\ud800"]}', "hm \ud800"])
+def test_half_of_a_surrogate_pair_is_no_failure_of_ours(server: Server, around: str) -> None:
+    """It is a question mark, in what is read and in what the model is shown of its nonsense."""
+    server.around = around
+    model = opened(server)
+    if around.startswith("hm"):
+        with pytest.raises(LlmRejected):
+            ask(model)
+        assert server.seen[1][2]["messages"][2]["content"] == "hm ?"
+    else:
+        assert ask(model).value == ["?"]
 
 
 @pytest.mark.parametrize("around", ["```json\n{}\n```", "<think>\nhm {\n</think>\n{}", "  {}\n"])
@@ -197,6 +219,17 @@ def test_whoever_is_gone_is_not_waited_for(server: Server) -> None:
         with pytest.raises(LlmTimeout):
             asking.result(60)
     assert server.gone.wait(60)
+
+
+def test_who_hangs_up_leaves_the_model_to_others(server: Server) -> None:
+    """However often it happens: it is no failure of the model, which is asked by the next."""
+    model = opened(server, timeout=300)
+    for _ in range(5):
+        server.begin("drip")
+        with pytest.raises(LlmTimeout):
+            ask(model, soon(300).unless(lambda: bool(server.seen)))
+    server.begin("perfect")
+    assert len(ask(model).value) == 1
 
 
 def test_silence_is_noticed_too(monkeypatch: pytest.MonkeyPatch) -> None:

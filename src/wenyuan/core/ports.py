@@ -111,6 +111,11 @@ class Deadline:
         """This deadline, which also counts as passed once the caller has cancelled."""
         return Deadline(self.at, lambda: math.inf if gone() else self.clock())
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether it counts as passed since the caller has cancelled, not since its moment came."""
+        return math.isinf(self.clock())
+
     def check(self, component: str) -> None:
         """Raise `EngineTimeout` when the moment has passed."""
         if self.clock() > self.at:

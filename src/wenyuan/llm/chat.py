@@ -34,6 +34,7 @@ STEP = 0.25
 _KIND = Kind("llm", LlmUnavailable, LlmTimeout, again_when_late=False, most_bytes=4 << 20, step=STEP)
 _NOT_KNOWN = (400, 422)
 _LONGEST = 1_000_000  # characters of an answer
+_MOST_USED = 1_000_000_000  # tokens that an endpoint is believed to have used for one
 _ECHOED = 4_000  # characters of a wrong answer that are shown to the model again
 _FAULTS = 5  # in a row, after which the model is left alone
 _PAUSE = 15.0  # seconds
@@ -147,7 +148,8 @@ class ChatModel:
                 used = written.tokens_in + written.tokens_out
             except LlmTimeout:
                 used = expected  # it was read, and perhaps answered
-                self._breaker.failed()
+                if not deadline.cancelled:  # that somebody hung up says nothing about the model
+                    self._breaker.failed()
                 raise
             except LlmUnavailable:
                 self._breaker.failed()
@@ -252,22 +254,28 @@ def _written_in(answer: Any, expected: int, component: str) -> _Written:
         text = answer["choices"][0]["message"]["content"]
     except (TypeError, KeyError, IndexError) as error:
         raise LlmUnavailable("the answer is no chat completion", component=component, hint="check llm.url") from error
-    text = text if isinstance(text, str) else ""  # null, beside a refusal
+    text = _unicode(text[:_LONGEST]) if isinstance(text, str) else ""  # null, beside a refusal
     usage = answer.get("usage")
     used = usage if isinstance(usage, dict) else {}
     given, taken = (used.get(name) for name in ("prompt_tokens", "completion_tokens"))
     return _Written(
-        text[:_LONGEST],
-        given if type(given) is int and given >= 0 else expected,
-        taken if type(taken) is int and taken >= 0 else estimate_tokens(text[:_LONGEST]),
+        text,
+        given if type(given) is int and 0 <= given <= _MOST_USED else expected,
+        taken if type(taken) is int and 0 <= taken <= _MOST_USED else estimate_tokens(text),
     )
+
+
+def _unicode(text: str) -> str:
+    """Text with a question mark for each half of a surrogate pair, which JSON can escape and UTF-8 cannot hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _object_in(text: str) -> Any:
     """The JSON object of an answer, without what models write before it and around it; ValueError for none."""
     text = _THOUGHT.sub("", text)
     fenced = _FENCED.match(text)
-    return json.loads(fenced[1] if fenced else text)
+    found = json.loads(fenced[1] if fenced else text)
+    return json.loads(_unicode(json.dumps(found, ensure_ascii=False)))
 
 
 def _repair(text: str, error: Exception) -> list[dict[str, str]]:
