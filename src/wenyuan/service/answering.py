@@ -50,7 +50,7 @@ from wenyuan.service.audit.recorder import RecordedSearch, one_question
 from wenyuan.service.audit.replay import Difference, Replay, end_of, no_query
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchResult
-from wenyuan.service.verification import MOST_CHARS, JudgedClaim, Verifier, VerifyRequest
+from wenyuan.service.verification import MOST_CHARS, VERDICTS, JudgedClaim, Verifier, VerifyRequest
 from wenyuan.settings import LlmSettings
 
 if TYPE_CHECKING:
@@ -59,13 +59,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-GATES: frozenset[str] = frozenset((
-    "unknown_passage", "no_quote", "stitched", "wrong_source", "number_changed", "unit_changed", "date_changed",
-    "negation_changed", "modality_changed", "not_in_force", "uncertain_reading", "low_trust", "over_copyright", "against_rule",
-    "nothing_found",
-    "not_judged", "other_quote", "instruction", "part",
-))  # fmt: skip
-"""What keeps a model's words out of an answer: verdicts of `verify`, and
+GATES: frozenset[str] = frozenset(VERDICTS) - {"verbatim"} | {
+    "unknown_passage", "no_quote", "other_quote", "instruction", "part",
+}  # fmt: skip
+"""What keeps a model's words out of an answer: every verdict of `verify` but one, and
 
 ``unknown_passage`` it cites what it was not shown; ``no_quote`` its anchors do not stand there exactly once;
 ``other_quote`` the words stand elsewhere than it says; ``instruction`` they speak to a model; ``part`` they are less than a
@@ -311,7 +308,7 @@ class Answerer:
         for claim, passage in zip(checked.claims, checked.passages, strict=True):
             room, key = room_of(passage, chars), document_key(passage)
             length = len(claim.citation.quote)
-            if room is not None and given.get(key, 0) + length > room and "over_copyright" in GATES:
+            if room is not None and given.get(key, 0) + length > room:
                 kept.dropped.append(DroppedClaim(text=claim.text, passage=passage.ref, reason="over_copyright"))
                 continue
             if room is not None:
