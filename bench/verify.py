@@ -1,10 +1,11 @@
 """What verdicts on claims are worth: claims of judged corpora, changed in known ways, asked of a library that holds them.
 
-    python bench/verify.py FOLDER… [--passages 3000] [--each 40] [--json]
+    python bench/verify.py FOLDER… [--passages 3000] [--each 40] [--json | --times]
 
 FOLDER has a ``corpus.jsonl`` (BEIR layout). Of each corpus sentences are drawn; some are asked as they are, or written in
 another form, the others with one number, unit, date, negation or duty changed, joined from two sentences, or reworded (a word
 left out, clauses in another order). A verdict is right if it names the kind; `found` counts any change that is called one.
+With ``--times`` all corpora are one library, and what is told is how long answers of ten claims take that stand in it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import wenyuan
@@ -164,38 +167,71 @@ def made(texts: Sequence[str], each: int, draw: random.Random) -> Iterator[tuple
         yield "two halves", one[: half(one)] + other[half(other) :]
 
 
+@contextmanager
+def holding(texts: Sequence[str]) -> Iterator[wenyuan.Library]:
+    """A library of these passages, without vectors."""
+    with tempfile.TemporaryDirectory() as place:
+        rows = "".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts)
+        (Path(place) / "rows.jsonl").write_text(rows, "utf-8")
+        with wenyuan.open(
+            Path(place) / "library",
+            create=True,
+            encoder={"kind": "none"},
+            search={"deadline": 60},
+            audit={"enabled": False},
+        ) as library:
+            library.add(wenyuan.Source(source_id="rows", path=str(Path(place) / "rows.jsonl")))
+            yield library
+
+
+def timed(texts: Sequence[str], each: int) -> str:
+    """How long answers of ten claims take that stand in one library of these passages."""
+    draw = random.Random(3)
+    shuffled = draw.sample(texts, len(texts))
+    stored = (Claim(said) for kind, said in made(shuffled, 10 * each, draw) if kind == "as it is")
+    claims = list(islice(stored, 10 * each))
+    took = []
+    with holding(texts) as library:
+        for at in range(0, len(claims) - 9, 10):
+            begun = time.perf_counter()
+            library.verify(VerifyRequest(claims=tuple(claims[at : at + 10])))
+            took.append((time.perf_counter() - begun) * 1e3)
+    return f"{len(took)} answers of ten claims, {len(texts)} passages: {spread(took)}"
+
+
+def spread(took: Sequence[float]) -> str:
+    ordered = sorted(took)
+    return f"p50 {ordered[len(took) // 2]:.1f} ms, p95 {ordered[len(took) * 95 // 100]:.1f} ms"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--passages", type=int, default=3_000)
     parser.add_argument("--each", type=int, default=40)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--times", action="store_true")
     given = parser.parse_args()
+    if given.times:
+        texts = [text for folder in given.folders for text in read(folder, given.passages, random.Random(3))]
+        print(timed(list(dict.fromkeys(texts)), given.each))
+        print(json.dumps(environment()))
+        return
     found: dict[str, Counter[str]] = defaultdict(Counter)
     took: list[float] = []
     for folder in given.folders:
         draw = random.Random(3)
         texts = read(folder, given.passages, draw)
-        with tempfile.TemporaryDirectory() as place:
-            rows = "".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts)
-            (Path(place) / "rows.jsonl").write_text(rows, "utf-8")
-            with wenyuan.open(
-                Path(place) / "library",
-                create=True,
-                encoder={"kind": "none"},
-                search={"deadline": 60},
-                audit={"enabled": False},
-            ) as library:
-                library.add(wenyuan.Source(source_id="rows", path=str(Path(place) / "rows.jsonl")))
-                claims = list(made(texts, given.each, draw))
-                for at in range(0, len(claims), 10):
-                    part = claims[at : at + 10]
-                    request = VerifyRequest(claims=tuple(Claim(claim) for _, claim in part))
-                    begun = time.perf_counter()
-                    verdicts = library.verify(request).claims
-                    took.append((time.perf_counter() - begun) * 1e3)
-                    for (kind, _), one in zip(part, verdicts, strict=True):
-                        found[kind][one.verdict] += 1
+        with holding(texts) as library:
+            claims = list(made(texts, given.each, draw))
+            for at in range(0, len(claims), 10):
+                part = claims[at : at + 10]
+                request = VerifyRequest(claims=tuple(Claim(claim) for _, claim in part))
+                begun = time.perf_counter()
+                verdicts = library.verify(request).claims
+                took.append((time.perf_counter() - begun) * 1e3)
+                for (kind, _), one in zip(part, verdicts, strict=True):
+                    found[kind][one.verdict] += 1
         print(f"{folder.name}: {len(texts)} passages, {len(claims)} claims", flush=True)
     told = {
         kind: {"asked": sum(of.values()), "named": of[KINDS[kind][0] if kind in KINDS else "stitched"],
@@ -210,8 +246,7 @@ def main() -> None:
     for kind, of in told.items():
         shares = (f"{of[name] / of['asked']:.3f}" for name in ("named", "called changed"))
         print(f"| {kind} | {of['asked']} | {' | '.join(shares)} | {of['verdicts']} |")
-    took.sort()
-    print(f"ten claims: p50 {took[len(took) // 2]:.1f} ms, p95 {took[len(took) * 95 // 100]:.1f} ms")
+    print(f"ten claims: {spread(took)}")
 
 
 if __name__ == "__main__":
