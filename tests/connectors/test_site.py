@@ -184,6 +184,49 @@ def test_a_page_that_fails_keeps_its_older_version(shelf: Shelf) -> None:
     assert len(shelf.uris()) == 5
 
 
+def test_a_page_that_fails_twice_hides_nothing(shelf: Shelf) -> None:
+    """Pages to which only a page led that cannot be had stay, however often it fails."""
+    before = shelf.run() and shelf.uris()
+    shelf.site.put("/leave", "", status=500)
+    for _ in range(3):
+        report = shelf.run()
+        assert (report.retired, len(report.failed)) == (0, 1)
+        assert shelf.uris() == before
+
+
+def test_a_sitemap_that_fails_retires_nothing(shelf: Shelf) -> None:
+    """What only it names is not taken for gone: one that failed ends the run, one that is none cuts the listing."""
+    place = "<sitemapindex><sitemap><loc>/{}.xml</loc></sitemap><sitemap><loc>/b.xml</loc></sitemap></sitemapindex>"
+    shelf.site.put("/map.xml", place.format("a"), "text/xml")
+    shelf.site.put("/sitemap.xml", b"", status=302, Location="/map.xml")
+    shelf.site.put("/a.xml", "<urlset><url><loc>/leave</loc></url></urlset>", "text/xml")
+    shelf.site.put("/b.xml", "<urlset><url><loc>/deep/</loc></url></urlset>", "text/xml")
+    shelf.run()
+    assert shelf.uris() == {"/leave", "/deep/"}
+    shelf.site.put("/b.xml", b"", status=500)
+    with pytest.raises(SourceError, match=r"b\.xml cannot be read: HTTP 500"):
+        shelf.run()
+    shelf.site.put("/b.xml", "<urlset", "text/xml")
+    report = shelf.run()
+    assert (report.retired, report.held_back) == (0, 1)
+    assert "b.xml cannot be read: it is no XML" in report.notes[shelf.site.url + "/"][0]
+    del shelf.site.pages["/b.xml"]
+    assert shelf.run().retired == 1
+
+
+def test_sitemaps_beyond_a_limit_are_named(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More sitemaps than are read are told, and what they named before stays."""
+    index = "".join(f"<sitemap><loc>/{n}.xml</loc></sitemap>" for n in range(3))
+    shelf.site.put("/sitemap.xml", f"<sitemapindex>{index}</sitemapindex>", "text/xml")
+    for n, path in enumerate(("/leave", "/deep/", "/claims.html")):
+        shelf.site.put(f"/{n}.xml", f"<urlset><url><loc>{path}</loc></url></urlset>", "text/xml")
+    shelf.run()
+    monkeypatch.setattr("wenyuan.connectors.web._MOST_SITEMAPS", 3)
+    report = shelf.run()
+    assert (report.unchanged, report.retired, report.held_back) == (2, 0, 1)
+    assert report.notes[shelf.site.url + "/"] == ("stopped after 3 sitemaps, with 2 pages",)
+
+
 def test_an_answer_that_never_ends_is_cut_off(shelf: Shelf) -> None:
     """A page that drips for ever, or has more bytes than it may, is one page that failed."""
 

@@ -33,7 +33,7 @@ from wenyuan.runtime.declared import VariableName, declared
 _HTML = ("text/html", "application/xhtml+xml")
 _HTML_SUFFIXES = frozenset(("", ".html", ".htm", ".xhtml", ".shtml", ".php", ".asp", ".aspx", ".jsp", ".do", ".cgi"))
 _SUFFIXES = {"text/markdown": ".md", "text/plain": ".txt", "text/csv": ".csv", "application/x-ndjson": ".jsonl"}
-_MOST_SITEMAPS, _MOST_SITEMAP = 50, 50 << 20
+_MOST_SITEMAPS, _MOST_SITEMAP, _MOST_PAGES = 50, 50 << 20, 200_000
 _MOST_HOPS = 5
 _MOST_IN_A_ROW = 5  # requests without an answer, after which a server is taken to be down
 _GONE = (404, 410)
@@ -87,6 +87,7 @@ class Site:
         self._asked = self._bytes = self._silent = 0
         self._last: tuple[str, bytes] = ("", b"")
         self._refused: dict[str, DocumentRejected] = {}
+        self._short = ""  # why the sitemaps name perhaps not all there is
 
     def list(self, known: Known) -> Iterator[Entry]:
         """The pages; each is asked for as it comes, so that it can be fetched at once."""
@@ -112,9 +113,13 @@ class Site:
             if days or self._alone or depth >= self._settings.max_depth:
                 continue
             for link in links:
+                if len(seen) > 2 * self._settings.max_pages:  # it will stop at that limit, whatever else is found
+                    break
                 if link not in seen and self._wanted(link):
                     seen.add(link)
                     queue.append((link, depth + 1))
+        if self._short:
+            raise ListingCut(self._short, component=self._component)
 
     def fetch(self, entry: Entry, most: int) -> bytes:
         """The page that was listed last from memory, any other one from the site."""
@@ -122,12 +127,7 @@ class Site:
             raise self._refused[entry.key]
         if self._last[0] == entry.key and len(self._last[1]) <= most:
             return self._last[1]
-        url = entry.key
-        for _ in range(_MOST_HOPS):
-            answer = self._get(url, {}, most)
-            if not 300 <= answer.status < 400:
-                break
-            url = self._redirected(url, answer)
+        answer = self._followed(entry.key, most)
         if answer.status != 200:
             raise _rejected(answer.status)
         return _decoded(answer)
@@ -138,11 +138,7 @@ class Site:
     # -- where to go -----------------------------------------------------------------------------------
 
     def _asked_robots(self) -> Robots:
-        answer = self._get(urljoin(self._start, "/robots.txt"), {}, MOST_ROBOTS + (1 << 20))
-        for _ in range(_MOST_HOPS):
-            if not 300 <= answer.status < 400:
-                break
-            answer = self._get(self._redirected(self._start, answer), {}, MOST_ROBOTS + (1 << 20))
+        answer = self._followed(urljoin(self._start, "/robots.txt"), MOST_ROBOTS + (1 << 20))
         if answer.status == 200:
             return parse_robots(answer.body[:MOST_ROBOTS].decode("utf-8", "replace"), AGENT)
         if 400 <= answer.status < 500 and answer.status != 429:
@@ -157,26 +153,30 @@ class Site:
         chosen = self._settings.sitemap
         if chosen == "none":
             return {}
-        named = [chosen] if chosen != "auto" else [*self._robots.sitemaps, urljoin(self._start, "/sitemap.xml")]
+        usual = plain_address("/sitemap.xml", self._start)
+        named = [chosen] if chosen != "auto" else [*self._robots.sitemaps, usual]
         todo = deque(dict.fromkeys(filter(None, (plain_address(url, self._start) for url in named))))
         pages: dict[str, str] = {}
         asked: set[str] = set()
-        while todo and len(asked) < _MOST_SITEMAPS:
+        while todo:
             url = todo.popleft()
             if url in asked or not self._same_host(url) or not self._robots.allows(url):
                 continue
+            if len(asked) >= _MOST_SITEMAPS or len(pages) >= _MOST_PAGES or self._too_many_bytes():
+                self._short = msg(
+                    "stopped after {count} sitemaps, with {pages} pages", count=len(asked), pages=len(pages)
+                )
+                break
             asked.add(url)
-            answer = self._get(url, {}, _MOST_SITEMAP)
             try:
-                if answer.status != 200:
-                    raise NoSitemap(f"HTTP {answer.status}")
-                found, more = parse_sitemap(answer.body)
-            except NoSitemap as error:
+                found, more = self._read_sitemap(url)
+            except (NoSitemap, DocumentRejected) as error:
+                said = error.message if isinstance(error, DocumentRejected) else error
+                told = msg("the sitemap {url} cannot be read: {error}", url=url, error=said)
                 if chosen != "auto":
-                    raise SourceError(
-                        msg("the sitemap {url} cannot be read: {error}", url=url, error=error),
-                        component=self._component,
-                    ) from error
+                    raise SourceError(told, component=self._component) from error
+                if url != usual or usual in self._robots.sitemaps:  # else nobody says that there is one
+                    self._short = told
                 continue
             todo += filter(None, (plain_address(one, url) for one in more))
             for address, day in found.items():
@@ -184,6 +184,22 @@ class Site:
                 if plain and self._wanted(plain):
                     pages.setdefault(plain, day)
         return pages
+
+    def _read_sitemap(self, url: str) -> tuple[dict[str, str], list[str]]:
+        """As `parse_sitemap`; nothing of one that is not there, unless the settings name it."""
+        answer = self._followed(url, _MOST_SITEMAP)
+        if answer.status == 200:
+            return parse_sitemap(answer.body)
+        if answer.status in _GONE and self._settings.sitemap == "auto":
+            return {}, []
+        told = NoSitemap(f"HTTP {answer.status}")
+        if answer.status >= 500 or answer.status == 429:  # what only it names would be taken for gone
+            raise SourceError(
+                msg("the sitemap {url} cannot be read: {error}", url=url, error=told),
+                component=self._component,
+                hint="where the site has none, set sitemap to none in the source's settings",
+            )
+        raise told
 
     def _wanted(self, url: str) -> bool:
         path = urlsplit(url).path
@@ -204,7 +220,7 @@ class Site:
         settings, told = self._settings, ""
         if self._asked >= settings.max_pages:
             told = msg("{count} pages (settings.max_pages)", count=self._asked)
-        elif self._bytes >= settings.max_mb * 1_000_000:
+        elif self._too_many_bytes():
             told = msg("{count} MB (settings.max_mb)", count=settings.max_mb)
         elif time.monotonic() - self._begun > settings.max_minutes * 60:
             told = msg("{count} minutes (settings.max_minutes)", count=f"{settings.max_minutes:g}")
@@ -213,6 +229,9 @@ class Site:
                 msg("stopped after {limit}; {left} more addresses were found", limit=told, left=left),
                 component=self._component,
             )
+
+    def _too_many_bytes(self) -> bool:
+        return self._bytes >= self._settings.max_mb * 1_000_000
 
     def _page(self, url: str, before: Entry | None, day: str, *, first: bool) -> tuple[Entry | None, Iterator[str]]:
         """A page that was asked for, if it is there, and where its links lead."""
@@ -235,13 +254,13 @@ class Site:
             self._silent += 1
             if first or self._silent >= _MOST_IN_A_ROW:
                 raise
-            return self._failed(url, DocumentRejected(error.message)), remembered
+            return self._failed(url, DocumentRejected(error.message), before), remembered
         except DocumentRejected as error:
             if first:
                 raise SourceError(
                     msg("{url}: {error}", url=url, error=error.message), component=self._component
                 ) from error
-            return self._failed(url, error), remembered
+            return self._failed(url, error, before), remembered
 
     def _taken(self, url: str, answer: Answer, day: str) -> tuple[Entry | None, Iterator[str]]:
         html = answer.content_type in _HTML or (not answer.content_type and _suffix(url) in _HTML_SUFFIXES)
@@ -263,6 +282,15 @@ class Site:
             )
         return None, iter((target,) if target else ())
 
+    def _followed(self, url: str, most: int) -> Answer:
+        """What is at an address, or where it leads to on this host."""
+        for _ in range(_MOST_HOPS):
+            answer = self._get(url, {}, most)
+            if not 300 <= answer.status < 400:
+                break
+            url = self._redirected(url, answer)
+        return answer
+
     def _redirected(self, url: str, answer: Answer) -> str:
         target = plain_address(answer.headers.get("location", ""), url)
         if not target or not self._same_host(target):
@@ -272,9 +300,11 @@ class Site:
             )
         return target
 
-    def _failed(self, url: str, error: DocumentRejected) -> Entry:
+    def _failed(self, url: str, error: DocumentRejected, before: Entry | None) -> Entry:
+        """Without a version it is asked for again; where it led is still known if it fails then, too."""
         self._refused[url] = error
-        return Entry(key=url, uri=url, name=_name(url, "", html=_suffix(url) in _HTML_SUFFIXES))
+        name = _name(url, "", html=_suffix(url) in _HTML_SUFFIXES)
+        return _entry(url, name, "", _links(before) if before is not None else (), "")
 
     def _get(self, url: str, headers: Mapping[str, str], most: int) -> Answer:
         pause = max(self._settings.delay, self._robots.delay) - (time.monotonic() - self._asked_at)
