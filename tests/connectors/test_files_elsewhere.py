@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import zipfile
 from collections.abc import Iterator
 from functools import partial
@@ -15,6 +16,8 @@ import pytest
 import wenyuan
 from wenyuan.conformance.connectors import check_connector
 from wenyuan.connectors import open_connector
+from wenyuan.connectors.files import FilesSettings, _options, _Secrets
+from wenyuan.core.connectors import Opening
 from wenyuan.core.errors import ConfigError, SourceError
 from wenyuan.service.ingest import IngestReport
 
@@ -149,6 +152,9 @@ def test_a_bomb_is_cut_off(shelf: Shelf, tmp_path: Path) -> None:
         ("memory://x", {"max_file": 1}, "did you mean 'max_files'"),
         ("memory://x", {"password_env": "PATH"}, "may not be read by a source"),
         ("nosuch://x", {}, "there is no connector for nosuch"),
+        ("zip://a::nosuch://x/a.zip", {}, "nosuch:// cannot stand in an address"),
+        ("zip://a::/etc/a.zip", {}, "cannot stand in an address"),
+        ("zip://a::https://files.example/a.zip", {}, "https:// cannot stand in an address"),
     ],
 )
 def test_says_what_is_missing(shelf: Shelf, address: str, settings: dict[str, Any], told: str) -> None:
@@ -163,6 +169,19 @@ def test_hosts_are_judged_first(shelf: Shelf) -> None:
     """A server on this machine is refused before its driver connects to it."""
     with pytest.raises(SourceError, match="to a private address"):
         shelf.run("ftp://127.0.0.1:9/docs")
+
+
+def test_keys_of_this_machine_are_not_used() -> None:
+    """A file server is sent what the settings name, and no key of whoever runs the program."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"sftp://127.0.0.1:{server.getsockname()[1]}/docs"
+        opening = Opening(
+            source=wenyuan.Source(source_id="files", path=address), settings={}, secret=str, readable=bool,
+            allow_private=True,
+        )  # fmt: skip
+        told = _options(address, opening, FilesSettings(), _Secrets())
+    assert (told["allow_agent"], told["look_for_keys"]) == (False, False)
+    assert "password" not in told
 
 
 def test_keeps_the_laws(shelf: Shelf) -> None:

@@ -163,7 +163,7 @@ def test_a_registry_file_names_a_scheme_that_is_not_known(tmp_path: Path, librar
 def test_over_http_local_places_are_those_that_are_allowed(tmp_path: Path, shelf: Any) -> None:
     """An address that reads from this machine must lie below a folder of the settings; others may be named."""
     with governed_server(tmp_path, needs_keys=False) as (url, library):
-        for path in ("git+file:///etc", "zip:///etc/a.zip", "zip://a::file:///etc/a.zip"):
+        for path in ("git+file:///etc", "git+file:///%65tc#path=a", "zip:///etc/a.zip", "zip://a::file:///etc/a.zip"):
             answer = send(url, "POST", "/v1/sources", {"source_id": "x", "path": path})
             assert answer.status == 403, answer.json
         answer = send(url, "POST", "/v1/sources", {"source_id": "shelf", "path": "shelf://a/"})

@@ -60,6 +60,8 @@ def test_a_command_says_that_nothing_is_fetched(tmp_path: Path, command: list[st
         ("s3://bucket/a/../b", "holds a step '..'"), ("s3://bucket/%2e%2e/b", "holds a step '..'"),
         ("zip://..::s3://bucket/a.zip", "holds a step '..'"), ("https:///x", "names no host"),
         ("imaps://", "names no host"), ("https://example.com:x/", "cannot be read"), ("https://a\\b/", "backslash"),
+        ("zip://srv/a.zip", "does not begin with /"), ("zip://a::file://srv/a.zip", "does not begin with /"),
+        ("git+file://~/repo", "does not begin with /"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("lang", ["en", "zh"])

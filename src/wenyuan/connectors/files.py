@@ -78,6 +78,12 @@ def open_folder(opening: Opening) -> Folder:
     settings = declared(FilesSettings, opening.source, apart=LIBRARY_SETTINGS)
     names = (settings.key_env, settings.secret_env, settings.token_env, settings.password_env)
     secrets = _Secrets(*(opening.secret(name) if name else "" for name in names))
+    for part in _chain(opening.url):
+        scheme = _scheme(part)
+        if scheme not in _DRIVERS and not (scheme == "file" and opening.url != part):
+            raise ConfigError(
+                msg("{scheme}:// cannot stand in an address of a source", scheme=scheme), component=opening.component
+            )
     try:
         import fsspec
 
@@ -284,12 +290,7 @@ def _for_fsspec(url: str) -> str:
 
 def _options(part: str, opening: Opening, settings: FilesSettings, secrets: _Secrets) -> dict[str, Any]:
     """What a file system is told; hosts are judged before it connects to them."""
-    scheme = _scheme(part)
-    if scheme not in _DRIVERS and not (scheme == "file" and opening.url != part):
-        raise ConfigError(
-            msg("{scheme}:// cannot stand in an address of a source", scheme=scheme), component=opening.component
-        )
-    maker = _MAKERS.get(scheme)
+    maker = _MAKERS.get(_scheme(part))
     return maker(part, opening, settings, secrets) if maker else {}
 
 
@@ -328,7 +329,8 @@ def _hosted(part: str, opening: Opening, settings: FilesSettings, secrets: _Secr
     port = parts.port or _PORTS[scheme]
     check_host(opening, parts.hostname or "", port, settings.timeout)
     said = {"host": parts.hostname, "port": port, "username": settings.user, "password": secrets.password}
-    return {name: value for name, value in said.items() if value}
+    own_keys = {"allow_agent": False, "look_for_keys": False} if scheme == "sftp" else {}  # of whoever runs this
+    return {name: value for name, value in said.items() if value} | own_keys
 
 
 def _webdav(part: str, opening: Opening, settings: FilesSettings, secrets: _Secrets) -> dict[str, Any]:

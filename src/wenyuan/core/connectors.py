@@ -164,6 +164,8 @@ def checked_address(text: str) -> str:
         )
     if leads_up(rest):
         raise ValueError("holds a step '..', which may lead anywhere")
+    if not all(place.startswith("/") for place in local_places(address)):
+        raise ValueError("names a file of this machine by a path that does not begin with /")
     if needs_host(scheme):
         try:
             parts = urlsplit(address)
@@ -197,9 +199,11 @@ def local_places(path: str) -> tuple[str, ...]:
     found = []
     for part in path.split("::"):
         scheme, slashes, rest = part.partition("://")
-        if slashes and scheme.lower() in ("git+file", "file", "local"):
-            found.append(urlsplit(f"file://{rest}").path)
-        elif slashes and "::" not in path and scheme.lower() in _ARCHIVES and rest.startswith("/"):
+        if slashes and scheme.lower() == "git+file":
+            found.append(unquote(rest.partition("#")[0].partition("?")[0]))
+        elif slashes and scheme.lower() == "file":
+            found.append(rest)
+        elif slashes and "::" not in path and scheme.lower() in _ARCHIVES:
             found.append(rest.partition("!")[0])
     return tuple(found)
 
