@@ -163,6 +163,23 @@ def test_pages_that_never_end(feishu: Feishu, monkeypatch: pytest.MonkeyPatch, l
         library.add(source(feishu))
 
 
+@pytest.mark.parametrize("told", [{"code": 0}, {"code": 0, "data": {"items": [], "has_more": True}}])
+def test_a_list_that_breaks_off_retires_nothing(
+    feishu: Feishu, monkeypatch: pytest.MonkeyPatch, library: wenyuan.Library, told: dict[str, Any]
+) -> None:
+    """An answer without its list, or without the address of its next page, is not all that there is."""
+    library.add(source(feishu))
+    own = feishu.answer
+
+    def broken(method: str, path: str, query: dict[str, str], *rest: Any) -> Any:
+        return (200, told) if "parent_node_token" in query else own(method, path, query, *rest)
+
+    monkeypatch.setattr(feishu, "answer", broken)
+    with pytest.raises(SourceError, match="not what the API's description says"):
+        library.ingest("feishu")
+    assert len(library.catalog.live_documents("feishu")) == 3
+
+
 def test_keeps_the_laws(feishu: Feishu) -> None:
     """What the conformance kit asks of every connector."""
 
@@ -171,6 +188,15 @@ def test_keeps_the_laws(feishu: Feishu) -> None:
 
     make = partial(open_connector, source(feishu), readable=lambda name: True)
     assert [law.detail for law in check_connector(make, change) if not law.passed] == []
+
+
+def test_a_table_is_no_wider_than_its_cells() -> None:
+    """Sizes that a document states of its tables cost nothing, however large they are."""
+    merge = [{"row_span": 10**12, "col_span": 10**12}]
+    table = {"cells": ["c"], "property": {"column_size": 10**12, "merge_info": merge}}
+    blocks = document("T", {"block_id": "t", "block_type": 31, "table": table, "children": ["c"]})
+    blocks += [{"block_id": "c", "block_type": 32, "children": ["w"]}, block("w", 2, "text", text("one"))]
+    assert markdown_of(blocks) == "# T\n\n| one |\n| --- |\n"
 
 
 def test_blocks_as_markdown() -> None:

@@ -181,9 +181,11 @@ class FeishuDocuments:
             if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
                 raise self._strange()
             yield from items
-            token = str(data.get("page_token") or data.get("next_page_token") or "")
-            if not data.get("has_more") or not token:
+            if not data.get("has_more"):
                 return
+            token = str(data.get("page_token") or data.get("next_page_token") or "")
+            if not token:
+                raise self._strange()
             if token in seen:
                 raise SourceError("the answer's pages go round in a circle", component=self._component)
             seen.add(token)
@@ -194,8 +196,9 @@ class FeishuDocuments:
             told = self._object(answer.body)
             code = told.get("code")
             if answer.status == 200 and code == 0:
-                data = told.get("data")
-                return data if isinstance(data, dict) else {}
+                if not isinstance(data := told.get("data"), dict):
+                    raise self._strange()
+                return data
             if code in _TOKEN_GONE and self._token and wait is not None:
                 self._token = ""
             elif (code == _TOO_OFTEN or answer.status == 429) and wait is not None:
@@ -358,7 +361,7 @@ def _table(block: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], see
     held = block.get("table") or {}
     cells = [str(cell) for cell in held.get("cells") or _children(block)]
     settings = held.get("property") or {}
-    width = max(1, int(settings.get("column_size") or 1))
+    width = max(1, min(int(settings.get("column_size") or 1), len(cells)))
     texts = []
     for name in cells:
         inner: list[str] = []
@@ -366,8 +369,8 @@ def _table(block: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], see
         _write(_children(known.get(name, {})), known, inner, seen, "", depth + 1)
         texts.append("<br>".join(line.strip() for line in inner if line.strip()))
     for at, merge in enumerate((settings.get("merge_info") or [])[: len(texts)]):
-        for row in range(int(merge.get("row_span") or 1)):
-            for column in range(int(merge.get("col_span") or 1)):
+        for row in range(min(int(merge.get("row_span") or 1), len(texts))):
+            for column in range(min(int(merge.get("col_span") or 1), width)):
                 target = at + row * width + column
                 if target < len(texts) and column < width - at % width:
                     texts[target] = texts[at]
