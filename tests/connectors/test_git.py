@@ -157,6 +157,9 @@ def test_refuses_what_may_not_be_read(shelf: Shelf) -> None:
     assert shelf.asked == []
     with pytest.raises(ConfigError, match="not tag"):
         shelf.run(f"git+{shelf.url}/repo#tag=v1")
+    for web in ("https://git.example.com/{tag}", "https://git.example.com/{path:>9999999999}", "javascript:{path}"):
+        with pytest.raises(ConfigError, match="web: "):
+            shelf.run(web=web)
 
 
 def test_a_commit_that_is_too_large_is_refused(shelf: Shelf) -> None:

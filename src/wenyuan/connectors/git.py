@@ -55,7 +55,7 @@ class GitSettings(ConnectorSettings):
 
     token_env: VariableName | None = None
     user: str = "git"
-    web: str = ""
+    web: str = Field(default="", max_length=2_000, pattern=r"^$|^https?://([^{}]|\{(branch|commit|path)\})+$")
     exclude: list[str] = Field(default_factory=list, max_length=1_000)
     max_mb: int = Field(default=500, ge=1, le=10_000)
     max_minutes: float = Field(default=30.0, gt=0, le=600)
