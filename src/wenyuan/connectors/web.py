@@ -185,7 +185,7 @@ class Site:
                     pages.setdefault(plain, day)
         return pages
 
-    def _read_sitemap(self, url: str) -> tuple[dict[str, str], list[str]]:
+    def _read_sitemap(self, url: str) -> tuple[Mapping[str, str], Sequence[str]]:
         """As `parse_sitemap`; nothing of one that is not there, unless the settings name it."""
         answer = self._followed(url, _MOST_SITEMAP)
         if answer.status == 200:
