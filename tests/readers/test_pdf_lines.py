@@ -6,8 +6,8 @@ import pytest
 
 from pdf_files import Line, make_pdf
 from wenyuan.core.model import Document
-from wenyuan.readers.assemble import Piece
-from wenyuan.readers.pdf import read_pdf
+from wenyuan.readers.assemble import Original, Piece
+from wenyuan.readers.pdf import document_of, read_pdf
 from wenyuan.readers.pdf.flow import flowing
 from wenyuan.readers.pdf.paragraphs import paragraphs
 from wenyuan.readers.pdf.recognised import printed
@@ -113,6 +113,23 @@ def test_recognised_lines_become_paragraphs_as_printed_ones_do() -> None:
     assert paragraph.text == "为了规范知识服务的管理，提高检索的准确性和可核查性，制定本办法。"
     assert [line.confidence for line in paragraph.lines] == [pytest.approx(0.9)] * 2
     assert paragraph.printed[1][2].sure == (0.9,) * 9
+
+
+def test_a_number_that_was_not_read_surely_is_marked_even_where_its_line_has_no_place() -> None:
+    """A line off the page that is shown has no box on it; its digits are no surer for that."""
+    row = [
+        {
+            "text": "第13条",
+            "sure": [0.99, 0.5, 0.99, 0.99],
+            "box": [0.0, 0.2, 0.0, 0.22],
+            "place": [-80, 168, -2, 185],
+        }
+    ]
+    page = printed({"size": [595, 842], "upright": 0, "rows": [row]}, 1)
+    document = document_of(
+        [page], Original(b"x", "file:///a.png", "a.png"), media_type="image/png", notes=(), metadata={}
+    )
+    assert [(document.text[one.start : one.end], one.kind) for one in document.uncertain] == [("第13条", "clause")]
 
 
 def _recognised(rows: list[list[tuple[float, float, str]]]) -> list[Piece]:

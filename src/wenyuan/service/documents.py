@@ -275,6 +275,6 @@ def _passage(one: PlacedPassage, text: str | None, lines: Sequence[Line]) -> dic
         "boxes": [
             {"page": line.page, "box": [round(side, _BOX) for side in line.box], "start": line.start, "end": line.end}
             for line in lines
-            if line.start < one.end and one.start < line.end
+            if line.start < one.end and one.start < line.end and line.box[0] < line.box[2]
         ],
     }

@@ -42,11 +42,11 @@ class Paragraph:
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """Where its lines stand, with offsets in its text."""
+        """Where its lines stand, with offsets in its text; one that was recognised even without a place, for its confidence."""
         return tuple(
             Line(start, end, line.page, line.box, line.confidence)
             for start, end, line in self.printed
-            if line.box[0] < line.box[2]
+            if line.box[0] < line.box[2] or line.confidence is not None
         )
 
 
