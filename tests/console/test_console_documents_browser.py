@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,28 @@ def test_five_files_of_which_one_is_broken(
     assert "broken.pdf" in page.inner_text("#report li:has(.state.failed)")
     assert page.locator("table tbody tr").count() == 4
     assert_accessible(page)
+
+
+def test_an_upload_that_was_refused_can_be_tried_again(chromium: Any, desk: tuple[str, Any], tmp_path: Path) -> None:
+    """Each time with the reason; once nothing is in its way, it goes through without the page being loaded anew."""
+    url, library = desk
+    page = chromium.new_context(locale="en").new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(f"{url}/console/sources/desk/documents")
+    (tmp_path / "a.md").write_text("# A\n\nAlpha.")
+    page.set_input_files("input[name=file]", str(tmp_path / "a.md"))
+    before = library.catalog.source("desk")
+    library.catalog.put_source(replace(before, path=str(tmp_path)))
+    for _ in range(2):
+        page.click("form.drop button")
+        page.wait_for_selector(".sending p:has-text('is read from')")
+        assert page.locator(".sending progress").is_hidden()
+    library.catalog.put_source(before)
+    page.click("form.drop button")
+    page.wait_for_selector("#report")
+    assert complaints == []
+    page.context.close()
 
 
 def test_a_folder_is_dropped(visit: Any, desk: tuple[str, Any]) -> None:

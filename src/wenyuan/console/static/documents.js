@@ -64,7 +64,8 @@ const send = (all) => {
   const [bar, said] = [shown.querySelector("progress"), shown.querySelector("p")];
   const body = new FormData();
   files.forEach(([file, name]) => body.append("file", file, name));
-  shown.hidden = false;
+  shown.hidden = bar.hidden = false;
+  bar.value = 0;
   said.textContent = form.dataset.sending;
   let watching;
   const request = new XMLHttpRequest();
@@ -86,7 +87,7 @@ const send = (all) => {
       return;
     }
     const page = new DOMParser().parseFromString(request.responseText, "text/html");
-    shown.querySelector("progress").remove();
+    bar.hidden = true;
     said.textContent = page.querySelector("[role=alert]")?.textContent || form.dataset.broken;
   });
   request.send(body);
