@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from governed_door import governed_server, key, send
 from http_door import Answer, assert_problem
 from pdf_files import make_pdf
 from wenyuan.server.routes.originals import as_file
+from wenyuan.service.ingest.corrections import CorrectionRequest
 
 Served = tuple[str, Any, Path]
 PDF = make_pdf([[(72, 700, "A complaint is answered within 24 hours.")], [(72, 700, "Second page of it.")]])
@@ -96,6 +98,38 @@ def test_what_redaction_takes_out_is_not_given_by_the_back_door(served: Served) 
         assert_problem(asked(served, where + "/original", "search"), 403, "not_permitted")
         assert_problem(asked(served, where + "/original", "search", "registry", agent="other"), 403, "not_permitted")
         assert asked(served, where + "/original", "search", "registry").status == 200
+
+
+def test_one_part_of_a_file_does_not_give_the_others(served: Served) -> None:
+    """Where something was taken out of one document of an archive, or is excluded, the archive is its keeper's alone;
+    a correction of the words beside what was taken out changes nothing of that."""
+    _, library, folder = served
+    (folder / "packed").mkdir()
+    with zipfile.ZipFile(folder / "packed" / "all.zip", "w") as archive:
+        archive.writestr("plain.md", "# 制度\n\n年假每年五天。\n")
+        archive.writestr("names.md", "# 名单\n\n身份证 11010519491231002X。\n")
+        archive.writestr("other.md", "# 其他\n\n加班需要批准。\n")
+    with zipfile.ZipFile(folder / "packed" / "good.zip", "w") as archive:
+        archive.writestr("good.md", "# 通知\n\n周五放假。\n")
+        archive.writestr("more.md", "# 补充\n\n周六补班。\n")
+    library.add(wenyuan.Source(source_id="packed", path=str(folder / "packed"), domain="wiki", copyright="allow"))
+    taken, good, more = (of(served, "packed", name) for name in ("plain.md", "good.md", "more.md"))
+    names = int(of(served, "packed", "names.md").rpartition("/")[2])
+
+    def statuses(where: str) -> tuple[int, int]:
+        rights: list[tuple[str, ...]] = [("search",), ("search", "registry")]
+        stranger, keeper = (asked(served, where + "/original", *one).status for one in rights)
+        return stranger, keeper
+
+    assert (statuses(taken), statuses(good)) == ((403, 200), (200, 200))
+    (passage,) = library.document_passages(names).passages
+    library.correct(CorrectionRequest(action="text", ref=passage["ref"], text="名单见附件。"))
+    assert statuses(taken) == (403, 200)
+    number = int(more.rpartition("/")[2])
+    made = library.correct(CorrectionRequest(action="exclude", document_id=number))
+    assert statuses(good) == (403, 200)
+    library.undo_correction(made["correction_id"])
+    assert statuses(good) == (200, 200)
 
 
 def test_another_s_document_is_not_there(served: Served) -> None:

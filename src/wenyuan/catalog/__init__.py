@@ -237,6 +237,8 @@ class Catalog:
     document_at = delegate("documents", Documents.document_at)
 
     origin = delegate("origins", Origins.origin)
+    file_held = delegate("origins", Origins.file_held)
+    file_excluded = delegate("origins", Origins.file_excluded)
     listed_documents = delegate("readings", Readings.listed_documents)
     held_document = delegate("readings", Readings.held_document)
     passages_of_document = delegate("readings", Readings.passages_of_document)

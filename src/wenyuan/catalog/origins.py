@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -54,3 +55,30 @@ class Origins:
             effective_from=date.fromordinal(begins) if begins else date.min,
             effective_until=date.fromordinal(ends) if ends else date.max,
         )  # fmt: skip
+
+    def file_held(self, source_id: str, file: str, marks: Sequence[str]) -> bool:
+        """Whether a live document that was read from a file, as a whole or as a part of it, ever had a passage with one of these marks.
+
+        Those are counted that corrections have changed or left out: the file still has what stood there.
+        """
+        d, p = t.documents.c, t.passages.c
+        marked = sa.or_(*(p.text.contains(mark, autoescape=True) for mark in marks))
+        query = sa.select(p.passage_id).join(t.documents, d.document_id == p.document_id)
+        query = query.where(d.source_id == source_id, _of_file(d.uri, file), d.removed_seq.is_(None), marked)
+        with self.database.reading("reading a document") as connection:
+            return connection.execute(query.limit(1)).first() is not None
+
+    def file_excluded(self, source_id: str, file: str) -> bool:
+        """Whether people exclude something that was read from a file from answers."""
+        c = t.corrections.c
+        query = sa.select(c.correction_id).where(
+            c.source_id == source_id, _of_file(c.uri, file), c.action == "exclude", c.undone_seq.is_(None)
+        )
+        with self.database.reading("reading corrections") as connection:
+            return connection.execute(query.limit(1)).first() is not None
+
+
+def _of_file(uri: sa.ColumnElement[str], file: str) -> sa.ColumnElement[bool]:
+    """Addresses of a file and of its parts (``?entry=…``, ``#…``), as ranges that an index finds."""
+    parts = (sa.and_(uri >= file + mark, uri < file + chr(ord(mark) + 1)) for mark in "?#")
+    return sa.or_(uri == file, *parts)

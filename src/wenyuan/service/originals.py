@@ -1,7 +1,8 @@
 """The files that documents were read from: to be downloaded, and page by page as pictures.
 
 An original holds what the library does not: what redaction takes out, and pictures that nobody read. So it is given to
-whoever keeps the library, and to others only where its source is public and nothing was taken out of the document.
+whoever keeps the library, and to others only where its source is public, and nothing that was read from the file was
+taken out or is excluded from answers.
 """
 
 from __future__ import annotations
@@ -190,11 +191,13 @@ class Originals:
     def _check_may_see(self, origin: Origin, source: Source, principal: Principal) -> None:
         if keeps_library(principal):
             return
-        texts = [row[1] for row in self.catalog.document_passages(origin.document_id)]
-        if source.sensitivity != "public" or any(mark in text for text in texts for mark in _TAKEN_OUT):
+        file = origin.uri.partition("?")[0].partition("#")[0]  # what is given holds other documents, too
+        if source.sensitivity != "public" or self.catalog.file_held(origin.source_id, file, _TAKEN_OUT):
             raise NotPermitted(
                 "its original may hold what was taken out of the text: only who keeps the library sees it"
             )
+        if self.catalog.file_excluded(origin.source_id, file):
+            raise NotPermitted("its original holds what is excluded from answers: only who keeps the library sees it")
         if parse_copyright(source.copyright).excerpt != "allow":
             raise NotPermitted("its terms do not allow to give the whole document")
 
