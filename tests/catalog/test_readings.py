@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog_parts import BOTH, put
+from engine_laws import document
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.rows import pack_lines, recognition_of, recognition_text, unpack_lines
 from wenyuan.core.corrections import Correction, corrected
@@ -152,3 +153,20 @@ def test_corrections_follow_their_documents(catalog: Catalog) -> None:
     catalog.forget_removed("s1")
     catalog.remove_source("s1")
     assert catalog.corrections() == []
+
+
+@BOTH
+def test_what_a_file_held_is_known_of_all_its_parts(catalog: Catalog) -> None:
+    """By the address of the file: marks are no patterns, a name that only begins alike is another file, and what is gone counts no more."""
+    parts = {"?entry=a": "plain", "?entry=b": "100% ⟦phone⟧", "x": "a_b", "#1": "c"}
+    for number, (part, text) in enumerate(parts.items()):
+        made, vectors = document(number, source="s1", text=text)
+        catalog.commit_documents([replace(made, uri=f"file:///all.zip{part}")], vectors)
+    assert catalog.file_held("s1", "file:///all.zip", ("⟦",))
+    assert catalog.file_held("s1", "file:///all.zip", ("0%",))
+    assert not catalog.file_held("s1", "file:///all.zip", ("_", "%c", "a_b"))
+    assert catalog.file_held("s1", "file:///all.zipx", ("a_b",))
+    assert not catalog.file_held("s2", "file:///all.zip", ("⟦",))
+    assert not catalog.file_excluded("s1", "file:///all.zip")
+    catalog.retire_documents("s1", [catalog.live_documents("s1")["file:///all.zip?entry=b"][0]])
+    assert not catalog.file_held("s1", "file:///all.zip", ("⟦",))
