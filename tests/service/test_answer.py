@@ -423,6 +423,22 @@ def test_an_answer_is_replayed_without_the_model(tmp_path: Path, server: Server)
         assert len(server.seen) == 1
 
 
+def test_an_answer_that_names_a_person_is_replayed_without_the_name(tmp_path: Path, server: Server) -> None:
+    """What was taken out of the record is named; that the gates judge the rest otherwise is no change of a verdict."""
+    text = "Complaints are sent to john.smith@example.com at once."
+    (tmp_path / "staff").mkdir()
+    (tmp_path / "staff" / "a.md").write_text(f"{text}\n")
+    with answering(tmp_path, "en", server) as library:
+        library.add(wenyuan.Source(source_id="staff", domain="staff", path=str(tmp_path / "staff")))
+        server.lie = lambda asked: {"claims": [claim(asked["passages"][0]["id"], text, text)], "missing": ""}
+        scope = (wenyuan.core.access.DomainScope(domain="staff", top_k=3),)
+        answered = library.answer(AnswerRequest(query="Where are complaints sent?", knowledge_scope=scope))
+        assert said(answered) == [("model", text)]
+        told = library.replay(answered.audit_id)
+        assert [one.what for one in told.differences] == ["query redacted"]
+        assert "email" in told.differences[0].detail
+
+
 def test_everything_has_its_words_in_both_languages() -> None:
     """Reasons, origins and what is withheld are said in words at every door."""
     for door in ("command_line", "console"):

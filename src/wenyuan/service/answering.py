@@ -47,7 +47,7 @@ from wenyuan.core.verification import Claim, compared_with, tokens_of
 from wenyuan.runtime import deadline_after
 from wenyuan.service.answers import AnswerClaim, Answered, AnswerRequest, Citation, DroppedClaim, fates
 from wenyuan.service.audit.recorder import RecordedSearch, one_question
-from wenyuan.service.audit.replay import Difference, Replay, end_of, no_query
+from wenyuan.service.audit.replay import Difference, Replay, end_of, explained_by_redaction, no_query
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchResult
 from wenyuan.service.verification import MOST_CHARS, VERDICTS, JudgedClaim, Verifier, VerifyRequest
@@ -376,7 +376,7 @@ class Answerer:
             return Replay(identical=False, differences=(no_query(kept.record),), asked=False)
         said, output = kept.record, [Proposed(*one) for one in kept.query["output"]]
         request = AnswerRequest(
-            query=kept.query["query"] or "?", agent_id=said.get("agent_id"), min_trust=said["min_trust"],
+            query=kept.query["query"], agent_id=said.get("agent_id"), min_trust=said["min_trust"],
             as_of=date.fromisoformat(said["as_of"]),
         )  # fmt: skip
         numbers = [int(number) for one in output if (number := one.passage.rpartition("#")[2]).isdecimal()]
@@ -386,7 +386,9 @@ class Answerer:
         was, now = _fates_by_passage(said), _fates_by_passage(fates(checked.claims, checked.dropped))
         found = [self._why_otherwise(ref, was.get(ref, ""), now.get(ref, "")) for ref in was.keys() | now.keys()]
         differences = sorted(filter(None, found), key=lambda one: one.ref)
-        return Replay(identical=not differences, differences=tuple(differences))
+        if not differences:
+            return Replay(identical=True)
+        return Replay(identical=False, differences=tuple(explained_by_redaction(said, differences)))
 
     def _why_otherwise(self, ref: str, was: str, now: str) -> Difference | None:
         """Why claims on a passage have another fate now."""

@@ -56,7 +56,7 @@ class Summarizer:
         begun, error = time.perf_counter(), ""
         if new:
             try:
-                self._choose(new, request, principal, door)
+                self._choose(new, request, result.generation, principal, door)
             except LlmError as failure:
                 error = str(failure)
         found = tuple(self._with_summary(one) for one in result.passages)
@@ -65,7 +65,9 @@ class Summarizer:
         leg = LegReport(name=LEG, state="failed" if error else "ok", ms=ms, hits=hits, error=error)
         return replace(result, passages=found, legs=(*result.legs, leg))
 
-    def _choose(self, passages: Sequence[Passage], request: SearchRequest, principal: Principal, door: str) -> None:
+    def _choose(
+        self, passages: Sequence[Passage], request: SearchRequest, generation: int, principal: Principal, door: str
+    ) -> None:
         """Ask the model for the sentences of passages, check them, record that, and remember what passed."""
         answerer = self.answerer
         if answerer.llm is None:
@@ -87,7 +89,7 @@ class Summarizer:
             "status": "SUCCESS", **fates(checked.claims, checked.dropped), "origin": "model", "error": "", "error_code": "",
             "withheld": {why: list(refs) for why, refs in withheld.items()}, "model": answerer.settings.model,
             "prompt": PROMPT_VERSION, "as_of": (request.as_of or date.today()).isoformat(), "min_trust": request.min_trust,
-            "agent_id": request.agent_id, "shown": [one.passage.ref for one in shown], "tokens_in": reply.tokens_in,
+            "agent_id": request.agent_id, "generation": generation, "shown": [one.passage.ref for one in shown], "tokens_in": reply.tokens_in,
             "tokens_out": reply.tokens_out, "cost": reply.cost,
         }  # fmt: skip
         output = [list(one) for one in reply.value.claims]

@@ -212,12 +212,19 @@ class AuditRecorder:
         """
         if self.log is None:
             return ""
-        redacted = self.questions.text
+        counts: Counter[str] = Counter()
+
+        def redacted(text: str) -> str:
+            one, found = self.questions.kept({"query": text}, said.get("generation", 0))
+            counts.update(found)
+            return str(one["query"])
+
         kept = {
             "query": redacted(question),
             "output": [[redacted(text), passage, redacted(first), redacted(last)] for text, passage, first, last in output],
         }  # fmt: skip
-        return self.log.append(answer_record(said, principal, door, action), kept)
+        record = answer_record({**said, "redacted": counts}, principal, door, action)
+        return self.log.append(record, None if UNREADABLE in counts else kept)
 
     def changed(self, kind: Changed, action: str, name: str, before: Any, after: Any) -> None:
         """Record a change of the registry, an agent or a key, by whoever is `ACTING`."""

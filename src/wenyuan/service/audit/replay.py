@@ -197,8 +197,7 @@ def replay(
     if _same(record, now, tolerance):
         return Replay(identical=not less, differences=narrower if less else ())
     found = _Comparison(record, now, describe_passage, tolerance).differences()
-    if record.get("redacted"):  # which explains what nothing else does
-        found = [_redacted(record), *(one for one in found if one.what not in _OF_OTHER_WORDS)]
+    found = explained_by_redaction(record, found)
     if narrower:  # which explains what nothing else does
         found = [one for one in found if one.what != "unexplained"]
     return Replay(identical=False, differences=(*narrower, *found))
@@ -233,14 +232,17 @@ def no_query(record: Mapping[str, Any]) -> Difference:
     return Difference(what="query not kept", detail="the record was made without its query")
 
 
-_OF_OTHER_WORDS = frozenset({"unexplained", "order", "scores changed", "outranked"})
+_OF_OTHER_WORDS = frozenset({"unexplained", "order", "scores changed", "outranked", "verdict changed"})
 
 
-def _redacted(record: Mapping[str, Any]) -> Difference:
-    """Why a query that was stored redacted cannot be repeated exactly."""
+def explained_by_redaction(record: Mapping[str, Any], found: list[Difference]) -> list[Difference]:
+    """The differences; where the query was stored redacted, that stands for those that nothing else explains."""
+    if not record.get("redacted"):
+        return found
     kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(record["redacted"].items()))
     detail = f"the question was kept without what names a person: {kinds}; what is asked again reads otherwise"
-    return Difference(what="query redacted", detail=detail)
+    redacted = Difference(what="query redacted", detail=detail)
+    return [redacted, *(one for one in found if one.what not in _OF_OTHER_WORDS)]
 
 
 def _gone(record: Mapping[str, Any], describe: Callable[[int], Fate]) -> Iterator[Difference]:
