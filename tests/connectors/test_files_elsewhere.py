@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import fsspec
+import httpx2
 import pytest
 
 import wenyuan
 from wenyuan.conformance.connectors import check_connector
 from wenyuan.connectors import open_connector
-from wenyuan.connectors.files import FilesSettings, _options, _Secrets
+from wenyuan.connectors.files import FilesSettings, _options, _Secrets, _server
 from wenyuan.core.connectors import Opening
 from wenyuan.core.errors import ConfigError, SourceError
 from wenyuan.service.ingest import IngestReport
@@ -143,6 +144,13 @@ def test_a_bomb_is_cut_off(shelf: Shelf, tmp_path: Path) -> None:
     assert len(shelf.uris()) == 1
 
 
+@pytest.mark.parametrize("url", ["https://files.example:443/", "https://FILES.example/a"])
+def test_one_server_has_one_spelling(url: str) -> None:
+    """With the usual port and without, in small letters and large ones."""
+    assert _server(url) == _server("https://files.example")
+    assert _server("http://例子.example/") == _server("http://xn--fsqu00a.example:80/")
+
+
 @pytest.mark.parametrize(
     ("address", "settings", "told"),
     [
@@ -182,6 +190,22 @@ def test_keys_of_this_machine_are_not_used() -> None:
         told = _options(address, opening, FilesSettings(), _Secrets())
     assert (told["allow_agent"], told["look_for_keys"]) == (False, False)
     assert "password" not in told
+
+
+def test_a_webdav_server_leads_to_no_other_host() -> None:
+    """Its driver follows redirects; what would be sent to another host or port is refused."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = f"127.0.0.1:{server.getsockname()[1]}"
+        opening = Opening(
+            source=wenyuan.Source(source_id="files", path=f"webdav://{place}/docs"), settings={}, secret=str,
+            readable=bool, allow_private=True,
+        )  # fmt: skip
+        told = _options(opening.url, opening, FilesSettings(), _Secrets())
+    [judge] = told["event_hooks"]["request"]
+    judge(httpx2.Request("PROPFIND", f"http://{place}/docs/"))
+    for url in ("http://127.0.0.1:1/docs/", f"https://{place}/docs/", "http://169.254.169.254/"):
+        with pytest.raises(SourceError, match="on another host"):
+            judge(httpx2.Request("GET", url))
 
 
 def test_keeps_the_laws(shelf: Shelf) -> None:

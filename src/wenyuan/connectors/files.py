@@ -338,7 +338,28 @@ def _webdav(part: str, opening: Opening, settings: FilesSettings, secrets: _Secr
     check_host(opening, parts.hostname or "", parts.port or _PORTS[scheme], settings.timeout)
     secure = "https" if scheme == "webdavs" else "http"
     auth = (settings.user, secrets.password) if settings.user else None
-    return {"base_url": f"{secure}://{parts.netloc}", "auth": auth}
+    base = f"{secure}://{parts.netloc}"
+
+    def stay(request: Any) -> None:
+        """The driver follows redirects, wherever they lead."""
+        if _server(str(request.url)) != _server(base):
+            raise SourceError(
+                msg("it leads to {target}, on another host, which is refused", target=request.url),
+                component=opening.component,
+            )
+
+    return {"base_url": base, "auth": auth, "trust_env": False, "event_hooks": {"request": [stay]}}
+
+
+def _server(url: str) -> tuple[str, str, int | None]:
+    """Protocol, host and port, in one spelling."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return (
+        parts.scheme,
+        host if host.isascii() else host.encode("idna").decode(),
+        parts.port or _PORTS.get(parts.scheme),
+    )
 
 
 def _github(part: str, opening: Opening, settings: FilesSettings, secrets: _Secrets) -> dict[str, Any]:
