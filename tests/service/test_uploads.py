@@ -216,6 +216,16 @@ def test_a_source_takes_its_uploads_with_it(desk: Desk) -> None:
     assert not desk.home.exists()
 
 
+def test_uploads_that_stay_are_told(desk: Desk, tmp_path: Path) -> None:
+    """Files that cannot be deleted are not left behind in silence."""
+    desk.upload(a="# A\n\nAlpha text.")
+    shutil.move(desk.home, tmp_path / "elsewhere")
+    desk.home.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SourceError, match=r"removed, but not the files in .*desk"):
+        desk.library.remove("desk")
+    assert desk.library.sources() == ()
+
+
 def test_a_backup_has_the_uploads(desk: Desk, tmp_path: Path) -> None:
     """So that a restored library can be read again, and gives its originals; what is only coming is left out."""
     [one] = desk.upload(a="# A\n\nAlpha text.").files

@@ -380,11 +380,26 @@ class Ingestion:
             raise EncoderUnavailable(self.refusal, component="encoder", hint="wenyuan doctor")
 
     def remove(self, source_id: str) -> int:
-        """Remove a source and all that came from it; returns the number of documents."""
+        """Remove a source and all that came from it; returns the number of documents.
+
+        Raises:
+            SourceError: it is removed, but files that were uploaded to it are still there.
+        """
         gone = self._catalog.remove_source(source_id)
-        shutil.rmtree(self.ingester.uploads / source_id, ignore_errors=True)
         self.ingester.purge()
         self._settle()
+        uploaded = self.ingester.uploads / source_id
+        try:
+            shutil.rmtree(uploaded)
+        except FileNotFoundError:
+            pass  # nothing was uploaded
+        except OSError as error:
+            told = msg(
+                "the source is removed, but not the files in {path}: {strerror}",
+                path=uploaded,
+                strerror=error.strerror or error,
+            )
+            raise SourceError(told, hint="delete that folder yourself") from error
         return gone
 
     def _settle(self) -> None:
