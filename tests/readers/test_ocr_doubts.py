@@ -88,6 +88,24 @@ def test_a_letter_beside_a_number_may_be_a_digit_that_was_misread() -> None:
     assert [(text[one.start : one.end], one.confidence) for one in found] == [("12", 0.5), ("0", 0.5)]
 
 
+@pytest.mark.parametrize("between", [" ", "\n"])
+def test_a_number_that_a_line_s_end_breaks_is_uncertain_as_a_whole(between: str) -> None:
+    """The rest of an amount is no amount of its own that was read surely."""
+    text = f"共81,258,1{between}18元，另有20元"
+    for unsure in (text.index("81,"), text.index("18元")):
+        sure = [1.0] * len(text)
+        sure[unsure] = 0.5
+        found = uncertain(text, [Line(0, len(text), 1, (0, 0, 1, 1), 0.9)], {0: sure})
+        assert [text[one.start : one.end] for one in found] == ["81,258,1", "18元"]
+
+
+def test_doubts_of_a_long_text_are_found_in_time_that_grows_with_it() -> None:
+    """Each number is looked at with what is beside it, not with all that is before: else a book would take an hour."""
+    text = "第十三条 支付81,258元。" * 20_000
+    found = uncertain(text, [Line(0, len(text), 1, (0, 0, 1, 1), 0.9)], {0: [0.5] * len(text)})
+    assert len(found) == 40_000
+
+
 def test_lines_of_a_text_layer_are_sure() -> None:
     assert uncertain("12 pages", [Line(0, 8, 1, (0, 0, 1, 1))], {}) == ()
 

@@ -30,7 +30,10 @@ _KINDS = (
     ("number", rf"[{_HAN_DIGITS}]{{2,}}"),
 )  # fmt: skip
 _PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _KINDS)
-_AROUND = re.compile("[A-Za-z0-9０-９.,%]*$"), re.compile("[A-Za-z0-9０-９.,%]*")
+# What counts with a number: what stands right beside it, and the rest of one that a line's end breaks.
+_BEFORE = re.compile(r"(?:[0-9０-９.,]+[ \n])?[A-Za-z0-9０-９.,%]*\Z")
+_AFTER = re.compile(r"[A-Za-z0-9０-９.,%]*(?:[ \n][0-9０-９.,]+)?")
+_BESIDE = 40  # characters to either side
 
 
 def numbers(text: str) -> list[tuple[int, int, str]]:
@@ -49,7 +52,8 @@ def numbers(text: str) -> list[tuple[int, int, str]]:
 def uncertain(text: str, lines: Sequence[Line], sure: Mapping[int, Sequence[float]]) -> tuple[Uncertain, ...]:
     """The numbers of a document that were not recognised surely.
 
-    Letters and signs that stand beside a number count with it: they may be digits that were misread.
+    Letters and signs that stand beside a number count with it: they may be digits that were misread. So do digits of the
+    next line, or the one before, where a number stands at the line's end: they may be the rest of it.
 
     Args:
         lines: Where its lines stand.
@@ -62,9 +66,9 @@ def uncertain(text: str, lines: Sequence[Line], sure: Mapping[int, Sequence[floa
 
 
 def _doubtful(text: str, known: Mapping[int, float]) -> Iterator[Uncertain]:
-    before, after = _AROUND
     for start, end, kind in numbers(text):
-        left, right = before.search(text, 0, start), after.match(text, end)
+        left = _BEFORE.search(text, max(0, start - _BESIDE), start)
+        right = _AFTER.match(text, end, end + _BESIDE)
         first = left.start() if left else start
         last = right.end() if right else end
         least = min((known[at] for at in range(first, last) if at in known), default=1.0)
