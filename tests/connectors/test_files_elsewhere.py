@@ -179,6 +179,22 @@ def test_hosts_are_judged_first(shelf: Shelf) -> None:
         shelf.run("ftp://127.0.0.1:9/docs")
 
 
+@pytest.mark.parametrize("scheme", ["sftp", "ftp", "webdav"])
+def test_a_password_goes_to_no_server_that_proves_nothing(scheme: str) -> None:
+    """Not encrypted, or with any host key: the settings must say that this is meant."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"{scheme}://127.0.0.1:{server.getsockname()[1]}/docs"
+        opening = Opening(
+            source=wenyuan.Source(source_id="files", path=address), settings={}, secret=str, readable=bool,
+            allow_private=True,
+        )  # fmt: skip
+        known = _Secrets(password="open sesame")
+        with pytest.raises(ConfigError, match="nothing proves that the password") as caught:
+            _options(address, opening, FilesSettings(user="ada"), known)
+        assert "open sesame" not in f"{caught.value} {caught.value.hint}"
+        assert "open sesame" in str(_options(address, opening, FilesSettings(user="ada", insecure=True), known))
+
+
 def test_keys_of_this_machine_are_not_used() -> None:
     """A file server is sent what the settings name, and no key of whoever runs the program."""
     with socket.create_server(("127.0.0.1", 0)) as server:

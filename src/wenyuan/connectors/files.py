@@ -40,6 +40,8 @@ class FilesSettings(ConnectorSettings):
             them, what is public is read, and no credentials of this machine are used.
         token_env: A session token, a service account as JSON (``gs``), a SAS token (``az``), a token (``github``).
         user, password_env: Of ``sftp``, ``ftp``, ``webdav``, ``smb``.
+        insecure: A password may go where nobody proves to be the server: ``ftp`` and ``webdav`` are not encrypted, and
+            the driver of ``sftp`` takes whatever host key it is shown.
         endpoint: The address of another store that speaks the same protocol (``s3``, ``oss``).
         account, region, branch: Of ``az``; of ``s3``; of ``github``.
         exclude: Patterns of paths that are left out.
@@ -51,6 +53,7 @@ class FilesSettings(ConnectorSettings):
     token_env: VariableName | None = None
     user: str = ""
     password_env: VariableName | None = None
+    insecure: bool = False
     endpoint: str = ""
     account: str = ""
     region: str = ""
@@ -327,6 +330,7 @@ def _az(_: str, opening: Opening, settings: FilesSettings, secrets: _Secrets) ->
 def _hosted(part: str, opening: Opening, settings: FilesSettings, secrets: _Secrets) -> dict[str, Any]:
     scheme, parts = _scheme(part), urlsplit(part)
     port = parts.port or _PORTS[scheme]
+    _check_password(scheme, opening, settings, secrets)
     check_host(opening, parts.hostname or "", port, settings.timeout)
     said = {"host": parts.hostname, "port": port, "username": settings.user, "password": secrets.password}
     own_keys = {"allow_agent": False, "look_for_keys": False} if scheme == "sftp" else {}  # of whoever runs this
@@ -335,6 +339,7 @@ def _hosted(part: str, opening: Opening, settings: FilesSettings, secrets: _Secr
 
 def _webdav(part: str, opening: Opening, settings: FilesSettings, secrets: _Secrets) -> dict[str, Any]:
     scheme, parts = _scheme(part), urlsplit(part)
+    _check_password(scheme, opening, settings, secrets)
     check_host(opening, parts.hostname or "", parts.port or _PORTS[scheme], settings.timeout)
     secure = "https" if scheme == "webdavs" else "http"
     auth = (settings.user, secrets.password) if settings.user else None
@@ -375,6 +380,15 @@ _MAKERS: Mapping[str, Callable[[str, Opening, FilesSettings, _Secrets], dict[str
     "s3": _s3, "oss": _oss, "gs": _gs, "az": _az, "sftp": _hosted, "ftp": _hosted, "smb": _hosted,
     "webdav": _webdav, "webdavs": _webdav, "github": _github,
 }  # fmt: skip
+
+
+def _check_password(scheme: str, opening: Opening, settings: FilesSettings, secrets: _Secrets) -> None:
+    """Refuse to send a password to a server that does not prove to be the one, unless the settings allow it."""
+    if secrets.password and scheme in ("sftp", "ftp", "webdav") and not settings.insecure:
+        raise ConfigError(
+            msg("over {scheme}:// nothing proves that the password goes to the right server", scheme=scheme),
+            component=opening.component, hint="set insecure: true where the network is trusted, or use webdavs:// or smb://",
+        )  # fmt: skip
 
 
 def _check_endpoint(opening: Opening, settings: FilesSettings) -> None:

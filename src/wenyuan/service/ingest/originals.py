@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from wenyuan.core.addresses import legible
-from wenyuan.core.connectors import Connector
+from wenyuan.core.connectors import MOST_BYTES, Connector
 from wenyuan.core.errors import OriginalGone, OriginalUnavailable, SourceError
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
@@ -17,9 +17,6 @@ from wenyuan.runtime import is_file
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
-
-MOST_BYTES = 50_000_000
-"""An original that is larger is not given: no larger file is read into a library either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
