@@ -26,9 +26,9 @@ from wenyuan.core.filters import In
 from wenyuan.core.text.sentences import sentences
 from wenyuan.i18n import texts, translated
 from wenyuan.runtime import endpoint
-from wenyuan.service import answering as gates
-from wenyuan.service.answering import GATES
-from wenyuan.service.answers import Answered, AnswerRequest, as_data
+from wenyuan.service.generation import answering as gates
+from wenyuan.service.generation.answering import GATES
+from wenyuan.service.generation.answers import Answered, AnswerRequest, as_data
 
 LANGUAGES = ("zh", "en")
 Library = wenyuan.Library

@@ -13,7 +13,7 @@ from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 
 if TYPE_CHECKING:
-    from wenyuan.service.answers import AnswerClaim, Answered, DroppedClaim
+    from wenyuan.service.generation.answers import AnswerClaim, Answered, DroppedClaim
 
 
 def answer(
@@ -40,7 +40,7 @@ def answer(
       wenyuan answer "How soon are complaints answered?"
       wenyuan answer "客户投诉多久响应？" --min-trust 4 --extract
     """
-    from wenyuan.service.answers import AnswerRequest, as_data
+    from wenyuan.service.generation.answers import AnswerRequest, as_data
 
     terminal: Terminal = ctx.obj
     request = AnswerRequest(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wenyuan.core.filters import Filter
     from wenyuan.core.model import Passage
     from wenyuan.core.ports import Hit
-    from wenyuan.service.answer import Answer, LegReport
+    from wenyuan.service.query import Answer, LegReport
 
 
 # ``search``: one query, and the evidence for its answer.

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
     from wenyuan.catalog import Catalog
-    from wenyuan.service.answering import Tell
-    from wenyuan.service.answers import Answered, AnswerRequest
     from wenyuan.service.context import Context, ContextRequest
+    from wenyuan.service.generation.answering import Tell
+    from wenyuan.service.generation.answers import Answered, AnswerRequest
     from wenyuan.service.search.searcher import SearchRequest, SearchResult
     from wenyuan.service.verification import Verification, VerifyRequest
 

@@ -21,7 +21,7 @@ from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchReques
 
 if TYPE_CHECKING:
     from wenyuan.catalog.tasks import TaskLedger
-    from wenyuan.service.summaries import Summarizer
+    from wenyuan.service.generation.summaries import Summarizer
 
 MAX_EXTRA_QUERIES = 8
 

@@ -35,8 +35,8 @@ from wenyuan.core.terms_of_use import Copyright, parse_copyright
 from wenyuan.core.text.sentences import sentences
 from wenyuan.core.text.structure import clause_label
 from wenyuan.runtime import deadline_after
-from wenyuan.service.answer import Answer, Query
 from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
+from wenyuan.service.query import Answer, Query
 from wenyuan.service.rules import MAX_PROCESSES, SCHEMAS, stored_schema
 from wenyuan.service.rules.quotes import CitedPlaces
 from wenyuan.service.search.retriever import Retriever

@@ -24,13 +24,13 @@ from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, Source
 from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
 from wenyuan.runtime import delegate
-from wenyuan.service.answer import Answer
-from wenyuan.service.answering import Answerer
 from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
 from wenyuan.service.audit.replay import Replay
 from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, asked, fragments_of
+from wenyuan.service.generation.answering import Answerer
+from wenyuan.service.generation.summaries import Summarizer
 from wenyuan.service.ingest import Ingester, Recognition, Remote
 from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.redaction import Questions
@@ -41,6 +41,7 @@ from wenyuan.service.operations import Freshness, IndexFollower
 from wenyuan.service.operations.health import Health, Readiness, listed_sources
 from wenyuan.service.operations.refresh import BackgroundRefresh
 from wenyuan.service.originals import Draw, Originals
+from wenyuan.service.query import Answer
 from wenyuan.service.rules.choosing import NameChooser
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.rules.names import names_of
@@ -53,7 +54,6 @@ from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher, SearchRequest, SearchResult
 from wenyuan.service.search.traces import Traces
 from wenyuan.service.search.traits import CollectionTraits
-from wenyuan.service.summaries import Summarizer
 from wenyuan.service.uploads import Uploads
 from wenyuan.service.verification import Verifier
 from wenyuan.settings import Settings

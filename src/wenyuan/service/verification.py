@@ -26,8 +26,8 @@ from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text import search_terms
 from wenyuan.core.verification import Change, Claim, Comparison, Tokens, compared_with, stitched, tokens_of
 from wenyuan.runtime import deadline_after
-from wenyuan.service.answer import Query
 from wenyuan.service.audit.recorder import AuditRecorder
+from wenyuan.service.query import Query
 from wenyuan.service.search import Sources
 from wenyuan.service.search.candidates import guard
 from wenyuan.service.search.retriever import Retriever

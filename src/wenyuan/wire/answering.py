@@ -11,7 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 from wenyuan.core.access import MAX_DOMAINS, parse_scope
 from wenyuan.core.filters import parse_filter
 from wenyuan.core.prompt import LOW_TRUST
-from wenyuan.service.answers import MOST_PASSAGES, AnswerRequest
+from wenyuan.service.generation.answers import MOST_PASSAGES, AnswerRequest
 from wenyuan.wire import Day, QueryText, Text, no_default
 from wenyuan.wire.search import ScopeShape, Strict, checked
 from wenyuan.wire.verification import ChangeShape, ContradictedRuleShape

@@ -17,9 +17,9 @@ from wenyuan.core.filters import parse_filter
 from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS
 from wenyuan.core.prompt import Snippet
-from wenyuan.service.answers import Answered, as_data
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
 from wenyuan.service.fragments import about_hit, staleness
+from wenyuan.service.generation.answers import Answered, as_data
 from wenyuan.service.learning.tuning import MAX_JUDGED
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
 from wenyuan.wire import Day, QueryText, Text, no_default

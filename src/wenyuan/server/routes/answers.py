@@ -21,8 +21,8 @@ from wenyuan.server.openapi import asked
 from wenyuan.server.problems import Pool, Problem
 from wenyuan.server.routes.ask import Knowledge
 from wenyuan.server.settings import KnowledgeService
-from wenyuan.service.answering import Tell
-from wenyuan.service.answers import AnswerRequest
+from wenyuan.service.generation.answering import Tell
+from wenyuan.service.generation.answers import AnswerRequest
 from wenyuan.wire import search as governed
 from wenyuan.wire import strict_json
 from wenyuan.wire.answering import AnswerRequestShape, AnswerShape, answer_from_wire, failed_answer

@@ -21,7 +21,7 @@ from wenyuan.core.access import HIDDEN, Key, Principal, scrubbed
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, parse_filter
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
-from wenyuan.service.answer import Answer, LegReport, Query
+from wenyuan.service.query import Answer, LegReport, Query
 
 PREVIEW_CHARS = 80
 _ERROR_CHARS = 300

@@ -20,7 +20,6 @@ from wenyuan.core.model import RULE_IDS
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.prompt import Withheld
 from wenyuan.core.rules.inference import REVISION
-from wenyuan.service.answer import Answer, Query
 from wenyuan.service.audit import (
     Changed,
     answer_record,
@@ -37,6 +36,7 @@ from wenyuan.service.audit import (
 from wenyuan.service.audit.past import rerun_at
 from wenyuan.service.audit.replay import Replay, Rerun, replay, rerun_of
 from wenyuan.service.ingest.redaction import UNREADABLE, Questions
+from wenyuan.service.query import Answer, Query
 from wenyuan.service.search import Allowed
 from wenyuan.service.search.external import Reranking
 from wenyuan.service.search.retriever import Retriever

@@ -33,10 +33,10 @@ from wenyuan.core.scoring.evaluation import (
 )
 from wenyuan.core.text import query_terms
 from wenyuan.runtime import deadline_after
-from wenyuan.service.answer import Answer
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.fragments import asked
 from wenyuan.service.learning import Lesson, Step, TrainingPassages, load_holdings, resolve
+from wenyuan.service.query import Answer
 from wenyuan.service.search.analysis import SCRIPTS, junk_queries
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.settings import Settings

@@ -14,10 +14,10 @@ from wenyuan.core.messages import msg
 from wenyuan.core.ports import ChangeFeed, Encoder, Engine, LanguageModel, ModelUse
 from wenyuan.core.records import AuditProgress
 from wenyuan.runtime import deadline_after
-from wenyuan.service.answer import Query
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.operations import SourceHealth, describe_state, healths
 from wenyuan.service.operations.refresh import BackgroundRefresh, WorkerProgress
+from wenyuan.service.query import Query
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.search.cache import CacheCounts
 from wenyuan.service.search.retriever import Retriever

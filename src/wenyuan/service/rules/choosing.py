@@ -21,8 +21,8 @@ from wenyuan.core.sources import kept_from_model
 from wenyuan.core.text import has_han, search_terms
 from wenyuan.core.text.summaries import visible
 from wenyuan.runtime import deadline_after
-from wenyuan.service.answering import none_is_set_up
 from wenyuan.service.audit.recorder import AuditRecorder
+from wenyuan.service.generation.answering import none_is_set_up
 from wenyuan.service.rules.rulebook import Rulebook
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import Searcher

@@ -20,8 +20,8 @@ from wenyuan.core.rules.results import Items, RetrievalItem
 from wenyuan.core.rules.schema import Kind, Relation, Schema
 from wenyuan.core.scoring.probability import raw_of
 from wenyuan.runtime import deadline_after
-from wenyuan.service.answer import Answer, Query
 from wenyuan.service.audit.recorder import RecordedSearch, one_question
+from wenyuan.service.query import Answer, Query
 from wenyuan.service.rules import CaseQuestion, RuleItems, RuleQuestion, Unified, UnifiedRequest, Unifier
 from wenyuan.service.rules.choosing import NameChooser
 from wenyuan.service.rules.derive import Derived, Deriver

@@ -19,7 +19,7 @@ from wenyuan.core.scoring.fusion import Topic
 from wenyuan.core.terms_of_use import Validity, effective_ends
 from wenyuan.core.text import OWN, query_terms, terms
 from wenyuan.core.text.synonyms import Synonym
-from wenyuan.service.answer import Query
+from wenyuan.service.query import Query
 
 
 class Record(ChangeFeed, Protocol):

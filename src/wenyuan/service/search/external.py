@@ -19,7 +19,7 @@ from wenyuan.core.scoring.fusion import reference_of
 from wenyuan.core.scoring.probability import raw_of
 from wenyuan.core.scoring.rerank import blended, checked_scores
 from wenyuan.core.text.summaries import with_lead
-from wenyuan.service.answer import LegReport
+from wenyuan.service.query import LegReport
 from wenyuan.service.search.legs import QueryVectors
 from wenyuan.service.search.threads import Leg, LegExecutor
 from wenyuan.settings import RerankerSettings

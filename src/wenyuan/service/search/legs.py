@@ -28,7 +28,7 @@ from wenyuan.core.scoring.probability import NEAR
 from wenyuan.core.scoring.vectors import CHINESE, checked_vectors
 from wenyuan.core.text.synonyms import Wordings
 from wenyuan.runtime import usable_cores
-from wenyuan.service.answer import LegReport
+from wenyuan.service.query import LegReport
 from wenyuan.service.search.analysis import GENERAL, PASSAGES, SCRIPTS, AnalysedQuery, CollectionProfile
 from wenyuan.service.search.cache import CacheCounts
 from wenyuan.service.search.candidates import Cutoff, LabelVectors, LawLookup, above, contenders

@@ -33,7 +33,7 @@ from wenyuan.core.scoring.probability import NEAR, curve_of
 from wenyuan.core.scoring.rerank import REVISION as COPIES
 from wenyuan.core.scoring.rerank import Copies, beside, copied, distinct
 from wenyuan.runtime import deadline_after
-from wenyuan.service.answer import Answer, LegReport, Query
+from wenyuan.service.query import Answer, LegReport, Query
 from wenyuan.service.rules import RuleQuestion, of_type
 from wenyuan.service.rules.derive import Derived, Deriver
 from wenyuan.service.search import Record, RegistryReader, Sources, Told, TopicReader

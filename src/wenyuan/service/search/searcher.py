@@ -26,7 +26,7 @@ from wenyuan.core.ports import Deadline, Hit, until
 from wenyuan.core.scoring.probability import raw_of
 from wenyuan.core.scoring.rerank import auto_cut, distinct
 from wenyuan.core.text.summaries import summarize
-from wenyuan.service.answer import Answer, LegReport, Query
+from wenyuan.service.query import Answer, LegReport, Query
 from wenyuan.service.search import Allowed, Sources
 from wenyuan.service.search.cache import AnswerCache, CacheCounts, OwnMemory, Store
 from wenyuan.service.search.retriever import Retriever
@@ -49,7 +49,7 @@ class SearchRequest:
         knowledge_scope: Domains with their top_k: all of the agent's when None; without an agent, all sources.
         limit: Passages in all, where neither agent nor scope says how many.
         summary: Whether each passage gets its extract of 50-100 tokens; ``generated``: a language model chooses its
-            sentences, which `service.summaries` checks.
+            sentences, which `service.generation.summaries` checks.
         rules: Derived rules compete with passages for ``top_k``, come beside them, or are not asked for.
         own: Only the library's own sources, none that is asked elsewhere.
     """

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from wenyuan.service.answer import Answer, Query
+from wenyuan.service.query import Answer, Query
 
 # Where traces of retrievals go: nowhere, unless OpenTelemetry is switched on (`traces_otel`).
 #

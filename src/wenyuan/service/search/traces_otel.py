@@ -18,7 +18,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.service.answer import Answer, Query
+from wenyuan.service.query import Answer, Query
 from wenyuan.service.search.traces import INCOMING, NO_TRACES, LegTrace
 
 T = TypeVar("T")

@@ -22,9 +22,9 @@ from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.core.text.sentences import Span
 from wenyuan.core.text.summaries import elision_mark, merged, quoted
 from wenyuan.runtime import deadline_after
-from wenyuan.service.answer import LegReport
-from wenyuan.service.answering import Answerer, none_is_set_up
-from wenyuan.service.answers import AnswerClaim, AnswerRequest, fates
+from wenyuan.service.generation.answering import Answerer, none_is_set_up
+from wenyuan.service.generation.answers import AnswerClaim, AnswerRequest, fates
+from wenyuan.service.query import LegReport
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
 
 LEG = "llm"

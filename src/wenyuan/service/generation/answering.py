@@ -45,9 +45,9 @@ from wenyuan.core.text.sentences import Span, sentences
 from wenyuan.core.text.summaries import document_key, instruction_like, summarize
 from wenyuan.core.verification import Claim, compared_with, tokens_of
 from wenyuan.runtime import deadline_after
-from wenyuan.service.answers import AnswerClaim, Answered, AnswerRequest, Citation, DroppedClaim, fates
 from wenyuan.service.audit.recorder import RecordedSearch, one_question
 from wenyuan.service.audit.replay import Difference, Replay, end_of, explained_by_redaction, no_query
+from wenyuan.service.generation.answers import AnswerClaim, Answered, AnswerRequest, Citation, DroppedClaim, fates
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchResult
 from wenyuan.service.verification import MOST_CHARS, VERDICTS, JudgedClaim, Verifier, VerifyRequest
