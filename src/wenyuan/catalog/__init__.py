@@ -8,7 +8,7 @@ from shlex import quote
 
 import sqlalchemy as sa
 
-from wenyuan.catalog import schema
+from wenyuan.catalog import migrations, schema
 from wenyuan.catalog.corrections import Corrections
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, Values, name_library
@@ -107,18 +107,18 @@ class Catalog:
 
     def _make_current(self) -> None:
         version = self._version()
-        if version > schema.SCHEMA_VERSION:
+        if version > migrations.SCHEMA_VERSION:
             raise CatalogVersion(
                 msg(
                     "the library in {place} has format {version}, this program knows up to {schema_version}",
                     place=self.database.place,
                     version=version,
-                    schema_version=schema.SCHEMA_VERSION,
+                    schema_version=migrations.SCHEMA_VERSION,
                 ),
                 component="catalog",
                 hint=msg("upgrade the program: {upgrade_command}", upgrade_command=upgrade_command()),
             )
-        if version < schema.SCHEMA_VERSION:
+        if version < migrations.SCHEMA_VERSION:
             with self.writing():
                 if version == 0:
                     self.check_not_emptied()  # asked again with the lock, and before the writer changes the file
@@ -323,10 +323,10 @@ def _place(where: Path | Place) -> Place:
 
 def make_tables(connection: sa.Connection, version: int, place: Place) -> None:
     """Bring the tables from one version to the current one; 0: make them."""
-    for step in schema.MIGRATIONS[version:]:
+    for step in migrations.MIGRATIONS[version:]:
         step(connection)
     connection.execute(schema.library.delete().where(schema.library.c.key == "schema"))
-    connection.execute(schema.library.insert(), {"key": "schema", "value": str(schema.SCHEMA_VERSION)})
+    connection.execute(schema.library.insert(), {"key": "schema", "value": str(migrations.SCHEMA_VERSION)})
     if version == 0:
         name_library(connection, place)
         place.begin(connection)
