@@ -1,4 +1,4 @@
-"""The system of record: what is not in here does not exist; indexes are derived from it."""
+"""The catalog: the database of record of a library. Indexes are derived from it and can be rebuilt."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ MOVING = "moving"
 
 
 class Catalog:
-    """What a library holds, wherever that lies, in parts by subject. Safe to share between threads.
+    """The catalog of one library, in parts by subject, on SQLite or PostgreSQL. Safe to share between threads.
 
     Attributes:
-        database: What the parts share.
-        rules: The rules graph, to be read.
+        database: The connections and caches that the parts share.
+        rules: Reads of the rules graph.
     """
 
     def __init__(self, place: Place) -> None:
@@ -64,7 +64,7 @@ class Catalog:
 
     @classmethod
     def create(cls, where: Path | Place) -> Catalog:
-        """Make an empty library in a folder or at a place (made; must not hold one already)."""
+        """Create an empty library in a folder (made when missing) or at a place; there must not be one already."""
         place = _place(where)
         place.make()
         catalog = cls(place)
@@ -84,7 +84,7 @@ class Catalog:
 
     @classmethod
     def open(cls, where: Path | Place) -> Catalog:
-        """Open an existing library; migrates an older one.
+        """Open an existing library, and migrate one written by an older version.
 
         Raises:
             CatalogUnavailable: there is none, or it cannot be read.
@@ -127,7 +127,7 @@ class Catalog:
                         make_tables(connection, version, self.database.place)
 
     def check_not_emptied(self) -> None:
-        """CatalogUnavailable where there was a library, and its tables are gone; it only reads."""
+        """Raise CatalogUnavailable where a library existed and its tables are gone. Only reads."""
         if self._version() == 0 and self.database.place.emptied():
             raise CatalogUnavailable(
                 msg(
@@ -139,7 +139,7 @@ class Catalog:
             )
 
     def _version(self) -> int:
-        """The number of the format; 0 when creating the library was interrupted before anything was stored."""
+        """Version of the stored format; 0 when creating the library was interrupted before anything was stored."""
         with self.database.reading(msg("opening {place}", place=self.database.place)) as connection:
             return self._number(connection)
 
@@ -168,15 +168,15 @@ class Catalog:
         self.database.place.close()
 
     def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        """Hold the library's writer lock (one writer per library; readers go on)."""
+        """Hold the library's writer lock: one writer per library, readers are not blocked."""
         return self.database.place.held(wait=wait)
 
     def taking_in(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        """Be the only one who takes a source in or removes it; in a folder, the only one who writes at all."""
+        """Hold the lock for ingesting or removing one source; in a folder this is the library's writer lock."""
         return self.database.place.held_source(source_id, wait=wait)
 
     def indexing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        """Be the only one who writes to an index in the library's folder."""
+        """Hold the lock for writing to an index in the library's folder."""
         return self.database.place.held_index(wait=wait)
 
     # -- what its parts do, as callers ask it --------------------------------------------------------
@@ -322,7 +322,7 @@ def _place(where: Path | Place) -> Place:
 
 
 def make_tables(connection: sa.Connection, version: int, place: Place) -> None:
-    """Bring the tables from one version to the current one; 0: make them."""
+    """Migrate the tables from `version` to the current version; 0 creates them."""
     for step in migrations.MIGRATIONS[version:]:
         step(connection)
     connection.execute(schema.library.delete().where(schema.library.c.key == "schema"))

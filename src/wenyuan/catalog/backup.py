@@ -1,4 +1,4 @@
-"""Backup of a library in use, and moving a library between a folder and a PostgreSQL."""
+"""Backing up a library in use, and copying a library between a folder and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _DATABASES = ("audit.db", "tasks.db", "catalog.db")
 
 
 def back_up(folder: Path, to: Path) -> int:
-    """Copy all that a library in a folder consists of, each database in one state; returns the bytes.
+    """Copy the library in a folder, each database as a consistent snapshot; returns the size in bytes.
 
-    The index is left out: it is built again. What is begun and broken off leaves ``<to>.partial``, which the next
-    attempt begins anew.
+    The index is left out, since it can be rebuilt. An interrupted backup leaves ``<to>.partial``, which the next
+    attempt overwrites.
 
     Raises:
         InvalidRequest: the library lies on a PostgreSQL, or `to` is taken.
@@ -91,7 +91,9 @@ def back_up(folder: Path, to: Path) -> int:
 
 
 def _copy_uploads(folder: Path, to: Path) -> None:
-    """After the catalog: a file that came meanwhile is read at the next refresh. Those that are only coming are hidden."""
+    """Copy the uploads after the catalog; a file added meanwhile is ingested at the next refresh. Hidden files are
+    incomplete uploads and are left out.
+    """
     if is_dir(folder):
         hidden = shutil.ignore_patterns(".*")
         shutil.copytree(folder, to, ignore=hidden, copy_function=_copied)
@@ -103,7 +105,7 @@ def _copied(file: str, to: str) -> None:
 
 
 def _check_audit(folder: Path) -> None:
-    """A copy that would be refused when it is needed is none."""
+    """Check that the copied audit log would be accepted when the copy is opened."""
     if HeadFile(folder / "audit.head").text():
         with closing(AuditLog(folder)) as audit:
             audit.head()
@@ -127,7 +129,7 @@ _GROWING = (audit_tables.cuts, audit_tables.audit)  # rows are only added, and g
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """How far a move is: rows of a table that are there, or were compared."""
+    """Progress of a move: rows of one table copied or compared so far."""
 
     table: str
     doing: str
@@ -137,7 +139,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """What was moved.
+    """The result of a move.
 
     Attributes:
         tables: Rows by table.
@@ -155,20 +157,20 @@ Tell = Callable[[Step], None]
 
 
 def names_server(to: str) -> bool:
-    """Whether a text is a connection string, as a URL or as ``host=… dbname=…``, and not a folder.
+    """Whether a text is a connection string (a URL or ``host=… dbname=…``) rather than a folder.
 
-    One that is taken for a folder would be made, with the password in its name.
+    A connection string taken for a folder would create one with the password in its name.
     """
     return to.startswith(("postgresql://", "postgres://")) or "=" in to.partition("/")[0]
 
 
 def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lambda _: None) -> Moved:
-    """Copy a library to a PostgreSQL, or from there to a folder, and compare all of it; what was begun is gone on with.
+    """Copy a library to PostgreSQL, or from there to a folder, and compare every row; an interrupted copy is resumed.
 
     Args:
         folder: Where the library lies, or where its settings say where it lies.
         to: A connection string, or a folder.
-        tell: Is told how far it is.
+        tell: Called with the progress.
 
     Raises:
         InvalidRequest: it lies in a folder, and is to go to one.
@@ -191,10 +193,10 @@ def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lam
 
 
 def move(origin: Place, target: Place, tell: Tell = lambda _: None) -> Moved:
-    """Copy the library at `origin` to `target`, or go on with it, and compare all of it.
+    """Copy the library at `origin` to `target`, resuming an interrupted copy, and compare every row.
 
     Raises:
-        CatalogUnavailable: there is another library at `target`, or what is there differs and cannot be mended.
+        CatalogUnavailable: there is another library at `target`, or rows there differ and cannot be corrected.
         CatalogBusy: somebody is writing to the library.
     """
     begun = time.monotonic()
@@ -211,7 +213,9 @@ def move(origin: Place, target: Place, tell: Tell = lambda _: None) -> Moved:
 
 
 def _prepare(target: Place, library_id: str) -> None:
-    """Make the tables, marked as being filled; or see that what is there was begun for the same library."""
+    """Create the tables, marked as incomplete; or check that existing ones are an incomplete copy of the same
+    library.
+    """
     target.make()
     with target.held(), translated(msg("making {target}", target=target)), target.claims.begin() as connection:
         names = sa.inspect(connection).get_table_names()
@@ -230,7 +234,7 @@ def _prepare(target: Place, library_id: str) -> None:
 
 
 class _Pair(NamedTuple):
-    """A table, and the engines that read the old one, and write and read the new one."""
+    """A table with the engine that reads the origin, and those that write and read the target."""
 
     table: sa.Table
     old: sa.Engine
@@ -255,7 +259,7 @@ def _pairs(origin: Place, target: Place, stack: ExitStack) -> list[_Pair]:
 
 
 def _moved(pair: _Pair, tell: Tell) -> int:
-    """Copy what is missing of a table, and compare; returns its rows."""
+    """Copy the missing rows of a table and compare; returns the number of rows."""
     table = pair.table
     _copy(pair, tell)
     before, after = _digest(table, pair.old, tell), _digest(table, pair.new, tell)
@@ -306,7 +310,7 @@ def _copy(pair: _Pair, tell: Tell) -> None:
 
 
 def _after(key: Sequence[sa.Column[Any]], last: Sequence[Any]) -> sa.ColumnElement[bool]:
-    """Rows behind a key: ``a > x or (a = x and b > y) …``, which both databases find by the key's index."""
+    """Rows after a key: ``a > x or (a = x and b > y) …``, a form that uses the key's index in both databases."""
     column, value = key[0], last[0]
     beyond: sa.ColumnElement[bool] = column > value
     if len(key) == 1:
@@ -319,7 +323,7 @@ def _count(connection: sa.Connection, table: sa.Table) -> int:
 
 
 def _digest(table: sa.Table, engine: sa.Engine, tell: Tell) -> tuple[int, str]:
-    """How many rows, and a hash over all their values in the order of their keys."""
+    """Number of rows, and a hash over all their values in key order."""
     count, hashed = 0, hashlib.sha256()
     with reading(engine, msg("comparing {name}", name=table.name)) as connection:
         total = _count(connection, table)
@@ -337,7 +341,7 @@ def _digest(table: sa.Table, engine: sa.Engine, tell: Tell) -> tuple[int, str]:
 
 
 def _finish(origin: Place, target: Place, pairs: Sequence[_Pair]) -> str:
-    """Verify the audit, then let the new place be a library; returns the audit's head."""
+    """Verify the audit log, then mark the target as a complete library; returns the audit's head."""
     audit = next(pair.new for pair in pairs if pair.table is audit_tables.audit)
     with reading(audit, "reading the audit") as connection:
         HeadFile(target.folder / "audit.head").advance(last_head(connection))
@@ -402,7 +406,7 @@ def _keep(target: Files, pseudonyms: bytes) -> None:
 
 
 def _count_on(connection: sa.Connection) -> None:
-    """On PostgreSQL, numbers that it gives begin behind those that were copied; SQLite sees to that itself."""
+    """On PostgreSQL, move the sequences past the copied numbers; SQLite does this itself."""
     if connection.dialect.name != "postgresql":
         return
     for table in _CATALOG:

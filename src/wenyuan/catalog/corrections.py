@@ -1,4 +1,4 @@
-"""What people corrected of documents, and the passages that are served since."""
+"""Corrections that people made to documents, and the passages served in their place."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from wenyuan.core.model import Corrected, NewPassage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptCorrection:
-    """A correction as the catalog has it.
+    """A correction as it is stored in the catalog.
 
     Attributes:
-        uri: Of the document.
-        undone_at: Seconds since the epoch, as `at`; None: it counts.
-        lost: Whether its words are no longer in the document.
+        uri: The document's URI.
+        undone_at: Seconds since the epoch, as `at`; None: the correction is in force.
+        lost: Whether the text it corrects is no longer in the document.
     """
 
     correction: Correction
@@ -43,7 +43,7 @@ class KeptCorrection:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedDocument:
-    """A live document as corrections see it, its passages as they were cut."""
+    """A live document with its original passages, for applying corrections."""
 
     document_id: int
     source_id: str
@@ -62,7 +62,7 @@ class Corrections:
     def corrections(
         self, *, source_id: str | None = None, uri: str | None = None, before: int | None = None, limit: int = 100
     ) -> list[KeptCorrection]:
-        """Those of a source or a document, also those that were undone, the newest first.
+        """Corrections of a source or a document, including undone ones, newest first.
 
         Args:
             before: Only those with smaller ids.
@@ -76,7 +76,7 @@ class Corrections:
             return [_kept(row) for row in connection.execute(query).mappings()]
 
     def correction(self, correction_id: int) -> KeptCorrection:
-        """One of them; NotFound where there is none of that id."""
+        """One correction by its id; NotFound when there is none."""
         query = sa.select(t.corrections).where(t.corrections.c.correction_id == correction_id)
         with self.database.reading("reading a correction") as connection:
             row = connection.execute(query).mappings().first()
@@ -85,7 +85,7 @@ class Corrections:
         return _kept(row)
 
     def counting_corrections(self, source_id: str, uri: str | None = None) -> Mapping[str, tuple[Correction, ...]]:
-        """Those that count, by the address of their document, in the order in which they were made."""
+        """Corrections in force, by document URI, oldest first."""
         c = t.corrections.c
         query = sa.select(t.corrections).where(c.source_id == source_id, c.undone_seq.is_(None))
         query = query if uri is None else query.where(c.uri == uri)
@@ -96,7 +96,7 @@ class Corrections:
         return found
 
     def cut_document(self, document_id: int) -> CorrectedDocument | None:
-        """A live document with its passages as they were cut, whatever was corrected since; None where there is none."""
+        """A live document with its original passages, before any correction; None when there is none."""
         d = t.documents.c
         with self.database.reading("reading a document") as connection:
             row = connection.execute(
@@ -119,7 +119,7 @@ class Corrections:
         made: tuple[Correction, str] | None = None,
         undone: tuple[int, str] | None = None,
     ) -> int:
-        """Store a correction and its reason, or undo one by whom, and serve other passages; returns the correction's id.
+        """Store a correction, or undo one, and replace the passages that are served; returns the correction's id.
 
         Args:
             served: Gives the passages that are served with the id of the new correction (0 for none), and the ids of those
@@ -148,14 +148,14 @@ class Corrections:
         return number
 
     def end_correction(self, correction_id: int, source_id: str, actor: str) -> None:
-        """Undo a correction of a document that is not there: nothing that is served changes."""
+        """Undo a correction of a document that is no longer held; no passages change."""
         c = t.corrections.c
         with self.database.changing("undoing a correction") as connection:
             values = {"undone_seq": next_seq(connection, source_id), "undone_by": actor, "undone_at": now()}
             connection.execute(t.corrections.update().where(c.correction_id == correction_id).values(values))
 
     def reword_corrections(self, source_id: str, redacted: Callable[[str], str]) -> None:
-        """Write the words of a source's corrections anew, as redaction demands; those that were undone lose them."""
+        """Replace the texts of a source's corrections by redacted ones; the texts of undone corrections are erased."""
         c = t.corrections.c
         with self.database.changing("redacting corrections") as connection:
             rows = connection.execute(sa.select(t.corrections).where(c.source_id == source_id)).mappings().all()
@@ -174,7 +174,7 @@ class Corrections:
 
 
 def _serve(connection: sa.Connection, seq: int, document: CorrectedDocument, passages: Sequence[NewPassage]) -> None:
-    """Serve these passages of a document from a change on; those that are served already stay as they are."""
+    """Make these the served passages of a document from change `seq` on; those already served keep their rows."""
     p = t.passages.c
     live = sa.select(p.passage_id, p.text, p.start, p.end, p.corrected)
     live = live.where(p.document_id == document.document_id, p.removed_seq.is_(None))

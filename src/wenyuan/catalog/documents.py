@@ -1,4 +1,4 @@
-"""Reads of documents and passages, each from one snapshot, as they are or as they were."""
+"""Reads of documents and passages, current or as of an earlier change; each from one snapshot."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def _live_at(columns: Any, seq: int) -> sa.ColumnElement[bool]:
 def first_within(
     connection: sa.Connection, query: sa.Select[Any], sources: Sequence[str] | None
 ) -> tuple[int, str, str] | None:
-    """The oldest document that a query of documents finds in some sources; None: in any that is registered."""
+    """The oldest document that a query finds, in the given sources or (None) in any registered source."""
     d = t.documents.c
-    within = sa.select(t.sources.c.source_id) if sources is None else sources  # each is a place in an index
+    within = sa.select(t.sources.c.source_id) if sources is None else sources  # each source id is one index lookup
     row = connection.execute(query.where(d.source_id.in_(within)).order_by(d.document_id).limit(1)).first()
     return None if row is None else (row[0], row[1], row[2])
 
@@ -67,13 +67,13 @@ _NOTHING = {"documents": 0, "passages": 0, "vectors": 0, "failures": 0}
 
 
 def batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """`values` in pieces that fit into one statement."""
+    """Split `values` into parts small enough for one SQL statement's parameters."""
     for at in range(0, len(values), _BATCH):
         yield values[at : at + _BATCH]
 
 
 def _passages(among: Any) -> sa.Select[Any]:
-    """Live passages among some numbers, each with what `passage_of` needs."""
+    """Live passages whose id is in `among`, with the columns that `passage_of` needs."""
     p, d, s = t.passages.c, t.documents.c, t.sources.c
     columns = (
         [c for c in p if c.name not in t.INTERNAL]
@@ -127,10 +127,11 @@ def _from_sqlite(values: Sequence[Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Documents:
-    """Documents and passages, as they are and as they were; also the change feed that engines follow (`core.ports.ChangeFeed`).
+    """Reads of documents and passages, current and past; also the change feed that engines follow
+    (`core.ports.ChangeFeed`).
 
-    Documents and passages are kept with the changes at which they came and went. The registry is not: what is said of
-    a source of the past is what holds now. Of a removed source no text is left.
+    Documents and passages are stored with the changes at which they were added and removed. Sources have no history:
+    past reads return their current metadata. Of a removed source no text is left.
     """
 
     database: Database
@@ -147,7 +148,7 @@ class Documents:
         return {uri: (document_id, fingerprint) for uri, document_id, fingerprint in rows}
 
     def same_contents(self, source_id: str | None = None) -> Sequence[tuple[str, str, int]]:
-        """Pairs of sources that hold documents of the same content, with how many contents; the most first.
+        """Pairs of sources that hold documents with the same content, with how many; largest first.
 
         Args:
             source_id: Only pairs whose first is this one; else each pair once, in the order of the ids.
@@ -167,7 +168,7 @@ class Documents:
             return [(first, second, int(number)) for first, second, number in connection.execute(query)]
 
     def uris_of_type(self, source_id: str, media_type: str) -> set[str]:
-        """URIs of those of a source's live documents that were read from files of a type."""
+        """URIs of a source's live documents that were read from files of a media type."""
         d = t.documents.c
         with self.database.reading("listing documents") as connection:
             query = sa.select(d.uri).where(
@@ -176,7 +177,7 @@ class Documents:
             return set(connection.scalars(query))
 
     def known_vectors(self, keys: Sequence[str]) -> set[str]:
-        """Those of `keys` whose vectors are stored already."""
+        """The keys in `keys` whose vectors are stored."""
         found: set[str] = set()
         with self.database.reading("looking up vectors") as connection:
             for part in batches(keys):
@@ -186,7 +187,7 @@ class Documents:
         return found
 
     def failures(self, source_id: str) -> Mapping[str, str]:
-        """URI → reason of the documents that could not be taken in."""
+        """URI → reason, of the documents that could not be ingested."""
         f = t.failures.c
         with self.database.reading("listing failures") as connection:
             query = sa.select(f.uri, f.reason).where(f.source_id == source_id).order_by(f.uri)
@@ -195,7 +196,7 @@ class Documents:
     # -- passages -------------------------------------------------------------------------------------
 
     def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]:
-        """The live passages among `passage_ids`; a removed one is absent."""
+        """Live passages by id; ids of removed passages are absent."""
         doing = "reading passages"
         if self.database.reader.dialect.name == "sqlite":
             found = told_at_once(
@@ -210,7 +211,7 @@ class Documents:
             }
 
     def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
-        """Of each passage, live or not."""
+        """Labels of passages by id, live or removed."""
         doing = "reading titles"
         if self.database.reader.dialect.name == "sqlite":
             found = told_at_once(
@@ -227,7 +228,8 @@ class Documents:
             }
 
     def label_vectors(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Sequence[LabelVector]:
-        """Of each passage, live or not, that has one; of one that was removed since it may be gone.
+        """Label vectors of those passages, live or removed, that have one. That of a removed passage may have been
+        deleted.
 
         Raises:
             CatalogUnavailable: that of a live passage is missing or damaged, or the catalog cannot be read.
@@ -249,13 +251,15 @@ class Documents:
         ]
 
     def unlabelled(self) -> bool:
-        """Whether the label of a live passage that has a vector was never embedded."""
+        """Whether some live passage has a text vector, but its label was never embedded."""
         query = sa.select(t.passages.c.passage_id).where(t.UNLABELLED).limit(1)
         with self.database.reading("looking for labels") as connection:
             return connection.scalar(query) is not None
 
     def some_passages(self, count: int) -> list[Passage]:
-        """At most `count` live passages from all over the library: the same of the same texts, however they came."""
+        """At most `count` live passages, a sample over the whole library that depends on the texts alone, not on
+        their order of ingestion.
+        """
         p = t.passages.c
         query = sa.select(p.passage_id).where(p.removed_seq.is_(None)).order_by(p.sha256, p.passage_id).limit(count)
         with self.database.reading("drawing passages") as connection:
@@ -266,14 +270,16 @@ class Documents:
     def document_by_uri(
         self, uri: str, sources: Sequence[str] | None = None, deadline: Deadline | None = None
     ) -> tuple[int, str, str] | None:
-        """(document id, source id, title) of the live document of these sources, or of any; None for none."""
+        """(document id, source id, title) of the live document with this URI in `sources` (None: in any); None when
+        there is none.
+        """
         d = t.documents.c
         query = sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, d.removed_seq.is_(None))
         with self.database.reading("looking up a document", deadline) as connection:
             return first_within(connection, query, sources)
 
     def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]:
-        """Which live documents have these addresses, in sources but one; addresses that nothing has are absent."""
+        """By URI, the live documents that have it in any source but `but`; URIs without one are absent."""
         d, s = t.documents.c, t.sources.c
         query = (
             sa.select(d.uri, d.source_id, d.document_id, s.trust)
@@ -289,7 +295,7 @@ class Documents:
         return found
 
     def document_chars(self, document_ids: Set[int]) -> Mapping[int, int]:
-        """Length of documents in characters, as far as their passages reach, by id."""
+        """By document id, its length in characters: the largest end offset of its passages."""
         p = t.passages.c
         query = sa.select(p.document_id, sa.func.max(p.end)).group_by(p.document_id)
         found: dict[int, int] = {}
@@ -299,7 +305,7 @@ class Documents:
         return found
 
     def document_words(self, source_id: str, uri: str) -> str | None:
-        """The text of a live document, passage by passage; None when the source has no such document."""
+        """The text of a live document, its passages joined; None when the source has no such document."""
         p, d = t.passages.c, t.documents.c
         query = (
             sa.select(p.text)
@@ -312,7 +318,7 @@ class Documents:
         return "\n".join(texts) if texts else None
 
     def collections(self) -> Mapping[str, Mapping[str, int]]:
-        """Live documents and passages by collection; ``""`` for none."""
+        """By collection (``""``: none), the number of live documents and passages."""
         p, d, count = t.passages.c, t.documents.c, sa.func.count
         query = (
             sa.select(d.collection, count(d.document_id.distinct()), count())
@@ -325,7 +331,7 @@ class Documents:
         return {name: {"documents": documents, "passages": passages} for name, documents, passages in rows}
 
     def document_passages(self, document_id: int) -> Sequence[tuple[int, str, Recognition | None]]:
-        """The live passages of a document in its order: number, text, and how surely that was recognised."""
+        """The live passages of a document in order: id, text, and the recognition confidence of scanned text."""
         p = t.passages.c
         query = sa.select(p.passage_id, p.text, p.recognised)
         query = query.where(p.document_id == document_id, p.removed_seq.is_(None))
@@ -334,7 +340,7 @@ class Documents:
         return [(row[0], row[1], recognition_of(row[2])) for row in rows]
 
     def first_passage(self, document_id: int) -> tuple[int, str] | None:
-        """The number of a document's first live passage, and its source; None when there is no such document."""
+        """Id of a document's first live passage, and its source; None when there is no such document."""
         p = t.passages.c
         query = sa.select(p.passage_id, p.source_id).where(p.document_id == document_id, p.removed_seq.is_(None))
         with self.database.reading("reading a document") as connection:
@@ -344,7 +350,7 @@ class Documents:
     def documents_after(
         self, sources: Sequence[str], after: int, limit: int, day: date
     ) -> Sequence[Mapping[str, Any]]:
-        """Live documents of some sources that are in force on a day, by rising number, those above `after`."""
+        """Live documents of `sources` in force on `day`, by rising id, those with ids above `after`."""
         d, today = t.documents.c, day.toordinal()
         query = (
             sa.select(d.document_id, d.source_id, d.uri, d.title, d.ingested_at)
@@ -358,7 +364,7 @@ class Documents:
             return [dict(row) for row in connection.execute(query).mappings()]
 
     def last_days(self, sources: Sequence[str], before: date, most: int) -> Sequence[date]:
-        """The latest days before a day on which live documents of some sources were in force for the last time."""
+        """The latest `most` days before `before` that are the last effective day of a live document of these sources."""
         end, d = t.documents.c.effective_until, t.documents.c
         query = sa.select(end).where(d.removed_seq.is_(None), d.source_id.in_(sources), end < before.toordinal())
         with self.database.reading("looking for what was in force before") as connection:
@@ -367,7 +373,7 @@ class Documents:
             ]
 
     def field_values(self, deadline: Deadline | None = None) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
-        """By source, the fields that its live documents have, as `core.filters` names them, with their values."""
+        """By source, the filterable fields of its live documents (see `core.filters`) with their values and counts."""
         d = t.documents.c
         query = sa.select(d.source_id, d.language, d.collection, d.facets).where(d.removed_seq.is_(None)).distinct()
         found: dict[str, dict[str, dict[tuple[bool, Facet], Facet]]] = {}
@@ -383,7 +389,7 @@ class Documents:
         }
 
     def live_versions(self, source_id: str) -> list[LiveVersion]:
-        """A source's live documents, as far as versions go."""
+        """A source's live documents with what deciding between versions needs."""
         d = t.documents.c
         query = sa.select(
             d.document_id, d.uri, d.title, d.effective_from, d.effective_until, d.own_until, d.facets
@@ -392,7 +398,7 @@ class Documents:
             return [version_of(row) for row in connection.execute(query).mappings()]
 
     def counts(self, source_id: str | None = None) -> Mapping[str, int]:
-        """Live documents, passages and vectors, and failures: of one source, or of all."""
+        """Number of live documents, passages, vectors and failures, of one source or of all."""
         if source_id is not None:
             return self.counts_by_source().get(source_id, _NOTHING)
         return self.database.remembered.get("counts", self._counts)
@@ -415,7 +421,7 @@ class Documents:
             }
 
     def counts_by_source(self) -> Mapping[str, Mapping[str, int]]:
-        """As `counts`, of every source that holds something, in one snapshot."""
+        """As `counts`, by source, in one snapshot; sources without content are absent."""
         return self.database.remembered.get("counts by source", self._counts_by_source)
 
     def _counts_by_source(self) -> Mapping[str, Mapping[str, int]]:
@@ -437,7 +443,9 @@ class Documents:
         return found
 
     def passages_of(self, uris: Iterable[str]) -> Mapping[str, Mapping[int, Sequence[int]]]:
-        """Of addresses of live documents or passages: document → its passages that are meant. Others are absent."""
+        """For URIs of live documents or passages: document id → ids of the passages addressed. Unknown URIs are
+        absent.
+        """
         p, d = t.passages.c, t.documents.c
         base = sa.select(p.passage_id, p.document_id).where(p.removed_seq.is_(None)).order_by(p.passage_id)
         whole = base.add_columns(d.uri).join(t.documents, d.document_id == p.document_id)
@@ -494,7 +502,7 @@ class Documents:
         with self.database.reading("reading changes") as connection:
             for passage_id, seq in connection.execute(removed):
                 yield Change(seq=seq, passage_id=passage_id, row=None)
-            # Closed by us: who asks may not want all, and a server keeps a cursor open until then.
+            # Closed here: the caller may stop early, and a server keeps the cursor open until it is closed.
             with connection.execution_options(yield_per=1_000).execute(added) as rows:
                 for row in rows.mappings():
                     yield Change(
@@ -504,7 +512,7 @@ class Documents:
     # -- the past ---------------------------------------------------------------------------------------
 
     def passage_fate(self, passage_id: int) -> Mapping[str, Any]:
-        """What became of a passage.
+        """What happened to a passage: whether it is live, when and by what it was replaced.
 
         Returns:
             ``state`` (``live``, ``removed``, or ``never``: then nothing else); ``source_id``, and ``source`` as it
@@ -543,7 +551,7 @@ class Documents:
     def passages_at(
         self, passage_ids: Sequence[int], seq: int, deadline: Deadline | None = None
     ) -> Mapping[int, Passage]:
-        """Those of `passage_ids` that were live at a change, with what is said of their source now."""
+        """Passages by id that were live at change `seq`, with the current metadata of their source."""
         p, d, s = t.passages.c, t.documents.c, t.sources.c
         query = (
             sa.select(
@@ -565,7 +573,9 @@ class Documents:
     def document_at(
         self, uri: str, seq: int, sources: Sequence[str] | None = None, deadline: Deadline | None = None
     ) -> tuple[int, str, str] | None:
-        """(document id, source id, title) of what was live under a URI in these sources at a change; None for none."""
+        """(document id, source id, title) of the document that was live under a URI in `sources` at change `seq`;
+        None when there was none.
+        """
         d = t.documents.c
         query = sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, _live_at(d, seq))
         with self.database.reading("looking up a document of the past", deadline) as connection:

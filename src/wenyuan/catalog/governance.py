@@ -1,4 +1,4 @@
-"""Agents, keys, sources, task profiles, and what is known of the library as a whole."""
+"""Agents, keys, sources, task profiles, library-wide values and the library's identity."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = ["Access", "Identity", "SourceRegistry", "SourceState", "TaskProfiles"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """Who may ask: agents and keys. A changed agent is a change of the library, so caches and audits see it."""
+    """Agents and API keys. A changed agent is a change of the library: caches and audit records depend on it."""
 
     database: Database
 
@@ -56,7 +56,7 @@ class Access:
         return tuple(parse_agent(row) for row in rows)
 
     def agent(self, agent_id: str) -> Agent:
-        """Raises NotFound when there is none of that id."""
+        """An agent by its id; NotFound when there is none."""
         return self.database.remembered.get(("agent", agent_id), lambda: self._agent(agent_id))
 
     def _agent(self, agent_id: str) -> Agent:
@@ -98,7 +98,7 @@ class Access:
     # -- keys ---------------------------------------------------------------------------------------
 
     def create_key(self, agent_id: str | None, rights: frozenset[str], expires_at: float | None) -> tuple[Key, str]:
-        """Make a key; returns it with its secret, which is shown once and kept only as a hash."""
+        """Create a key; returns it with its secret, which is shown only here and stored as a hash."""
         if agent_id is not None:
             self.agent(agent_id)
         key_id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
@@ -126,7 +126,7 @@ class Access:
         return tuple(_key_of(row) for row in rows)
 
     def key_of_token(self, token: str) -> Key | None:
-        """The key that a token is the secret of, revoked and expired ones included; None for no key of ours."""
+        """The key whose secret is `token`, including revoked and expired keys; None when no key matches."""
         parts = token.split("_", 2)
         if len(parts) != 3 or parts[0] != "wy":
             return None
@@ -141,7 +141,7 @@ class Access:
             return connection.execute(sa.select(t.keys).where(t.keys.c.key_id == key_id)).mappings().first()
 
     def revoke_key(self, key_id: str) -> None:
-        """Revoke at once; raises NotFound when there is no such key."""
+        """Revoke a key at once; NotFound when there is none."""
         with self.database.changing("revoking a key") as connection:
             known = connection.scalar(sa.select(sa.func.count()).where(t.keys.c.key_id == key_id))
             revoked = _revoked(connection, t.keys.c.key_id == key_id)
@@ -155,7 +155,7 @@ class Access:
 
 
 def _revoked(connection: sa.Connection, which: sa.ColumnElement[bool]) -> tuple[Key, ...]:
-    """Revoke keys; returns those that counted until now."""
+    """Revoke keys; returns those that were valid until now."""
     live = sa.and_(which, t.keys.c.revoked_at.is_(None))
     rows = connection.execute(sa.select(t.keys).where(live).order_by(t.keys.c.created_at)).mappings().all()
     connection.execute(t.keys.update().where(live).values(revoked_at=now()))
@@ -178,7 +178,7 @@ def _key_of(row: sa.RowMapping) -> Key:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceRegistry:
-    """The sources of a library, and the state of each: when it was read, and by whom it is being read."""
+    """The registered sources, and the state of each: when it was last read, and which worker is reading it."""
 
     database: Database
 
@@ -194,7 +194,7 @@ class SourceRegistry:
         return {name: float(since) for name, since in rows}
 
     def source(self, source_id: str) -> Source:
-        """Raises NotFound when there is none of that id."""
+        """A source by its id; NotFound when there is none."""
         with self.database.reading("reading a source") as connection:
             row = (
                 connection.execute(sa.select(t.sources).where(t.sources.c.source_id == source_id)).mappings().first()
@@ -206,7 +206,7 @@ class SourceRegistry:
         return source_of(row)
 
     def put_source(self, source: Source) -> None:
-        """Add a source, or replace its description. It counts as a change: what is derived from it follows."""
+        """Add a source, or replace its description. This is a change of the library: derived data is updated."""
         before = {s.source_id: s for s in self.sources()}.get(source.source_id)
         values = source_row(source)
         with self.database.changing("writing a source") as connection:
@@ -220,7 +220,7 @@ class SourceRegistry:
             self.database.on_change("registry", "changed" if before else "added", source.source_id, before, source)
 
     def remove_source(self, source_id: str) -> int:
-        """Remove a source with all that came from it; returns how many documents went.
+        """Remove a source and everything ingested from it; returns the number of removed documents.
 
         Texts, titles, names and vectors are overwritten in the file, not kept for a later look: removal may be
         an order. What stays are numbers, by which indexes learn of the removal. Rules that only it supported are
@@ -240,7 +240,9 @@ class SourceRegistry:
     # -- how they are doing ---------------------------------------------------------------------------
 
     def source_states(self) -> Mapping[str, SourceState]:
-        """By source id; a source that was never read is absent. A claim whose process has ended on this machine is none."""
+        """State by source id; a source that was never read is absent. Claims of dead processes on this machine are
+        left out.
+        """
         with self.database.reading("reading the state of sources") as connection:
             rows = connection.execute(sa.select(t.source_state)).mappings().all()
         states = [SourceState(**row) for row in rows]
@@ -250,7 +252,7 @@ class SourceRegistry:
         }
 
     def put_source_state(self, state: SourceState) -> None:
-        """Write how a source is doing. It is no change of the library: nothing derived depends on it."""
+        """Store a source's state. This is no change of the library: nothing derived depends on it."""
         values = {name: getattr(state, name) for name in SourceState.__slots__}
         with self._claiming("writing the state of a source", 10.0) as connection:
             connection.execute(t.source_state.delete().where(t.source_state.c.source_id == state.source_id))
@@ -259,7 +261,7 @@ class SourceRegistry:
     def claim_source(
         self, source_id: str, worker: str, until: float, *, due_by: float | None = None, wait: float = 10.0
     ) -> bool:
-        """Take a source for a refresh, unless another worker that may live has it or (with `due_by`) it is not due.
+        """Claim a source for a refresh; False when another worker holds it or, with `due_by`, when it is not due.
 
         Atomic: of several workers that try at once, one gets it, and the others do not wait for it.
 
@@ -286,7 +288,7 @@ class SourceRegistry:
         return True
 
     def let_go(self, source_id: str, worker: str, /, *, wait: float = 10.0, **values: Any) -> bool:
-        """End a worker's claim, and write how the source is doing; False when the worker does not have it any more."""
+        """Release a worker's claim and store the source's state; False when the worker no longer holds the claim."""
         s = t.source_state.c
         mine = t.source_state.update().where(s.source_id == source_id, s.claimed_by == worker)
         with self._claiming("writing the state of a source", wait) as connection:
@@ -295,7 +297,7 @@ class SourceRegistry:
 
     @contextmanager
     def _claiming(self, doing: str, wait: float) -> Iterator[sa.Connection]:
-        """A transaction about claims. In a folder it waits for the writer; on a server, for nobody who writes."""
+        """A transaction on claims. In a folder it waits for the writer lock; on PostgreSQL it does not."""
         apart = self.database.claims is not self.database.writer
         with (
             nullcontext() if apart else self.database.writing(wait=wait),
@@ -310,16 +312,16 @@ class SourceRegistry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskProfiles:
-    """Which kinds of tasks there are. A changed profile is a change of the library: caches, audits and replays see it."""
+    """Task profiles. A changed profile is a change of the library: caches, audit records and replays depend on it."""
 
     database: Database
 
     def profiles(self) -> tuple[TaskProfile, ...]:
-        """Those that count now, by id."""
+        """The current profiles, by id."""
         return self._profiles(profiles.c.removed_seq.is_(None))
 
     def profiles_at(self, seq: int, deadline: Deadline | None = None) -> tuple[TaskProfile, ...]:
-        """Those that counted at a change, by id."""
+        """The profiles at change `seq`, by id."""
         c = profiles.c
         return self._profiles(sa.and_(c.seq <= seq, sa.or_(c.removed_seq.is_(None), c.removed_seq > seq)), deadline)
 
@@ -329,7 +331,7 @@ class TaskProfiles:
             return tuple(parse_profile(row) for row in connection.scalars(query))
 
     def put_profile(self, profile: TaskProfile) -> None:
-        """Register a profile, or replace the one of its id; the same again changes nothing.
+        """Register a profile, or replace the one with its id; storing an equal one changes nothing.
 
         Raises:
             InvalidRequest: another profile names one of its tasks.
@@ -339,11 +341,11 @@ class TaskProfiles:
             self.database.on_change("task", "changed" if before else "added", profile.profile_id, before, profile)
 
     def remove_profile(self, profile_id: str) -> None:
-        """Raises NotFound when there is none of that id."""
+        """Remove a profile; NotFound when there is none."""
         self.database.on_change("task", "removed", profile_id, self._replaced(profile_id, None), None)
 
     def _replaced(self, profile_id: str, profile: TaskProfile | None) -> TaskProfile | None:
-        """End a profile and put another in its place; returns what it was."""
+        """End a profile and store its replacement, if any; returns the former one."""
         live = profiles.c.removed_seq.is_(None)
         with self.database.changing("writing a profile of tasks") as connection:
             known = [parse_profile(row) for row in connection.scalars(sa.select(profiles.c.definition).where(live))]
@@ -374,19 +376,19 @@ def _row(profile: TaskProfile, seq: int) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """What is kept of the library as a whole: JSON values by key."""
+    """Library-wide settings and state: JSON values by key."""
 
     database: Database
 
     def value(self, key: str) -> Any:
-        """A stored JSON value, or None.
+        """The JSON value of a key, or None.
 
         Raises:
             CatalogUnavailable: it cannot be read, or is no JSON.
         """
         raw = self.database.remembered.get(("value", key), lambda: self._value(key))
         try:
-            return None if raw is None else json.loads(raw)  # anew: who asks may change what it is given
+            return None if raw is None else json.loads(raw)  # a fresh value: callers may change it
         except ValueError as error:
             raise CatalogUnavailable(
                 msg("the stored value {key} is no JSON", key=repr(key)), component="catalog"
@@ -398,7 +400,7 @@ class Values:
         return raw
 
     def set_value(self, key: str, value: Any) -> None:
-        """Store a JSON value in place of the one of this key."""
+        """Store a JSON value under a key, replacing the former one."""
         with self.database.changing(f"writing {key!r}") as connection:
             connection.execute(t.library.delete().where(t.library.c.key == "value/" + key))
             connection.execute(
@@ -406,11 +408,13 @@ class Values:
             )
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
-        """What the library is like in this mode, by script (see `core.scoring.Traits`); empty while nothing was measured."""
+        """Measured collection traits for a retrieval mode, by script (see `core.scoring.Traits`); empty before the
+        first measurement.
+        """
         return self.database.remembered.get(("floor", mode), lambda: (self.value("floor") or {}).get(mode, {}))
 
     def encoder(self) -> EncoderFingerprint | None:
-        """What made the vectors; None while there are none."""
+        """Fingerprint of the encoder that computed the stored vectors; None while there are none."""
         value = self.value("encoder")
         return None if value is None else EncoderFingerprint(**{**value, "scale": tuple(value["scale"])})
 
@@ -420,27 +424,28 @@ class Values:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Identity:
-    """Which library this is. A copied folder has the id of the original, and each would take the other for itself."""
+    """The library's id. A copied folder has the original's id until `renew_id`, and must not be mistaken for it."""
 
     database: Database
 
     def where(self) -> str:
-        """The folder, or the schema of a server, in which the record lies."""
+        """The folder, or the server and schema, that holds the catalog."""
         return str(self.database.place)
 
     def library_id(self) -> str:
-        """What this library is called among libraries that ask one another; a copy has the same until `renew_id`."""
+        """The id by which libraries that query one another know this one; a copy shares it until `renew_id`."""
         return self._identity("library_id")
 
     def names(self) -> tuple[str, ...]:
-        """The id, then earlier ones: by one of them goes what belongs to this library."""
+        """The current id, then former ones; data that belongs to this library carries one of them."""
         with self.database.reading("reading the library's ids") as connection:
             key, value = t.library.c.key, t.library.c.value
             former = connection.scalars(sa.select(value).where(key.startswith(t.FORMER)).order_by(key))
             return self.library_id(), *former
 
     def elsewhere(self) -> bool:
-        """Whether the id was given for another place: this one is a copy, or was moved to another disk or restored.
+        """Whether the id was assigned at another location: this library was copied, moved to another disk or
+        restored.
 
         False also for libraries of before this was recorded.
         """
@@ -448,16 +453,18 @@ class Identity:
         return bool(recorded) and recorded != self.lies()
 
     def lies(self) -> str:
-        """What tells where this library lies from where a copy of it does; other servers of it say the same."""
+        """Identifies the library's location, to tell a copy from the original; equal on all servers of one library."""
         with self.database.reading("looking where the library lies") as connection:
             return self.database.place.identity(connection)
 
     def pseudonym_key(self) -> bytes:
-        """What makes pseudonyms, where all who redact share it; empty in a folder, which has it in a file."""
+        """The key for pseudonyms where all processes share it through the database; empty in a folder, which has it
+        in a file.
+        """
         return bytes.fromhex(self._identity(t.PSEUDONYMS))
 
     def renew_id(self) -> str:
-        """Give this library an id of its own; returns it. Processes that have it open go on with the old one."""
+        """Give this library a new id and return it. Processes that have it open keep using the old one."""
         with self.database.changing("naming the library") as connection:
             return name_library(connection, self.database.place)
 
@@ -467,7 +474,7 @@ class Identity:
 
 
 def name_library(connection: sa.Connection, place: Place) -> str:
-    """Write a new id, and for which place it is."""
+    """Store a new id, with the location it is assigned to."""
     name = uuid.uuid4().hex
     former = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "library_id"))
     if former:

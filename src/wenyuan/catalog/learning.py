@@ -1,4 +1,4 @@
-"""What a library has learned: tunings, feedback, evaluations and synonyms."""
+"""Tunings, feedback, evaluations and synonyms."""
 
 from __future__ import annotations
 
@@ -29,12 +29,16 @@ _BATCH = 500
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tunings:
-    """What was learned from judged questions. Adopting and undoing are changes of the library: caches, indexes and audits see them."""
+    """Tunings trained on judged questions. Adopting or undoing one is a change of the library: caches, indexes and
+    audit records depend on it.
+    """
 
     database: Database
 
     def adopt_tuning(self, tuning: Tuning, report: Mapping[str, Any], collection: Mapping[str, Any]) -> int:
-        """Store a tuning in place of the one that counts, with what the library is like under it; returns its number."""
+        """Store a tuning in place of the active one, with the collection traits measured under it; returns its
+        number.
+        """
         row = {
             "created_at": now(),
             "encoder": tuning.encoder,
@@ -51,7 +55,7 @@ class Tunings:
         return int(number)
 
     def undo_tuning(self, collection: Mapping[str, Any]) -> None:
-        """End the tuning that counts; NotFound when there is none."""
+        """End the active tuning; NotFound when there is none."""
         with self.database.changing("undoing a tuning") as connection:
             if connection.scalar(sa.select(sa.func.count()).where(tunings.c.undone_seq.is_(None))) == 0:
                 raise NotFound("the library has no tuning", hint="wenyuan tune --golden FILE")
@@ -59,14 +63,14 @@ class Tunings:
             _put_collection(connection, collection)
 
     def tunings(self) -> tuple[KeptTuning, ...]:
-        """All that were ever adopted, oldest first, without their maps."""
+        """All tunings ever adopted, oldest first, without their query maps."""
         columns = [c for c in tunings.c if c.name != "map"]
         with self.database.reading("listing tunings") as connection:
             rows = connection.execute(sa.select(*columns).order_by(tunings.c.tuning_id)).mappings().all()
         return tuple(KeptTuning(**row) for row in rows)
 
     def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
-        """The tuning that counts at a change.
+        """The tuning that was active at change `seq`, or None.
 
         Raises:
             IndexCorrupt: its map is damaged.
@@ -85,7 +89,7 @@ class Tunings:
     # -- feedback -----------------------------------------------------------------------------------------
 
     def put_feedback(self, audit_id: str, judgements: Mapping[str, bool], actor: str) -> None:
-        """Keep what somebody says of parts of an answer, by their refs; it replaces what the same one said before."""
+        """Store an actor's judgements of parts of an answer, by ref; they replace that actor's earlier ones."""
         rows = [
             {"audit_id": audit_id, "ref": ref, "actor": actor, "good": good, "at": now()}
             for ref, good in judgements.items()
@@ -98,7 +102,7 @@ class Tunings:
             connection.execute(feedback.insert(), rows)
 
     def feedback(self) -> tuple[Judgement, ...]:
-        """All judgements, by answer, in the order in which they were given."""
+        """All judgements, by answer, in the order in which they were made."""
         f = feedback.c
         with self.database.reading("reading feedback") as connection:
             rows = connection.execute(sa.select(feedback).order_by(f.audit_id, f.at, f.ref)).mappings().all()
@@ -106,7 +110,7 @@ class Tunings:
 
 
 def _end(connection: sa.Connection) -> int:
-    """End the tuning that counts, if there is one, at a new change; returns that change."""
+    """End the active tuning, if any, at a new change; returns that change's number."""
     seq = next_seq(connection, "tuning")
     live = tunings.c.undone_seq.is_(None)
     connection.execute(tunings.update().where(live).values(undone_seq=seq, undone_at=now()))
@@ -127,12 +131,12 @@ _REPORT = ("questions", "unknown", "examples", "figures", "bins", "made_of", "se
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluations:
-    """How well a library answered. They are no changes of the library: no answer depends on them."""
+    """Stored evaluations of retrieval quality. They are no changes of the library: no answer depends on them."""
 
     database: Database
 
     def keep_evaluation(self, kept: Evaluation, pairs: Iterable[Pair], asked: Iterable[AskedQuestion]) -> int:
-        """Store one, and its questions where they are not yet kept; returns its number."""
+        """Store an evaluation, and its golden set unless it is stored already; returns its number."""
         told = asdict(kept)
         row = {name: told[name] for name in ("at", "name", "set_id")}
         row |= {"report": {name: told[name] for name in _REPORT}, "asked": [asdict(one) for one in asked]}
@@ -145,7 +149,7 @@ class Evaluations:
         return int(number)
 
     def evaluations(self, limit: int = 50, before: int | None = None) -> tuple[Evaluation, ...]:
-        """The last ones, newest first; with `before`, those with lower numbers."""
+        """The latest evaluations, newest first; with `before`, those with lower numbers."""
         c = evaluations.c
         query = sa.select(*(column for column in c if column.name != "asked"))
         if before is not None:
@@ -155,7 +159,7 @@ class Evaluations:
         return tuple(_evaluation(dict(row)) for row in rows)
 
     def evaluation(self, evaluation_id: int) -> WholeEvaluation:
-        """One, whole; NotFound when there is none of that number."""
+        """One evaluation with all its details; NotFound when there is none of that number."""
         query = sa.select(evaluations).where(evaluations.c.evaluation_id == evaluation_id)
         with self.database.reading("reading an evaluation") as connection:
             row = connection.execute(query).mappings().first()
@@ -166,7 +170,7 @@ class Evaluations:
         )
 
     def golden_set(self, set_id: str) -> tuple[Pair, ...]:
-        """The questions and answers of a set; NotFound when it is not kept."""
+        """The questions and expected answers of a golden set; NotFound when it is not stored."""
         query = sa.select(golden_sets.c.pairs).where(golden_sets.c.set_id == set_id)
         with self.database.reading("reading a golden set") as connection:
             pairs = connection.scalar(query)
@@ -175,7 +179,9 @@ class Evaluations:
         return tuple(Pair(**{**pair, "otherwise": tuple(pair["otherwise"])}) for pair in pairs)
 
     def remove_evaluation(self, evaluation_id: int) -> None:
-        """Remove one, and its questions where no other has them; NotFound when there is none of that number."""
+        """Remove an evaluation, and its golden set unless another one uses it; NotFound when there is none of that
+        number.
+        """
         c = evaluations.c
         with self.database.changing("removing an evaluation") as connection:
             if not connection.execute(evaluations.delete().where(c.evaluation_id == evaluation_id)).rowcount:
@@ -213,24 +219,24 @@ _Sides = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Synonyms:
-    """What people say for what documents say. A changed table is a change of the library: caches, audits and replays see it."""
+    """The synonym table: users' words for words of the documents. A change of it is a change of the library."""
 
     database: Database
 
     def synonyms(self) -> tuple[Synonym, ...]:
-        """Those that count now, in the order in which they were entered."""
+        """The current entries, in the order in which they were entered."""
         with self.database.reading("reading synonyms") as connection:
             return _entries(connection, synonyms.c.removed_seq.is_(None))
 
     def synonyms_at(self, seq: int, deadline: Deadline | None = None) -> tuple[Synonym, ...]:
-        """Those that counted at a change, in the same order."""
+        """The entries at change `seq`, in the same order."""
         c = synonyms.c
         counted = sa.and_(c.seq <= seq, sa.or_(c.removed_seq.is_(None), c.removed_seq > seq))
         with self.database.reading("reading synonyms", deadline) as connection:
             return _entries(connection, counted)
 
     def synonyms_version(self, seq: int, deadline: Deadline | None = None) -> int:
-        """The last change of the table, up to a change of the catalog; 0 for none."""
+        """Number of the last change of the table up to change `seq`; 0 for none."""
         c = synonyms.c
         entered = sa.select(sa.func.max(c.seq)).where(c.seq <= seq).scalar_subquery()
         ended = sa.select(sa.func.max(c.removed_seq)).where(c.removed_seq <= seq).scalar_subquery()
@@ -238,7 +244,8 @@ class Synonyms:
             return max(number or 0 for number in connection.execute(sa.select(entered, ended)).one())
 
     def put_synonyms(self, entries: Iterable[Synonym], actor: str) -> SynonymsPut:
-        """Enter synonyms, at one change; of the same two words the last entry counts, and the same again changes nothing.
+        """Add entries in one change. An entry replaces an earlier one of the same two words; equal entries change
+        nothing.
 
         Args:
             actor: Id of the key, or ``local``, with which they are entered.
@@ -273,7 +280,7 @@ class Synonyms:
         return SynonymsPut(added=len(entered) - changed, changed=changed, unchanged=unchanged, entries=entered)
 
     def remove_synonyms(self, numbers: Sequence[int]) -> tuple[Synonym, ...]:
-        """Remove entries by their numbers, at one change; returns them.
+        """Remove entries by number, in one change; returns them.
 
         Raises:
             NotFound: there is none of a number; then none is removed.
@@ -290,7 +297,7 @@ class Synonyms:
         return tuple(removed)
 
     def _tell(self, before: Sequence[Synonym], after: Sequence[Synonym]) -> None:
-        """The audit: one record of one entry, or one for some hundred that were entered together."""
+        """Report changes to the audit: one record per entry, or one record for a few hundred entered together."""
         if len(before) <= 1 and len(after) <= 1:
             old, new = (synonym_to_wire(one[0]) if one else None for one in (before, after))
             if old or new:
@@ -331,7 +338,7 @@ def _end_synonym(connection: sa.Connection, entries: Sequence[Synonym], seq: int
 def _changes(
     wanted: Mapping[_Sides, Sequence[Synonym]], held: Mapping[_Sides, Sequence[Synonym]]
 ) -> tuple[list[Synonym], list[Synonym]]:
-    """What is to be entered that is not held as it is, and what that takes the place of."""
+    """The entries to add, and the stored ones that they replace; equal entries are left out."""
     new: list[Synonym] = []
     ended: dict[int, Synonym] = {}
     for sides, entries in wanted.items():
@@ -344,7 +351,7 @@ def _changes(
 
 
 def _sides(entry: Synonym) -> _Sides:
-    """The two words of an entry, whichever way it goes."""
+    """The two words of an entry, in a fixed order whatever its direction."""
     return tuple(sorted(entry.key))
 
 
@@ -353,7 +360,7 @@ def _same(entry: Synonym, other: Synonym) -> bool:
 
 
 def _by_sides(entries: Iterable[Synonym]) -> dict[_Sides, list[Synonym]]:
-    """By their two words; a later entry replaces earlier ones."""
+    """Entries by their two words; later entries replace earlier ones."""
     found: dict[_Sides, list[Synonym]] = {}
     for entry in entries:
         sides = _sides(entry)

@@ -1,4 +1,4 @@
-"""What connectors listed at the last run over a source, so that the next one fetches only what has changed."""
+"""What connectors listed in the last run over a source, so that the next run fetches only what has changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wenyuan.core.connectors import Entry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """An entry as it was listed and read.
+    """An entry as it was listed and read in the last run.
 
     Attributes:
         how: In which way it was read; the first part of the fingerprints of its documents.
@@ -29,7 +29,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listings:
-    """Entries of sources that are read through connectors."""
+    """Last listed entries of sources that are read through connectors."""
 
     database: Database
 
@@ -43,7 +43,7 @@ class Listings:
         return {one.entry.key: one for one in found}
 
     def keep_listed(self, source_id: str, entries: Sequence[Remembered]) -> None:
-        """Write entries down, each in place of the one of its key."""
+        """Store entries, each replacing the one with its key."""
         if not entries:
             return
         with self.database.changing("keeping what was listed") as connection:
@@ -63,7 +63,7 @@ class Listings:
             )
 
     def forget_listed(self, source_id: str, keys: Sequence[str]) -> None:
-        """Forget entries that are no longer there, or no longer count."""
+        """Delete entries by key: gone from the source, or to be read again."""
         if keys:
             with self.database.changing("forgetting what was listed") as connection:
                 _forget(connection, source_id, keys)

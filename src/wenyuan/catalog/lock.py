@@ -1,4 +1,4 @@
-"""One writer per library, and whether the database file is still the one that was opened."""
+"""The writer lock of a library, and the check that the database file is still the one that was opened."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from wenyuan.catalog.sql import told_by_file
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable
 from wenyuan.core.messages import msg
 
-# One writer per library. In a folder that is a lock file, which names its owner and is let go by the system when that
-# dies; `catalog.postgres` has the lock of a library on PostgreSQL.
+# One writer per library. In a folder that is a lock file, which names its owner and which the system releases when
+# the owner dies; `catalog.postgres` has the lock of a library on PostgreSQL.
 
 
 class Lock(ABC):
-    """Mutual exclusion between processes, as `_take` makes it, and between this process's threads (an RLock)."""
+    """Mutual exclusion between processes (`_take`, by subclass) and between this process's threads (an RLock)."""
 
     def __init__(self) -> None:
         self._threads = threading.RLock()
@@ -45,21 +45,21 @@ class Lock(ABC):
             finally:
                 self._depth -= 1
         finally:
-            if self._depth == 0:  # also of what was only half taken, when a signal came
+            if self._depth == 0:  # also when a signal interrupted the acquisition
                 self._let_go()
             self._threads.release()
 
     @abstractmethod
     def _take(self, until: float) -> None:
-        """Take it from other processes; CatalogBusy when that is not possible until then (`time.monotonic`)."""
+        """Acquire the lock against other processes; CatalogBusy when it is not free by `until` (`time.monotonic`)."""
 
     @abstractmethod
     def _let_go(self) -> None:
-        """Give it back, as far as it was taken."""
+        """Release the lock, whether it was fully acquired or not."""
 
 
 def being_written(owner: str) -> CatalogBusy:
-    """What is said when `owner` holds the lock."""
+    """The error for a lock that `owner` holds."""
     return CatalogBusy(
         msg("the library is being written by {owner}", owner=owner or "an unknown process"),
         component="catalog",
@@ -68,7 +68,7 @@ def being_written(owner: str) -> CatalogBusy:
 
 
 class WriterLock(Lock):
-    """A lock file (flock)."""
+    """The writer lock of a library in a folder: a lock file (flock)."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class WriterLock(Lock):
     def _let_go(self) -> None:
         handle, self._file = self._file, None
         if handle is not None:
-            os.close(handle)  # closing lets go of the lock
+            os.close(handle)  # closing releases the lock
 
     def _wait_for(self, handle: int, until: float) -> None:
         while True:
@@ -119,12 +119,12 @@ class WriterLock(Lock):
 # from what the process has open, and nothing that is written to it is kept.
 
 
-_EVERY = 0.5  # seconds between two looks
+_EVERY = 0.5  # seconds between two checks
 _MAGIC = b"SQLite format 3\0"
 
 
 class Present:
-    """Watches a file of a library in a folder. Safe to share between threads.
+    """Checks that a database file of a library in a folder is still the same. Safe to share between threads.
 
     Args:
         names: A statement that gives the ids of the library that the file is of, the one it goes by now among them.
@@ -141,7 +141,7 @@ class Present:
         self._trouble = ""
 
     def check(self, *, now: bool = False) -> None:
-        """See that the file is there and is the library's; twice a second at most, unless it is to be `now`.
+        """Check that the file exists and belongs to the library; at most twice a second, unless `now`.
 
         Raises:
             CatalogUnavailable: it was removed, replaced or written over since the first look.
@@ -179,13 +179,13 @@ class Present:
         return trouble
 
     def _read(self) -> str:
-        """What is wrong with what the file holds, apart from the log of what is still to be written into it."""
+        """Why the file's content, without its write-ahead log, is not the library's; ``""`` when it is."""
         try:
             with self._path.open("rb") as file:
                 if file.read(len(_MAGIC)) != _MAGIC:
                     return "was written over"
             ids = frozenset(map(str, told_by_file(self._path, self._names)))
-        except (OSError, CatalogError):  # somebody is moving the log into it; or it holds nothing yet
+        except (OSError, CatalogError):  # a checkpoint is running, or the file is still empty
             return ""
         if self._ids and ids and not self._ids & ids:
             return msg("was written over by that of another library ({ids})", ids=", ".join(sorted(ids)))

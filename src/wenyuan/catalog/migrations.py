@@ -1,4 +1,4 @@
-"""The numbered migrations that make an older library one of this version."""
+"""Numbered migrations that bring an older library's tables to the current version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _first_tables(connection: sa.Connection) -> None:
 
 
 def _with_column(connection: sa.Connection, table: str, name: str, kind: str) -> bool:
-    """Adds a column where the table has none of that name; whether it had none."""
+    """Add a column unless the table has it; returns whether it was added."""
     if name in {column["name"] for column in sa.inspect(connection).get_columns(table)}:
         return False
     connection.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {name} {kind}"))
@@ -22,7 +22,7 @@ def _with_column(connection: sa.Connection, table: str, name: str, kind: str) ->
 
 
 def _governance(connection: sa.Connection) -> None:
-    """Adds what makes a source governed, and agents, keys and the state of sources."""
+    """Add the tables and columns for governed sources, agents, keys and source states."""
     texts = {"status": "in_force", "refresh_cycle": "never", "owner": "", "sensitivity": "public"}
     for name, default in texts.items():
         _with_column(connection, "sources", name, f"TEXT NOT NULL DEFAULT '{default}'")
@@ -34,31 +34,31 @@ def _governance(connection: sa.Connection) -> None:
 
 
 def _verified(connection: sa.Connection) -> None:
-    """Adds which quotes were found in a document that the library holds."""
+    """Add the flag for quotes that were found in a held document."""
     _with_column(connection, "rule_evidences", "verified", "INTEGER NOT NULL DEFAULT 0")
     schema.unplaced.create(connection, checkfirst=True)
 
 
 def _leads(connection: sa.Connection) -> None:
-    """Adds the first words of documents that have no title; those that are held get them when they are read again."""
+    """Add the first words of untitled documents; held documents get them when they are read again."""
     _with_column(connection, "documents", "lead", "TEXT NOT NULL DEFAULT ''")
 
 
 def _labels(connection: sa.Connection) -> None:
-    """Adds the vectors of labels; passages that are held get them by `wenyuan reembed`, or when they are read again."""
+    """Add label vectors; held passages get them by `wenyuan reembed`, or when they are read again."""
     if _with_column(connection, "passages", "label_key", "TEXT"):
         schema.unlabelled.create(connection)
 
 
 def _readings(connection: sa.Connection) -> None:
-    """Adds how documents were read; those that are held get it when they are read again. And finds ends quickly."""
+    """Add fidelity and printed lines of documents, which held ones get when read again; and an index for last days."""
     schema.ending.create(connection, checkfirst=True)
     _with_column(connection, "passages", "recognised", "TEXT")
     schema.readings.create(connection, checkfirst=True)
 
 
 def _corrections(connection: sa.Connection) -> None:
-    """Adds what people correct of passages."""
+    """Add the tables of corrections."""
     _with_column(connection, "passages", "corrected", "TEXT")
     schema.corrections.create(connection, checkfirst=True)
 

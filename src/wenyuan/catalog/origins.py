@@ -1,4 +1,4 @@
-"""Reads of which files documents were read from."""
+"""Which file each document was read from."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from wenyuan.catalog.storage import Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a live document came from.
+    """The file a live document was read from.
 
     Attributes:
-        effective_from, effective_until: The first and the last day there are, where it has none.
+        effective_from, effective_until: Its period of validity; the earliest and latest possible day where it has
+            none.
         content: Hexadecimal SHA-256 of the file, where the document is all that the file holds; else of the document.
     """
 
@@ -33,12 +34,12 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origins:
-    """By number of a document, or by its address."""
+    """Looks up the file of a document, by document id or by address."""
 
     database: Database
 
     def origin(self, document_id: int) -> Origin | None:
-        """Of a live document; None when there is none of that number."""
+        """The origin of a live document; None when there is none with that id."""
         d = t.documents.c
         columns = (
             d.document_id, d.source_id, d.uri, d.title, sa.func.substr(d.fingerprint, CONTENT_AT), d.effective_from,
@@ -57,9 +58,10 @@ class Origins:
         )  # fmt: skip
 
     def file_held(self, source_id: str, file: str, marks: Sequence[str]) -> bool:
-        """Whether a live document that was read from a file, as a whole or as a part of it, ever had a passage with one of these marks.
+        """Whether some live document read from this file, or from a part of it, ever had a passage with one of these
+        marks.
 
-        Those are counted that corrections have changed or left out: the file still has what stood there.
+        Original passages that corrections changed or excluded count too: the file still contains their text.
         """
         d, p = t.documents.c, t.passages.c
         marked = sa.or_(*(p.text.contains(mark, autoescape=True) for mark in marks))
@@ -69,7 +71,7 @@ class Origins:
             return connection.execute(query.limit(1)).first() is not None
 
     def file_excluded(self, source_id: str, file: str) -> bool:
-        """Whether people exclude something that was read from a file from answers."""
+        """Whether a correction excludes something read from this file from answers."""
         c = t.corrections.c
         query = sa.select(c.correction_id).where(
             c.source_id == source_id, _of_file(c.uri, file), c.action == "exclude", c.undone_seq.is_(None)
@@ -79,6 +81,6 @@ class Origins:
 
 
 def _of_file(uri: sa.ColumnElement[str], file: str) -> sa.ColumnElement[bool]:
-    """Addresses of a file and of its parts (``?entry=…``, ``#…``), as ranges that an index finds."""
+    """Condition for the addresses of a file and its parts (``?entry=…``, ``#…``), as ranges that an index supports."""
     parts = (sa.and_(uri >= file + mark, uri < file + chr(ord(mark) + 1)) for mark in "?#")
     return sa.or_(uri == file, *parts)

@@ -77,7 +77,7 @@ _HOLDS_WORDS = "documents, passages, vectors, failures, entries, sources, rule_e
 
 
 class Server:
-    """A place (see `catalog.storage.Place`) on a PostgreSQL.
+    """The place (see `catalog.storage.Place`) of a library on PostgreSQL.
 
     Args:
         folder: Of this server or worker; made when missing. Processes of one machine may share it.
@@ -119,7 +119,9 @@ class Server:
     # -- connections --------------------------------------------------------------------------------
 
     def _connect(self, patience: float | None = None) -> Any:
-        """A connection of the driver, in autocommit; its server is checked. Without patience it waits for ever."""
+        """A connection of the driver in autocommit mode, its server version checked. Without `patience` it waits
+        without limit.
+        """
         from psycopg.errors import ConnectionTimeout
         from psycopg.sql import SQL, Identifier
 
@@ -193,7 +195,9 @@ class Server:
                     ) from error
 
     def emptied(self) -> bool:
-        """By this server's last word on the audit, if it is not that of a library that lies in the folder."""
+        """Whether the audit head in this server's folder shows that a library existed; not when the head is of a
+        library in that folder.
+        """
         head = HeadFile(self.folder / "audit.head").read()
         return head is not None and head.seq > 0 and not (self.folder / "catalog.db").exists()
 
@@ -253,7 +257,9 @@ class Server:
         return str(connection.exec_driver_sql(_IDENTITY).scalar_one())
 
     def forget(self) -> None:
-        """Vacuum: what was deleted leaves the tables. The server's log and backups keep it as long as they are told."""
+        """Vacuum the tables, which removes deleted rows. The server's own log and backups keep them for as long as
+        configured.
+        """
         with translated("vacuuming what was removed"), closing(self._connect()) as connection:
             connection.execute(f"VACUUM {_HOLDS_WORDS}")
 
@@ -277,7 +283,7 @@ class Server:
 
 
 class _SessionLock(Lock):
-    """The writer lock: an advisory lock of the one connection that writes, so both are lost together."""
+    """The writer lock: an advisory lock held by the writing connection, so that both are lost together."""
 
     def __init__(self, writer: sa.Engine, number: int) -> None:
         super().__init__()
@@ -311,7 +317,7 @@ class _SessionLock(Lock):
             log.warning("%s", error)
 
     def check(self, connection: sa.Connection) -> None:
-        """CatalogBusy when the connection is another than the one that took the lock."""
+        """CatalogBusy when `connection` is not the one that took the lock."""
         if self._session is not None and connection.connection.driver_connection is not self._session:
             raise CatalogBusy(
                 "the connection to the server was lost while the library was being written",
@@ -358,7 +364,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _number(*parts: str) -> int:
-    """Of a lock: 64 bits, signed. Advisory locks are of one database, so its name does not count."""
+    """Number of an advisory lock: 64 bits, signed. Advisory locks are per database, so its name is not part of it."""
     digest = hashlib.sha256("\x00".join(("wenyuan", *parts)).encode()).digest()
     return int.from_bytes(digest[:8], signed=True)
 

@@ -1,4 +1,4 @@
-"""What is told of documents to those who keep them: lists of them, how they were read, their passages on their pages."""
+"""Reads for people who maintain documents: lists, reading quality, and passages with their place on the page."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from wenyuan.core.ports import Deadline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldDocument:
-    """A document as it is told of: one that is held, or one that could not be taken in (`document_id` is 0).
+    """A document in a list: a held one, or one that could not be ingested (`document_id` is 0).
 
     Attributes:
-        state: By its dates on a day; ``superseded``: a later version ended it; ``failed``: nothing of it is held.
-        fidelity: None where its reader does not say.
-        corrections: How many count; `corrections_lost`: how many of them no longer find their words.
+        state: Validity on the day asked; ``superseded``: a later version ended it; ``failed``: nothing of it is held.
+        fidelity: None where its reader measures none.
+        corrections: Number in force; `corrections_lost`: how many of those no longer find their text.
         failure: Code and reason, where its file could not be read the last time; an older version may be held.
     """
 
@@ -49,7 +49,7 @@ class HeldDocument:
 
 
 class PlacedPassage(NamedTuple):
-    """A passage of a document, in its order."""
+    """A passage of a document with its place in the file."""
 
     passage_id: int
     source_id: str
@@ -67,7 +67,7 @@ class PlacedPassage(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Readings:
-    """Reads what is told of documents; each method from one snapshot."""
+    """Reads about held documents; each method from one snapshot."""
 
     database: Database
 
@@ -82,10 +82,10 @@ class Readings:
         limit: int = 50,
         deadline: Deadline | None = None,
     ) -> list[HeldDocument]:
-        """Documents of some sources by source and address, those after one address of a source.
+        """Documents of `sources`, ordered by source and address, from the one after `after` on.
 
         Args:
-            words: What title or address must hold; letters of the Latin alphabet in either case.
+            words: Text that title or address must contain; ASCII letters match in either case.
             after: Source and address.
 
         Raises:
@@ -103,7 +103,7 @@ class Readings:
         return found
 
     def held_document(self, document_id: int, today: date) -> HeldDocument | None:
-        """A document that is held; None where there is none of that number."""
+        """A held document; None when there is none with that id."""
         d, f = t.documents.c, t.failures.c
         query = _held().where(d.document_id == document_id, d.removed_seq.is_(None))
         with self.database.reading("reading a document") as connection:
@@ -117,7 +117,7 @@ class Readings:
     def passages_of_document(
         self, document_id: int, *, after: int = 0, limit: int = 50
     ) -> tuple[list[PlacedPassage], bool]:
-        """Live passages of a document in its order, those behind a passage of that number, and whether more follow."""
+        """Live passages of a document in order, from the one after `after` on, and whether more follow."""
         p = t.passages.c
         live = sa.and_(p.document_id == document_id, p.removed_seq.is_(None))
         query = sa.select(
@@ -152,14 +152,14 @@ class Readings:
         return told, len(rows) > limit
 
     def document_lines(self, document_id: int, start: int, end: int) -> list[Line]:
-        """The printed lines that share a character with ``text[start:end]`` of a document."""
+        """The printed lines that overlap ``text[start:end]`` of a document."""
         r = t.readings.c
         with self.database.reading("reading where lines stand") as connection:
             packed = connection.scalar(sa.select(r.lines).where(r.document_id == document_id))
         return [] if packed is None else unpack_lines(packed, start, end)
 
     def worst_read(self, most: int) -> list[tuple[str, str, float]]:
-        """Live documents of which least was kept or surely read: source, address and score, the worst first."""
+        """Live documents with the lowest fidelity: source, address and score, worst first."""
         d, r = t.documents.c, t.readings.c
         worst = sa.select(r.document_id, r.score).where(r.score.is_not(None)).order_by(r.score, r.document_id)
         few = worst.limit(most).subquery()  # of live documents, as all readings are
@@ -201,7 +201,7 @@ def _of_source(
     behind: str | None,
     limit: int,
 ) -> list[HeldDocument]:
-    """Documents and failures of one source by address, both from an index by it."""
+    """Documents and failures of one source by address, each read through an index on it."""
     d, f = t.documents.c, t.failures.c
     held = _held().where(d.source_id == source_id, d.removed_seq.is_(None)).order_by(d.uri).limit(limit)
     failed = sa.select(f.uri, f.code, f.reason).where(f.source_id == source_id).order_by(f.uri)
@@ -233,7 +233,7 @@ def _holds(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:
 
 
 def _addressed(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:
-    """Whether an address holds words, as they are or escaped as in the address of a file."""
+    """Condition: an address contains `words`, literally or percent-encoded as in a file URI."""
     escaped = quote(words, errors="surrogateescape")
     found = _holds(column, words)
     return found if escaped == words else sa.or_(found, _holds(column, escaped))

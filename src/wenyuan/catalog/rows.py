@@ -1,4 +1,4 @@
-"""Between the catalog's rows and the values of `core.model`, and a read cache."""
+"""Conversion between catalog rows and the values of `core.model`, and a read cache."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def vector_rows(vectors: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def unpack_vector(raw: bytes, crc: int, passage_id: int) -> np.ndarray[Any, Any]:
-    """The stored vector, (dim,) float32; a flipped bit is found by its checksum."""
+    """The stored vector, (dim,) float32; the checksum detects damage."""
     if zlib.crc32(raw) != crc:
         raise CatalogUnavailable(
             msg("the vector of passage {passage_id} does not match its checksum", passage_id=passage_id),
@@ -100,7 +100,7 @@ def unpack_vector(raw: bytes, crc: int, passage_id: int) -> np.ndarray[Any, Any]
 
 
 def stored_vector(raw: bytes | None, crc: int, passage_id: int) -> np.ndarray[Any, Any]:
-    """`unpack_vector` of what a live passage must have: for its text, or for its label."""
+    """`unpack_vector`, for a vector that a live passage must have: CatalogUnavailable when it is missing."""
     if raw is None:
         raise CatalogUnavailable(
             msg("the vector of passage {passage_id} is missing", passage_id=passage_id),
@@ -111,7 +111,7 @@ def stored_vector(raw: bytes | None, crc: int, passage_id: int) -> np.ndarray[An
 
 
 def questions_of(corrected: str | None) -> tuple[str, ...]:
-    """Of the column ``corrected``: what people say that a passage answers."""
+    """The questions in the column ``corrected``: what people say that a passage answers."""
     told = corrected_of(corrected)
     return () if told is None else told.questions
 
@@ -136,7 +136,7 @@ def index_row(row: sa.RowMapping, *, with_vector: bool) -> IndexRow:
 
 
 def recognition_text(told: Recognition | None) -> str | None:
-    """JSON: ``[mean, least, [[start, end, kind, confidence], …]]``."""
+    """Recognition confidence as JSON: ``[mean, least, [[start, end, kind, confidence], …]]``."""
     if told is None:
         return None
     return json.dumps([told.confidence, told.least, told.uncertain], separators=(",", ":"))
@@ -150,7 +150,7 @@ def recognition_of(text: str | None) -> Recognition | None:
 
 
 def corrected_text(told: Corrected | None) -> str | None:
-    """JSON: ``{"ids": …, "by": …, "questions": …}``."""
+    """Correction data as JSON: ``{"ids": …, "by": …, "questions": …}``."""
     return None if told is None else json.dumps(asdict(told), ensure_ascii=False)
 
 
@@ -165,13 +165,13 @@ _LINE = np.dtype([("start", "<u4"), ("end", "<u4"), ("page", "<u4"), ("box", "<f
 
 
 def pack_lines(lines: Sequence[Line]) -> bytes:
-    """Rows of `_LINE`, compressed; a confidence that is not known is NaN."""
+    """Printed lines as compressed records of `_LINE`; an unknown confidence is NaN."""
     rows = [(*line[:4], math.nan if line.confidence is None else line.confidence) for line in lines]
     return zlib.compress(np.array(rows, _LINE).tobytes())
 
 
 def unpack_lines(packed: bytes, start: int, end: int) -> list[Line]:
-    """Those lines that share a character with ``text[start:end]`` of their document."""
+    """The lines that overlap ``text[start:end]`` of their document."""
     rows = np.frombuffer(zlib.decompress(packed), _LINE)
     return [
         Line(first, last, page, (box[0], box[1], box[2], box[3]), None if math.isnan(sure) else round(sure, 4))
@@ -183,7 +183,7 @@ def unpack_lines(packed: bytes, start: int, end: int) -> list[Line]:
 def reading_row(
     fidelity: Fidelity | None, lines: Sequence[Line], uncertain: Sequence[Uncertain]
 ) -> dict[str, Any] | None:
-    """A row of the table of readings, but for its document; None where nothing is told."""
+    """A row of the table of readings without the document id; None when there is nothing to store."""
     if fidelity is None and not lines and not uncertain:
         return None
     return {
@@ -242,7 +242,7 @@ def passage_of(row: sa.RowMapping | Mapping[str, Any]) -> Passage:
     )
 
 
-# What was read from the catalog a moment ago, for as long as nobody has written to it since.
+# Values read from the catalog, cached until the next commit.
 
 
 V = TypeVar("V")
@@ -250,7 +250,7 @@ _MOST = 1_000
 
 
 class ReadCache:
-    """Values by key, dropped all at once when anybody commits: another process, or this one.
+    """Values by key, all dropped after every commit, of this process or another.
 
     The number of what was committed is asked for before a value is read, so a value is never older than the number it
     is kept under. Safe to share between threads.
@@ -266,7 +266,7 @@ class ReadCache:
         self._values: dict[Hashable, Any] = {}
 
     def get(self, key: Hashable, read: Callable[[], V]) -> V:
-        """The value of `key`, by `read` unless it was read since the last commit; what `read` raises is not kept.
+        """The value of `key`, computed by `read` unless cached since the last commit; exceptions are not cached.
 
         Raises:
             CatalogUnavailable: the catalog cannot be asked whether it changed.

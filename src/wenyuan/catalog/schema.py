@@ -85,7 +85,7 @@ feedback = sa.Table(
 )
 
 
-# How well the library answered questions whose answers are known, and the questions.
+# Evaluations: how well the library answered questions with known answers, and the questions.
 
 
 evaluation_tables = sa.MetaData()
@@ -111,7 +111,7 @@ evaluations = sa.Table(
 sa.Index("evaluations_set", evaluations.c.set_id)
 
 
-# What kinds of tasks are about, as operators say it.
+# Task profiles, as operators configure them.
 
 
 profile_tables = sa.MetaData()
@@ -269,7 +269,7 @@ unplaced = sa.Index(
 )
 
 
-# What people say for what documents say, as operators enter it.
+# Synonyms: users' words for words of the documents, as operators enter them.
 
 
 synonym_tables = sa.MetaData()

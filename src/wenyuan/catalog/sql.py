@@ -1,4 +1,6 @@
-"""Connections to the catalog's database, its errors, and where SQLite and PostgreSQL differ."""
+"""Connections to the catalog's database, translation of its errors, and the differences between SQLite and
+PostgreSQL.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,7 @@ def _engine(path: Path, *, setup: tuple[str, ...], pool_size: int) -> sa.Engine:
 
 
 def connect_reader(path: Path, *, pool_size: int = 16) -> sa.Engine:
-    """Connections that cannot write; each statement or block sees one snapshot."""
+    """An engine of read-only SQLite connections; each statement or transaction sees one snapshot."""
     engine = _engine(path, setup=("PRAGMA query_only=ON", "PRAGMA mmap_size=0"), pool_size=pool_size)
 
     @event.listens_for(engine, "begin")
@@ -83,7 +85,7 @@ def connect_reader(path: Path, *, pool_size: int = 16) -> sa.Engine:
 
 
 def connect_writer(path: Path) -> sa.Engine:
-    """The one connection that writes. FULL: an acknowledged commit survives a power loss."""
+    """An engine with a single writing connection. ``synchronous=FULL``: an acknowledged commit survives a power loss."""
     setup = (
         "PRAGMA journal_mode=WAL",
         "PRAGMA synchronous=FULL",
@@ -103,21 +105,21 @@ def connect_writer(path: Path) -> sa.Engine:
 
 
 def watching(path: Path) -> Any:
-    """A connection outside of any pool, which never writes and has no transaction: it sees what was last committed."""
+    """A connection outside any pool, without transactions, that always sees the last committed state."""
     connection = _driver().connect(str(path), check_same_thread=False, timeout=_BUSY_MS / 1000, isolation_level=None)
     connection.execute("PRAGMA query_only=ON")
     return connection
 
 
 def told_by_file(path: Path, statement: str) -> list[Any]:
-    """The first column of what a database file says, apart from the log of what is still to be written into it."""
+    """The first column of a query on a database file, ignoring its write-ahead log."""
     where = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
     with translated(f"reading {path.name}"), closing(_driver().connect(where, uri=True)) as connection:
         return [row[0] for row in connection.execute(statement)]
 
 
 def copy_database(path: Path, to: Path) -> None:
-    """Copy a database as it is at one moment, while others write to it; `to` is readable by its owner alone."""
+    """Copy a database as a consistent snapshot while others write to it; only the owner can read `to`."""
     os.close(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     where = f"file:{quote(str(path.absolute()))}?mode=ro"
     with (
@@ -134,7 +136,7 @@ def copy_database(path: Path, to: Path) -> None:
 
 
 def empty_log(writer: sa.Engine) -> None:
-    """Move the write-ahead log into the database and cut it to nothing: it holds what has been deleted since."""
+    """Checkpoint and truncate the write-ahead log, which still holds deleted rows."""
     with translated("emptying the write-ahead log"), closing(writer.raw_connection()) as connection:
         (busy, *_) = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
@@ -178,7 +180,7 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def let_go(*engines: sa.Engine) -> None:
-    """Close engines for good: SQLAlchemy's own `dispose` makes new connections when it is asked again."""
+    """Close engines for good. SQLAlchemy's `dispose` alone would open new connections on the next use."""
     for engine in engines:
         event.listen(engine, "do_connect", _refuse)
         engine.dispose()
@@ -189,7 +191,7 @@ def _refuse(*_: Any) -> None:
 
 
 def closed() -> Closed:
-    """What whoever asks a closed library is told."""
+    """The error for any call to a closed library."""
     return Closed("the library is closed, and answers nothing any more", hint="open it again")
 
 
@@ -214,7 +216,7 @@ def reading(engine: sa.Engine, doing: str, deadline: Deadline | None = None) -> 
 
 @contextmanager
 def _stopped_at(deadline: Deadline | None, driver: Any) -> Iterator[None]:
-    """SQLite asks now and then whether to go on."""
+    """Interrupt SQLite when the deadline passes, by its progress handler."""
     if deadline is None:
         yield
         return
@@ -229,7 +231,7 @@ def _stopped_at(deadline: Deadline | None, driver: Any) -> Iterator[None]:
 def told_at_once(
     engine: sa.Engine, statement: str, values: Sequence[Any], doing: str, deadline: Deadline | None = None
 ) -> list[tuple[Any, ...]]:
-    """The rows of one statement of SQLite, which needs no transaction to see one snapshot.
+    """Rows of one SQLite statement, which sees one snapshot without a transaction.
 
     By the driver alone: SQLAlchemy's connection and transaction take longer than to read ten passages.
     """
@@ -242,10 +244,10 @@ def told_at_once(
 
 @contextmanager
 def _reading_elsewhere(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
-    """`reading`, of PostgreSQL."""
+    """`reading`, for PostgreSQL."""
     options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
     with translated(doing), engine.connect().execution_options(**options) as connection, connection.begin():
-        seconds = time_left()  # until this deadline, or that of who asks without giving one
+        seconds = time_left()  # until this deadline, or the ambient one
         if seconds is not None:
             left = max(1, int(seconds * 1e3))
             connection.execute(sa.text("SELECT set_config('statement_timeout', :ms, true)"), {"ms": str(left)})
@@ -257,14 +259,14 @@ def now() -> float:
     return time.time()
 
 
-# The few words in which the SQL of SQLite and of PostgreSQL differs; the rest of it is one.
+# The few places where SQL differs between SQLite and PostgreSQL; all other statements are shared.
 
 
 _LOCK = sa.text("SELECT pg_catalog.pg_advisory_xact_lock(:number)")
 
 
 def next_seq(connection: sa.Connection, label: str) -> int:
-    """Add a change to the library; returns its number, which is one more than that of the change before.
+    """Add a change to the library; returns its number, the former one plus one.
 
     Only the transaction that holds the library writes (`Place.writer`), so numbers have no gaps and rise in the order
     of commits. Were that ever broken, two transactions would give the same number, and the second would fail.
@@ -276,13 +278,13 @@ def next_seq(connection: sa.Connection, label: str) -> int:
 
 
 def insert_new(connection: sa.Connection, table: sa.Table) -> Any:
-    """An insert that leaves rows alone whose key is there already."""
+    """An INSERT that skips rows whose key already exists."""
     insert: Any = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[connection.dialect.name]
     return insert(table).on_conflict_do_nothing()
 
 
 def alone(connection: sa.Connection, number: int) -> None:
-    """Wait until nobody else is in a transaction that asked for the same number (64 bits, signed).
+    """Wait until no other transaction that called this with the same number (64 bits, signed) is open.
 
     On SQLite a transaction that may write is alone already.
     """

@@ -1,4 +1,4 @@
-"""Where a library's tables lie: in files of its folder, or (`catalog.postgres`) in a schema of a PostgreSQL."""
+"""Where a library's tables are stored: in files of its folder, or (`catalog.postgres`) in a schema of a PostgreSQL."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ _NAMES = "SELECT value FROM library WHERE key = 'library_id' OR key LIKE 'former
 
 
 class Place(Protocol):
-    """What a catalog asks of where it lies.
+    """Where a catalog is stored: the interface of `Files` and `catalog.postgres.Server`.
 
     Attributes:
-        folder: On this machine: what is derived lies there, and the head of the audit.
+        folder: On this machine; holds derived data and the audit's head.
         reader: Each transaction sees one snapshot.
-        writer: Of all processes, one transaction at a time.
-        claims: Writes who is at which source: no change of the library, so it waits for nobody who makes one.
+        writer: One transaction at a time, over all processes.
+        claims: Writes which worker reads which source. That is no change of the library, so it does not wait for the
+            writer.
     """
 
     folder: Path
@@ -54,53 +55,55 @@ class Place(Protocol):
     claims: sa.Engine
 
     def __str__(self) -> str:
-        """How messages call it; without secrets."""
+        """The place's name in messages, without secrets."""
         ...
 
     def found(self) -> bool:
-        """Whether there may be a library; CatalogUnavailable when that cannot be seen."""
+        """Whether a library may exist here; CatalogUnavailable when that cannot be determined."""
         ...
 
     def make(self) -> None:
-        """Make room for the tables of a new one."""
+        """Prepare the storage for the tables of a new library."""
         ...
 
     def emptied(self) -> bool:
-        """Of one without tables: whether there was a library, by what is beside it. Else making it was interrupted."""
+        """Called when there are no tables: whether other files show that a library existed. If not, its creation was
+        interrupted.
+        """
         ...
 
     def begin(self, connection: sa.Connection) -> None:
-        """Write what this place needs besides the tables of a new catalog."""
+        """Write what this place needs in addition to the tables of a new catalog."""
         ...
 
     def held(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        """The writer lock of the library; CatalogBusy when somebody else holds it for so long."""
+        """Hold the library's writer lock; CatalogBusy when it is not free within `wait` seconds."""
         ...
 
     def held_source(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        """Only one takes a source in, or removes it; CatalogBusy as above."""
+        """Hold the lock for ingesting or removing one source; CatalogBusy as in `held`."""
         ...
 
     def held_index(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        """Only one writes to the index in the folder."""
+        """Hold the lock for writing to the index in the folder."""
         ...
 
     def version(self) -> int:
-        """Another number after every commit of anybody."""
+        """A number that changes with every commit of any process."""
         ...
 
     def identity(self, connection: sa.Connection) -> str:
-        """What no copy of the library has."""
+        """A text that identifies this storage and that no copy of it shares."""
         ...
 
     def forget(self) -> None:
-        """Overwrite what was deleted, as far as it can be reached."""
+        """Overwrite deleted rows in the storage, as far as it can be reached."""
         ...
 
     def audit(self) -> AuditPlace: ...
 
     def tasks(self) -> sa.Engine | None:
-        """Where tasks are counted; None: in a file of the folder."""
+        """The database for the task ledger; None: a file in the folder."""
         ...
 
     def close(self) -> None: ...
@@ -113,14 +116,14 @@ OnChange = Callable[
 
 
 def _nobody(_kind: str, _action: str, _name: str, _before: object, _after: object) -> None:
-    """Nobody wants to know."""
+    """The default for `Database.on_change`: does nothing."""
 
 
 class Database:
-    """A place as the parts of the catalog share it: readers, the one writer, and what was read since the last commit.
+    """A place with its engines and read cache, as the parts of the catalog share them.
 
     Attributes:
-        on_change: Told of every change of a source, an agent, a key, a rule, a profile or a synonym, once it is stored.
+        on_change: Called after every stored change of a source, an agent, a key, a rule, a profile or a synonym.
     """
 
     def __init__(self, place: Place) -> None:
@@ -185,7 +188,7 @@ class Files:
         return any(exists(self.folder / name) for name in _MADE_LATER)
 
     def begin(self, connection: sa.Connection) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     @contextmanager
     def held(self, *, wait: float = 10.0) -> Iterator[None]:
@@ -197,7 +200,7 @@ class Files:
         return self.held(wait=wait)
 
     def version(self) -> int:
-        """SQLite numbers what a connection can see of others' commits; the one that is asked here never writes."""
+        """SQLite's ``data_version``, read on a connection that never writes."""
         self._present.check()
         with self._watching, translated("asking whether the library changed"):
             if self._watch is None:
@@ -208,7 +211,7 @@ class Files:
         return int(version)
 
     def identity(self, connection: sa.Connection) -> str:
-        """What no other file of this machine has at the same time, and what moving within a disk leaves as it is."""
+        """Device and inode of the file: unique on this machine, unchanged by a move within a disk."""
         known = self.path.stat()
         return f"{known.st_dev}:{known.st_ino}"
 
@@ -231,7 +234,7 @@ class Files:
 
 
 def place_of(folder: Path, chosen: CatalogSettings) -> Place:
-    """Where the settings say that the record of a library lies."""
+    """The place of a library: its folder, or the PostgreSQL that its settings name."""
     dsn = chosen.dsn.get_secret_value().strip()
     if not dsn:
         return Files(folder)

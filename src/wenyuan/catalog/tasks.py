@@ -41,7 +41,7 @@ _given = sa.Table(
 
 
 class TaskLedger:
-    """The characters that tasks were given of documents; safe to share between threads and processes.
+    """Counts the characters of each document given to each task; safe to share between threads and processes.
 
     Args:
         folder: Of the library; the file is made there when the first task asks.
@@ -69,7 +69,7 @@ class TaskLedger:
 
     @contextmanager
     def reserved(self, agent_id: str | None, task_id: str, documents: set[str]) -> Iterator[dict[str, int]]:
-        """What the task was given before, by document; what the mapping says at the end is written down.
+        """Yields the characters given to a task so far, by document; the mapping's values at the end are stored.
 
         Nobody else decides on that task in between (in a file: on any). When the block raises, nothing is written.
 
@@ -99,14 +99,14 @@ class TaskLedger:
 
     @contextmanager
     def counting(self, doing: str) -> Iterator[sa.Connection]:
-        """One transaction, for what else all processes count here."""
+        """A transaction on the ledger's database, for other counters that all processes share."""
         with _ours(doing):
             self._make()
             with self._writer.begin() as connection:
                 yield connection
 
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         let_go(self._writer)
 
     def _make(self) -> None:
@@ -126,7 +126,7 @@ class TaskLedger:
                 time.sleep(0.02)
 
     def _prune(self, connection: sa.Connection) -> None:
-        """Forget what was used long ago, and the oldest of what is too many."""
+        """Delete rows unused for `kept` seconds, and the oldest beyond `most`."""
         connection.execute(_given.delete().where(_given.c.at < self._clock() - self._kept))
         newest = sa.select(_given.c.at).order_by(_given.c.at.desc()).offset(self._most).limit(1)
         if (edge := connection.execute(newest).scalar()) is not None:
@@ -134,7 +134,7 @@ class TaskLedger:
 
 
 def ledger_file(folder: Path) -> sa.Engine:
-    """Connections to the file in a library's folder; it is made by the first."""
+    """An engine for the ledger's file in a library's folder, which is created on first use."""
     writer = connect_writer(folder / "tasks.db")
     sa.event.listen(writer, "connect", _quicken)
     return writer
@@ -157,7 +157,7 @@ def _hash(text: str) -> bytes:
 
 @contextmanager
 def _ours(doing: str) -> Iterator[None]:
-    """As `connect.translated`, with this file named as what failed."""
+    """As `sql.translated`, with the ledger's file named as the failed component."""
     try:
         with translated(doing):
             yield

@@ -1,5 +1,5 @@
-"""How many tokens of a language model were used on a day, by all processes together: a row for each day, beside what tasks
-were given (`tasks`). It holds a day and a number, and no text.
+"""Language model tokens used per day, counted over all processes in the database of the task ledger (`tasks`). A row
+holds a day and a number, and no text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ task_tables = tables
 
 
 class TokenLedger:
-    """The tokens of each day; safe to share between threads and processes.
+    """Token counts by day; safe to share between threads and processes.
 
     What a process had reserved when it was killed stays counted: rather too few are used than too many.
 
@@ -44,7 +44,7 @@ class TokenLedger:
         self._made = False
 
     def reserve(self, tokens: int) -> str:
-        """See `TokenBudget`; CatalogError when it cannot be counted: then nothing may be used."""
+        """See `TokenBudget`. CatalogError when the tokens cannot be counted: then none may be used."""
         day = self._day(self._clock())
         with self._ledger.counting("counting tokens") as connection:
             self._make(connection)
@@ -68,7 +68,7 @@ class TokenLedger:
             self._put(connection, day, max(0, self._of(connection, day) - reserved + used))
 
     def used_today(self) -> int:
-        """Tokens of today, those reserved included."""
+        """Tokens used or reserved today."""
         with self._ledger.counting("counting tokens") as connection:
             self._make(connection)
             return self._of(connection, self._day(self._clock()))

@@ -1,4 +1,4 @@
-"""What is written of documents: their passages and vectors, their end, vectors of another encoder, and erasure."""
+"""Writes of documents: passages and vectors, retirement, change of encoder, and erasure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from wenyuan.core.text.summaries import with_lead
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentWrites:
-    """Stores documents, ends them, and forgets their words; each method is one transaction."""
+    """Stores, retires and erases documents; each method is one transaction."""
 
     database: Database
 
@@ -67,7 +67,7 @@ class DocumentWrites:
         return seq
 
     def retire_documents(self, source_id: str, document_ids: Sequence[int]) -> int:
-        """Remove documents from what is searched; returns how many were live."""
+        """Remove documents from the searchable set; returns how many were live."""
         if not document_ids:
             return 0
         gone = 0
@@ -82,7 +82,7 @@ class DocumentWrites:
         return gone
 
     def amend_ends(self, source_id: str, ends: Mapping[int, date | None]) -> None:
-        """Give live documents another last day, by document id: new rows, since rows are never rewritten."""
+        """Set another last day for live documents, by document id. Rows are never rewritten, so they are replaced."""
         if not ends:
             return
         d = t.documents.c
@@ -109,7 +109,7 @@ class DocumentWrites:
                     connection.execute(r.insert(), {**told, "document_id": number})
 
     def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None:
-        """Remember that a document could not be taken in; a live older version stays."""
+        """Record that a document could not be ingested; a live older version stays."""
         f = t.failures
         with self.database.changing("recording a failure") as connection:
             connection.execute(f.delete().where(f.c.source_id == source_id, f.c.uri == uri))
@@ -118,7 +118,7 @@ class DocumentWrites:
             )
 
     def forget_failures(self, source_id: str, uris: Sequence[str]) -> None:
-        """Failures of documents that are no longer in the source."""
+        """Delete the failures of documents that are no longer in the source."""
         if not uris:
             return
         f = t.failures.c
@@ -127,7 +127,7 @@ class DocumentWrites:
                 connection.execute(t.failures.delete().where(f.source_id == source_id, f.uri.in_(part)))
 
     def forget_removed(self, source_id: str) -> int:
-        """Overwrite what is left of the removed and replaced documents of a source; returns how many those were.
+        """Erase the texts of a source's removed and replaced documents; returns how many documents those were.
 
         Nothing that is live changes, so it is no change of the library. An answer of the past that held one of
         them can be proven by its hash in the audit, but not be given again.
@@ -146,8 +146,8 @@ class DocumentWrites:
 
 
 def carried(connection: sa.Connection, document_id: int) -> list[tuple[dict[str, Any], bool]]:
-    """The passages of a live document that another row of it takes over, without their numbers, and whether they are served:
-    those that are, and those that were cut and that corrections left out or changed.
+    """The passages of a live document, without their ids, for a new row that takes them over; and whether each is
+    served. Includes original passages that corrections replaced or excluded.
     """
     p = t.passages.c
     rows = connection.execute(
@@ -168,7 +168,7 @@ def carried(connection: sa.Connection, document_id: int) -> list[tuple[dict[str,
 
 
 def note_lost(connection: sa.Connection, seq: int, counting: Sequence[int], lost: Sequence[int]) -> None:
-    """Of corrections that count for a document: which words are no longer in it, from a change on."""
+    """Record, from change `seq` on, which corrections in force no longer find their text in the document."""
     c = t.corrections.c
     for ids, value in ((lost, seq), ([one for one in counting if one not in lost], None)):
         if ids:
@@ -191,7 +191,7 @@ def _next_document(connection: sa.Connection) -> int:
 
 
 def retire(connection: sa.Connection, seq: int, which: sa.ColumnElement[bool]) -> int:
-    """Take documents and their passages out of what is live at a change; returns how many."""
+    """End documents and their passages at change `seq`; returns how many."""
     ids = list(
         connection.scalars(sa.select(t.documents.c.document_id).where(which, t.documents.c.removed_seq.is_(None)))
     )
@@ -207,7 +207,7 @@ def retire(connection: sa.Connection, seq: int, which: sa.ColumnElement[bool]) -
 
 
 def forget_source(connection: sa.Connection, source_id: str) -> None:
-    """Overwrite the words of a source that was removed, and delete what else is kept of it."""
+    """Erase the texts of a removed source, and delete everything else stored about it."""
     p, d, f, s = t.passages, t.documents, t.failures, t.sources
     forget_words(connection, d.c.source_id == source_id, p.c.source_id == source_id)
     connection.execute(f.delete().where(f.c.source_id == source_id))
@@ -252,7 +252,7 @@ def _reading_row(document: NewDocument, number: int) -> dict[str, Any] | None:
 
 
 def passage_row(passage: NewPassage, source_id: str, document_id: int, seq: int) -> dict[str, Any]:
-    """A row of the table of passages, live from a change on."""
+    """A row of the table of passages, live from change `seq` on."""
     return {
         "document_id": document_id,
         "source_id": source_id,
@@ -282,7 +282,7 @@ _AT_ONCE = 1_000  # passages read, and given their new keys, at once
 
 
 class _Text(NamedTuple):
-    """A live passage, and what is embedded of it: its text, and its label, which may be ``""``."""
+    """A live passage with the texts to embed: its own, and its label, which may be ``""``."""
 
     passage_id: int
     text: str
@@ -291,22 +291,23 @@ class _Text(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """The vectors that passages have, and those that another encoder will give them."""
+    """Vectors of passages, and re-embedding with another encoder."""
 
     database: Database
 
     def embedded_after(self, passage_id: int, limit: int) -> Sequence[tuple[int, str, str]]:
-        """Live passages by rising number, those above `passage_id`: number, the text and the label that are embedded."""
+        """Live passages by rising id, those above `passage_id`: id, text and label as embedded."""
         with self.database.reading("reading texts") as connection:
             return _texts(connection, passage_id, limit)
 
     def keep_vectors(self, vectors: Mapping[str, Any]) -> None:
-        """Store vectors by key, (dim,) float32, for passages that will be given them."""
+        """Store vectors by key, (dim,) float32, in preparation of `change_encoder`."""
         with self.database.changing("storing vectors") as connection:
             connection.execute(insert_new(connection, t.vectors), vector_rows(vectors))
 
     def change_encoder(self, encoder: Mapping[str, Any], before: str, key_of: Callable[[str], str]) -> int:
-        """Give every live passage its vector of another encoder, and delete the old ones; returns how many passages.
+        """Switch all live passages to their vectors of another encoder, and delete the old ones; returns the number
+        of passages.
 
         One transaction. What was measured with the old vectors is forgotten; the value ``reembedded`` says that what is
         derived must follow. No passage and no change number is another, so audit, feedback and rules stay as they are.
@@ -358,7 +359,7 @@ class Vectors:
         return given
 
     def renew_stamps(self, source_id: str, before: str, after: str) -> int:
-        """Say of live documents that were read in the way `before` that it was in the way `after`; returns how many."""
+        """Replace the reading stamp `before` of live documents by `after`; returns how many."""
         d = t.documents.c
         ours = sa.and_(d.source_id == source_id, d.removed_seq.is_(None), d.fingerprint.startswith(f"{before}:"))
         stamp = sa.literal(after) + sa.func.substr(d.fingerprint, len(before) + 1)
@@ -413,14 +414,14 @@ _OF_DOCUMENTS: Mapping[str, Any] = {
 def forget_words(
     connection: sa.Connection, documents: sa.ColumnElement[bool], passages: sa.ColumnElement[bool]
 ) -> None:
-    """Overwrite the words of documents and passages, and delete the vectors that no live passage has."""
+    """Erase the texts of documents and passages, and delete vectors that no live passage uses."""
     connection.execute(t.passages.update().where(passages).values(dict(_OF_PASSAGES)))
     connection.execute(t.documents.update().where(documents).values(dict(_OF_DOCUMENTS)))
     connection.execute(t.vectors.delete().where(*_unused(), t.vectors.c.vector_key.not_like(f"{NAMES}%")))
 
 
 def _unused() -> list[sa.ColumnElement[bool]]:
-    """What vectors must meet to be deleted: no live passage has them, for its text or for its label."""
+    """Conditions for vectors that no live passage uses, for its text or for its label."""
     p, key = t.passages.c, t.vectors.c.vector_key
     return [
         key.not_in(sa.select(own).where(p.removed_seq.is_(None), own.is_not(None)))

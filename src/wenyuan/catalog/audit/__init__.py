@@ -1,10 +1,10 @@
-"""The chain of audit records: what is hashed, how a fault in it is found, and the file that remembers its head.
+"""The hash chain of audit records: what is hashed, how a fault is found, and the file that stores the chain's head.
 
 ::
 
     hash(n) = SHA-256( hash(n − 1) ‖ canonical JSON of [seq, audit_id, at, kind, principal, record] )
 
-So a record cannot be edited, removed, put in or moved without all later hashes changing. What the chain alone
+So a record cannot be edited, removed, inserted or moved without all later hashes changing. What the chain alone
 cannot show is that its end was cut off: for that the head is also kept beside the database, and may be kept by
 anybody else. Whoever can write to the folder can make a whole new chain; only a head kept elsewhere shows that.
 """
@@ -46,7 +46,7 @@ class Head(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Head:
-        """Raises InvalidRequest when it is none."""
+        """Parse ``seq:hash``; InvalidRequest when the text has another form."""
         seq, _, digest = text.strip().partition(":")
         if not (seq.isascii() and seq.isdecimal() and len(digest) == 64 and set(digest) <= set("0123456789abcdef")):
             raise InvalidRequest(
@@ -59,7 +59,7 @@ GENESIS = Head(0, "0" * 64)
 
 
 class Row(NamedTuple):
-    """A stored record, with its kept query (None where there is none) as the database has it."""
+    """A stored record with its query; the query is None where it was not kept or was erased."""
 
     seq: int
     audit_id: str
@@ -74,7 +74,7 @@ class Row(NamedTuple):
 
 
 def canonical(value: Any) -> str:
-    """The one JSON text of a value: sorted keys, no spaces, no NaN.
+    """Canonical JSON of a value: sorted keys, no spaces, no NaN.
 
     Raises:
         TypeError, ValueError: it has none.
@@ -96,12 +96,12 @@ def row_hash(previous: str, seq: int, audit_id: str, at: float, kind: str, princ
 
 
 def commitment(salt: str, query: str) -> str:
-    """What the chain says of a query: SHA-256 of salt and text; without the salt it cannot be guessed at."""
+    """SHA-256 of salt and query text, as stored in the chain. Without the salt it cannot be used to guess the query."""
     return hashlib.sha256(f"{salt}\n{query}".encode()).hexdigest()
 
 
 class Ids:
-    """Ids that sort by time: ``a-`` + 48 bits of milliseconds + 80 random bits, rising within one process."""
+    """Generates ids that sort by time: ``a-`` + 48 bits of milliseconds + 80 random bits, rising within one process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -116,11 +116,11 @@ class Ids:
 
 # --- finding what is wrong --------------------------------------------------------------------------------
 def check(rows: Iterable[Row], start: Head, heads: Mapping[str, Head]) -> tuple[Head, AuditFault | None]:
-    """Walk a chain: its last sound record, and the first fault.
+    """Verify a chain; returns the last valid record, and the first fault or None.
 
     Args:
         start: Where the chain begins: `GENESIS`, or the cut that retention made.
-        heads: Heads known from elsewhere, by where they are from.
+        heads: Heads stored outside the chain, by where they were stored.
     """
     at = start
     confirmed = start == GENESIS
@@ -193,13 +193,13 @@ def _at_the_ends(heads: Mapping[str, Head], start: Head, end: Head) -> AuditFaul
 
 # --- the head, beside the database ------------------------------------------------------------------------
 class HeadFile:
-    """``audit.head``: one line, rewritten in place after every commit, so never ahead of the database."""
+    """``audit.head``: one line, rewritten in place after every commit, so it is never ahead of the database."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self) -> Head | None:
-        """The head, or None when there is no such file; CatalogUnavailable when it cannot be understood."""
+        """The stored head, or None without a file; CatalogUnavailable when the file cannot be parsed."""
         try:
             with self.path.open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH)
@@ -211,14 +211,14 @@ class HeadFile:
         return self._parsed(text) if text else None
 
     def create(self, head: Head = GENESIS) -> None:
-        """Make the file of a new chain, or of one that is joined; a later head that is there stays."""
+        """Create the file for a new or newly joined chain; an existing file with a later head is kept."""
         self._write(lambda written: not written or self._parsed(written).seq < head.seq, head)
 
     def advance(self, head: Head) -> None:
-        """Write a head unless a later one is written (by another process), and bring it to the disk.
+        """Write a head and sync it to disk, unless another process has already written a later one.
 
-        A file that is missing or empty stays so: whoever took it away may have cut off the end, and made anew it would
-        say that nothing is missing.
+        A missing or empty file is not created again: whoever deleted it may have cut off the chain's end, and a new
+            file would hide that.
         """
         try:
             there = exists(self.path)
@@ -228,11 +228,11 @@ class HeadFile:
             self._write(lambda written: bool(written) and self._parsed(written).seq < head.seq, head)
 
     def replace(self, head: Head) -> None:
-        """Write a head, whatever is there: somebody answers for that, and it is recorded."""
+        """Write a head whatever the file says; called only on an operator's order, which is recorded."""
         self._write(lambda written: True, head)
 
     def text(self) -> str:
-        """What is there, understood or not; nothing, where there is no such file."""
+        """The file's raw content, whether it can be parsed or not; ``""`` without a file."""
         try:
             return self.path.read_bytes()[:200].decode("ascii", "replace").strip()
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The audit log: what is recorded, chained by hashes, and written in groups."""
+"""The audit log: records are chained by hashes and written in groups."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from wenyuan.runtime import delegate
 __all__ = ["KINDS", "RETENTION", "AuditLog", "AuditRecord", "GroupWriter", "Verification", "verify_export"]
 
 
-# Writing in groups: whoever has something to write hands it over and goes on; one thread commits many at once.
+# Group commit: callers queue entries and continue; one thread commits many entries at once.
 
 
 log = logging.getLogger(__name__)
@@ -34,19 +34,19 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _MOST = 1_000  # in one transaction
-_MOST_WAITING = 20_000  # then the disk is too slow for what is asked, and nothing more is taken
+_MOST_WAITING = 20_000  # above this the disk is too slow for the load, and new entries are refused
 _RETRY = 0.25  # seconds after a failure; meanwhile every answer is refused
 
 
 class GroupWriter(Generic[T]):
-    """Takes entries and writes them in order, in groups, from a thread of its own.
+    """Queues entries and writes them in order, in groups, from its own thread.
 
-    When writing fails, nothing is dropped: what was taken waits, new entries are refused, and the writing is
-    tried again each second, and by every `flush`, until it succeeds.
+    When writing fails, nothing is dropped: queued entries wait, new ones are refused, and writing is retried every
+    second and by every `flush`, until it succeeds.
 
     Args:
-        write: Makes a group durable, or raises. All errors count: none may kill the thread unseen.
-        after: Seconds to wait for more entries after the first.
+        write: Makes a group durable, or raises; any exception counts as a failed write.
+        after: Seconds to wait for more entries after the first of a group.
     """
 
     def __init__(self, name: str, write: Callable[[Sequence[T]], None], *, after: float) -> None:
@@ -55,10 +55,10 @@ class GroupWriter(Generic[T]):
         self._after = after
         self._change = threading.Condition()
         self._waiting: list[T] = []
-        self._since = 0.0  # when the oldest of them came, about
+        self._since = 0.0  # about when the oldest waiting entry was added
         self._taken = 0  # entries ever taken
         self._durable = 0  # of them, written
-        self._tries = 0  # groups that were tried
+        self._tries = 0  # groups whose writing was attempted
         self._failure: Exception | None = None
         self._hurry = False
         self._closed = False
@@ -66,17 +66,17 @@ class GroupWriter(Generic[T]):
 
     @property
     def waiting(self) -> int:
-        """Entries that are not durable yet."""
+        """Number of entries that are not durable yet."""
         return self._taken - self._durable
 
     def state(self) -> tuple[int, float, bool]:
-        """Entries that are not durable yet, seconds since the oldest of them came, whether writing fails."""
+        """Number of entries not durable yet, age of the oldest in seconds, and whether writing fails."""
         with self._change:
             lag = time.monotonic() - self._since if self.waiting else 0.0
             return self.waiting, lag, self._failure is not None
 
     def check(self) -> None:
-        """Whether an entry would be taken; raises as `add` does."""
+        """Raise as `add` would, without adding anything."""
         if self._closed:
             raise CatalogUnavailable("closed; nothing can be written any more", component=self._name)
         if self._failure is not None:
@@ -87,7 +87,7 @@ class GroupWriter(Generic[T]):
             )
 
     def add(self, entry: T) -> None:
-        """Hand over an entry.
+        """Queue an entry for writing.
 
         Raises:
             CatalogUnavailable: the last writing failed, too much is waiting, or this is closed.
@@ -105,7 +105,7 @@ class GroupWriter(Generic[T]):
                 self._change.notify_all()
 
     def flush(self, timeout: float = 30.0) -> None:
-        """Wait until all that was taken before is durable.
+        """Wait until everything queued before this call is durable.
 
         Raises:
             CatalogUnavailable: writing failed, or took longer than `timeout` seconds.
@@ -126,7 +126,7 @@ class GroupWriter(Generic[T]):
                 self._change.wait(left)
 
     def close(self, timeout: float = 30.0) -> None:
-        """Write what waits and end; may be called twice. Raises CatalogUnavailable when something was lost."""
+        """Write what is queued and stop the thread; may be called twice. CatalogUnavailable when entries were lost."""
         with self._change:
             self._closed = True
         try:
@@ -156,7 +156,7 @@ class GroupWriter(Generic[T]):
                 self._note(len(group), failure)
 
     def _next_group(self) -> list[T]:
-        """What to write now; nothing when this is closed."""
+        """The next group to write; empty once the writer is closed."""
         with self._change:
             while not self._waiting and not self._closed:
                 self._change.wait()
@@ -190,7 +190,7 @@ class GroupWriter(Generic[T]):
 
 # The audit: who asked what and was given which passages of which state of the library; who changed what.
 #
-# Records are chained by hashes (see `audit_chain`) and written in groups by a thread of their own, so that a
+# Records are chained by hashes (see `catalog.audit`) and written in groups by a thread of their own, so that a
 # request does not wait for the disk: its record is durable about `flush_after` seconds later, or after `flush`.
 # Several processes may write; each transaction reads the chain's head anew.
 
@@ -198,12 +198,12 @@ class GroupWriter(Generic[T]):
 RETENTION = 180 * 86_400.0
 """Seconds for which records are kept at least."""
 _DAY = 86_400.0
-_LOOK = 3600.0  # seconds between two looks for what is older than the retention
-_AT_ONCE, _SOON = 2_000, 2.0  # so many records go at once, since answers wait for it; the others seconds later
+_LOOK = 3600.0  # seconds between two checks for records older than the retention
+_AT_ONCE, _SOON = 2_000, 2.0  # records removed at once, since answers wait for it; the rest follows seconds later
 
 
 class _Entry(NamedTuple):
-    """A record that waits to be chained."""
+    """A record that waits to be added to the chain."""
 
     audit_id: str
     at: float
@@ -215,17 +215,18 @@ class _Entry(NamedTuple):
 
 
 class AuditLog:
-    """The audit of the library in `folder`; safe to share between threads, not across a fork.
+    """The audit log of the library in `folder`; safe to share between threads, not across a fork.
 
     Args:
-        folder: Where its head is kept; and the audit itself, unless `place` says otherwise.
-        place: Where the audit lies; it is closed with this.
+        folder: Holds the head file, and the log itself unless `place` is given.
+        place: Where the log is stored; closed together with this object.
         flush_after: Seconds that a record waits for others to be written with.
         clock: Seconds since the epoch.
         keep_queries: Whether queries are kept, for replay; if not, only what proves that a given one was asked.
-        names: The ids of the library that it must be of; see `Identity.names`. One that says none yet is given the first.
-        retention: Seconds after which records go by themselves, at most a day later; at least `RETENTION`. None: they
-            stay until `expire` is called.
+        names: Ids of the library that the log must belong to, see `Identity.names`. A log without an id is given the
+            first.
+        retention: Seconds after which records are removed automatically, at most a day later; at least `RETENTION`.
+            None: only by `expire`.
 
     Raises:
         CatalogUnavailable, CatalogVersion: on construction.
@@ -245,7 +246,7 @@ class AuditLog:
         self._clock = clock
         self._keep_queries = keep_queries
         self._retention = retention
-        self._look_at = float("-inf")  # when to look again for what is older
+        self._look_at = float("-inf")  # time of the next check for expired records
         self._ids = Ids()
         self._head = HeadFile(folder / "audit.head")
         self._place = place or AuditFiles(folder)
@@ -269,7 +270,7 @@ class AuditLog:
     # -- writing ------------------------------------------------------------------------------------
 
     def append(self, record: Mapping[str, Any], query: Mapping[str, Any] | None = None) -> str:
-        """Take a record, and return its id at once.
+        """Queue a record for writing, and return its id at once.
 
         Args:
             record: ``kind`` (of `KINDS`), ``principal``, and anything that JSON can hold.
@@ -301,11 +302,11 @@ class AuditLog:
         return _Entry(self._ids(at), at, kind, principal, canonical(said), salt, asked)
 
     def flush(self, timeout: float = 30.0) -> None:
-        """Wait until all that was appended is durable; CatalogUnavailable when it cannot be."""
+        """Wait until every appended record is durable; CatalogUnavailable when that fails."""
         self._groups.flush(timeout)
 
     def check(self) -> None:
-        """Whether a record could be written now; none is.
+        """Check that a record could be written now, without writing one.
 
         Raises:
             CatalogUnavailable, CatalogBusy: it could not, and so nothing can be answered.
@@ -317,7 +318,7 @@ class AuditLog:
             self._place.touch(connection)
 
     def progress(self) -> AuditProgress:
-        """How the writing is going; it waits for nothing."""
+        """State of the writer thread; does not wait for it."""
         self._place.check()
         with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
             written = last_head(connection).seq
@@ -325,7 +326,7 @@ class AuditLog:
         return AuditProgress(records=written, waiting=waiting, lag=lag, failing=failing)
 
     def head(self) -> str:
-        """The chain's head; CatalogUnavailable when the chain ends before what this folder's ``audit.head`` says."""
+        """The chain's head; CatalogUnavailable when the chain ends before the head in this folder's ``audit.head``."""
         known = self._head.read()  # before the records: it is never ahead of them
         with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
             head = last_head(connection)
@@ -333,7 +334,7 @@ class AuditLog:
         return str(head)
 
     def close(self) -> None:
-        """Write what waits, and let go of everything; may be called twice.
+        """Write what is queued and close all connections; may be called twice.
 
         Raises:
             CatalogUnavailable: something could not be written, and is lost.
@@ -352,7 +353,7 @@ class AuditLog:
             self.flush()
 
     def _write(self, group: Sequence[_Entry]) -> None:
-        """One transaction for all; the head file follows it."""
+        """Write a group in one transaction, then advance the head file."""
         self._place.check(now=True)
         self._let_expire()
         with ours("writing audit records"):
@@ -406,7 +407,7 @@ class AuditLog:
     # -- letting go ---------------------------------------------------------------------------------
 
     def expire(self, before: float, *, principal: str = "local", early: bool = False) -> int:
-        """Remove the records up to a time (seconds since the epoch); returns how many. What stays is verifiable.
+        """Remove the records up to a time (seconds since the epoch); returns how many. The rest stays verifiable.
 
         Args:
             early: Remove also what is younger than `RETENTION`.
@@ -423,8 +424,8 @@ class AuditLog:
         return self._expired(before, principal)
 
     def _let_expire(self) -> None:
-        """Remove what is older than the retention: the records of one day at an hour, so that a clock that is wrong for a
-        while takes little along, and few at once.
+        """Remove records older than the retention, at most one day's records an hour: a clock that is wrong for a
+        while then removes little.
         """
         if self._retention is None or time.monotonic() < self._look_at:
             return
@@ -436,12 +437,12 @@ class AuditLog:
                 return
             if self._expired(oldest + _DAY, "local", _AT_ONCE) == _AT_ONCE:
                 self._look_at = time.monotonic() + _SOON
-        except CatalogError as error:  # what happens now is to be written all the same
+        except CatalogError as error:  # new records must be written in any case
             log.warning("audit: records past their retention could not be removed: %s", error)
 
     def _expired(self, before: float, principal: str, most: int | None = None) -> int:
         a = audit.c
-        # Up to the first that is younger: a clock that was set back must not tear a hole.
+        # Stop at the first younger record: a clock that was set back must not leave a gap in the chain.
         end = None if most is None else sa.select(sa.func.min(a.seq)).scalar_subquery() + most
         within = sa.true() if end is None else a.seq < end
         younger = sa.select(sa.func.min(a.seq)).where(a.at >= before, within).scalar_subquery()
@@ -463,9 +464,9 @@ class AuditLog:
     def erase_queries(
         self, *, before: float | None = None, audit_ids: Sequence[str] = (), principal: str = "local"
     ) -> int:
-        """Erase kept queries, older than a time or by id; returns how many. The chain stays whole.
+        """Erase stored queries, by age or by audit id; returns how many. The chain stays valid.
 
-        What is left of a query is the preview in its record, and a hash that cannot be tested without its salt.
+        Of an erased query there remain the preview in its record, and a hash that cannot be tested without its salt.
 
         Raises:
             InvalidRequest: neither is given.
@@ -482,9 +483,9 @@ class AuditLog:
         return count
 
     def renew_head(self, *, principal: str = "local") -> str:
-        """Take the end of the chain for its end, whatever ``audit.head`` says, or if it is gone; returns the head.
+        """Accept the current end of the chain as complete, whatever ``audit.head`` says; returns the head.
 
-        That it was done, and what the file said, becomes a record of the chain.
+        The renewal, with the file's former content, is recorded in the chain.
         """
         doing = "renewing the head of the audit"
         said = {"action": RENEWED, "had": self._head.text()}
@@ -497,7 +498,7 @@ class AuditLog:
 
     @contextmanager
     def _removing(self, doing: str) -> Iterator[sa.Connection]:
-        """A transaction that removes; afterwards nothing of it is left in the write-ahead log."""
+        """A transaction that deletes; afterwards the write-ahead log is emptied of the deleted rows."""
         with ours(doing):
             with self._writer.begin() as connection:
                 yield connection

@@ -1,4 +1,4 @@
-"""What the audit can be asked, whether it is whole, and how it leaves the house."""
+"""Reading the audit log: lists, single records, verification and export."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WITH_QUERY = sa.select(*audit.c, queries.c.salt, queries.c.query).outerjoin(
 
 
 class AuditReads:
-    """The reading half of `AuditLog`. A process reads what it has appended itself.
+    """The reading half of `AuditLog`. A process always sees the records that it has appended itself.
 
     Args:
         settle: Waits until what was appended is written; called before anything is read.
@@ -38,7 +38,7 @@ class AuditReads:
         self._reader, self._head, self._settle = reader, head, settle
 
     def show(self, audit_id: str) -> AuditRecord:
-        """Raises NotFound when there is no such record."""
+        """One record by its id; NotFound when there is none."""
         self._settle()
         with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
             row = connection.execute(_WITH_QUERY.where(audit.c.audit_id == audit_id)).first()
@@ -59,7 +59,7 @@ class AuditReads:
         limit: int = 50,
         before: str | None = None,
     ) -> tuple[AuditRecord, ...]:
-        """The newest records, newest first.
+        """The newest records first, filtered by kind, principal, agent and time.
 
         Args:
             agent: Only answers that were given to this agent.
@@ -96,7 +96,7 @@ class AuditReads:
         return tuple(_record_of(Row._make(row)) for row in rows)
 
     def verify(self, expected_head: str | None = None) -> Verification:
-        """Whether no record was edited, removed, put in or moved, and none is missing at the end.
+        """Verify the chain: that no record was edited, removed, inserted or moved, and none is missing at the end.
 
         Args:
             expected_head: A head that was kept elsewhere; without it, only ``audit.head`` tells of a cut-off end.
@@ -147,7 +147,7 @@ class AuditReads:
 
 
 def verify_export(path: Path, expected_head: str | None = None) -> Verification:
-    """As `AuditReads.verify`, of an exported file.
+    """Verify an exported file as `AuditReads.verify` does the log.
 
     Raises:
         InvalidRequest: it is no export, or cannot be read.

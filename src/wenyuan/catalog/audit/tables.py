@@ -1,4 +1,4 @@
-"""The tables of the audit, in a file of their own or on a PostgreSQL."""
+"""The tables of the audit log, in an SQLite file of their own or on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ cuts = sa.Table(
     sa.Column("at", sa.Float, nullable=False),
 )
 
-# In a file of its own, the audit says whose it is; beside the catalog's tables there is nothing to be told.
+# A log in its own file stores which library it belongs to; one beside the catalog's tables needs no such mark.
 whose = sa.Table("audit_library", sa.MetaData(), sa.Column("library_id", TEXT, primary_key=True))
 
 _GUARDS = (
@@ -90,7 +90,7 @@ _GUARDS = (
 
 @contextmanager
 def ours(doing: str) -> Iterator[None]:
-    """As `connect.translated`, with the audit named as what failed."""
+    """As `sql.translated`, with the audit log named as the failed component."""
     try:
         with translated(doing):
             yield
@@ -100,7 +100,7 @@ def ours(doing: str) -> Iterator[None]:
 
 
 class AuditPlace(Protocol):
-    """What the audit asks of where it lies.
+    """Where the audit log is stored: the interface of `AuditFiles` and `AuditOnServer`.
 
     Attributes:
         writer: Its transactions follow one another, those of all processes.
@@ -110,7 +110,7 @@ class AuditPlace(Protocol):
     writer: sa.Engine
 
     def begin(self, head: HeadFile) -> None:
-        """Make the tables, unless they are there.
+        """Create the tables unless they exist.
 
         Raises:
             CatalogVersion: they were made by a newer program.
@@ -119,26 +119,26 @@ class AuditPlace(Protocol):
         ...
 
     def touch(self, connection: sa.Connection) -> None:
-        """Write what is there once more: where that fails, a record could not be written either."""
+        """Rewrite an existing row to test whether the database can be written to."""
         ...
 
     def check(self, *, now: bool = False) -> None:
-        """CatalogUnavailable where the audit is not the one any more that was opened."""
+        """CatalogUnavailable where the database is no longer the one that was opened."""
         ...
 
     def belong(self, names: Sequence[str]) -> None:
-        """CatalogUnavailable where the audit is not that of the library with these ids, of which the first is its own."""
+        """CatalogUnavailable where the log belongs to another library. The first of `names` is the library's own id."""
         ...
 
     def forget(self) -> None:
-        """Overwrite what was deleted, as far as it can be reached."""
+        """Overwrite deleted rows in the storage, as far as it can be reached."""
         ...
 
     def close(self) -> None: ...
 
 
 class AuditFiles:
-    """``audit.db`` in the library's folder."""
+    """The audit log in ``audit.db`` in the library's folder."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "audit.db"
@@ -222,7 +222,7 @@ def _format(connection: sa.Connection) -> int:
 
 
 def check_format(found: int) -> None:
-    """CatalogVersion when the audit's tables were made by a newer program."""
+    """CatalogVersion when the audit's tables were created by a newer program."""
     if found > FORMAT:
         raise CatalogVersion(
             msg("the audit has format {found}, this program knows up to {format}", found=found, format=FORMAT),
@@ -232,12 +232,12 @@ def check_format(found: int) -> None:
 
 
 def chain_start(connection: sa.Connection) -> Head:
-    """Where the chain begins."""
+    """The head before the first record that is still stored."""
     return _newest(connection, cuts) or GENESIS
 
 
 def last_head(connection: sa.Connection) -> Head:
-    """The record that the next one follows."""
+    """The head of the last record, which the next one continues."""
     return _newest(connection, audit) or chain_start(connection)
 
 
@@ -250,7 +250,8 @@ def _newest(connection: sa.Connection, table: sa.Table) -> Head | None:
 # does holds the row ``audit`` of ``library`` until it ends, so it follows the one before, and its record that one's.
 #
 # Each server keeps the head of the chain in its own folder, so whoever changes the database must change those, too. One
-# that joins takes the head as it finds it; so does one whose own head was cut off by retention. That a folder has joined is
+# that joins accepts the head that it finds; so does one whose own head was removed by retention. That a folder has
+# joined is
 # kept in the database: a head that is missing there afterwards was taken away.
 
 
@@ -292,14 +293,14 @@ CREATE TRIGGER audit_cuts_not_removed BEFORE DELETE ON audit_cuts FOR EACH ROW
 
 
 def make_audit(connection: sa.Connection) -> None:
-    """Make the tables of the audit, in the transaction that makes the catalog's."""
+    """Create the audit tables in the transaction that creates the catalog's."""
     tables.create_all(connection)
     connection.exec_driver_sql(_SERVER_GUARDS)
     connection.execute(t.library.insert(), {"key": _KEY, "value": str(FORMAT)})
 
 
 class AuditOnServer:
-    """See `audit_tables.AuditPlace`. The engines are this one's own, and closed with it."""
+    """The audit log on PostgreSQL, see `AuditPlace`. It owns its engines and closes them."""
 
     def __init__(self, reader: sa.Engine, writer: sa.Engine) -> None:
         self.reader = reader
@@ -327,13 +328,13 @@ class AuditOnServer:
         connection.execute(t.library.update().where(t.library.c.key == _KEY).values(value=str(FORMAT)))
 
     def check(self, *, now: bool = False) -> None:
-        """Nothing: a database that is gone says so itself."""
+        """Does nothing: a lost database raises on the next statement."""
 
     def belong(self, names: Sequence[str]) -> None:
-        """Nothing: it lies beside the catalog."""
+        """Does nothing: the tables are in the same schema as the catalog's."""
 
     def forget(self) -> None:
-        """Vacuum, as `Server.forget`."""
+        """Vacuum the tables, as `Server.forget`."""
         with ours("vacuuming what was removed"), self.writer.connect() as connection:
             raw = connection.connection.driver_connection
             assert raw is not None
@@ -352,14 +353,14 @@ def _follow(connection: sa.Connection) -> None:
 
 
 def _folder_key(folder: Path) -> str:
-    """What tells a folder that has joined from one that has not: that of a new container is another one."""
+    """Identifies this folder as a writer of the chain; a new container's folder gets another key."""
     known = folder.stat()
     said = f"{socket.gethostname()}:{known.st_dev}:{known.st_ino}"
     return JOINED + hashlib.sha256(said.encode()).hexdigest()
 
 
 def _continued(connection: sa.Connection, known: Head) -> bool:
-    """Whether the chain goes on from a head, or begins after it."""
+    """Whether the chain contains a known head, or starts after it."""
     if known.seq < chain_start(connection).seq:
         return True
     found = connection.scalar(sa.select(audit.c.hash).where(audit.c.seq == known.seq))

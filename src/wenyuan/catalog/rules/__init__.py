@@ -29,7 +29,7 @@ STRENGTHS: tuple[Strength, ...] = get_args(Strength)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldEvidence:
-    """An evidence as it is stored. ``removed_seq`` is None while it is live; of a removed source no words are left."""
+    """A stored evidence. ``removed_seq`` is None while it is live; of removed sources no text is kept."""
 
     evidence: Evidence
     pack: str
@@ -39,7 +39,7 @@ class HeldEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldNode:
-    """A live node, and the packs that bring it: the first one says what it is."""
+    """A live node and the packs that define it; the first pack's definition counts."""
 
     node_id: int
     node: Node
@@ -48,7 +48,7 @@ class HeldNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldStatement:
-    """A statement as it stands.
+    """A statement with its current status and evidence.
 
     Attributes:
         statement: With its status, and its live evidence (when read for one pack: of that pack).
@@ -70,11 +70,11 @@ class HeldStatement:
 
     @property
     def packs(self) -> tuple[str, ...]:
-        """The packs that support it now."""
+        """The packs whose evidence supports it now."""
         return tuple(dict.fromkeys(e.pack for e in self.evidences if e.removed_seq is None))
 
     def seen(self, view: View) -> tuple[HeldEvidence, ...]:
-        """Its evidence in a view, as whoever walks the graph sees it; none where the statement is not in view itself."""
+        """Its evidence visible in a view; empty where the statement itself is not visible."""
         said = self.statement
         starts, ends = said.valid_from or date.min, said.valid_until or date.max
         if said.status != "approved" or not starts <= view.day <= ends:
@@ -84,13 +84,13 @@ class HeldStatement:
 
 
 def packed(value: Mapping[str, Any] | Iterable[Any]) -> str:
-    """JSON of equal values is equal."""
+    """Canonical JSON: equal values give equal text."""
     plain: object = dict(value) if isinstance(value, Mapping) else list(value)
     return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def unpacked(text: str) -> Any:
-    """What `packed` wrote; without the looks for white space that `json.loads` takes.
+    """Inverse of `packed`; faster than `json.loads` since it skips no white space.
 
     Raises:
         CatalogUnavailable: it is no JSON: nothing here writes such a row.
@@ -104,7 +104,7 @@ def unpacked(text: str) -> Any:
 
 
 def rank_of(strength: Strength) -> int:
-    """0 for mandatory; see `strength_of`."""
+    """Sort rank of a strength, 0 for mandatory; see `strength_of`."""
     return STRENGTHS.index(strength)
 
 
@@ -120,7 +120,7 @@ def day_of(ordinal: int) -> date | None:
 
 
 def node_row(node: Node) -> dict[str, Any]:
-    """What a node is; without its number, its packs and its commits."""
+    """A node's own columns, without its number, packs and commits."""
     return {
         "key": node.key,
         "kind": node.kind,
@@ -148,7 +148,7 @@ def alias_rows(node: Node) -> dict[tuple[str, str, str, float], dict[str, Any]]:
 
 
 def statement_row(statement: Statement) -> dict[str, Any]:
-    """What a statement says beyond its identity; another pack that says otherwise contradicts."""
+    """A statement's columns beyond its identity; another pack with different values is a conflict."""
     return {
         "rank": STRENGTHS.index(statement.strength),
         "sentence": packed(statement.sentence),
@@ -181,7 +181,9 @@ def graph_node(node_id: int, key: str, kind: str, name: str, labels: str, scope:
 
 
 def support(row: Any, trust: int) -> Support:
-    """`row` is source_id, uri, clause, quote, own trust or None, reviewer, verified; `trust` as the view has it."""
+    """A `Support` from (source_id, uri, clause, quote, own trust or None, reviewer, verified); `trust` is the
+    source's in the view.
+    """
     source_id, uri, clause, quote, _, reviewer, verified = row
     return Support(
         source_id=source_id, uri=uri, clause=clause, quote=quote, trust=trust, reviewer=reviewer,
@@ -221,7 +223,7 @@ def held_evidence(row: Any) -> HeldEvidence:
 
 
 def held_statement(row: Any, keys: Mapping[int, str], evidences: Iterable[HeldEvidence]) -> HeldStatement:
-    """`keys`: of the nodes, by number.
+    """A `HeldStatement` from its row; `keys` gives the key of each node number.
 
     Raises:
         CatalogUnavailable: one of its nodes was never there: the file is damaged.
@@ -259,7 +261,7 @@ def held_statement(row: Any, keys: Mapping[int, str], evidences: Iterable[HeldEv
 
 
 class RulesBook:
-    """What people ask of the rules graph."""
+    """Queries on the rules graph for lists, counts and single statements."""
 
     def __init__(self, reader: sa.Engine) -> None:
         self._reader = reader
@@ -267,7 +269,7 @@ class RulesBook:
     def find_nodes(
         self, text: str = "", *, kind: str | None = None, limit: int = 50, after: int = 0
     ) -> tuple[GraphNode, ...]:
-        """Live nodes with `text` in a name, label, code or alias, however written; by number, those past `after`."""
+        """Live nodes with `text` in a name, label, code or alias, normalized; by number, those above `after`."""
         n, a = t.nodes.c, t.aliases.c
         query = sa.select(n.node_id, n.key, n.kind, n.name, n.labels, n.scope).where(
             n.removed_seq.is_(None), n.node_id > after
@@ -307,7 +309,7 @@ class RulesBook:
         return {**found, "nodes": sum(found["kinds"].values()), "evidences": sum(found["packs"].values())}
 
     def packs(self) -> tuple[str, ...]:
-        """The packs that support or bring anything."""
+        """The packs that define nodes or support statements."""
         n, e = t.nodes.c, t.evidences.c
         with reading(self._reader, "listing packs") as connection:
             found = set(connection.scalars(sa.select(e.pack).where(e.removed_seq.is_(None)).distinct()))
@@ -316,7 +318,7 @@ class RulesBook:
         return tuple(sorted(found))
 
     def statement(self, which: int | str) -> HeldStatement:
-        """A statement by number or key, with all evidence it has and has had.
+        """A statement by number or key, with all its present and former evidence.
 
         Raises:
             NotFound: there is none.
@@ -334,7 +336,7 @@ class RulesBook:
         return held_statement(row, keys, found)
 
     def proposed(self, limit: int = 50, after: int = 0) -> tuple[HeldStatement, ...]:
-        """Statements that wait for a review, by number, those past `after`."""
+        """Statements that wait for a review, by number, those above `after`."""
         s, e = t.statements.c, t.evidences.c
         query = (
             sa.select(t.statements)
@@ -354,7 +356,7 @@ class RulesBook:
         return tuple(held_statement(row, keys, found[row["statement_id"]]) for row in rows)
 
     def live_book(self, pack: str | None = None) -> Iterator[HeldNode | HeldStatement]:
-        """What is in the graph, or what a pack has brought: nodes first, then the statements with live evidence.
+        """The graph's content, or one pack's: nodes first, then the statements with live evidence.
 
         For a pack, nodes have its aliases, and statements its evidence, only. One snapshot, read as it is asked for.
         """
@@ -388,7 +390,7 @@ class RulesBook:
                     yield held_statement(found[0], keys, [held_evidence(_Proof(row)) for row in found])
 
     def statement_fate(self, statement_id: int, day: date | None = None) -> Mapping[str, Any]:
-        """What became of a statement.
+        """What happened to a statement: its state on a day, the reason, lost evidence and reviews.
 
         Returns:
             ``state``: ``never`` (then nothing else), ``live``, ``expired`` or ``future`` (on `day`), or its status
@@ -443,7 +445,7 @@ def _evidence_columns() -> list[sa.Label[Any]]:
 
 
 class _Proof:
-    """The evidence half of a row that has a statement, too."""
+    """Evidence columns of a row that also has statement columns."""
 
     def __init__(self, row: sa.RowMapping) -> None:
         self._row = row
@@ -466,7 +468,7 @@ def _batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _keys(connection: sa.Connection, node_ids: Sequence[int]) -> Mapping[int, str]:
-    """Keys of nodes, of retired ones, too: a node keeps its key as it keeps its number."""
+    """Keys of nodes by number, retired nodes included: key and number of a node never change."""
     n = t.nodes.c
     found: dict[int, str] = {}
     for part in _batches(sorted(set(node_ids))):

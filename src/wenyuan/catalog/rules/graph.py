@@ -1,4 +1,4 @@
-"""Walking the rules graph in SQL, hop by hop, with a cache of what was walked."""
+"""Traversal of the rules graph in SQL, hop by hop, with a cache of the parts visited."""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ _MOST_TRUST = 5  # an evidence without a trust of its own has its source's
 
 
 def filled(values: Sequence[Any]) -> list[Any]:
-    """`values`, with the last one repeated up to a power of two or a multiple of 64: few lengths, few texts of SQL."""
+    """`values` padded by repeating the last one, to a power of two or a multiple of 64: few distinct SQL texts to
+    prepare.
+    """
     count = len(values)
     full = 1 << (count - 1).bit_length() if count <= 64 else -(-count // 64) * 64
     return [*values, *[values[-1]] * (full - count)]
 
 
 def batches(values: Sequence[Any]) -> Iterator[list[Any]]:
-    """`values` in pieces that fit into one statement."""
+    """Split `values` into parts small enough for one SQL statement."""
     for at in range(0, len(values), BATCH):
         yield filled(values[at : at + BATCH])
 
@@ -67,7 +69,7 @@ def version_query() -> sa.Select[Any]:
 
 @cache
 def hop_query(*, inverse: bool, past: bool, every: bool = False, proposed: bool = False) -> sa.Select[Any]:
-    """The statements in view on one side of nodes, the most important first; the version of the graph with each.
+    """Visible statements on one side of given nodes, the most important first, each with the graph's version.
 
     Args:
         every: By whatever relation.
@@ -101,7 +103,7 @@ def hop_query(*, inverse: bool, past: bool, every: bool = False, proposed: bool 
 
 @cache
 def _around(*, inverse: bool, count: int) -> sa.Select[Any]:
-    """The statements of `count` nodes as they are now, each as often as it has evidence, in no order.
+    """Current statements of `count` nodes, one row per evidence, unordered.
 
     The outer join, since SQLite keeps to its order. Which evidence is in view is told by `View.support`.
     """
@@ -154,13 +156,13 @@ def _approved() -> sa.ColumnElement[bool]:
 
 @cache
 def used_query() -> sa.Select[Any]:
-    """The relations of approved statements."""
+    """The relations used by approved statements."""
     return sa.select(t.statements.c.rel).where(_approved()).distinct()
 
 
 @cache
 def bare_query() -> sa.Select[Any]:
-    """Approved statements of which an end is no live node: some of them."""
+    """Some approved statements with an end that is no live node."""
     s, n = t.statements.c, t.nodes.c
     ends = (
         sa.select(sa.literal(1)).where(n.node_id == end, n.removed_seq.is_(None)).correlate(t.statements).exists()
@@ -171,12 +173,12 @@ def bare_query() -> sa.Select[Any]:
 
 @cache
 def any_query() -> sa.Select[Any]:
-    """One statement, of whatever time."""
+    """Any one statement, current or past."""
     return sa.select(t.statements.c.row_id).limit(1)
 
 
 class _Prepared:
-    """A query in the words of a database."""
+    """A query compiled for one database."""
 
     def __init__(self, query: sa.Select[Any], dialect: sa.Dialect) -> None:
         compiled = query.compile(dialect=dialect)
@@ -195,27 +197,27 @@ class _Prepared:
 
 
 class Reads:
-    """The reads of which a walk is made, for one database. Safe to share between threads."""
+    """The database reads of a graph traversal. Safe to share between threads."""
 
     def __init__(self, dialect: sa.Dialect) -> None:
         self._dialect = dialect
         self._prepared: dict[Any, _Prepared] = {}
 
     def version(self, connection: sa.Connection) -> str:
-        """The version of the graph; empty before the first one."""
+        """The version of the graph; empty before its first change."""
         rows = self._of("version", version_query).rows(connection)
         return str(rows[0][0]) if rows else ""
 
     def around(
         self, connection: sa.Connection, nodes: Sequence[int], *, inverse: bool, day: int, most: int
     ) -> Sequence[Any]:
-        """See `_around`; of at most `BATCH` nodes."""
+        """Run `_around` for at most `BATCH` nodes."""
         full = filled(nodes)
         query = self._of((inverse, len(full)), partial(_around, inverse=inverse, count=len(full)))
         return query.rows(connection, day=day, most=most, **_numbered(full))
 
     def live_nodes(self, connection: sa.Connection, nodes: Sequence[int]) -> Iterator[Any]:
-        """Number, key, kind, name, labels and scope of those nodes that there are."""
+        """Number, key, kind, name, labels and scope of the live ones among these nodes."""
         for part in batches(nodes):
             query = self._of(len(part), partial(_live_nodes, count=len(part)))
             yield from query.rows(connection, **_numbered(part))
@@ -231,7 +233,7 @@ def _numbered(values: Sequence[int]) -> dict[str, int]:
     return {f"id{n}": value for n, value in enumerate(values)}
 
 
-# What was walked of the graph lately, kept in memory as it was seen: by version of the graph, view and node.
+# Cache of the visited part of the graph: by version of the graph, view and node.
 
 
 MOST_KEPT = 50_000
@@ -242,7 +244,7 @@ Seen = tuple[bool, date, int, frozenset[tuple[str, int]]]
 
 
 class KeptGraph:
-    """Nodes and statements of one version of the graph. A newer version forgets all that was kept."""
+    """Cache of nodes and statements of one version of the graph; a newer version clears it."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
@@ -256,7 +258,7 @@ class KeptGraph:
         self._count = 0
 
     def nodes(self, version: str) -> dict[int, GraphNode]:
-        """The nodes of a version, to be read and added to."""
+        """The cached nodes of a version; the caller may add to the dict."""
         with self._lock:
             if version != self._version or len(self._nodes) > self._most:
                 self._forget(version)
@@ -270,7 +272,7 @@ class KeptGraph:
             return self._edges.get(seen, {})
 
     def keep(self, version: str, seen: Seen, found: Mapping[int, Sequence[Edge]]) -> None:
-        """Keep the statements of nodes, of which those given are all there are."""
+        """Cache the complete lists of statements of some nodes."""
         count = sum(map(len, found.values())) + len(found)
         with self._lock:
             if version != self._version:
@@ -283,13 +285,13 @@ class KeptGraph:
 
 
 def seen_in(view: View, *, inverse: bool) -> Seen:
-    """What statements of a view are kept under."""
+    """The cache key of a view and direction."""
     return inverse, view.day, view.min_trust, frozenset(view.trusts.items())
 
 
 # The rules graph as it is walked: hop by hop, each hop one query with an index for it, with its evidence.
 #
-# What was met is kept in memory with the version of the graph in which it was read: most walks meet the same hazards
+# What was read is cached with the version of the graph: most traversals meet the same hazards
 # and measures again. The version is read for every hop, so a change counts at once.
 #
 # No recursive SQL: it cannot be cut at a number of nodes, and planners get it wrong by orders of magnitude.
@@ -301,7 +303,9 @@ _RESTORE = "restore the library's catalog from a backup"
 
 
 class RulesGraph:
-    """`core.rules.inference.Graph` over the catalog, and all that people ask about it. Safe to share between threads."""
+    """Implements `core.rules.inference.Graph` over the catalog, with the queries of `RulesBook`. Safe to share
+    between threads.
+    """
 
     def __init__(self, reader: sa.Engine) -> None:
         self._reader = reader
@@ -327,7 +331,7 @@ class RulesGraph:
         deadline: Deadline,
         inverse: bool = False,
     ) -> list[Edge]:
-        """See `Graph.edges`. The evidences of an edge come with the most trusted first.
+        """See `Graph.edges`. An edge's evidences are sorted by trust, highest first.
 
         Raises:
             EngineTimeout: the deadline passed; the query is stopped inside the database.
@@ -352,7 +356,7 @@ class RulesGraph:
         self, connection: sa.Connection, version: str, starts: Sequence[int], view: View, inverse: bool,
         deadline: Deadline,
     ) -> list[tuple[Edge, ...]] | None:  # fmt: skip
-        """All statements in view of nodes, kept or read now; None when they are too many to be kept."""
+        """All visible statements of `starts`, cached or read now; None when there are too many to cache."""
         seen = seen_in(view, inverse=inverse)
         kept = self._kept.edges(version, seen)
         missing = [node for node in starts if node not in kept]
@@ -372,7 +376,7 @@ class RulesGraph:
         self, connection: sa.Connection, version: str, starts: Sequence[int], view: View, inverse: bool,
         deadline: Deadline,
     ) -> list[Edge] | None:  # fmt: skip
-        """All statements in view of nodes, with their ends and evidence, by one read; None when they are too many."""
+        """All visible statements of `starts` with their ends and evidence, in one read; None when there are too many."""
         deadline.check(_COMPONENT)
         day = view.day.toordinal()
         rows = self._reads.around(connection, starts, inverse=inverse, day=day, most=_WIDE + 1)
@@ -395,7 +399,7 @@ class RulesGraph:
         self, connection: sa.Connection, starts: Sequence[int], relations: Sequence[str], view: View, limit: int,
         inverse: bool, deadline: Deadline,
     ) -> list[Edge]:  # fmt: skip
-        """Statements in view, read now; by whatever relation when none is named."""
+        """Visible statements of `starts`, read now; of all relations when `relations` is empty."""
         bound: dict[str, Any] = {
             **({"relations": filled(relations)} if relations else {}),
             "sources": filled(_enough(view)),
@@ -426,7 +430,7 @@ class RulesGraph:
             return _read_nodes(connection, list(dict.fromkeys(node_ids)), None, deadline)
 
     def lexicon(self) -> Iterator[LexiconEntry]:
-        """See `Graph.lexicon`. Ordered by node; the same text comes once for a node, as what it surest is."""
+        """See `Graph.lexicon`. Ordered by node; a text comes once per node, in its most certain role."""
         n, a = t.nodes.c, t.aliases.c
         query = (
             sa.select(n.node_id, n.kind, n.name, n.labels, n.codes, n.scope, a.text, a.type, a.weight)
@@ -442,7 +446,7 @@ class RulesGraph:
                 yield from _entries(list(group))
 
     def check(self, relations: Sequence[str]) -> None:
-        """See `Graph.check`. Two reads of all statements: for once in a version, not for each walk.
+        """See `Graph.check`. Reads all statements twice, once per version of the graph rather than per traversal.
 
         Raises:
             CatalogUnavailable: what the statements are about, or the schema that they follow, was taken from them.
@@ -463,7 +467,7 @@ class RulesGraph:
             raise CatalogUnavailable(why, component="catalog", hint="import the packs again that say them")
 
     def version(self) -> int:
-        """See `Graph.version`: a commit of the catalog, 0 before the first one that changed the graph.
+        """See `Graph.version`: the change number of the graph's last change, 0 before the first.
 
         Raises:
             CatalogUnavailable: none is stored although there are statements: the file is damaged.
@@ -477,12 +481,12 @@ class RulesGraph:
 
 
 def _enough(view: View) -> list[str]:
-    """The sources whose evidence may count."""
+    """Ids of the sources whose evidence may count in a view."""
     return [name for name, trust in view.trusts.items() if trust >= view.min_trust]
 
 
 def _refuse_lost(wanted: Sequence[int], known: Mapping[int, GraphNode]) -> None:
-    """No write leaves a statement behind whose node is gone: the file is damaged, and less would be a wrong answer."""
+    """Raise when a node is missing: every write keeps the nodes of statements, so the file is damaged."""
     lost = [number for number in wanted if number not in known]
     if lost:
         raise CatalogUnavailable(
@@ -514,7 +518,9 @@ def _read_nodes(
 def _supports(
     connection: sa.Connection, ids: Sequence[int], view: View, deadline: Deadline
 ) -> Mapping[int, list[Support]]:
-    """The evidence in view of statements. What is not in view is told here: by it, SQLite would take a bad plan."""
+    """Visible evidence of statements by id. Visibility is checked here, since in SQL it makes SQLite choose a slow
+    plan.
+    """
     found: dict[int, list[Support]] = {}
     query = evidence_query(past=view.at is not None)
     for part in batches(ids):
@@ -545,7 +551,7 @@ def _edge(row: Any, end: GraphNode, supports: list[Support]) -> Edge:
 
 
 def _entries(group: Sequence[Any]) -> Iterator[LexiconEntry]:
-    """All that is written for one node; `group` has a row for each alias, or one without."""
+    """Lexicon entries of one node; `group` has a row per alias, or a single row without one."""
     node_id, kind, name, labels, codes, scope = group[0][:6]
     ways = [(name, "pref", 1.0), *((label, "pref", 1.0) for label in unpacked(labels).values())]
     ways += [(code, "code", 1.0) for code in unpacked(codes).values()]

@@ -1,4 +1,4 @@
-"""What a pack says, laid over what is stored: rows are added and removed only where something differs."""
+"""Merges a pack's content into the stored graph: rows are added and removed only where something differs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Row = Mapping[str, Any]
 
 
 class RulesChange:
-    """One change of the graph inside a transaction. It becomes a commit when it writes its first row, not before."""
+    """One change of the graph within a transaction; the commit number is taken when the first row is written."""
 
     def __init__(self, connection: sa.Connection, label: str, seq: int | None = None) -> None:
         self.connection = connection
@@ -42,7 +42,7 @@ class RulesChange:
 
     @property
     def made(self) -> int | None:
-        """Number of the commit; None when nothing was written."""
+        """The change's number; None when nothing was written."""
         return self._seq
 
     def add(self, table: sa.Table, rows: Sequence[_Row]) -> None:
@@ -56,12 +56,12 @@ class RulesChange:
             self.connection.execute(update.values(removed_seq=self.seq))
 
     def revise(self, table: sa.Table, revised: Mapping[int, _Row]) -> None:
-        """Put other rows in the place of those with the given row ids."""
+        """Replace the rows with the given row ids by new ones."""
         self.remove(table, list(revised))
         self.add(table, [{k: v for k, v in row.items() if k != "row_id"} for row in revised.values()])
 
     def finish(self) -> None:
-        """Write down that the graph has changed, if it has."""
+        """Record a new version of the graph, if anything was written."""
         if self._seq is None:
             return
         version = t.library
@@ -72,7 +72,7 @@ class RulesChange:
         return int(self.connection.scalar(sa.select(sa.func.max(column))) or 0)
 
     def live(self, table: sa.Table, column: sa.Column[Any], values: Iterable[Any]) -> Iterator[_Row]:
-        """Live rows that have one of `values`, in the order in which they were written."""
+        """Live rows with one of `values` in a column, in the order in which they were written."""
         for part in pieces(list(values)):
             query = sa.select(table).where(column.in_(part), table.c.removed_seq.is_(None))
             rows = self.connection.execute(query.order_by(table.c.row_id)).mappings().all()
@@ -88,7 +88,7 @@ def pieces(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def merge_nodes(change: RulesChange, pack: str, nodes: Sequence[Node]) -> None:
-    """Store the nodes of a pack. The first pack that brings a node says what it is; aliases are each pack's own."""
+    """Store a pack's nodes. The first pack to define a node decides its content; aliases belong to each pack."""
     wanted = {node.key: node for node in nodes}
     if len(wanted) < len(nodes):
         twice = [key for key, n in Counter(node.key for node in nodes).items() if n > 1]
@@ -121,7 +121,7 @@ def merge_nodes(change: RulesChange, pack: str, nodes: Sequence[Node]) -> None:
 
 
 def _former_numbers(connection: sa.Connection, keys: Sequence[str]) -> Mapping[str, int]:
-    """Numbers of nodes that were retired: they have them again."""
+    """Numbers of retired nodes by key, to be reused when a node returns."""
     if not keys:
         return {}
     n = t.nodes.c
@@ -140,7 +140,7 @@ def _merged_node(change: RulesChange, pack: str, held: _Row, row: _Row) -> _Row 
 
 
 def _merge_aliases(change: RulesChange, pack: str, nodes: Mapping[int, Node]) -> set[int]:
-    """Make the pack's aliases of nodes those given; returns the nodes for which anything differed."""
+    """Replace the pack's aliases of these nodes; returns the nodes whose aliases changed."""
     a = t.aliases.c
     wanted = {(number, *way): row for number, node in nodes.items() for way, row in alias_rows(node).items()}
     gone: dict[int, int] = {}
@@ -154,7 +154,7 @@ def _merge_aliases(change: RulesChange, pack: str, nodes: Mapping[int, Node]) ->
 
 
 def leave_nodes(change: RulesChange, pack: str, kept: Sequence[Node]) -> None:
-    """The pack no longer brings any nodes but `kept`; its aliases of the others go."""
+    """Withdraw the pack's nodes other than `kept`, with its aliases of them."""
     n = t.nodes.c
     keys = {node.key for node in kept}
     mine = n.packs.contains(packed([pack])[1:-1], autoescape=True)
@@ -171,7 +171,7 @@ def leave_nodes(change: RulesChange, pack: str, kept: Sequence[Node]) -> None:
 
 
 def retire_unused(change: RulesChange) -> None:
-    """Retire nodes that no pack brings, and of which no statement speaks that is served or could be again."""
+    """Retire nodes that no pack defines and that no statement in use, or that could return to use, refers to."""
     n, s, e = t.nodes.c, t.statements.c, t.evidences.c
     supported = sa.exists().where(e.statement_id == s.statement_id, e.removed_seq.is_(None))
     standing = sa.and_(s.removed_seq.is_(None), sa.or_(s.status != "retired", supported.correlate(t.statements)))
@@ -190,7 +190,7 @@ def retire_unused(change: RulesChange) -> None:
 
 
 def _proof(evidence: Evidence | _Row) -> tuple[str, ...]:
-    """Identity of an evidence, for one statement and one pack."""
+    """Identity of an evidence within one statement and one pack."""
     if isinstance(evidence, Evidence):
         return evidence.source_id, evidence.uri, evidence.clause, evidence.quote_sha256
     uri = without_clause(evidence["uri"], evidence["clause"])  # earlier versions made the clause an anchor
@@ -198,7 +198,7 @@ def _proof(evidence: Evidence | _Row) -> tuple[str, ...]:
 
 
 class StatementMerge:
-    """Stores the statements of one pack."""
+    """Merges one pack's statements into the graph."""
 
     def __init__(self, change: RulesChange, pack: str) -> None:
         self._change = change
@@ -210,7 +210,8 @@ class StatementMerge:
         self._outdated: list[int] = []
 
     def merge(self, statements: Iterable[Statement], *, prune: bool) -> None:
-        """Store them; with `prune`, the pack's other evidence goes, and what only it supported is retired.
+        """Store the statements. With `prune`, the pack's other evidence is removed, and statements that lose all
+        support are retired.
 
         Raises:
             InvalidRequest: a statement has no evidence, or is about a node that there is not.
@@ -299,7 +300,7 @@ class StatementMerge:
         self._change.counts["statements_changed" if changed else "statements_unchanged"] += 1
 
     def _support(self, statement_id: int, statement: Statement, own: Sequence[_Row]) -> bool:
-        """Plan the evidence that is new or differs; returns whether there is any."""
+        """Collect the evidence rows that are new or differ; returns whether there are any."""
         held = {_proof(proof): proof for proof in own}
         before = len(self._proofs)
         for identity, evidence in {_proof(e): e for e in statement.evidences}.items():
@@ -343,7 +344,7 @@ _WITHHELD = "withheld"  # restores: proposed by us, not by its author; only peop
 
 
 def _next_status(row: _Row, said: str, *, differs: bool, mine: bool) -> tuple[str, str]:
-    """Status of a held statement that a pack says again, and its reason, if it is not the pack that gives it."""
+    """The new status of a stored statement that a pack contains again, and the reason unless the pack itself decides."""
     before = row["restores"] or row["status"]
     withheld = before == _WITHHELD or _is_withheld(row)
     status = next_status(str(before), said, withheld=withheld, differs=differs, mine=mine)
@@ -357,7 +358,9 @@ def _is_withheld(row: _Row) -> bool:
 
 
 def lose_support(change: RulesChange, proofs: Mapping[int, int], reason: str) -> None:
-    """Remove evidence (statement by row id); a statement that is left without any is retired, until some comes."""
+    """Remove evidence, by row id of its statement; a statement left without any is retired until it is supported
+    again.
+    """
     change.remove(t.evidences, list(proofs))
     touched = list(dict.fromkeys(proofs.values()))
     for part in pieces(touched):

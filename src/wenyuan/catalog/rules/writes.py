@@ -1,4 +1,4 @@
-"""Changing the rules graph: packs, decisions, name vectors, and evidence of changed sources."""
+"""Changes of the rules graph: packs, reviews, name vectors, and evidence of changed sources."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _STATUS = {"approve": "approved", "reject": "rejected", "retire": "retired"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulesReport:
-    """What an import has changed.
+    """The result of an import.
 
     Attributes:
         statements_changed: Other words, another status, or more evidence.
@@ -66,7 +66,7 @@ class RulesReport:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleWrites:
-    """Changes the rules graph; each method is one transaction and, when it changes anything, one commit."""
+    """Changes of the rules graph; each method is one transaction, and one change if anything differs."""
 
     database: Database
 
@@ -79,7 +79,7 @@ class RuleWrites:
         prune: bool,
         schema_tree: Mapping[str, Any] | None = None,
     ) -> RulesReport:
-        """Store what a pack says; storing the same again changes nothing and makes no commit.
+        """Import a pack; importing the same content again changes nothing and makes no commit.
 
         What people decided in a review stays, until the pack that says a statement changes its wording.
 
@@ -112,7 +112,7 @@ class RuleWrites:
     def review_rules(
         self, statement_ids: Sequence[int], action: ReviewAction, *, actor: str, reason: str = ""
     ) -> int:
-        """Decide on statements, all or none; returns how many have another status now.
+        """Apply a review decision to statements, all or none; returns how many changed status.
 
         Raises:
             NotFound: there is no statement of a number.
@@ -165,7 +165,7 @@ def _refuse_unsupported(change: RulesChange, ids: Sequence[int]) -> None:
 
 
 def _store_schema(change: RulesChange, tree: Mapping[str, Any]) -> bool:
-    """Returns whether it differs from the one that is stored."""
+    """Store the schema; returns whether it differs from the former one."""
     key, value = f"value/{SCHEMA_VALUE}", json.dumps(tree, ensure_ascii=False)
     table, connection = t.library, change.connection
     if connection.scalar(sa.select(table.c.value).where(table.c.key == key)) == value:
@@ -176,7 +176,8 @@ def _store_schema(change: RulesChange, tree: Mapping[str, Any]) -> bool:
 
 
 def drop_evidence_of(connection: sa.Connection, seq: int, source_id: str) -> int:
-    """Remove all evidence in a source, in the transaction that removes it; returns how many statements are retired.
+    """Remove a source's evidence, in the transaction that removes the source; returns the number of statements
+    retired.
 
     The words of that evidence are overwritten, those of earlier versions, too: removal may be an order.
     """
@@ -198,12 +199,12 @@ def drop_evidence_of(connection: sa.Connection, seq: int, source_id: str) -> int
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NameVectors:
-    """Vectors of the names of nodes."""
+    """Embedding vectors of node names."""
 
     database: Database
 
     def name_vectors(self, keys: Sequence[str]) -> Mapping[str, Any]:
-        """Those of the vectors that are kept, (dim,) float32 by key. A damaged one counts as missing."""
+        """The stored vectors among `keys`, (dim,) float32 by key. A damaged one counts as missing."""
         v = t.vectors.c
         found: dict[str, Any] = {}
         with self.database.reading("reading the vectors of names") as connection:
@@ -217,7 +218,7 @@ class NameVectors:
         return found
 
     def keep_name_vectors(self, vectors: Mapping[str, Any], *, wanted: Collection[str] | None = None) -> None:
-        """Keep vectors by key. No change of the library: nothing that is found differs.
+        """Store vectors by key. This is no change of the library: results do not depend on whether they are stored.
 
         Args:
             wanted: The keys of all names there are now; the vectors of others go.
@@ -241,7 +242,7 @@ class NameVectors:
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A live evidence, by its row; ``until`` is the last day of its statement, as an ordinal.
+    """A live evidence with its row id; ``until`` is the last day of its statement, as an ordinal.
 
     ``verified``: a document that the library holds was found to have the words.
     """
@@ -255,7 +256,7 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a document stands under its URI.
+    """State of the document under a URI.
 
     Attributes:
         since: The change at which it came to stand so.
@@ -270,12 +271,12 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Citations:
-    """Evidence as documents see it."""
+    """The evidence that cites documents, for checking it when documents change."""
 
     database: Database
 
     def cited(self, source_id: str) -> Mapping[str, list[Cited]]:
-        """The live evidence in a source, by the URI of the document that it is in; ``""``: it names only the source."""
+        """Live evidence citing a source, by document URI; ``""`` for evidence that names only the source."""
         e, s = t.evidences.c, t.statements.c
         query = (
             sa.select(e.uri, e.row_id, e.statement_id, e.quote, s.valid_until, e.verified)
@@ -292,7 +293,7 @@ class Citations:
         return found
 
     def source_changed(self, source_id: str, since: int) -> bool:
-        """Whether a document of a source came, went or was corrected after a change of the catalog."""
+        """Whether a document of a source was added, removed or corrected after change `since`."""
         d, c = t.documents.c, t.corrections.c
         queries = (
             sa.select(d.document_id).where(d.source_id == source_id, sa.or_(d.seq > since, d.removed_seq > since)),
@@ -302,7 +303,7 @@ class Citations:
             return any(connection.scalar(query.limit(1)) is not None for query in queries)
 
     def texts_of(self, source_id: str) -> Iterator[str]:
-        """The text of each live document of a source, one by one."""
+        """The text of each live document of a source, one at a time."""
         p, d = t.passages.c, t.documents.c
         query = (
             sa.select(p.document_id, p.text)
@@ -318,7 +319,7 @@ class Citations:
                 yield "\n".join(row[1] for row in group)
 
     def cited_passages(self, source_id: str, uri: str | None, most: int) -> Sequence[int]:
-        """Numbers of the live passages of a document, or (None) of all documents of a source, in order; at most `most`."""
+        """Ids of the live passages of a document, or (None) of all documents of a source, in order; at most `most`."""
         p, d = t.passages.c, t.documents.c
         query = (
             sa.select(p.passage_id)
@@ -331,7 +332,7 @@ class Citations:
             return list(connection.scalars(query if uri is None else query.where(d.uri == uri)))
 
     def mark_quotes(self, source_id: str, verified: Mapping[int, bool]) -> None:
-        """Note which quotes, by the row of their evidence, were found in a document of their source, or no longer are."""
+        """Store whether each quote, by the row id of its evidence, was found in a document of its source."""
         with self.database.changing("noting what was compared") as connection:
             change = RulesChange(connection, f"rules:{source_id}")
             rows = list(change.live(t.evidences, t.evidences.c.row_id, verified))
@@ -341,7 +342,7 @@ class Citations:
             change.finish()
 
     def standings(self, source_id: str, uris: Iterable[str]) -> Mapping[str, Standing]:
-        """How documents stand; one that the source has never held is absent."""
+        """State of documents by URI; URIs that the source never had are absent."""
         d = t.documents.c
         query = sa.select(d.uri, d.seq, d.removed_seq, d.effective_until, d.effective_from).where(
             d.source_id == source_id
@@ -363,7 +364,7 @@ class Citations:
         return found
 
     def withdraw_evidence(self, source_id: str, lost: Mapping[str, Mapping[int, int]]) -> tuple[int, int]:
-        """Remove evidence in a source; returns how many evidences went, and how many statements are retired by it.
+        """Remove evidence that cites a source; returns the number of evidences removed and of statements retired.
 
         Args:
             lost: By the reason, the statements of evidences, by row.
