@@ -1,4 +1,4 @@
-"""Bytes → `Document`: one reader for each kind of file, found by its suffix and imported when first used.
+"""Reads file bytes into `Document` values: one reader per kind of file, chosen by suffix and imported on first use.
 
 Which reader takes a file is decided by its name; that its bytes agree is checked first (`check_signature`).
 """
@@ -121,7 +121,9 @@ _PDF_HEADER_WITHIN = 1_024
 
 
 class PagesWanted(Exception):
-    """Not a failure: a reader says which pages (1-based) of its file it must be given as they are recognised in pictures."""
+    """Control flow, no failure: a reader lists the pages (1-based) whose images must be recognised (OCR) before it
+    can go on.
+    """
 
     def __init__(self, pages: tuple[int, ...]) -> None:
         super().__init__(pages)
@@ -129,34 +131,34 @@ class PagesWanted(Exception):
 
 
 def suffix_of(name: str) -> str:
-    """The suffix of a file's name in lower case, e.g. ``.md``; ``""`` without one."""
+    """The suffix of a file name in lower case, e.g. ``.md``; ``""`` without one."""
     return PurePosixPath(name.replace("\\", "/")).suffix.lower()
 
 
 def supported_suffixes() -> tuple[str, ...]:
-    """All suffixes that can be read."""
+    """All suffixes that have a reader or are unpacked."""
     return (*READERS, *CONTAINERS)
 
 
 def is_read(name: str) -> bool:
-    """Whether files of this name are read, or unpacked and their parts read."""
+    """Whether a file of this name has a reader, or is a container that is unpacked."""
     return suffix_of(name) in READERS or suffix_of(name) in CONTAINERS
 
 
 def reader_for(name: str) -> Reader | None:
-    """The reader for a file of this name; None for a kind that is not read, and for one that holds files."""
+    """The reader for a file name; None for unsupported kinds and for containers."""
     dotted = READERS.get(suffix_of(name))
     return load_reader(dotted) if dotted else None
 
 
 def load_reader(dotted: str) -> Reader:
-    """The reader ``module:function``."""
+    """Import the reader named ``module:function``."""
     module, _, function = dotted.partition(":")
     return cast("Reader", getattr(import_module(module), function))
 
 
 def check_signature(content: bytes, name: str) -> None:
-    """Refuse a file whose bytes are not of the kind that its suffix says.
+    """Refuse a file whose magic bytes contradict its suffix.
 
     Raises:
         DocumentRejected: e.g. a PDF that is named ``.txt``.
@@ -183,15 +185,15 @@ def read_guarded(
     reader: str,
     recognised: Mapping[int, Mapping[str, Any]] | None = None,
 ) -> tuple[Document, ...]:
-    """Check the signature and read; whatever goes wrong in a parser becomes a reason.
+    """Check the signature and read; every exception of a parser becomes a `DocumentRejected` with its reason.
 
     Args:
         reader: ``module:function``, as in `READERS`.
-        recognised: Pages that were recognised in pictures, as `ocr.pages` tells them; None where no OCR is installed.
+        recognised: Pages recognised by OCR, in the form of `ocr.pages`; None where no OCR is installed.
 
     Raises:
-        PagesWanted: there are more of them.
-        DocumentRejected: the reader's reason, or the name of what it ran into.
+        PagesWanted: further pages must be recognised first.
+        DocumentRejected: with the reader's reason, or the name of the parser's exception.
     """
     read: Callable[..., Iterable[Document]] = load_reader(reader)
     if reader in _RECOGNISED:
@@ -203,7 +205,7 @@ def read_guarded(
 
 
 def unpack_guarded(content: bytes, *, uri: str, name: str) -> Unpacked:
-    """Check the signature and unpack a file that holds files; see `read_guarded`."""
+    """Check the signature and unpack a container; errors as in `read_guarded`."""
     module, _, function = CONTAINERS[suffix_of(name)].partition(":")
     unpack: Callable[..., Unpacked] = getattr(import_module(module), function)
     return _guarded(unpack, content, uri, name)

@@ -1,6 +1,7 @@
-"""Checks on ZIP containers (DOCX, PPTX, ODT, EPUB …) before any parser sees them: entries, sizes, ratios, no entities.
+"""Checks on ZIP containers (DOCX, PPTX, ODT, EPUB …) before any parser opens them: entries, sizes, ratios, no XML
+entities.
 
-What the headers say about sizes is not believed: every entry is unpacked in bounded chunks and counted.
+Sizes in headers are not trusted: every entry is unpacked in bounded chunks and counted.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ _XML_SUFFIXES = (".xml", ".rels", ".vml", ".svg")
 
 
 class _Dtd(Exception):
-    """A document type declaration begins here."""
+    """Raised at the start of a document type declaration."""
 
 
 class _Root(Exception):
-    """The root element begins: no document type declaration can follow."""
+    """Raised at the start of the root element: no document type declaration can follow."""
 
 
 def check_archive(content: bytes, *, name: str, needs: str, doctypes: bool = False) -> None:
     """Refuse a container that unpacks to too much, or whose XML declares a document type.
 
     Args:
-        needs: The entry that makes it the format it claims to be, e.g. ``word/document.xml``; ``""`` for none.
-        doctypes: A document type may be named, as XHTML does, as long as it declares nothing of its own.
+        needs: The entry that the format requires, e.g. ``word/document.xml``; ``""`` for none.
+        doctypes: Whether a DOCTYPE is allowed, as in XHTML, as long as it declares nothing itself.
 
     Raises:
         DocumentRejected: with the reason.
@@ -60,7 +61,7 @@ def check_archive(content: bytes, *, name: str, needs: str, doctypes: bool = Fal
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int, name: str, doctypes: bool) -> int:
-    """Bytes that an entry unpacks to, counted."""
+    """Number of bytes that an entry really unpacks to."""
     declared, size, first = entry.file_size, 0, b""
     entry.file_size = MAX_UNPACKED + 1  # zipfile would stop at the declared size, other parsers need not
     with archive.open(entry) as stream:
@@ -99,7 +100,7 @@ def check_count(entries: Sequence[zipfile.ZipInfo], name: str) -> None:
 
 
 def check_ratio(size: int, packed: int, what: str, name: str = "") -> None:
-    """Refuse what unpacks to more than `MAX_RATIO` times its size, and to more than `RATIO_COUNTS_FROM` bytes."""
+    """Refuse content that unpacks to more than `MAX_RATIO` times its size and to more than `RATIO_COUNTS_FROM` bytes."""
     if size > RATIO_COUNTS_FROM and size > MAX_RATIO * max(packed, 1):
         raise rejected(
             msg(
@@ -118,7 +119,7 @@ def _looks_like_xml(filename: str, first: bytes) -> bool:
 
 
 def _check_prolog(stream: IO[bytes], filename: str, name: str, doctypes: bool) -> None:
-    """Read XML up to its root element with a parser that stops at a DTD before it expands anything."""
+    """Parse XML up to its root element with a parser that stops at a DTD before expanding anything."""
 
     def stop(_name: str, _system: str | None, _public: str | None, declares: int) -> None:
         if declares or not doctypes:

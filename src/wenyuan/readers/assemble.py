@@ -1,4 +1,4 @@
-"""From bytes to text, and from pieces of text to a `Document` with offsets."""
+"""Decoding bytes to text, and joining pieces of text to a `Document` with offsets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wenyuan.core.text.structure import opening
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Text, the encoding it was in (``utf-8``, ``utf-16-le`` …), and remarks for the document's notes."""
+    """Decoded text, its encoding (``utf-8``, ``utf-16-le`` …), and notes for the document."""
 
     text: str
     encoding: str
@@ -56,10 +56,10 @@ _COMMON = frozenset(
 
 
 def decode(content: bytes) -> Decoded:
-    """Text of a file in UTF-8, UTF-16 or GB18030 (which includes GBK and GB2312).
+    """Decode a file in UTF-8, UTF-16 or GB18030 (which includes GBK and GB2312).
 
     Raises:
-        DocumentRejected: it is binary or in another encoding; the message says what was seen.
+        DocumentRejected: it is binary or in another encoding; the message says which.
     """
     for signature, what in _SIGNATURES:
         if content.startswith(signature):
@@ -92,7 +92,7 @@ def _strictly(content: bytes, encoding: str) -> str:
 
 
 def _checked(text: str, encoding: str, notes: tuple[str, ...]) -> Decoded:
-    """Refuse what decodes but is not text."""
+    """Refuse bytes that decode but are no text."""
     if "\x00" in text:
         raise DocumentRejected(msg("binary content: NUL at character {text}", text=text.index(chr(0))))
     controls = len(_CONTROLS.findall(text))
@@ -104,13 +104,13 @@ def _checked(text: str, encoding: str, notes: tuple[str, ...]) -> Decoded:
 
 
 def _familiar(text: str) -> float:
-    """Share of characters that any Chinese or English text is full of; 0..1, about .4 and more in real text."""
+    """Share (0..1) of characters that are common in any Chinese or English text; .4 or more in real text."""
     seen = [c for c in text if not c.isspace()]
     return sum(" " < c < "\x7f" or c in _COMMON for c in seen) / len(seen) if seen else 0.0
 
 
 def _unmarked_utf16(content: bytes, *, least: float) -> Decoded | None:
-    """UTF-16 without its mark, only where it is obvious: readable in one byte order, not as anything else."""
+    """Decode UTF-16 without a byte order mark, only where one byte order gives plausible text and nothing else does."""
     if len(content) < 4 or len(content) % 2:
         return None
     sample = content[:_SAMPLE]
@@ -152,8 +152,8 @@ def _gb18030(content: bytes, utf8: UnicodeDecodeError) -> Decoded:
 def _is_chinese(text: str) -> bool:
     """Whether text decoded from GB18030 is Chinese rather than another encoding that happens to be valid.
 
-    Nearly any bytes are valid GB18030. A real text uses common characters; a few words are believed when all
-    are in the GB2312 table, which two stray bytes of Latin-1, Big5 or Shift-JIS seldom hit.
+    Nearly any bytes are valid GB18030. Real text uses common characters; a short text is accepted when all of it is
+    in GB2312, which two stray bytes of Latin-1, Big5 or Shift-JIS seldom are.
     """
     wide = "".join(c for c in text if c > "\x7f")[:_SAMPLE]
     common = sum(c in _COMMON for c in wide) / len(wide)
@@ -183,10 +183,10 @@ _JOINING_SCRIPT = re.compile("[\u0600-\u08ff\u0900-\u0dff\u1780-\u18aa]")
 
 
 def clean(text: str) -> tuple[str, tuple[str, ...]]:
-    r"""Text without hidden and control characters, line ends as ``\n``; and one note per kind removed.
+    r"""Text without hidden and control characters and with ``\n`` line ends; and one note per kind removed.
 
-    What shapes visible text stays: a single variation selector after an emoji or ideograph, a joiner inside
-    an emoji or between letters of Arabic and Indic scripts. Nothing visible is ever lost.
+    Characters that change how visible text looks are kept: a single variation selector after an emoji or ideograph, a
+    joiner inside an emoji or between letters of Arabic and Indic scripts. Visible characters are never removed.
     """
     text = _BREAK.sub("\n", text)
     counts: dict[str, int] = {}
@@ -211,7 +211,7 @@ def _note(kind: str, count: int) -> str:
 
 
 def _shapes(run: str, before: str, after: str) -> bool:
-    """Whether a run of hidden characters is part of how its neighbours look."""
+    """Whether a run of hidden characters changes how its neighbours are displayed."""
     if run in _JOINERS:
         return bool(
             (_JOINING_SCRIPT.match(before) and _JOINING_SCRIPT.match(after))
@@ -247,11 +247,12 @@ _ASSEMBLE_BREAK = re.compile(r"(?i)<br\s*/?>")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A block with its own text, before it has a place in the document. See `core.model.Block`, `Document.cells`.
+    """A block with its own text, before its offsets in the document are known. See `core.model.Block`,
+    `Document.cells`.
 
     Attributes:
         inner: ``(offset, anchor)``; offsets are those of `text`.
-        lines: Where its printed lines stand; offsets are those of `text`. A paragraph with them has no line break.
+        lines: Its printed lines; offsets are those of `text`. A paragraph with them has no line break.
     """
 
     kind: BlockKind
@@ -269,7 +270,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A file as it came: its bytes, the document's URI, and what a person calls it."""
+    """An original file: bytes, document URI and display name."""
 
     content: bytes
     uri: str
@@ -277,19 +278,19 @@ class Original:
 
 
 def stem(name: str) -> str:
-    """The name of a file without folders and suffix: the title of last resort."""
+    """A file name without folders and suffix: the fallback title."""
     return PurePosixPath(name.replace("\\", "/")).stem or name
 
 
 def no_title(title: str) -> bool:
-    """Whether a title is what a program writes where nobody gave one: ``(anonymous)``, ``Microsoft Word - x.doc``, ``无标题``."""
+    """Whether a title is a program's placeholder: ``(anonymous)``, ``Microsoft Word - x.doc``, ``无标题``."""
     return not title or _PLACEHOLDER.fullmatch(title.strip()) is not None
 
 
 def plain_title(title: str) -> str:
-    """A title on one line, without the tags that set words of it: ``A <em>new</em> rule`` → ``A new rule``.
+    """A title on one line, without markup of single words: ``A <em>new</em> rule`` → ``A new rule``.
 
-    Only tags that are closed again: ``<em>: the element`` is what a page about HTML is called.
+    Only closed tags are removed: ``<em>: the element`` may be the title of a page about HTML.
     """
     while (without := _SET.sub(r"\2", title)) != title:
         title = without
@@ -297,13 +298,15 @@ def plain_title(title: str) -> str:
 
 
 def left_out_note(counts: Mapping[str, int]) -> tuple[str, ...]:
-    """A note on what of a file is not read, by its kind: ``left out hidden elements (2), nav (1)``; none where that is nothing."""
+    """A note on the parts of a file that were not read, by kind: ``left out hidden elements (2), nav (1)``; empty
+    without any.
+    """
     told = ", ".join(f"{what} ({count})" for what, count in sorted(counts.items()) if count)
     return (f"left out {told}",) if told else ()
 
 
 def lists_joined(pieces: Iterable[Piece]) -> list[Piece]:
-    """Pieces of which neighbouring items are one list, for formats that have paragraphs of lists and no lists."""
+    """Pieces with neighbouring list items joined to one list, for formats that mark list paragraphs but no lists."""
     joined: list[Piece] = []
     for piece in pieces:
         if piece.kind == "list" and joined and joined[-1].kind == "list":
@@ -314,7 +317,7 @@ def lists_joined(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def rejected(reason: str, name: str) -> DocumentRejected:
-    """A refusal that names its document: ``str()`` of it is ``name: reason``."""
+    """A `DocumentRejected` that names its document: its text is ``name: reason``."""
     return DocumentRejected(reason, component=name)
 
 
@@ -329,7 +332,7 @@ def assemble(
     notes: Sequence[str] = (),
     metadata: Mapping[str, Facet] | None = None,
 ) -> Document:
-    """Join pieces with a blank line between, cleaned of hidden characters; pieces without text vanish.
+    """Join pieces with blank lines between them, cleaned of hidden characters; empty pieces are dropped.
 
     Args:
         title: Of the document; when empty or a program's own, the first heading that opens no numbered part, else the file's stem.
@@ -379,7 +382,9 @@ def assemble(
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table as it is written into a text: a name before it, its value, and what its column says it is."""
+    """A table cell for output as text: the column name put before it, its value, and the column's meaning (see
+    `Document.cells`).
+    """
 
     value: str
     kind: str = ""
@@ -387,7 +392,7 @@ class Cell:
 
 
 def joined(cells: Iterable[Cell], between: str) -> tuple[str, list[tuple[int, int, str]]]:
-    """The text of some cells, and where in it those stand whose column says what they are."""
+    """The text of a row of cells, and the spans (start, end, meaning) of cells whose column has a known meaning."""
     text, told = "", []
     for number, cell in enumerate(cells):
         text += (between if number else "") + (f"{cell.name}: " if cell.name else "")
@@ -398,7 +403,7 @@ def joined(cells: Iterable[Cell], between: str) -> tuple[str, list[tuple[int, in
 
 
 def lines_of(rows: Iterable[Sequence[Cell]]) -> tuple[str, list[tuple[int, int, str]]]:
-    """A table as text: a line for each row, cells parted by ``|``; and where its told cells stand."""
+    """A table as text, one line per row with cells separated by ``|``; and the spans as in `joined`."""
     lines: list[str] = []
     told: list[tuple[int, int, str]] = []
     at = 0
@@ -411,7 +416,7 @@ def lines_of(rows: Iterable[Sequence[Cell]]) -> tuple[str, list[tuple[int, int, 
 
 
 def _in_clean(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Where spans of a text, in order, stand in it when it is cleaned."""
+    """Map ascending spans of a text to the cleaned text."""
     found = []
     at = done = 0
     for start, end in spans:
@@ -423,7 +428,7 @@ def _in_clean(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, in
 
 
 def _cleaned(pieces: tuple[Piece, ...]) -> tuple[list[Piece], tuple[str, ...]]:
-    """Pieces with clean text, and the cleaner's notes on the whole (so that it counts once, not per piece)."""
+    """Pieces with cleaned text, and the cleaner's notes, with counts over all pieces."""
     joined = _GAP.join(piece.text for piece in pieces)
     cleaned, notes = clean(joined)
     untouched = cleaned == joined
@@ -450,13 +455,13 @@ def _cleaned(pieces: tuple[Piece, ...]) -> tuple[list[Piece], tuple[str, ...]]:
 def _shifted(
     piece: Piece, spans: Sequence[tuple[int, int]], gone: int, length: int, untouched: bool
 ) -> list[tuple[int, int]]:
-    """Where spans of a piece lie in its cleaned text, of which the first `gone` characters are cut off."""
+    """Map spans of a piece to its cleaned text, from which the first `gone` characters are stripped."""
     found = spans if untouched else _in_clean(piece.text, spans)
     return [(max(0, start - gone), min(end - gone, length)) for start, end in found]
 
 
 def _moved(piece: Piece, gone: int, length: int, untouched: bool) -> tuple[tuple[int, str], ...]:
-    """Where the anchors inside a piece lie in its cleaned text, of which the first `gone` characters are cut off."""
+    """Map the anchors of a piece to its cleaned text, from which the first `gone` characters are stripped."""
     found = []
     for offset, anchor in piece.inner:
         at = offset if untouched else len(clean(piece.text[:offset])[0])

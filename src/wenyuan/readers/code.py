@@ -1,4 +1,4 @@
-"""Source code to a `Document`: what its comments and docstrings say, and the code by functions and classes."""
+"""Source code to a `Document`: comments and docstrings as paragraphs, the code by functions and classes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SHELL = re.compile(r"(?:function\s+)?(?P<name>[\w\-]+)\s*\(\)\s*\{?")
 
 
 class _Language(NamedTuple):
-    """How a language writes comments to the end of a line, whether it knows ``/* */``, and where something is declared."""
+    """Comment syntax of a language (line comments, ``/* */``), and the pattern of its declarations."""
 
     comment: re.Pattern[str]
     blocks: bool
@@ -57,9 +57,9 @@ _LINE = 400  # characters of a line in which a name is looked for: some files ar
 
 
 def read_code(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a file of source code by its suffix: a comment that stands alone is a paragraph, all else is code.
+    """Read a source file by its suffix: comments on lines of their own become paragraphs, all else code blocks.
 
-    What is declared at the margin opens a section with its name. Nothing is run or resolved.
+    Each unindented declaration opens a section with its name. No code is executed or resolved.
 
     Raises:
         DocumentRejected: binary, in an unknown encoding, or blank.
@@ -73,7 +73,7 @@ def read_code(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 
 
 class _Run(NamedTuple):
-    """Lines that belong together: a comment that stands alone, or code. `first` is the number of the first one."""
+    """Consecutive lines of one kind, a comment or code; `first` is the number of the first line."""
 
     lines: list[str]
     first: int
@@ -81,7 +81,7 @@ class _Run(NamedTuple):
 
 
 def _runs(lines: Sequence[str], language: _Language) -> Iterator[_Run]:
-    """Runs parted by blank lines before what begins at the margin, and where comments at the margin begin and end."""
+    """Split lines into runs, at blank lines before unindented lines and around unindented comments."""
     run: _Run | None = None
     within, blank = False, True  # a comment in /* */ goes on; the line before was blank
     for number, line in enumerate(lines, 1):
@@ -102,7 +102,7 @@ def _runs(lines: Sequence[str], language: _Language) -> Iterator[_Run]:
 
 
 def _with_names(runs: Iterator[_Run], language: _Language, added: list[str]) -> Iterator[Piece]:
-    """The pieces of a file: a section for what is declared, the comment right above it first."""
+    """The pieces of a file: a section per declaration, starting with the comment directly above it."""
     comment: Piece | None = None
     below = 0  # the line after the comment
     for run in runs:
@@ -131,7 +131,7 @@ def _with_names(runs: Iterator[_Run], language: _Language, added: list[str]) -> 
 
 
 def read_python(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a file of Python: classes and functions are sections, their docstrings paragraphs, the rest code.
+    """Read a Python file: classes and functions become sections, docstrings paragraphs, the rest code.
 
     A file that this Python cannot parse is read as any other source code.
 
@@ -155,7 +155,7 @@ _MAX_NESTED = 8
 
 
 class _Python:
-    """The pieces of a module, in the order of its lines."""
+    """Builds the pieces of a module in line order."""
 
     def __init__(self, text: str, added: list[str]) -> None:
         self._lines = text.split("\n")
@@ -168,7 +168,7 @@ class _Python:
         return self._pieces
 
     def _take(self, holder: ast.Module | _Named, path: str, level: int, first: int, last: int) -> None:
-        """The lines ``first … last`` of a module, class or function."""
+        """Add lines ``first … last`` of a module, class or function."""
         at = first
         if (held := _docstring(holder)) is not None:
             start, end, said = held
@@ -190,7 +190,7 @@ class _Python:
         self._code(at, last)
 
     def _code(self, first: int, last: int) -> None:
-        """Lines as code; comments at the margin are paragraphs."""
+        """Add lines as code; unindented comments become paragraphs."""
         language = _Language(_HASH, False, (), "")
         for run in _runs(self._lines[first - 1 : last], language):
             line = first + run.first - 1
@@ -202,7 +202,7 @@ class _Python:
 
 
 def _docstring(holder: ast.Module | _Named) -> tuple[int, int, str] | None:
-    """First and last line of a docstring that has its lines for itself, and what it says."""
+    """First line, last line and text of a docstring that shares no line with code; None without one."""
     first = holder.body[0] if holder.body else None
     said = ast.get_docstring(holder)
     if said is None or not isinstance(first, ast.Expr) or first.end_lineno is None:

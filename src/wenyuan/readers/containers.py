@@ -1,7 +1,8 @@
-"""Files that hold files: archives and mails. Each part is read as a document of its own, within limits for all together.
+"""Files that contain files: archives and mails. Each part is read as its own document, under limits for all parts
+together.
 
 A container is only unpacked in the reading process. Its parts come back to the service, which has each read like any other
-file, with that file's limits: one that is broken or hostile fails alone.
+file, with that file's limits: a broken or hostile part fails alone.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Part:
 
     Attributes:
         uri: Its address: that of the container with ``entry=`` or ``attachment=``.
-        name: What a person calls it; its suffix says how it is read.
-        metadata: What the container says of it; what it says of itself counts first.
+        name: Display name; its suffix selects the reader.
+        metadata: From the container; the part's own metadata takes precedence.
     """
 
     uri: str
@@ -45,12 +46,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpacked:
-    """What a container holds.
+    """The content of a container.
 
     Attributes:
-        documents: Its own text, where it has any: that of a mail.
-        refused: Parts that cannot be taken in: their address and why.
-        notes: What was left out.
+        documents: The container's own text, such as the body of a mail.
+        refused: Parts that cannot be ingested: address and reason.
+        notes: Notes on what was left out.
     """
 
     documents: tuple[Document, ...] = ()
@@ -60,7 +61,7 @@ class Unpacked:
 
 
 def left_out(names: Iterable[str], kind_of: Callable[[str], str]) -> tuple[str, ...]:
-    """A note on the files of a container that have no reader, by their kind."""
+    """A note on the files in a container that have no reader, by kind."""
     counts = Counter(kind_of(name) or "without a suffix" for name in names)
     told = ", ".join(f"{kind} ({count})" for kind, count in sorted(counts.items()))
     return (f"left out files of kinds that are not read: {told}",) if counts else ()
@@ -72,7 +73,7 @@ Unpack = Callable[[bytes, str, str], Unpacked]
 
 
 class Opening:
-    """The reading of one file, and of all files in it.
+    """Reads a file and, recursively, the files in it.
 
     Args:
         opens: Whether a file of this name is a container.
@@ -86,7 +87,7 @@ class Opening:
         self._until = time.monotonic() + MAX_SECONDS
 
     def documents(self, content: bytes, uri: str, name: str, depth: int = 0) -> tuple[Document, ...]:
-        """All documents of a file, at least one; parts that fail stand in `Document.refused` of the first.
+        """All documents of a file, at least one; parts that fail are listed in `Document.refused` of the first.
 
         Raises:
             DocumentRejected: nothing in it can be read.

@@ -102,7 +102,7 @@ def _properties(package: Any) -> tuple[str, dict[str, Facet]]:
 
 
 class _Body:
-    """The walk: keeps the counts of automatic numbers and of what was left out."""
+    """Walks the document body; counts automatic numbers and omitted content."""
 
     def __init__(self, package: Any) -> None:
         self.title = ""
@@ -127,7 +127,7 @@ class _Body:
         return left_out_note(self._left_out)
 
     def pieces(self, parent: Any) -> Iterator[Piece]:
-        """Pieces of a body, through content controls and other wrappers."""
+        """Pieces of a body element, including those inside content controls and other wrappers."""
         for child in parent:
             if child.tag == f"{_W}p":
                 yield from self._paragraph(child)
@@ -142,7 +142,7 @@ class _Body:
                 yield from self.pieces(child)
 
     def _noted(self) -> Iterator[Piece]:
-        """The footnotes and endnotes that the last passage refers to, each with its number."""
+        """The footnotes and endnotes referred to by the last passage, each with its number."""
         while self._due:
             key = self._due.popleft()
             text = " ".join(self._text(p) for p in _paragraphs(self._footnotes[key])).strip()
@@ -151,7 +151,7 @@ class _Body:
             yield Piece("paragraph", f"{mark} {text}" if text else "")
 
     def _reference(self, node: Any) -> str:
-        """The number of a note where the text refers to it: numbers count in the order of the text."""
+        """The number of a note at its reference; notes are numbered in text order."""
         key = (node.tag.removesuffix("Reference"), node.get(f"{_W}id") or "")
         if key not in self._footnotes:
             return ""
@@ -189,7 +189,7 @@ class _Body:
             yield Piece("list" if listed else "paragraph", shown, anchor=anchor)
 
     def _mark(self, p: Any, style: Any) -> str:
-        """The automatic number: list and level by the paragraph's own numbering, else by that of its style."""
+        """The automatic number of a paragraph: list and level come from its own numbering, else from its style's."""
         number: str | None = None
         level: int | None = None
         for holder, name in ((p, ""), *((s.element, s.style_id) for s in _lineage(style))):
@@ -206,10 +206,10 @@ class _Body:
         return ""
 
     def _text(self, root: Any, *, numbered: bool = True) -> str:
-        """Visible text below an element: tracked deletions, hidden runs and fallback copies are left out.
+        """Visible text of an element, without tracked deletions, hidden runs and fallback copies.
 
         Args:
-            numbered: Numbers of notes stand in the text; not in headings, whose words are names.
+            numbered: Whether note numbers are written into the text; not in headings, whose text serves as a name.
         """
         parts: list[str] = []
         stack: list[Any] = [root]
@@ -232,7 +232,7 @@ class _Body:
         return "".join(parts)
 
     def _left_node(self, node: Any) -> bool:
-        """Whether no text of an element is read: what was deleted or is hidden is counted."""
+        """Whether an element is skipped; deleted and hidden ones are counted."""
         if node.tag in _GONE:
             self._left_out[_GONE[node.tag]] += 1
         elif node.tag == f"{_W}r" and self._is_hidden(node):
@@ -242,7 +242,7 @@ class _Body:
         return True
 
     def _is_hidden(self, run: Any) -> bool:
-        """Whether a run is hidden, by itself, its own style or that of its paragraph: the nearest that says so decides."""
+        """Whether a run is hidden: its own property decides, then its style's, then its paragraph's style's."""
         said = _says(run, "rPr", "vanish")
         if said is None:
             paragraph = next(run.iterancestors(f"{_W}p"), None)
@@ -260,14 +260,16 @@ class _Body:
         return self._vanishing[name]
 
     def _left_row(self, row: Any) -> bool:
-        """Whether a row is deleted with tracking or hidden, and counted as such."""
+        """Whether a row is hidden or deleted with tracking; counts it if so."""
         deleted = row.find(f"{_W}trPr/{_W}del") is not None
         hidden = not deleted and bool(_says(row, "trPr", "hidden"))
         self._left_out.update(["deleted passages"] * deleted + ["hidden rows"] * hidden)
         return deleted or hidden
 
     def _rows(self, table: Any) -> Iterator[list[Cell]]:
-        """Rows as ``a | b``; a merged cell stands in each that it covers, but once where it is a whole row."""
+        """Rows for ``a | b`` lines; a merged cell is repeated in each cell it covers, but once where it fills a whole
+        row.
+        """
         above: dict[int, str] = {}
         kinds = Columns()
         for row in table.iter(f"{_W}tr"):
@@ -296,7 +298,7 @@ class _Body:
 
 
 class _Own:
-    """The text of a file itself, however it is read: its body, notes, headers, footers and comments.
+    """All text of the file, collected independently of the document: body, notes, headers, footers and comments.
 
     Attributes:
         text: Without tracked deletions and the copies for old programs.
@@ -316,7 +318,7 @@ class _Own:
                 self._apart[told[1]] += sum(len(text) for text in self.text[before:])
 
     def warnings(self) -> tuple[str, ...]:
-        """What is left out of the text as a whole."""
+        """Warnings for content that is left out of the text entirely."""
         running = self._apart["header"] + self._apart["footer"]
         said = [msg("headers and footers are not read ({count} characters)", count=running)] * bool(running)
         if comments := self._apart["comments"]:
@@ -350,7 +352,7 @@ def _part_root(package: Any, kind: str) -> Any | None:
 
 
 def _bookmark(p: Any) -> str | None:
-    """The name by which Word opens a document at this paragraph, where it has one."""
+    """The bookmark at this paragraph, as an anchor for Word; None without one."""
     names = (mark.get(f"{_W}name") or "" for mark in p.iter(f"{_W}bookmarkStart"))
     return next((name for name in names if name and name != _LAST_EDIT), None)
 
@@ -366,7 +368,7 @@ def _own(holder: Any, tag: str, properties: str = "pPr") -> str | None:
 
 
 def _lineage(style: Any) -> Iterator[Any]:
-    """A style and those it is based on (at most ten: damaged files have rings)."""
+    """A style and its base styles, at most ten: damaged files have cycles."""
     for _ in range(10):
         if style is None:
             return
@@ -394,11 +396,11 @@ def _heading_level(p: Any, style: Any, names: list[str]) -> int | None:
 
 
 def _is_deleted(p: Any) -> bool:
-    """Whether the end of a paragraph was deleted or moved away with tracking."""
+    """Whether the paragraph mark is deleted or moved away with tracking."""
     return any(p.find(f"{_W}pPr/{_W}rPr/{_W}{tag}") is not None for tag in ("del", "moveFrom"))
 
 
 def _says(holder: Any, properties: str, tag: str) -> bool | None:
-    """A switch among an element's properties; None: they do not name it."""
+    """An on/off property of an element; None where it is not set."""
     node = holder.find(f"{_W}{properties}/{_W}{tag}")
     return None if node is None else node.get(f"{_W}val") not in ("0", "false", "off")

@@ -1,4 +1,4 @@
-"""EPUB to a `Document`: the chapters in the order of the book, each as the page that it is."""
+"""EPUB to a `Document`: the chapters in reading order, each read as an HTML page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml", "tex
 
 
 def read_epub(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a book: a chapter without a heading has that of the table of contents; anchors are EPUB CFIs of chapters.
+    """Read a book: chapters without a heading get their title in the table of contents; anchors are EPUB CFIs of
+    chapters.
 
     Raises:
         DocumentRejected: it is no EPUB, protected against copying, unpacks to too much, declares entities, or holds no text.
@@ -55,7 +56,7 @@ class _Chapter(NamedTuple):
 
 
 class _Book:
-    """The package document of a book: what it says of itself, its chapters, and the titles that its contents give them."""
+    """The package document of a book: metadata, chapters, and their titles in the table of contents."""
 
     def __init__(self, package: Package, name: str) -> None:
         self.source: list[str] = []
@@ -89,7 +90,7 @@ class _Book:
             raise rejected("it is encrypted", name)
 
     def _spine(self, root: Any, items: Mapping[str, tuple[str, str, str]], contents: set[str]) -> list[_Chapter]:
-        """The chapters in order, each once: a book may name one again and again."""
+        """The chapters in order, each once: a spine may list one several times."""
         found: dict[str, _Chapter] = {}
         for at, spine in enumerate(root, 1):
             if local(spine) != "spine":
@@ -109,7 +110,7 @@ class _Book:
         return list(found.values())
 
     def told(self, what: str) -> str:
-        """What the book says of itself: ``title``, ``creator`` …; ``""`` for nothing."""
+        """A metadata field, ``title``, ``creator`` …; ``""`` without it."""
         return self._told.get(what, "")
 
     def notes(self) -> tuple[str, ...]:
@@ -137,7 +138,7 @@ class _Book:
 
 
 def _titles(package: Package, items: Mapping[str, tuple[str, str, str]]) -> dict[str, str]:
-    """What the contents call each part: of a navigation page (EPUB 3), else of an NCX (EPUB 2)."""
+    """Titles by part, from the navigation document (EPUB 3), else the NCX (EPUB 2)."""
     found: dict[str, str] = {}
     for part, kind, said in items.values():
         if part not in package:
@@ -156,14 +157,14 @@ def _titles(package: Package, items: Mapping[str, tuple[str, str, str]]) -> dict
 
 
 def _call(found: dict[str, str], part: str, href: str, text: str) -> None:
-    """The first title of a part, which is that of its beginning."""
+    """Record a title for a part unless it has one: the first belongs to the part's beginning."""
     target = beside(part, unquote(href.partition("#")[0]))
     if text.strip():
         found.setdefault(target, " ".join(text.split())[:200])
 
 
 def _locked(package: Package, folder: str) -> set[str]:
-    """The parts that are encrypted; fonts often are, in books that anyone may read."""
+    """The encrypted parts. Fonts often are, also in books without copy protection."""
     if folder + _LOCKS not in package:
         return set()
     found = (node.get("URI", "") for node in package.xml(folder + _LOCKS).iter() if local(node) == "CipherReference")

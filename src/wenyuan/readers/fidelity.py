@@ -1,7 +1,8 @@
-"""How much of a file its document holds: the file's own characters, counted apart, against those of the text.
+"""Measures how much of a file its document contains: character counts of the file, taken independently, against those
+of the text.
 
-Both are counted without white space and hidden characters, each character as often as it stands there: where a reader puts
-things in another order, nothing counts as lost.
+Both are counted per character, without white space and hidden characters: text that a reader reorders does not count
+as lost.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _SHAPES = {"table": re.compile(rf"\||{EMPTY_CELL}"), "row": re.compile(rf"[:;{EM
 
 
 def characters(text: str) -> Counter[str]:
-    """How often each character stands in a text, without white space and hidden characters."""
+    """Counts of the characters of a text, without white space and hidden characters."""
     counts = Counter(clean(text)[0])
     for char in [char for char in counts if char.isspace()]:
         del counts[char]
@@ -39,10 +40,10 @@ def measured(
     """The same document with its `Fidelity`.
 
     Args:
-        source: All text of the file itself, read in another way than the document was; None where there is no other way.
-        added: What the reader writes into the text on purpose, once for each time it does: automatic numbers, names of
-            columns repeated in each row, merged cells repeated. Bars of tables and marks of lists are known already.
-        warnings: Sentences for a reader of the document, each a `core.messages.msg`.
+        source: All text of the file, extracted in another way than the document's; None where there is no other way.
+        added: Text that the reader inserts on purpose, as often as it does: automatic numbers, column names repeated
+            in each row, repeated merged cells. Table bars and list bullets are known already.
+        warnings: Sentences for users of the document, each a `core.messages.msg`.
     """
     read = characters(document.text)
     own = None if source is None else read if source == document.text else characters(_one(source))
@@ -71,7 +72,7 @@ def _one(text: str | Iterable[str]) -> str:
 
 
 def _structure(document: Document) -> Counter[str]:
-    """What stands in a text for the shape of its tables, rows and lists."""
+    """Counts of the characters that a document's text has only as table, row and list markup."""
     marks: Counter[str] = Counter()
     for block in document.blocks:
         if pattern := _SHAPES.get(block.kind):

@@ -49,7 +49,7 @@ _GOLDEN_COLUMNS = "name a column question (问题) and one uri (来源)"
 
 
 def read_golden(path: Path) -> tuple[Pair, ...]:
-    """Read a golden file, or the folder of a judged set.
+    """Read a golden file, or the folder of a judged set in BEIR layout.
 
     Raises:
         InvalidRequest: it is not there or of no known kind, or lines are at fault: all of them are named.
@@ -179,7 +179,7 @@ def _unaskable(question: str) -> str:
 
 
 def _cells(row: Row, places: Sequence[int]) -> list[str]:
-    """What stands in these cells, one a line."""
+    """The lines of the given cells of a row, in order."""
     cells = (row.cells[at] for at in places if at < len(row.cells))
     return [line.strip() for cell in cells for line in cell.splitlines() if line.strip()]
 
@@ -227,7 +227,7 @@ def _read_set(folder: Path) -> tuple[Pair, ...]:
 
 
 def _judgements(path: Path, faults: list[LineFault]) -> Iterator[tuple[int, str, str, float]]:
-    """Line, query, document and grade, with tabs between; a header is passed over."""
+    """Line number, query id, document id and grade of each line of a qrels file; a header is skipped."""
     for number, line in enumerate(_text(path).split("\n"), 1):
         fields = [field.strip() for field in line.split("\t")]
         if not line.strip() or (number == 1 and fields[-1] == "score"):
@@ -241,7 +241,7 @@ def _judgements(path: Path, faults: list[LineFault]) -> Iterator[tuple[int, str,
 
 
 def _entries(path: Path, faults: list[LineFault], *, needs: str = "") -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    """Line, ``_id`` and object of each line."""
+    """Line number, ``_id`` and object of each line of a JSON Lines file."""
     for number, line in enumerate(_text(path).split("\n"), 1):
         if not line.strip():
             continue
@@ -262,7 +262,7 @@ def _entries(path: Path, faults: list[LineFault], *, needs: str = "") -> Iterato
 
 
 def _addresses(folder: Path, faults: list[LineFault]) -> Mapping[str, tuple[str, ...]]:
-    """By the id of an entry, the addresses under which a library may hold it, the most certain first."""
+    """By corpus id, the addresses under which a library may hold the entry, the most certain first."""
     path = folder / "corpus.jsonl"
     if not path.exists():
         return {}
@@ -320,7 +320,7 @@ _COLUMNS = "name a column term (说法), one synonym (同义词) and, where it m
 
 @dataclass(frozen=True, slots=True)
 class SynonymFile:
-    """What a file says: its entries, and the lines that say none."""
+    """The entries of a synonym file, and its invalid lines."""
 
     entries: tuple[Synonym, ...]
     faults: tuple[LineFault, ...]
@@ -416,7 +416,7 @@ def _header(rows: Sequence[Row]) -> int | None:
 
 
 def synonyms_file(entries: Iterable[Synonym], form: str) -> str:
-    """The text of a file that `read_synonyms` reads as the same entries.
+    """Write entries in a format that `read_synonyms` reads back as equal entries.
 
     Args:
         form: ``.csv``, ``.tsv`` or ``.jsonl``.

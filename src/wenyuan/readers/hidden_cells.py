@@ -1,4 +1,4 @@
-"""Which rows and columns of a sheet are hidden: read from the workbook's XML, since the parser of its cells does not tell.
+"""Finds hidden rows and columns of a sheet in the workbook's XML, since the cell parser does not report them.
 
 It is read piece by piece, and only after `archive.check_archive`, which bounds what it unpacks to.
 """
@@ -47,7 +47,7 @@ class HiddenCells:
         """The part of each sheet, in the workbook's order."""
 
     def of(self, part: str) -> Hidden:
-        """What is hidden by hand; rows that a filter hides for now are not."""
+        """Rows and columns hidden by hand; rows that only a filter hides are not included."""
         if not self._says_hidden(part):
             return Hidden()
         rows: set[int] = set()
@@ -69,7 +69,7 @@ class HiddenCells:
         return Hidden(frozenset(rows), columns)
 
     def _filtered(self, sheet: str) -> Iterator[tuple[int, int]]:
-        """Rows below the headers of filters that have a criterion, the sheet's own and its tables'."""
+        """Row ranges below the headers of active filters, of the sheet and of its tables."""
         tables = [part for part in map(str.lower, self._related(sheet).values()) if "/tables/" in part]
         for part in (sheet, *filter(self._entries.__contains__, tables)):
             ref = ""
@@ -81,7 +81,7 @@ class HiddenCells:
                     ref = ""
 
     def _related(self, part: str) -> dict[str, str]:
-        """The parts that one refers to, by id."""
+        """The parts that `part` refers to, by relation id."""
         folder, name = posixpath.split(part)
         rels = f"{folder}/_rels/{name}.rels"
         if rels.lower() not in self._entries:
@@ -93,7 +93,7 @@ class HiddenCells:
         }
 
     def _says_hidden(self, part: str) -> bool:
-        """Whether the word occurs at all: most sheets need not be parsed."""
+        """Whether the word ``hidden`` occurs in a part at all: most sheets then need no parsing."""
         end = b""
         for piece in self._pieces(part):
             seen = end + piece.replace(b"\0", b"")  # UTF-16
@@ -108,7 +108,7 @@ class HiddenCells:
                 yield piece
 
     def _elements(self, part: str) -> Iterator[tuple[str, dict[str, str]]]:
-        """Name and attributes, both without namespace, of each element that tells something here."""
+        """Name and attributes, without namespaces, of the elements that matter for hiding."""
         found: list[tuple[str, dict[str, str]]] = []
 
         def start(name: str, attributes: dict[str, str]) -> None:
@@ -139,7 +139,7 @@ def _local(name: str) -> str:
 
 @dataclass
 class TableOfOds:
-    """A sheet: what is hidden, and over how many cells its text spreads."""
+    """A sheet of an ODS file: hidden rows and columns, and the extent of its text."""
 
     name: str
     rows: set[int] = field(default_factory=set)
@@ -152,7 +152,7 @@ class TableOfOds:
 
     @property
     def hidden(self) -> Hidden:
-        """By hand; rows that a filter hides are not."""
+        """Rows and columns hidden by hand; rows that a filter hides are not included."""
         return Hidden(frozenset(self.rows), frozenset(self.columns))
 
     @property
@@ -160,7 +160,7 @@ class TableOfOds:
         return self.height * self.width
 
     def take(self, kind: str, said: Mapping[str, str]) -> None:
-        """Count a row, a column, a cell, or a paragraph, which is the text of the last cell."""
+        """Process a row, a column, a cell, or a paragraph, which is text of the last cell."""
         if kind == "table-row":
             first, self.row = self.row, min(self.row + _repeated(said, "rows"), _MAX_ROWS)
             self.cell = 0

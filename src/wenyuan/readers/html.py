@@ -1,4 +1,4 @@
-"""HTML to a `Document`: what a reader of the page sees."""
+"""HTML to a `Document`: the text visible on the page."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _NOT_TEXT = ", ".join((
 
 
 class _Shade(NamedTuple):
-    """Why an element's own text is not seen; what is inherited ends where a descendant says otherwise."""
+    """Why an element is not visible; inherited by descendants until one overrides it."""
 
     hidden: bool
     sizeless: bool
@@ -67,7 +67,7 @@ class _Shade(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line of a piece, and the anchor at or nearest above its text."""
+    """A line of a piece, and the nearest anchor at or above its text."""
 
     text: str
     anchor: str
@@ -75,7 +75,7 @@ class _Line(NamedTuple):
 
 
 class Page:
-    """The pieces of a page's body, in order, and how much was left out of them."""
+    """The pieces of a page's body in order, and counts of the elements left out."""
 
     def __init__(self, body: Any) -> None:
         self.pieces: list[Piece] = []
@@ -92,11 +92,11 @@ class Page:
 
     @property
     def left_out(self) -> Counter[str]:
-        """How many elements of each kind were left out."""
+        """Number of elements left out, by kind."""
         return self._left_out + Counter({"hidden elements": len(self._shading)})
 
     def notes(self) -> tuple[str, ...]:
-        """What the reader saw and left out, e.g. ``"left out hidden elements (2), nav (1)"``."""
+        """Notes on what was left out, e.g. ``"left out hidden elements (2), nav (1)"``."""
         return left_out_note(self.left_out)
 
     def _walk(self, body: Any) -> None:
@@ -125,7 +125,7 @@ class Page:
             self._opening = None
 
     def _whole(self, node: Any) -> bool:
-        """Take an element that makes one piece; False when it is to be walked into."""
+        """Handle an element that makes one piece; False when its children must be visited."""
         tag = node.tag
         kind: BlockKind
         if tag in _HEADINGS:
@@ -161,7 +161,7 @@ class Page:
         return True
 
     def _shown(self, node: Any) -> str:
-        """A text node's text; where it is in the shade, none but the space that parts its neighbours."""
+        """The text of a text node; of a hidden one only the space that separates its neighbours."""
         text: str = node.text()
         shade = self._shades.get(node.parent.mem_id) if self._shades else None
         if shade is None or not text.strip():
@@ -170,7 +170,9 @@ class Page:
         return ""
 
     def _events(self, root: Any, *, raw: bool = False) -> Iterator[tuple[Any, bool]]:
-        """Below `root`: ``(text, False)``, ``(element, False)`` at its start, ``(element, True)`` at its end."""
+        """Traverse below `root`: ``(text, False)``, ``(element, False)`` at its start, ``(element, True)`` at its
+        end.
+        """
         stack = [(child, False) for child in _children(root)]
         while stack:
             node, leaving = stack.pop()
@@ -236,7 +238,7 @@ class Page:
         return _table_lines(rows, anchors)
 
     def _list_lines(self, root: Any) -> Iterator[_Line]:
-        """One line for each item, indented by its depth; a further paragraph of an item has no mark."""
+        """One line per list item, indented by depth; further paragraphs of an item have no bullet."""
         numbers = [_first_number(root)]
         mark, line = "", [""]
         anchor: str | None = None
@@ -263,7 +265,7 @@ class Page:
 
 
 def _anchored(kind: BlockKind, lines: list[_Line], level: int) -> Piece:
-    """A piece of these lines: the anchor of its first one, and where that of another one begins."""
+    """A piece of these lines, with the anchor of its first line and the offsets at which other anchors start."""
     at, above, inner = 0, lines[0].anchor if lines else "", []
     told: list[tuple[int, int, str]] = []
     for text, anchor, cells in lines:
@@ -277,7 +279,7 @@ def _anchored(kind: BlockKind, lines: list[_Line], level: int) -> Piece:
 
 
 def _names(body: Any) -> dict[int, str]:
-    """By element, the name by which a browser goes to it: the first element of an id; of a link's name where no id is so."""
+    """Anchor name by element: the ids a browser would scroll to, and names of links where no id is equal."""
     found: dict[str, int] = {}
     for attribute, elements in (("id", "[id]"), ("name", "a[name]")):
         for node in body.css(elements) if body is not None else ():
@@ -288,7 +290,7 @@ def _names(body: Any) -> dict[int, str]:
 
 
 def _around(node: Any, attributes: dict[str, str | None]) -> str:
-    """What a reader of the page's text does not read, by its name; ``""`` for all else."""
+    """The kind of page furniture an element is (navigation, footer, aside …); ``""`` for content."""
     if node.tag in _UNSEEN or node.tag in _AROUND:
         return str(node.tag)
     if not attributes:
@@ -305,7 +307,7 @@ def _around(node: Any, attributes: dict[str, str | None]) -> str:
 
 
 def _children(node: Any) -> Iterator[Any]:
-    """Last child first, as a stack wants them."""
+    """Child nodes in reverse order, to be pushed on a stack."""
     child = node.last_child
     while child is not None:
         yield child
@@ -322,7 +324,7 @@ def _hidden(attributes: dict[str, str | None]) -> bool:
 
 
 def _shade(node: Any, above: _Shade | None) -> _Shade | None:
-    """An element's own shade, from its style and its parent's shade."""
+    """Why an element is hidden, from its style and its parent's shade; None where it is visible."""
     style = node.attributes.get("style")
     if not style:
         return above
@@ -338,19 +340,21 @@ def _shade(node: Any, above: _Shade | None) -> _Shade | None:
 
 
 def _simple(node: Any, kind: str) -> bool:
-    """Whether a table holds cells of text only, and does not arrange the page; likewise a list."""
+    """Whether a table holds only text cells, rather than laying out the page; likewise for a list."""
     if any(inner.mem_id != node.mem_id for inner in node.css(_NOT_SIMPLE[kind])):
         return False
     return kind != "table" or len(node.css("tr")) != 1 or node.css_first(_ARRANGED) is None
 
 
 def _soft(text: str) -> str:
-    r"""Source white space squeezed: ``\r`` where it held a line break, else one space."""
+    r"""Source text with white space collapsed: ``\r`` where it contained a line break, else one space."""
     return _SPACE.sub(lambda run: "\r" if "\n" in run[0] or "\r" in run[0] else " ", text)
 
 
 def _settled(text: str) -> str:
-    r"""A block's text: ``\n`` stays a line break; ``\r`` is a space between Latin words, nothing between 汉字."""
+    r"""Text of a block: ``\n`` stays a line break; ``\r`` becomes a space between Latin words, nothing between
+    Chinese characters.
+    """
     text = _SOFT_BETWEEN_WIDE.sub("", text.replace("\xa0", " "))
     text = re.sub(r"[ \r]+", " ", text)
     return re.sub(r" ?\n[ \n]*", "\n", text).strip(" \n")
@@ -366,12 +370,12 @@ def _span(node: Any, attribute: str) -> int:
 
 
 def _first_number(node: Any) -> int:
-    """Number of a list's first item; 0 for bullets."""
+    """Number of an ordered list's first item; 0 for bullet lists."""
     return _whole_number(node, "start", 1) or 1 if node.tag == "ol" else 0
 
 
 def _table_lines(rows: list[list[str]], anchors: list[str]) -> Iterator[_Line]:
-    """A row's texts, ``–`` where one is missing before others: each stays below its own header."""
+    """One line per row; ``–`` stands for empty cells before filled ones, so that values stay below their headers."""
     used = {at for row in rows for at, cell in enumerate(row) if cell.strip()}
     kinds = Columns()
     for row, anchor in zip(rows, anchors, strict=True):
@@ -386,7 +390,7 @@ def _table_lines(rows: list[list[str]], anchors: list[str]) -> Iterator[_Line]:
 
 
 def _spread(cells: list[tuple[str, int, int]], spans: dict[int, tuple[int, str]], repeated: list[str]) -> list[str]:
-    """A row's texts by column, those that reach down from rows above repeated: each row stands alone.
+    """A row's texts by column, with cells that span from rows above repeated, so that each row is complete.
 
     Args:
         cells: Text, rows and columns that it covers, for each cell written in this row.
@@ -441,7 +445,7 @@ _XML_NAMES = (".xhtml", ".xht")
 
 
 def read_html(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a web page; of one that lies on a web site, its main text.
+    """Read a web page; of a page from a web site, only its main text.
 
     Raises:
         DocumentRejected: it holds no visible text.
@@ -464,7 +468,7 @@ def read_html(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 
 
 class _Said(NamedTuple):
-    """What a page says of itself."""
+    """Metadata of a page."""
 
     title: str
     language: str
@@ -495,7 +499,7 @@ def _read(tree: Any, original: Original, notes: tuple[str, ...], said: _Said) ->
 
 
 def parsed(content: bytes, *, xml: bool) -> tuple[Any, tuple[str, ...]]:
-    """The tree of a page, and notes on its encoding.
+    """The parsed tree of a page, and notes on its encoding.
 
     Args:
         xml: It is XHTML by its name; whether it says so itself is seen in any case.
@@ -512,14 +516,14 @@ def parsed(content: bytes, *, xml: bool) -> tuple[Any, tuple[str, ...]]:
 
 
 def own_text(tree: Any) -> str:
-    """The text of a page's body, whether it is shown or not; scripts and what surrounds the text leave the tree."""
+    """The text of a page's body, visible or not. Removes scripts and page furniture from the tree."""
     for node in tree.css(_NOT_TEXT):
         node.decompose()
     return tree.body.text() if tree.body is not None else ""
 
 
 def _decoded(content: bytes) -> tuple[str, tuple[str, ...]]:
-    """Text by byte order mark, else by the page's own ``<meta charset>`` if that fits, else by its bytes."""
+    """Text decoded by byte order mark, else by ``<meta charset>`` if that is valid, else by detection."""
     declared = _META.search(content[:4096])
     if declared and not content.startswith(_BOMS):
         label = declared[1].decode("ascii").lower()

@@ -1,4 +1,4 @@
-"""JSON Lines → one `Document` for each line: a title or question, a text or answer, an address, facets."""
+"""JSON Lines to one `Document` per line: a title or question, a text or answer, an address, facets."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 
     A line is an object with ``title`` or ``question``; ``text``, ``content`` or ``answer``; optionally ``url`` or
     ``uri`` (http, https or urn; of another one, ``stated`` tells the service), or ``id``; and ``metadata``, whose scalars become facets, as do the line's own keys that say when
-    it is in force (``effective_until``, ``状态``, ``supersedes``). Without an address of its own a line is
-    ``<uri>?id=<id>`` or ``<uri>?line=<n>``. A question and an answer make one ``row`` block. ``collection`` says which one a
+    it is in force (``effective_until``, ``状态``, ``supersedes``). A line without an address gets ``<uri>?id=<id>`` or
+    ``<uri>?line=<n>``. A question and an answer make one ``row`` block. ``collection`` says which one a
     line belongs to. Lines without title and question whose ids are the same up to a ``#`` are parts of one text. The hash
     is that of the line.
 
@@ -66,7 +66,7 @@ _MOST_REFUSED = 200  # lines that are named one by one
 
 
 def _place_of(record: Mapping[str, Any], uri: str, number: int, taken: Mapping[str, Document]) -> str:
-    """The address of a line that is refused: its own, so that its older version stays, unless another line has that."""
+    """The address of a refused line: its own, so that its older version is kept, unless another line uses it."""
     try:
         own = stated_address(_stated(record)) or _place(record, uri, number)
     except ValueError:
@@ -160,7 +160,7 @@ def _document(
 
 
 def _stated(record: Mapping[str, Any]) -> str:
-    """The address that a line states, without a fragment; ``""`` for none."""
+    """The address given in a line, without its fragment; ``""`` without one."""
     for key in ("url", "uri"):
         own = _string(record, (key,))
         if own and not scheme_of(own):
@@ -171,7 +171,7 @@ def _stated(record: Mapping[str, Any]) -> str:
 
 
 def _place(record: Mapping[str, Any], uri: str, number: int) -> str:
-    """Where a line stands in its file: by its id, or by its number."""
+    """The address of a line within its file: by its id, or by its number."""
     own_id = record.get("id")
     if own_id is None or own_id == "":
         return with_part(uri, f"line={number}")
@@ -181,13 +181,13 @@ def _place(record: Mapping[str, Any], uri: str, number: int) -> str:
 
 
 def _whole(record: Mapping[str, Any]) -> str:
-    """What a line is a part of: its id up to the last ``#``; ``""`` where there is none."""
+    """The id of the text that a line is a part of: its id up to the last ``#``; ``""`` without one."""
     whole, mark, part = str(record.get("id") or "").rpartition("#")
     return whole if mark and part else ""
 
 
 def _validity(values: Mapping[str, Any]) -> dict[str, Facet]:
-    """What a line, or its metadata, says of when it is in force; of a list, its texts."""
+    """Facets of a line or its metadata that give its period of validity; lists as lists of texts."""
     facets: dict[str, Facet] = {}
     for key, value in values.items():
         if not validity_field(key):

@@ -1,4 +1,6 @@
-"""Mails (EML) to a `Document`: who wrote to whom and when, what was written, earlier mails marked; attachments beside it."""
+"""Mails (EML) to a `Document`: headers, body, quoted earlier mails under headings; attachments are separate
+documents.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ _ALIASES = {"gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "unknown-
 
 @dataclass(slots=True)
 class Letter:
-    """A mail, in whatever format it came.
+    """A mail, independent of its file format.
 
     Attributes:
         headers: ``subject``, ``from``, ``to``, ``cc``, ``date`` (ISO 8601), ``thread`` (what its answers have in common).
@@ -55,7 +57,7 @@ class Letter:
     refused: list[tuple[str, str]] = field(default_factory=list)
 
     def attach(self, name: str, content: bytes) -> None:
-        """Take an attachment, up to the limits for all of them."""
+        """Add an attachment, within the limits for all of them."""
         if len(self.attachments) >= MAX_ATTACHMENTS:
             self.refused.append((name, msg("only the first {most} files are read", most=f"{MAX_ATTACHMENTS:,}")))
         elif sum(len(body) for _, body in self.attachments) + len(content) > MAX_BYTES:
@@ -67,7 +69,7 @@ class Letter:
 
 
 def unpack_eml(content: bytes, *, uri: str, name: str) -> Unpacked:
-    """A mail as a document, and its attachments at ``<uri>?attachment=<name>``; mails in it are attachments.
+    """A mail as a document, with its attachments at ``<uri>?attachment=<name>``; attached mails too.
 
     Raises:
         DocumentRejected: it is nested too deeply, or is no mail.
@@ -79,7 +81,7 @@ def unpack_eml(content: bytes, *, uri: str, name: str) -> Unpacked:
 
 
 def unpacked(letter: Letter, original: Original, media_type: str = _MEDIA_TYPE) -> Unpacked:
-    """A letter as a document, with its attachments as parts."""
+    """The document of a mail, with its attachments as parts."""
     document = _document(letter, original, media_type)
     told: dict[str, Facet] = {"attached_to": document.title}
     told |= {f"mail_{key}": value for key in ("from", "date") if (value := letter.headers.get(key, ""))}
@@ -98,7 +100,7 @@ def unpacked(letter: Letter, original: Original, media_type: str = _MEDIA_TYPE) 
 
 
 def _address(uri: str, file: str, taken: dict[str, Part]) -> str:
-    """The address of an attachment; the second of one name is ``name;2``."""
+    """The address of an attachment; a second one with the same name is ``name;2``."""
     own = free = with_part(uri, f"attachment={escaped_value(file)}")
     number = 1
     while free in taken:
@@ -159,7 +161,7 @@ _QUOTE = re.compile(r"(?:[ \t]?>)+ ?")
 
 
 def _opens_earlier(text: str) -> bool:
-    """Whether a paragraph opens an earlier mail: a divider, who wrote when, or the head of a mail."""
+    """Whether a paragraph starts a quoted mail: a divider, an "on … wrote" line, or a mail header."""
     if _DIVIDER.match(text):
         return True
     if len(text) <= _MOST_ATTRIBUTED and _ATTRIBUTION.search(text) and _WHO.search(text):
@@ -168,17 +170,18 @@ def _opens_earlier(text: str) -> bool:
 
 
 def _marked(piece: Piece) -> Piece:
-    """A paragraph of a page that opens an earlier mail, as a heading."""
+    """An HTML paragraph that starts a quoted mail, as a heading."""
     if piece.kind == "paragraph" and _opens_earlier(piece.text):
         return Piece("heading", " ".join(piece.text.split()), level=2, anchor=piece.anchor)
     return piece
 
 
 def quoted_pieces(text: str, added: list[str]) -> Iterator[Piece]:
-    """The paragraphs of a plain mail; what it quotes of earlier ones below headings, as deep as it is quoted.
+    """The paragraphs of a plain-text mail, with quoted text below headings as deep as its quoting.
 
     Args:
-        added: Takes headings that the mail does not have: of a quote that does not say whose it is, of what follows a quote.
+        added: Receives the headings that are not in the mail: for a quote without an author line, and for text after
+            a quote.
     """
     quoted, own = ("引用的邮件", "邮件正文") if has_han(text) else ("Quoted mail", "Mail")
     paragraphs = list(_paragraphs(text))
@@ -198,7 +201,7 @@ def quoted_pieces(text: str, added: list[str]) -> Iterator[Piece]:
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
-    """Paragraphs and how deep they are quoted (``>`` marks before their lines), which are left out."""
+    """Paragraphs with their quoting depth, the ``>`` marks removed."""
     lines: list[str] = []
     depth = 0
     for line in (*text.replace("\r\n", "\n").split("\n"), ""):
@@ -231,7 +234,7 @@ def _headers(message: Message) -> dict[str, str]:
 
 
 def header(message: Message, name: str) -> str:
-    """A header as a person reads it: encoded words decoded, raw bytes in whatever encoding they make sense in."""
+    """A header decoded: encoded words, and raw bytes in the encoding in which they give plausible text."""
     raw = next((value for key, value in message.raw_items() if key.lower() == name), "")
     raw = str(raw) if not isinstance(raw, str) else raw
     if any("\udc80" <= char <= "\udcff" for char in raw):
@@ -254,7 +257,7 @@ def _decoded(part: bytes | str, charset: str | None) -> str:
 
 
 def _collect(message: Message, letter: Letter) -> None:
-    """Sort the parts of a message: what was written, and what is attached."""
+    """Sort the MIME parts of a message into body texts and attachments."""
     written: list[tuple[str, Message]] = []
     stack: list[tuple[Message, bool]] = [(message, False)]
     while stack:
@@ -294,7 +297,7 @@ def _collect(message: Message, letter: Letter) -> None:
 
 
 def _as_page(text: str) -> bytes:
-    """Plain text that stands beside HTML, as HTML."""
+    """Plain text converted to HTML, where other body parts are HTML."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace("\r\n", "\n")
     return "".join(f"<p>{part.replace(chr(10), '<br>')}</p>" for part in escaped.split("\n\n")).encode(
         "utf-8-sig", "replace"
@@ -302,14 +305,14 @@ def _as_page(text: str) -> bytes:
 
 
 def _alternative(children: Sequence[object]) -> Sequence[object]:
-    """Of several forms of one text the last that is read: the richest."""
+    """Of several forms of one body, the last supported one, which is the richest."""
     known = ("text/html", "text/plain", "multipart/related", "multipart/mixed", "multipart/alternative")
     fits = [child for child in children if isinstance(child, Message) and child.get_content_type() in known]
     return fits[-1:]
 
 
 def _file(part: Message) -> str:
-    """The name of an attachment, without folders; ``""`` for a part that has none."""
+    """The file name of a MIME part, without folders; ``""`` without one."""
     try:
         raw = part.get_filename() or ""
     except (ValueError, LookupError, TypeError):

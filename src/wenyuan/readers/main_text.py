@@ -1,4 +1,4 @@
-"""The main text of a page of the web, without menus, notices and what else stands around it; by trafilatura."""
+"""Extracts the main text of a web page, without menus and notices, by trafilatura."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _LEAST_SHARE = 0.3
 
 
 def from_the_web(uri: str) -> bool:
-    """Whether a page was read from a web site, where most of a page may be about other pages."""
+    """Whether a document was fetched from a web site, where much of a page belongs to other pages."""
     return uri.startswith(("https://", "http://"))
 
 
 @cache
 def _trafilatura() -> Any:
-    """The library; None where the extra ``web`` is not installed: pages are read as a whole then."""
+    """The library; None where the extra ``web`` is not installed, and pages are then read completely."""
     try:
         import trafilatura
     except ImportError:
@@ -25,7 +25,7 @@ def _trafilatura() -> Any:
 
 
 def main_text(page: str) -> str:
-    """The part of a page that holds its main text, as HTML; ``""`` where none is found, or nothing can look for it."""
+    """The part of a page with its main text, as HTML; ``""`` where none is found or trafilatura is missing."""
     library = _trafilatura()
     if library is None:
         return ""
@@ -44,5 +44,5 @@ def main_text(page: str) -> str:
 
 
 def is_main(part: str, whole: str) -> bool:
-    """Whether the text of a part is enough to be the main text of a page with this text."""
+    """Whether the text of a part is long enough to be the main text of the page."""
     return len(part) >= _LEAST_SHARE * len(whole)

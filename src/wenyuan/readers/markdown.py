@@ -1,4 +1,4 @@
-"""Markdown: the text is the source itself (so that offsets and lines are exact), the blocks are its structure.
+"""Markdown: the document's text is the source itself, so that offsets and lines are exact; blocks give its structure.
 
 Front matter becomes title, dates, language and facets. Comments are removed: a reader of the page does not
 see them, so neither does a passage.
@@ -57,7 +57,7 @@ _NAMES = {"标题": "title", "語言": "language", "语言": "language", "lang":
 
 @dataclass(slots=True)
 class _Front:
-    """What the front matter says, and how much of the file it takes."""
+    """The front matter's fields, and its length in the file."""
 
     length: int = 0
     title: str = ""
@@ -104,12 +104,14 @@ def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...
 
 
 def _marked(block: Block, text: str) -> bool:
-    """Whether a heading is one by its markup; 第一部分 by itself opens a part of the document, and names only that."""
+    """Whether a heading has heading markup beyond a section number: ``第一部分`` alone opens a part of the document and
+    names only that.
+    """
     return block.kind == "heading" and (text[block.start] == "#" or "\n" in text[block.start : block.end])
 
 
 def _without_comments(text: str) -> tuple[str, int]:
-    """Text without HTML and template comments outside code; their line ends stay, so lines keep their numbers."""
+    """Text without HTML and template comments outside code; their line ends stay, which keeps line numbers."""
     removed = 0
 
     def blank(match: re.Match[str]) -> str:
@@ -131,7 +133,7 @@ def _without_comments(text: str) -> tuple[str, int]:
 
 @lru_cache(maxsize=1)
 def _parsers() -> tuple[Any, Any]:
-    """A parser for blocks alone (ten times faster), and one for the text inside headings."""
+    """A parser for blocks only (ten times faster), and one for the inline text of headings."""
     from markdown_it import MarkdownIt
 
     blocks = MarkdownIt("commonmark").enable("table")
@@ -140,7 +142,7 @@ def _parsers() -> tuple[Any, Any]:
 
 
 def _plain(source: str) -> str:
-    """A heading's text without markup."""
+    """Text of a heading without markup."""
     if not _MARKUP.search(source):
         return " ".join(source[:_MAX_HEADING].split())
     children = _parsers()[1].parseInline(source[:_MAX_HEADING])[0].children or []
@@ -149,7 +151,7 @@ def _plain(source: str) -> str:
 
 
 class _Part(NamedTuple):
-    """Lines ``first:after`` of the text, as one top-level element."""
+    """Lines ``first:after`` of the text as one top-level element."""
 
     kind: BlockKind
     first: int
@@ -161,7 +163,7 @@ class _Part(NamedTuple):
 
 
 def _parts(text: str, lines: Sequence[str]) -> Iterator[_Part]:
-    """Top-level elements in order, covering all lines that are not blank (link definitions give no token)."""
+    """Top-level elements in order, covering all non-blank lines (link definitions have no token of their own)."""
     tokens = _parsers()[0].parse(text)
     anchors = _Anchors()
     at, anchor, above = 0, "", ""
@@ -185,7 +187,7 @@ def _between(lines: Sequence[str], first: int, after: int, anchor: str) -> Itera
 
 
 class _Anchors:
-    """The anchors of a page's headings as GitHub makes them, and ``pandoc -f gfm``: the second ``Scope`` is ``scope-1``.
+    """Heading anchors as GitHub and ``pandoc -f gfm`` generate them: the second ``Scope`` is ``scope-1``.
 
     One that the author gives a heading, ``## Scope {#scope}``, is kept.
     """
@@ -207,7 +209,7 @@ class _Anchors:
 
 
 def _shown(source: str) -> str:
-    """A heading's text as a page shows it: no markup, no images, spaces as they are."""
+    """Text of a heading as displayed: no markup, no images, spaces unchanged."""
     if not _MARKUP.search(source):
         return source
     children = _parsers()[1].parseInline(source[:_MAX_HEADING])[0].children or []
@@ -261,7 +263,7 @@ _EDGE = re.compile(r"[ \t]*\|?")
 
 
 def _cells(text: str, blocks: Iterable[Block]) -> Iterator[tuple[int, int, str]]:
-    """The cells of tables whose columns say what they hold; see `Document.cells`."""
+    """Spans of the cells of tables whose columns have a known meaning; see `Document.cells`."""
     for block in blocks:
         if block.kind != "table":
             continue
@@ -273,7 +275,7 @@ def _cells(text: str, blocks: Iterable[Block]) -> Iterator[tuple[int, int, str]]
 
 
 def _rows_of(text: str, block: Block) -> Iterator[tuple[int, int, re.Pattern[str]]]:
-    """Where the rows of a table stand, and what finds their cells: lines, or elements of HTML."""
+    """The spans of a table's rows, each with the pattern that finds its cells: Markdown lines or HTML elements."""
     if _HTML_TABLE.match(text, block.start):
         starts = [match.end() for match in _ROW.finditer(text, block.start, block.end)]
         yield from ((start, end, _HTML_CELL) for start, end in itertools.pairwise([*starts, block.end]))
@@ -286,7 +288,7 @@ def _rows_of(text: str, block: Block) -> Iterator[tuple[int, int, re.Pattern[str
 
 
 def _candidates(parts: Sequence[_Part], lines: Sequence[str]) -> list[Line]:
-    """The lines of paragraphs as they are; a placeholder where something else stands."""
+    """The lines of paragraphs unchanged; a placeholder for lines of other elements."""
     found = [Line("")] * len(lines)
     for part in parts:
         for i in range(part.first, part.after):
@@ -295,7 +297,7 @@ def _candidates(parts: Sequence[_Part], lines: Sequence[str]) -> list[Line]:
 
 
 def _split(part: _Part, found: Sequence[Opening | None]) -> Iterator[tuple[_Part, Opening | None]]:
-    """A paragraph, parted where one of its lines opens a clause or is a numbered heading."""
+    """Split a paragraph at lines that open a clause or are numbered headings."""
     if not part.prose:
         yield part, None
         return
@@ -334,7 +336,7 @@ def _front_matter(text: str, name: str) -> _Front:
 
 
 def _entries(source: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Front matter as YAML; where it is none, its plain ``key: value`` lines, with a note that says so."""
+    """Front matter parsed as YAML; if invalid, its plain ``key: value`` lines, with a note."""
     import yaml
 
     lines = [line.rstrip() for line in source.split("\n") if line.strip()]
@@ -352,7 +354,7 @@ def _entries(source: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:
 
 
 def _facet(value: Any) -> Facet | None:
-    """A scalar as it is, a date in ISO form, a list of scalars joined with commas; nothing else is a facet."""
+    """A scalar unchanged, a date in ISO form, a list of scalars joined with commas; None for anything else."""
     if isinstance(value, str):
         return clean(value)[0]
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""XML of files that may be hostile, the parts of a ZIP container, and tables of cells as text."""
+"""Parsing of untrusted XML, access to parts of a ZIP container, and tables of cells as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_COVERED = 1_000
 
 
 def parse_xml(content: bytes, *, recover: bool = False) -> Any:
-    """The root element: no entity is expanded, no DTD loaded, nothing fetched, and depth and sizes are bounded.
+    """The root element. No entity is expanded, no DTD loaded, nothing fetched; depth and sizes are bounded.
 
     Args:
         recover: Read over errors, where other programs do.
@@ -45,19 +45,20 @@ def parse_xml(content: bytes, *, recover: bool = False) -> Any:
 
 
 def local(node: Any) -> str:
-    """An element's name without its namespace; ``""`` for what is no element."""
+    """An element's name without namespace; ``""`` for comments and other non-elements."""
     return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
 
 
 class Related(NamedTuple):
-    """A part that another refers to: the last step of the relation's type, and its name in the container."""
+    """A part that another one refers to: last segment of the relation's type, and the part's name."""
 
     kind: str
     part: str
 
 
 class Package:
-    """The parts of a ZIP container, checked first (`archive.check_archive`); what lies outside of it is never opened.
+    """The parts of a ZIP container, which is checked first (`archive.check_archive`); nothing outside of it is
+    opened.
 
     Args:
         needs: The entry that makes it the format it claims to be.
@@ -93,7 +94,9 @@ class Package:
             ) from error
 
     def related(self, part: str) -> Mapping[str, Related]:
-        """The parts that one refers to, by id (Open Packaging Conventions); external ones are left out."""
+        """The parts that `part` refers to, by relation id (Open Packaging Conventions); external targets are left
+        out.
+        """
         folder, file = posixpath.split(part)
         rels = f"{folder}/_rels/{file}.rels"
         if rels not in self:
@@ -106,13 +109,13 @@ class Package:
 
 
 def beside(part: str, target: str) -> str:
-    """The name of a part that is named as seen from another one; never above the root."""
+    """Resolve a part name relative to another part; never above the root."""
     return posixpath.normpath(posixpath.join("/", posixpath.dirname(part), target)).lstrip("/")
 
 
 @contextmanager
 def damaged(name: str) -> Iterator[None]:
-    """What a file's structure lacks, as the reason why it is refused."""
+    """Turn missing or invalid structure into a `DocumentRejected`."""
     try:
         yield
     except DocumentRejected:
@@ -127,7 +130,7 @@ def damaged(name: str) -> Iterator[None]:
 
 
 class Spanning(NamedTuple):
-    """A cell as a file has it: its text, and how many rows and columns it covers."""
+    """A table cell in the file: its text, and the number of rows and columns it spans."""
 
     text: str
     down: int = 1
@@ -135,13 +138,13 @@ class Spanning(NamedTuple):
 
 
 def covered(number: object) -> int:
-    """How many rows or columns a cell covers, as an attribute says it: 1 … `MAX_COVERED`."""
+    """A row or column span from an attribute value, limited to 1 … `MAX_COVERED`."""
     text = str(number or "1").strip()
     return min(max(int(text), 1), MAX_COVERED) if text.isascii() and text.isdigit() and len(text) < 8 else 1
 
 
 def table_piece(rows: Sequence[Sequence[Spanning]], *, page: int | None = None) -> tuple[Piece, str]:
-    """A table as a piece, ``a | b`` for each row; and what it repeats of cells that cover several rows.
+    """A table as a piece, one ``a | b`` line per row; and the text it repeats for cells that span rows.
 
     A cell that covers several columns stands in the first of them.
     """
@@ -173,7 +176,7 @@ def table_piece(rows: Sequence[Sequence[Spanning]], *, page: int | None = None) 
 def _over(
     columns: Iterable[int], above: dict[int, tuple[int, str | None]], texts: dict[int, str], repeated: list[str]
 ) -> int:
-    """Fill those columns in which a cell from above still stands, up to the first in which none does; it is returned."""
+    """Fill the columns still covered by cells from rows above; returns the first free column."""
     column = 0
     for column in columns:
         if column not in above:

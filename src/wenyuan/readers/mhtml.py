@@ -1,4 +1,4 @@
-"""MHTML to a `Document`: the page that a browser saved whole; its pictures and styles stay where they are."""
+"""MHTML to a `Document`: the HTML of a page that a browser saved as one file; images and styles are ignored."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _MAX_PARTS = 5_000
 
 
 def read_mhtml(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a saved page: its main part, which is HTML. Where it was saved from stands in ``saved_from``.
+    """Read the HTML part of a saved page. Its original address becomes the facet ``saved_from``.
 
     Raises:
-        DocumentRejected: it has no such part, or that holds no visible text.
+        DocumentRejected: it has no HTML part, or no visible text.
     """
     message = email.message_from_bytes(content, policy=email.policy.compat32)
     page = next(_pages(message), None)
@@ -35,7 +35,7 @@ def read_mhtml(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 
 
 def _pages(message: Message) -> Iterator[Message]:
-    """The parts that are HTML, the one that is named as the first first."""
+    """The HTML parts, the one declared as root first."""
     start = message.get_param("start")
     parts = [part for _, part in zip(range(_MAX_PARTS), message.walk(), strict=False)]
     found = [part for part in parts if part.get_content_type() in ("text/html", "application/xhtml+xml")]
@@ -43,7 +43,7 @@ def _pages(message: Message) -> Iterator[Message]:
 
 
 def html_of(part: Message) -> bytes:
-    """The bytes of a part that is HTML, in UTF-8 where the part says in what encoding they are."""
+    """The bytes of an HTML part, converted to UTF-8 where the part declares its encoding."""
     payload = part.get_payload(decode=True)
     content = payload if isinstance(payload, bytes) else b""
     try:

@@ -1,4 +1,4 @@
-"""IPYNB to a `Document`: what its Markdown says, its code, and what that gave as text."""
+"""IPYNB to a `Document`: Markdown cells, code, and text outputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_CELLS = 20_000
 
 
 def read_ipynb(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a notebook of Jupyter (nbformat 3 and 4). Nothing is run; of an output its first characters are read.
+    """Read a Jupyter notebook (nbformat 3 and 4). Nothing is executed; only the beginning of each output is read.
 
     Raises:
         DocumentRejected: it is no notebook, or holds no text.
@@ -90,7 +90,7 @@ class _Notebook:
                 yield from self._output(output if isinstance(output, dict) else {})
 
     def _output(self, output: Mapping[str, Any]) -> Iterator[Piece]:
-        """What a cell gave, as text: pictures and widgets are counted."""
+        """An output as text; images and widgets are counted only."""
         data = output.get("data") if isinstance(output.get("data"), dict) else output
         assert isinstance(data, Mapping)
         self.pictures += any(str(key).startswith("image/") or key in ("png", "jpeg", "svg") for key in data)
@@ -104,14 +104,14 @@ class _Notebook:
 
 
 def _text(value: object) -> str:
-    """A text as notebooks have it: one, or a list of lines."""
+    """A text in notebook format: a string, or a list of lines."""
     if isinstance(value, list):
         return "".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""
 
 
 def _markdown(source: str, uri: str) -> Iterator[Piece]:
-    """The blocks of a cell of Markdown, as a file of it has them."""
+    """The blocks of a Markdown cell, as the Markdown reader gives them."""
     try:
         (document,) = read_markdown(("\n" + source).encode("utf-8", "replace"), uri=uri, name="cell.md")
     except DocumentRejected:  # nothing but comments

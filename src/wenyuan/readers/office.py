@@ -1,4 +1,4 @@
-"""Old binary files of Office (DOC, PPT) by way of LibreOffice, where the machine has it: converted apart, then read as what came out.
+"""Legacy Office files (DOC, PPT), converted by LibreOffice where it is installed, then read as DOCX or PPTX.
 
 LibreOffice runs in a process of its own with a profile of its own in a temporary folder: no macros, no links that are followed, no
 network where the system lets it give that up, within time, memory and size; what it leaves behind goes with the folder.
@@ -45,7 +45,7 @@ _ITEM = (
 
 
 def read_doc(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a file that is named as one of Word 97: what it was converted to, or what it is in fact.
+    """Read a file with the suffix of Word 97: the converted content, or the format it really has.
 
     Raises:
         DocumentRejected: it is binary still, or its reader refuses it.
@@ -54,7 +54,7 @@ def read_doc(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 
 
 def read_ppt(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a file that is named as one of PowerPoint 97; see `read_doc`."""
+    """Read a file with the suffix of PowerPoint 97; see `read_doc`."""
     return _as_it_is(content, uri, name, ".pptx")
 
 
@@ -66,12 +66,12 @@ def _as_it_is(content: bytes, uri: str, name: str, form: str) -> tuple[Document,
 
 
 def needs_conversion(content: bytes, suffix: str) -> bool:
-    """Whether a file is to be converted before it is read."""
+    """Whether a file must be converted before it can be read."""
     return suffix in _FORMS and content.startswith(OLE)
 
 
 def converted(content: bytes, *, name: str, suffix: str, most: int = _FILE, seconds: float = _SECONDS) -> bytes:
-    """The file as DOCX or PPTX.
+    """Convert a file to DOCX or PPTX.
 
     Args:
         most: Bytes of the result.
@@ -132,7 +132,7 @@ def _run(program: str, content: bytes, name: str, folder: Path, form: str, most:
 
 
 def main() -> None:
-    """Give up what a conversion does not need, and become LibreOffice: ``SECONDS PROGRAM ARGUMENT …``."""
+    """Drop privileges that a conversion does not need, then exec LibreOffice: ``SECONDS PROGRAM ARGUMENT …``."""
     seconds, *command = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))

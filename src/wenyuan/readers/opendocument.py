@@ -99,7 +99,7 @@ def read_odp(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 
 
 def _opened(content: bytes, name: str, media_type: str) -> tuple[Package, Any]:
-    """The container, and the body of its content."""
+    """The package, and the body element of its content."""
     package = Package(content, name=name, needs="content.xml")
     if "META-INF/manifest.xml" in package and b"encryption-data" in package.read("META-INF/manifest.xml"):
         raise rejected("it is encrypted", name)
@@ -132,7 +132,7 @@ def _properties(package: Package) -> tuple[str, dict[str, Facet]]:
 
 
 def _source(roots: Iterable[Any]) -> Iterator[str]:
-    """All text below elements, but for comments and what was deleted."""
+    """All text below elements, without comments and tracked deletions."""
     stack = list(roots)
     while stack:
         node = stack.pop()
@@ -171,7 +171,7 @@ def _slide(walk: _Walk, page: Any, number: int, chinese: bool) -> Iterator[Piece
 
 
 def _attribute(node: Any, name: str) -> str:
-    """An attribute's value, whatever its namespace; ``""`` for none."""
+    """An attribute's value by local name; ``""`` without it."""
     for key, value in node.attrib.items():
         if key.rpartition("}")[2] == name:
             return str(value)
@@ -179,7 +179,7 @@ def _attribute(node: Any, name: str) -> str:
 
 
 class _Level(NamedTuple):
-    """How the items of one level of a list are numbered; without a `form` they have a mark, or none."""
+    """Numbering of one level of a list; without a `form` items have a bullet or nothing."""
 
     form: str
     prefix: str
@@ -190,7 +190,7 @@ class _Level(NamedTuple):
 
 
 class _Styles:
-    """What the styles of a document say: lists, hidden text, hidden slides, the document's title."""
+    """Properties from a document's styles: list numbering, hidden text and slides, the title style."""
 
     def __init__(self, package: Package) -> None:
         self.lists: dict[str, dict[int, _Level]] = {}
@@ -254,19 +254,19 @@ _FORMS: Mapping[str, Callable[[int], str]] = {
 
 
 def _written(number: int, form: str) -> str:
-    """A number in one of ODF's forms: ``1``, ``a``, ``I``, ``一, 二, 三, ...``, ``①, ②, ③, ...``."""
+    """A number in one of ODF's number formats: ``1``, ``a``, ``I``, ``一, 二, 三, ...``, ``①, ②, ③, ...``."""
     return _FORMS.get(form[:1], str)(number)
 
 
 class _Numbers:
-    """Counts the items of lists of one style."""
+    """Item counters for lists of one style."""
 
     def __init__(self, levels: Mapping[int, _Level]) -> None:
         self._levels = levels
         self._counts: dict[int, int] = {}
 
     def next(self, level: int, start: str = "") -> str:
-        """The mark of the next item: ``第十三条``, ``1.2``, ``-``; ``""`` for one without."""
+        """The number or bullet of the next item: ``第十三条``, ``1.2``, ``-``; ``""`` for one without."""
         here = self._levels.get(level)
         if here is None:
             return "-"
@@ -286,7 +286,7 @@ class _Numbers:
 
 
 class _Walk:
-    """The walk over a body: keeps counts of numbers, of notes, and of what was left out."""
+    """Walks a document body; counts list numbers, notes and omitted content."""
 
     def __init__(self, package: Package) -> None:
         self.title = ""
@@ -306,7 +306,7 @@ class _Walk:
         return (msg("comments are not read: {count}", count=count),) if count else ()
 
     def hides(self, node: Any) -> bool:
-        """Whether an element, or its style, says that it is not shown."""
+        """Whether an element or its style is hidden."""
         return _attribute(node, "display") == "none" or _attribute(node, "style-name") in self._styles.hidden
 
     def pieces(self, parent: Iterable[Any]) -> Iterator[Piece]:
@@ -335,7 +335,7 @@ class _Walk:
                 stack.extend(reversed(node))
 
     def _left(self, node: Any, kind: str) -> bool:
-        """Whether an element is not read, and is counted as such."""
+        """Whether an element is skipped; counts it if so."""
         if kind in _INDEXES:
             self.left_out["lines of the table of contents"] += 1
         elif kind == "tracked-changes":
@@ -369,7 +369,7 @@ class _Walk:
         yield from self._noted()
 
     def _noted(self) -> Iterator[Piece]:
-        """The notes that the last passage refers to, each with its number."""
+        """The notes referred to by the last passage, each with its number."""
         while self._due:
             number, body = self._due.popleft()
             text = " ".join(self.text(body).split())
@@ -377,7 +377,7 @@ class _Walk:
             yield Piece("paragraph", f"[{number}] {text}" if text else "")
 
     def _list(self, root: Any) -> Iterator[Piece]:
-        """A list as one piece; headings and articles among its items are pieces of their own."""
+        """A list as one piece; headings and articles among its items become their own pieces."""
         lines: list[str] = []
         for item, level, mark in self._items(root):
             kind = local(item)
@@ -404,7 +404,7 @@ class _Walk:
         yield from self._noted()
 
     def _items(self, root: Any) -> Iterator[tuple[Any, int, str]]:
-        """What stands in a list: the element, its depth, and the mark of the item that it opens."""
+        """The elements in a list, each with its depth and the bullet or number of the item that it starts."""
         style = _attribute(root, "style-name")
         goes_on = _attribute(root, "continue-numbering") == "true" or _attribute(root, "continue-list")
         if style not in self._lists or not goes_on:
@@ -431,7 +431,7 @@ class _Walk:
             stack.extend(reversed(later))
 
     def _rows(self, table: Any) -> Iterator[Sequence[Spanning]]:
-        """The rows of a table; those of header rows and groups of rows among them."""
+        """The rows of a table, including header rows and row groups."""
         stack = list(reversed(table))
         while stack:
             node = stack.pop()
@@ -456,7 +456,7 @@ class _Walk:
         return hidden
 
     def text(self, root: Any, *, noted: bool = True) -> str:
-        """Visible text below an element; a paragraph within it begins on a line of its own.
+        """Visible text below an element; inner paragraphs start on new lines.
 
         Args:
             noted: Numbers of notes stand in the text, and the notes come after the passage.
@@ -488,7 +488,7 @@ class _Walk:
         return _AROUND_BREAK.sub("\n", "".join(parts))
 
     def _reference(self, note: Any) -> str:
-        """The number of a note where the text refers to it; the note is due after the passage."""
+        """The number of a note at its reference; queues the note for output after the passage."""
         body = next((child for child in note if local(child) == "note-body"), None)
         if body is None:
             return ""

@@ -1,4 +1,4 @@
-"""Mails of Outlook (MSG) to a `Document`, as those of EML: the properties of a message, its recipients and attachments."""
+"""Outlook mails (MSG) to a `Document`, like EML: message properties, recipients and attachments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_STREAM = 100_000_000
 
 
 def unpack_msg(content: bytes, *, uri: str, name: str) -> Unpacked:
-    """A mail as a document, and its attachments at ``<uri>?attachment=<name>``; mails in it are documents, too.
+    """A mail as a document, with its attachments at ``<uri>?attachment=<name>``; attached mails become documents too.
 
     Raises:
         DocumentRejected: it is no message of Outlook, or damaged.
@@ -44,7 +44,7 @@ def unpack_msg(content: bytes, *, uri: str, name: str) -> Unpacked:
 
 
 class _Storage:
-    """A storage of a compound file: its streams by property."""
+    """A storage of a compound file, with its streams by property."""
 
     def __init__(self, file: Any, path: tuple[str, ...]) -> None:
         self._file = file
@@ -60,7 +60,7 @@ class _Storage:
         return _Storage(self._file, path) if self._file.exists("/".join(path)) else None
 
     def children(self, prefix: str) -> list[str]:
-        """The storages in this one whose names begin so, in order."""
+        """Sub-storages whose names begin with `prefix`, in order."""
         depth = len(self.path)
         found = {
             path[depth]
@@ -70,7 +70,7 @@ class _Storage:
         return sorted(found)
 
     def raw(self, name: str) -> bytes:
-        """The bytes of a stream; ``b""`` where there is none."""
+        """The bytes of a stream; ``b""`` where it is missing."""
         path = "/".join((*self.path, name))
         if not self._file.exists(path) or self._file.get_type(path) != 2:
             return b""
@@ -79,7 +79,7 @@ class _Storage:
             return content
 
     def text(self, prop: str) -> str:
-        """A property that is a text, in UTF-16 or in the code page of the message."""
+        """A text property, in UTF-16 or the message's code page."""
         if wide := self.raw(f"__substg1.0_{prop}001F"):
             return wide.decode("utf-16-le", "replace").rstrip("\0")
         narrow = self.raw(f"__substg1.0_{prop}001E")
@@ -92,7 +92,7 @@ class _Storage:
         return self.raw(f"__substg1.0_{prop}0102")
 
     def _fixed(self) -> dict[int, int]:
-        """Properties of a fixed size, by tag, as they are packed."""
+        """Fixed-size properties by tag, as packed integers."""
         content = self.raw("__properties_version1.0")
         head = 32 if not self.path else 24 if not self.path[-1].startswith(_ATTACHMENT) else 8
         return {
@@ -102,7 +102,7 @@ class _Storage:
 
 
 def _message(storage: _Storage, original: Original, depth: int) -> Unpacked:
-    """A message, with the messages in it."""
+    """The document and attachments of a message, including attached messages."""
     letter = Letter(headers=_headers(storage))
     html = storage.data(_HTML) or storage.text(_HTML).encode("utf-8-sig", "replace")
     if html.strip(b"\xef\xbb\xbf\0 "):
@@ -161,7 +161,7 @@ def _headers(storage: _Storage) -> dict[str, str]:
 
 
 def _date(ticks: int) -> str:
-    """A time in steps of 100 ns since 1601 as ISO 8601; ``""`` for none."""
+    """A FILETIME (steps of 100 ns since 1601) as ISO 8601; ``""`` for none."""
     try:
         return (_EPOCH + timedelta(microseconds=ticks // 10)).isoformat(timespec="seconds") if ticks else ""
     except OverflowError:
@@ -177,7 +177,7 @@ _MAX_RTF = 50_000_000
 
 
 def unpacked_rtf(packed: bytes) -> bytes:
-    """The RTF of a message, as Outlook compresses it (MS-OXRTFCP).
+    """Decompress the RTF body of a message (MS-OXRTFCP).
 
     Raises:
         ValueError: it is packed in another way.

@@ -1,4 +1,4 @@
-"""The pages of a file recognised side by side, each by a reading process of its own; what was recognised before is not read again."""
+"""Recognises the pages of a file in parallel, each in its own reading process; cached pages are not recognised again."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Told = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Who follows the recognition of a file's pages.
+    """Callbacks for the recognition of a file's pages.
 
     Attributes:
-        told: Called with pages done and all pages, in the thread that reads; what it raises ends the reading.
+        told: Called with the pages done and in total, in the reading thread; an exception from it ends the reading.
         keep: Whether a page with this text may be kept until the document is stored.
     """
 
@@ -35,10 +35,10 @@ class Watch:
 
 
 class PageWorkers:
-    """Recognises pages; safe to share between threads.
+    """Recognises pages in worker processes; safe to share between threads.
 
     Args:
-        most: Processes at one time for one file.
+        most: Maximum number of processes at a time for one file.
         store: Where recognised pages are kept; None to keep none.
     """
 
@@ -53,7 +53,7 @@ class PageWorkers:
     def recognise(
         self, content: bytes, *, name: str, pages: Sequence[int], watch: Watch
     ) -> dict[int, dict[str, Any]]:
-        """The pages by number; one that could not be recognised has the reason as ``failed``.
+        """Recognised pages by number; a page that failed has the reason as ``failed``.
 
         Raises:
             DocumentRejected: the model files are not in order.
@@ -75,7 +75,7 @@ class PageWorkers:
         return done
 
     def settled(self) -> None:
-        """What was read is stored: its pages are forgotten, and the processes end."""
+        """Call when the documents are stored: deletes the cached pages and ends the processes."""
         with self._lock:
             read, self._read = self._read, set()
         if self._store is not None:
@@ -84,7 +84,7 @@ class PageWorkers:
         self.close()
 
     def close(self) -> None:
-        """End the processes that are not at work."""
+        """End the idle processes."""
         with self._lock:
             idle, self._idle = self._idle, []
         for worker in idle:
@@ -145,6 +145,6 @@ class PageWorkers:
 
 
 def _texts(page: Mapping[str, Any]) -> tuple[str, str]:
-    """The text of a page, with its lines apart, and as one."""
+    """The text of a page, once with line breaks and once joined."""
     lines = ["".join(part["text"] for part in row) for row in page["rows"]]
     return "\n".join(lines), "".join(lines)

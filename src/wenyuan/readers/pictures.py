@@ -1,4 +1,4 @@
-"""A page of a file as a picture, for people to see beside what was read of it; runs in the reading process."""
+"""Draws a page of a file as an image, for people to compare with the extracted text; runs in the reading process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMPRESSION = 4  # of zlib: a page of text is as small with more, and takes twi
 
 
 def has_pictures(name: str) -> bool:
-    """Whether the pages of a file of this name can be drawn: those of PDF files, and images."""
+    """Whether pages of a file of this name can be drawn: PDF files and images."""
     return suffix_of(name) in {".pdf", *PICTURES}
 
 
@@ -50,7 +50,7 @@ def draw_page(content: bytes, *, name: str, page: int, width: int) -> bytes:
 
 
 def fitted(size: tuple[float, float], width: int) -> float:
-    """By how much a page of this size is scaled, so that it is about `width` wide and has at most `MAX_PIXELS`.
+    """Scale factor for a page of this size: about `width` pixels wide, at most `MAX_PIXELS`.
 
     Raises:
         DocumentRejected: the page has no size.
@@ -78,7 +78,8 @@ def _pdf_page(content: bytes, page: int, width: int) -> bytes:
 
 
 def png(pixels: Any) -> bytes:
-    """An array of bytes, rows × columns × (1, 3 or 4 channels, the fourth is left out), as a PNG file; grey where all of it is.
+    """Encode an array of bytes, rows × columns × (1, 3 or 4 channels, the fourth is dropped), as PNG; in grey where
+    all pixels are grey.
 
     PNG, W3C, third edition: signature, IHDR, IDAT with a filter byte before each row, IEND.
     """

@@ -74,7 +74,7 @@ def read_rtf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 
 
 class _State(NamedTuple):
-    """What holds within a group, and ends with it."""
+    """Formatting state of a group; restored at its end."""
 
     goal: str = ""  # the destination: "" is the text itself, "-" nowhere
     font: int = -1
@@ -90,7 +90,7 @@ class _Style(NamedTuple):
 
 @dataclass
 class _Paragraph:
-    """What is said of the paragraph at hand."""
+    """Properties of the current paragraph."""
 
     style: int = 0
     outline: int | None = None
@@ -100,14 +100,14 @@ class _Paragraph:
 
 @dataclass
 class _Row:
-    """A row of a table: its cells, and of each where it ends and whether it goes on from the one above or before."""
+    """A table row: its cells, the right edge of each, and whether it is merged with the cell above or before."""
 
     cells: list[str] = field(default_factory=list)
     ends: list[tuple[int, bool, bool]] = field(default_factory=list)
 
 
 class _Text:
-    """The reading of one file."""
+    """The parser state of one file."""
 
     def __init__(self, name: str) -> None:
         self.pieces: list[Piece] = []
@@ -144,7 +144,7 @@ class _Text:
         return left_out_note(self.left_out)
 
     def read(self, text: str) -> None:
-        """Take a file in, its bytes as characters of Latin-1."""
+        """Parse a file, given with its bytes as Latin-1 characters."""
         at = 0
         while at < len(text):
             if self._state.goal == "-":
@@ -158,7 +158,7 @@ class _Text:
         self._finish()
 
     def _token(self, token: re.Match[str]) -> int:
-        """Take a token in; how many bytes after it are no text."""
+        """Process a token; returns the number of following bytes that are binary data."""
         word, number, byte, escaped, brace, plain = token.groups()
         if word == "bin":
             return max(int(number or 0), 0)
@@ -184,7 +184,7 @@ class _Text:
         self._end_table()
 
     def _skipped(self, text: str, at: int) -> int:
-        """The place after the next thing that counts in a destination that is not read."""
+        """Position of the next relevant token inside a destination that is not read."""
         found = _SKIPPING.search(text, at)
         if found is None:
             return len(text)
@@ -222,7 +222,7 @@ class _Text:
         self._bytes += content[passed:]
 
     def _say(self, text: str) -> None:
-        """Text that is written as a control word."""
+        """Add text that is written as a control word."""
         if self._passed:
             self._passed -= 1
             return
@@ -230,7 +230,7 @@ class _Text:
         self._keep(text)
 
     def _flush(self) -> None:
-        """What was gathered of the text becomes characters."""
+        """Decode the bytes collected so far."""
         if self._bytes:
             font = self._default_font if self._state.font < 0 else self._state.font
             page = self._fonts.get(font) or self._code_page
@@ -242,7 +242,7 @@ class _Text:
             self._units.clear()
 
     def _keep(self, text: str) -> None:
-        """Text goes where it belongs; paragraphs of the text itself end here."""
+        """Add text to the current destination; ends paragraphs of the main text."""
         state = self._state
         if state.goal in ("fonttbl", "info"):
             return
@@ -281,7 +281,7 @@ class _Text:
         self._passed = self._state.skip
 
     def _opens(self, word: str, ignorable: bool) -> bool:
-        """Whether a control word opens a destination."""
+        """Whether a control word opens a destination; handles it if so."""
         goal = self._state.goal
         if word == "pict":
             self.pictures += goal not in _RUNNING
@@ -299,7 +299,7 @@ class _Text:
         return True
 
     def _of_text(self, word: str, number: int | None) -> bool:
-        """Whether a control word says something of the text or the paragraph at hand."""
+        """Whether a control word sets a property of text or paragraph; applies it if so."""
         on = number != 0
         state, paragraph = self._state, self._paragraph
         if word in ("f", "v", "deleted", "uc", "plain"):
@@ -360,7 +360,7 @@ class _Text:
             self._fonts[self._font] = _CODE_PAGES[number]
 
     def _end(self, goal: str) -> None:
-        """A destination is over."""
+        """Finish a destination."""
         text = " ".join(self._taken(goal).split()) if goal else ""
         if goal in _INFO:
             self.info[_INFO[goal]] = text[:500]
@@ -376,7 +376,7 @@ class _Text:
             self.left_out["comments"] += bool(text)
 
     def _take_style(self) -> None:
-        """An entry of the table of styles is over."""
+        """Finish an entry of the style table."""
         name = unicodedata.normalize("NFKC", self._taken("stylesheet").partition(";")[0]).strip().lower()
         if name:
             self._styles[self._number] = _Style(name, self._outline)
@@ -387,7 +387,7 @@ class _Text:
         return text
 
     def _end_paragraph(self) -> None:
-        """The paragraph at hand becomes a piece; in a table it goes on within its cell."""
+        """Turn the current paragraph into a piece; within a table the cell continues."""
         text, paragraph = self._taken(""), self._paragraph
         if paragraph.in_table:
             self._kept[""] = [text, " "]

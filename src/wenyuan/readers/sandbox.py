@@ -1,4 +1,4 @@
-"""Reading files that may be hostile: a child process with limits, and the service's end of it."""
+"""Reads untrusted files in a child process with limits: the service's side."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PLAIN = frozenset({".md", ".markdown", ".txt", ".text", ".csv", ".tsv", ".jsonl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOutcome:
-    """The documents of one file (at least one), how long it took, and whether a worker read it."""
+    """The documents of a file (at least one), the seconds it took, and whether a worker process read it."""
 
     documents: tuple[Document, ...]
     seconds: float
@@ -42,11 +42,11 @@ class ReadOutcome:
 
 
 class Sandbox:
-    """Reads files one at a time with at most one warm worker; a context manager.
+    """Reads files one at a time, with at most one idle worker process; a context manager.
 
     Args:
         reader: ``module:function`` to read every file with, in the worker, whatever its suffix.
-        pages: What recognises pages that are pictures; None where no OCR is installed.
+        pages: Recognises pages by OCR; None where none is installed.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Sandbox:
         self.close()
 
     def close(self) -> None:
-        """End the worker; the sandbox may be used again."""
+        """End the worker; the sandbox can still be used afterwards."""
         with self._lock:
             self._drop()
         if self._pages is not None:
@@ -79,7 +79,7 @@ class Sandbox:
         Args:
             uri: The document's absolute URI, without a fragment.
             name: What a person calls it; the file's name by default.
-            watch: Who follows, where its pages must be recognised in pictures; that has limits for each page.
+            watch: Callbacks for pages that need OCR, which has its own limits per page.
 
         Raises:
             DocumentRejected: with the reason, naming the document.
@@ -127,7 +127,7 @@ class Sandbox:
             raise _too_large(len(content), self.limits.max_bytes, name)
 
     def draw(self, content: bytes, *, name: str, page: int, width: int) -> bytes:
-        """A page of a file as PNG; see `readers.pictures.draw_page`.
+        """Draw a page of a file as PNG; see `readers.pictures.draw_page`.
 
         Raises:
             DocumentRejected: with the reason, naming the file.
@@ -161,7 +161,9 @@ class Sandbox:
         return answer
 
     def _asked(self, request: bytes, content: bytes) -> dict[str, Any]:
-        """The worker's answer; a death of its own is blamed on the document only when nothing was read before."""
+        """The worker's answer. When a reused worker dies, the request is repeated with a fresh one before the
+        document is blamed.
+        """
         while True:
             worker = self._warm()
             try:
@@ -192,7 +194,7 @@ class Sandbox:
 
 
 def read_file(path: Path, *, uri: str, limits: Limits | None = None) -> ReadOutcome:
-    """Read one file with a sandbox of its own; for many files keep a `Sandbox`.
+    """Read one file with a temporary sandbox; for many files keep a `Sandbox`.
 
     Raises:
         DocumentRejected: with the reason, naming the document.

@@ -1,4 +1,4 @@
-"""PPTX to a `Document`: each slide a section with its title, its lists and tables, and what its speaker notes."""
+"""PPTX to a `Document`: each slide a section with its title, lists, tables and speaker notes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read_pptx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 
 
 def core_properties(package: Package) -> tuple[str, dict[str, Facet]]:
-    """Title and facets of an Office document, as its properties say."""
+    """Title and facets from an Office document's core properties."""
     found: dict[str, str] = {}
     if "docProps/core.xml" in package:
         for node in package.xml("docProps/core.xml"):
@@ -80,7 +80,7 @@ class _Slide(NamedTuple):
 
 
 class _Deck:
-    """The slides in the order of the presentation, and what was seen of them."""
+    """The slides in presentation order, with counts of what was left out."""
 
     def __init__(self, package: Package, name: str) -> None:
         self.pictures = 0
@@ -110,7 +110,7 @@ class _Deck:
         return tuple(told)
 
     def source(self) -> Iterator[str]:
-        """All text that the package has of its slides and notes, in whatever order."""
+        """All text of slides and notes in the package, unordered."""
         parts = {slide.part for slide in self.slides}
         for slide in self.slides:
             parts |= {
@@ -180,7 +180,7 @@ class _Deck:
             self._left_out["embedded objects"] += any(local(node) == "oleObj" for node in frame.iter())
 
     def _chart(self, root: Any, page: int) -> Iterator[Piece]:
-        """A chart as its title and a table of what it shows, as the file keeps it beside the drawing."""
+        """A chart as its title and a table of its cached data."""
         title = " ".join(
             " ".join(t.text or "" for node in root.iter(f"{_C}title") for t in node.iter(f"{_A}t")).split()
         )
@@ -197,7 +197,7 @@ class _Deck:
         yield piece
 
     def _spoken(self, page: int, related: Any) -> Iterator[Piece]:
-        """What the speaker's notes say, below a heading of their own."""
+        """The speaker notes, below their own heading."""
         for relation in related.values():
             if relation.kind != "notesSlide" or relation.part not in self._package:
                 continue
@@ -216,7 +216,7 @@ class _Deck:
 
 
 def _shapes(tree: Any) -> Iterator[Any]:
-    """Shapes in their order, those of groups among them; of alternatives the first."""
+    """Shapes in order, including those in groups; of alternatives the first."""
     stack = list(reversed(tree))
     while stack:
         node = stack.pop()
@@ -236,13 +236,13 @@ def _is_hidden(shape: Any) -> bool:
 
 
 def _placeholder(shape: Any) -> str | None:
-    """What kind of placeholder a shape is: ``title``, ``body`` …, ``""`` for one without a kind; None for no placeholder."""
+    """The kind of a placeholder shape, ``title``, ``body`` …, ``""`` for one without a kind; None for other shapes."""
     found = next((node for node in shape.iter(f"{_P}ph")), None)
     return None if found is None else found.get("type", "")
 
 
 def _paragraphs(shape: Any) -> Sequence[Any]:
-    """The paragraphs of a shape that hold text."""
+    """The non-empty paragraphs of a shape."""
     return [p for body in shape.iter(f"{_P}txBody") for p in body.iter(f"{_A}p") if _text(p).strip()]
 
 
@@ -254,7 +254,7 @@ def _text(paragraph: Any) -> str:
 
 
 def _runs_of(paragraphs: Sequence[Any], page: int, *, listed: bool) -> Iterator[Piece]:
-    """Paragraphs, and lists of neighbours that have marks.
+    """Paragraphs; neighbours with bullets are joined to lists.
 
     Args:
         listed: The shape gives its paragraphs marks, unless one says otherwise.
@@ -284,7 +284,7 @@ def _runs_of(paragraphs: Sequence[Any], page: int, *, listed: bool) -> Iterator[
 
 
 def _points(series: Any, *of: str) -> dict[int, str]:
-    """What a series of a chart keeps of a kind, by place: its name (``tx``), what it is about, its values."""
+    """Cached values of a chart series by index: its name (``tx``), categories or values."""
     points = (point for kind in of for node in series.findall(f"{_C}{kind}") for point in node.iter(f"{_C}pt"))
     found = {int(point.get("idx", "0")): " ".join((point.findtext(f"{_C}v") or "").split()) for point in points}
     return {at: text for at, text in found.items() if text}

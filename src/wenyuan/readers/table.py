@@ -1,4 +1,4 @@
-"""Rows of a table to pieces of a `Document`, every row a passage; and CSV and TSV."""
+"""Table rows to pieces of a `Document`, one passage per row; readers for CSV and TSV."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _SHORT = 200
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row with text: its number in the sheet (1-based), its cells, and its first line in a text file."""
+    """A non-empty row: its number in the sheet (1-based), its cells, and its first line in a text file."""
 
     number: int
     cells: Sequence[str]
@@ -68,7 +68,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """What the columns hold: their names, and for an FAQ which ask, ask otherwise, and answer.
+    """Names of the columns, and for an FAQ which hold the question, similar questions and the answer.
 
     Attributes:
         used: Without names, the columns that hold something in some row.
@@ -86,7 +86,7 @@ class _Columns:
 
 
 def row_pieces(rows: Sequence[Row], *, table: str, anchor: Callable[[int], str]) -> tuple[list[Piece], list[str]]:
-    r"""One ``row`` piece for each row below the header, and notes; rows above it become paragraphs.
+    r"""One ``row`` piece per row below the header, and notes; rows above the header become paragraphs.
 
     With a question and an answer column a row reads ``question\nanswer``, then its other short columns as
     ``name: value``; in any other table ``name: value; name: value``.
@@ -119,7 +119,7 @@ def row_pieces(rows: Sequence[Row], *, table: str, anchor: Callable[[int], str])
 
 
 def names_repeated(rows: Sequence[Row]) -> list[str]:
-    """The names of columns as often as `row_pieces` repeats them: in every row but the first that has a value there."""
+    """The column names, as often as `row_pieces` repeats them: in every row but the first that has a value there."""
     at, columns = _header(rows)
     plain = {*columns.question, *columns.answer} if columns.question and columns.answer else set()
     uses = Counter(
@@ -129,7 +129,7 @@ def names_repeated(rows: Sequence[Row]) -> list[str]:
 
 
 def _doubtful(header: Row, below: Sequence[Row]) -> bool:
-    """Whether a header holds a sentence, or a value that its own column has again further below.
+    """Whether a candidate header holds a sentence, or a value that recurs below in its own column.
 
     A repeated header is one, and the row next to it may be its second.
     """
@@ -177,7 +177,7 @@ def _faq_columns(row: Row) -> _Columns:
 
 
 def header_key(header: str) -> str:
-    """``１. 标准问（必填）`` → ``标准问``, ``Similar Question 2`` → ``similarquestion``."""
+    """Normal form of a header: ``１. 标准问（必填）`` → ``标准问``, ``Similar Question 2`` → ``similarquestion``."""
     text = _ASIDE.sub("", unicodedata.normalize("NFKC", header).casefold())
     return _ORNAMENT.sub("", re.sub(r"^[\s0-9.、]+|[\s0-9]+$", "", text))
 
@@ -222,7 +222,7 @@ _SAMPLE_ROWS = 20
 
 
 def read_csv(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read comma-separated values (also with ``;``, tab, ``|`` or full-width commas, found from the rows).
+    """Read delimited values; the delimiter (comma, ``;``, tab, ``|``, full-width comma) is detected from the rows.
 
     Raises:
         DocumentRejected: it is no text, a quote is never closed, or it holds no rows.
@@ -276,7 +276,7 @@ def _rows_of(text: str, delimiter: str) -> Iterator[Row]:
 
 
 def _delimiter(text: str) -> str:
-    """The one that cuts the first rows into the most columns, equally many in most rows."""
+    """The delimiter that splits the first rows into the most columns, with equal counts in most rows."""
 
     def regularity(delimiter: str) -> tuple[float, int]:
         try:

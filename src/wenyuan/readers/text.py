@@ -25,14 +25,14 @@ _NO_TITLE = re.compile(r"[。；;！!，,：:、.]$|。|；|[.?!] ")
 
 
 class _Span(NamedTuple):
-    """A line of the text: ``text[start:end]``, without its line end."""
+    """A line ``text[start:end]``, without its line end."""
 
     start: int
     end: int
 
 
 def readable(content: bytes, name: str) -> tuple[str, tuple[str, ...]]:
-    """Clean text of a file, with notes.
+    """Decoded and cleaned text of a file, with notes.
 
     Raises:
         DocumentRejected: it is no text, or blank; the message names the file.
@@ -48,7 +48,7 @@ def readable(content: bytes, name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def spans(text: str) -> list[_Span]:
-    r"""The lines of a text whose line ends are ``\n``."""
+    r"""The lines of a text with ``\n`` line ends."""
     found = []
     at = 0
     for line in text.split("\n"):
@@ -103,7 +103,9 @@ def _lines(text: str, lines: Sequence[_Span]) -> list[Line]:
 
 
 def _title(text: str, lines: Sequence[_Span], found: Sequence[Opening | None], first: int) -> str:
-    """The first line, when it stands alone or right above a heading and reads like a title."""
+    """The first line as the title, when it stands alone or directly above a heading and reads like a title; else
+    ``""``.
+    """
     written = " ".join(text[lines[first].start : lines[first].end].split())
     if found[first] or len(written) > _MAX_TITLE or _NO_TITLE.search(written) or _BULLET.match(written):
         return ""
@@ -127,7 +129,7 @@ def _blocks(text: str, lines: Sequence[_Span], found: Sequence[Opening | None], 
 
 
 def _ends(text: str, lines: Sequence[_Span], found: Sequence[Opening | None], i: int) -> bool:
-    """Whether the block that was begun before line `i` ends there."""
+    """Whether the current block ends before line `i`."""
     written = text[lines[i].start : lines[i].end]
     before = found[i - 1]
     above = text[lines[i - 1].start : lines[i - 1].end]
@@ -154,7 +156,7 @@ def _block(text: str, lines: Sequence[_Span], found: Opening | None, first: int,
 
 
 def _levelled(blocks: Iterator[Block], *, below: int) -> list[Block]:
-    """The same blocks, their levels without gaps and deeper than `below`."""
+    """The same blocks, with levels renumbered without gaps and deeper than `below`."""
     kept = list(blocks)
     ranks = {level: i for i, level in enumerate(sorted({b.level for b in kept if b.level}), start=below + 1)}
     return [replace(b, level=ranks[b.level]) if b.level else b for b in kept]
@@ -164,7 +166,7 @@ def _levelled(blocks: Iterator[Block], *, below: int) -> list[Block]:
 
 
 def sectioned(pieces: Sequence[Piece], *, levels_are_sure: bool = True) -> list[Piece]:
-    """Pieces with paragraphs cut at lines that open a section: those become headings or clauses.
+    """Pieces with paragraphs split at lines that open a section, which become headings or clauses.
 
     Args:
         levels_are_sure: The format says what its headings' levels are; else a number in a heading decides.
@@ -192,7 +194,7 @@ def sectioned(pieces: Sequence[Piece], *, levels_are_sure: bool = True) -> list[
 
 
 def _cut(piece: Piece, parts: Sequence[tuple[str, Opening | None]], depth: int) -> Iterator[Piece]:
-    """A paragraph's pieces: a new one at each opening, and one after a line that is all heading."""
+    """Split a paragraph at each section opening, and after a line that is entirely a heading."""
     now, gathered = piece, [""]
     for text, accepted in parts:
         if accepted is None:

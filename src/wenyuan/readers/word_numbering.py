@@ -1,4 +1,4 @@
-"""Automatic paragraph numbers of a DOCX, as Word shows them: 第十三条, 3.2.1, (a), bullets.
+"""Automatic paragraph numbers of DOCX as Word displays them: 第十三条, 3.2.1, (a), bullets.
 
 Word stores ``numId`` and level with a paragraph and the pattern elsewhere; the number itself is in no text.
 Regulations are commonly written so, and without the number their clauses have no address.
@@ -36,7 +36,7 @@ def chinese_numeral(number: int, digits: str = _DIGITS, units: str = "十百千"
 
 
 def roman(number: int) -> str:
-    """1 … as I, II, III, IV …; the text grows with the number: bound it first."""
+    """Roman numerals I, II, III, IV …; their length grows with the number, so bound it first."""
     text = ""
     for value, letters in _ROMAN:
         while number >= value:
@@ -50,7 +50,7 @@ def _letter(number: int) -> str:
 
 
 def _in_digits(number: int) -> str:
-    """一, 二 … 九, 一〇, 一一: a digit for each of the number's own."""
+    """A Chinese digit for each decimal digit: 一, 二 … 九, 一〇, 一一."""
     return "".join("〇一二三四五六七八九"[int(digit)] for digit in str(number))
 
 
@@ -60,13 +60,13 @@ def _ordinal(number: int) -> str:
 
 
 def enclosed(first: str, last: str) -> Callable[[int], str]:
-    """Signs from `first` to `last` for 1, 2 …; digits beyond."""
+    """A format that uses characters `first` … `last` for 1, 2 …, and Arabic digits beyond."""
     most = ord(last) - ord(first) + 1
     return lambda number: chr(ord(first) + number - 1) if 0 < number <= most else str(number)
 
 
 def _of(signs: str) -> Callable[[int], str]:
-    """Signs that begin again after the last."""
+    """A format that cycles through the given characters."""
     return lambda number: signs[(number - 1) % len(signs)]
 
 
@@ -163,7 +163,7 @@ class Numbering:
                 levels[at] = levels[at]._replace(start=_start(start))
 
     def level_of(self, num_id: str, style: str) -> int | None:
-        """The level on which paragraphs of a style stand, where the pattern names it."""
+        """The list level linked to a paragraph style; None without one."""
         return next((at for at, level in self._levels.get(num_id, {}).items() if level.style == style), None)
 
     def next(self, num_id: str, level: int) -> str:
@@ -193,7 +193,7 @@ def _value(parent: Any, tag: str, default: str) -> str:
 
 
 def _start(value: str) -> int:
-    """Where counting starts; no further than Word counts, since letters and Roman numerals grow with the number."""
+    """The start value, limited to Word's maximum, since letters and Roman numerals grow with the number."""
     return min(max(int(value), 0), _MOST)
 
 

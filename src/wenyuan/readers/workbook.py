@@ -32,7 +32,7 @@ the name of the sheet: of the workbook, and of the sheets that are shown."""
 
 
 class SheetRows(NamedTuple):
-    """A sheet that holds text, and notes on what is hidden in it.
+    """A sheet with text, and notes on its hidden parts.
 
     Attributes:
         own: All text of its cells, hidden ones included.
@@ -58,7 +58,7 @@ def read_xlsx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 
 
 def read_ods(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a spreadsheet of OpenDocument; see `read_xlsx`."""
+    """Read an OpenDocument spreadsheet; see `read_xlsx`."""
     found = sheets_of(content, name=name, needs="content.xml", hiding=_hidden_of_ods)
     return _documents(found, Original(content, uri, name), _ODS)
 
@@ -109,7 +109,7 @@ def _documents(
 
 
 def _cell(sheet: str, row: int) -> str:
-    """The first cell of a row as spreadsheets open it: ``FAQ!A5``, ``'Fees 2024'!A5``."""
+    """Address of a row's first cell in spreadsheet notation: ``FAQ!A5``, ``'Fees 2024'!A5``."""
     plain = sheet.replace("_", "x").isalnum() and not sheet[0].isdigit()
     name = sheet if plain else "'" + sheet.replace("'", "''") + "'"
     return f"{name}!A{row}"
@@ -118,7 +118,7 @@ def _cell(sheet: str, row: int) -> str:
 def sheets_of(
     content: bytes, *, name: str, needs: str = "xl/workbook.xml", hiding: Hiding | None = None
 ) -> tuple[list[SheetRows], list[str]]:
-    """The visible sheets of a workbook that hold text, with their rows, and the names of the hidden ones.
+    """The visible sheets with text and their rows, and the names of the hidden sheets.
 
     Args:
         needs: The entry that makes a ZIP container this kind of workbook; ``""`` for a file that is none.
@@ -194,7 +194,7 @@ def _sheet_rows(sheet: Any, hidden: Hidden, name: str) -> SheetRows:
 
 
 def _leave_out(cells: list[list[str]], hidden: Hidden) -> tuple[str, ...]:
-    """Empty the hidden rows and columns, so that all others keep their addresses; notes on those that held text."""
+    """Empty the hidden rows and columns, so that other cells keep their addresses; returns notes on those with text."""
     width = max(map(len, cells), default=0)
     columns = [at for at in hidden.columns if at < width]  # all those beside a table are often hidden
     counts = {
@@ -215,7 +215,7 @@ def _fill_merged(
     ranges: Iterable[tuple[tuple[int, int], tuple[int, int]]],
     hidden: frozenset[int],
 ) -> list[str]:
-    """Repeat a cell that was merged downwards in each of its rows, so that every row stands alone; what was repeated.
+    """Repeat vertically merged cells in each of their rows; returns the repeated texts.
 
     Where its column is hidden, it is shown in the next one that it covers.
     """

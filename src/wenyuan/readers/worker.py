@@ -1,7 +1,7 @@
-"""The reading process: ``python -m wenyuan.readers.worker``, started by `sandbox.Sandbox` and by nobody else.
+"""The reading process: ``python -m wenyuan.readers.worker``, started only by `sandbox.Sandbox`.
 
-It takes a file's bytes on standard input and gives documents on standard output. It has no network where
-the system lets it give that up, writes no file, and dies at its limits: a hostile file costs one process.
+It receives file bytes on standard input and sends documents on standard output. It has no network access where the
+system can remove it, writes no file, and is killed at its limits: a hostile file costs one process.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DATES = ("effective_from", "effective_until")
 
 
 def frame(payload: bytes) -> bytes:
-    """A payload behind its length, 8 bytes big-endian."""
+    """A payload preceded by its length, 8 bytes big-endian."""
     return HEADER.pack(len(payload)) + payload
 
 
@@ -50,7 +50,7 @@ def read_frame(read: Callable[[int], bytes]) -> bytes | None:
 
 
 def encode_json(value: Mapping[str, Any]) -> bytes:
-    """JSON in UTF-8; NaN and infinity raise ValueError, lone surrogates survive."""
+    """JSON in UTF-8. NaN and infinity raise ValueError; lone surrogates are preserved."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
         "utf-8", "surrogatepass"
     )
@@ -80,7 +80,7 @@ def encode_documents(documents: Sequence[Document]) -> list[dict[str, Any]]:
 
 
 def encode_unpacked(unpacked: Unpacked) -> dict[str, Any]:
-    """What a container holds as JSON values, the bytes of its parts in Base64."""
+    """A container's content as JSON values, the bytes of its parts in Base64."""
     return {
         "documents": encode_documents(unpacked.documents),
         "parts": [
@@ -130,7 +130,7 @@ _OPEN_FILES = 64
 
 
 def main() -> int:
-    """Serve until standard input ends; the first request holds the limits, its answer says "ready"."""
+    """Answer requests until standard input ends; the first one holds the limits and is answered with "ready"."""
     source = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
     first = read_frame(source.read)
@@ -159,14 +159,14 @@ def _confine(memory: int) -> None:
 
 
 def give_up_network() -> None:
-    """Leave this process without a network, where the system permits that: the parsers open no sockets anyway."""
+    """Remove this process's network access where the system allows it; the parsers open no sockets anyway."""
     unshare = getattr(ctypes.CDLL(None), "unshare", None)
     if unshare and unshare(_CLONE_NEWNET) != 0:
         unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
 
 
 def _silence() -> None:
-    """Native libraries print; their words must reach neither the answers nor the service's terminal."""
+    """Redirect the output of native libraries, away from the answers and the service's terminal."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
@@ -174,14 +174,14 @@ def _silence() -> None:
 
 
 def _allow_seconds(seconds: float) -> None:
-    """Processor time for the next document, beyond what the process has used; it is killed past it."""
+    """Limit the processor time for the next document; the process is killed beyond it."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = int(used.ru_utime + used.ru_stime + seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
 
 
 def _done(request: dict[str, Any], content: bytes) -> dict[str, Any]:
-    """A page drawn, a page recognised, a file unpacked, or one read."""
+    """Carry out a request: draw a page, recognise a page, unpack a file, or read one."""
     name = request["name"]
     if "page" in request:
         drawn = draw_page(content, name=name, page=request["page"], width=request["width"])
@@ -204,7 +204,7 @@ def _done(request: dict[str, Any], content: bytes) -> dict[str, Any]:
 
 
 def _answer(request: dict[str, Any], content: bytes, answers: BinaryIO) -> bool:
-    """Do what is asked, and answer; False when the process should be replaced."""
+    """Carry out a request and send the answer; False when the process should be replaced."""
     sound = True
     try:
         answer = encode_json(_done(request, content))

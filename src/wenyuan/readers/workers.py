@@ -1,4 +1,4 @@
-"""One reading process, from the service's side: start it, exchange one request at a time, end it."""
+"""One reading process, from the service's side: start it, exchange requests and answers, end it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _PIPE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one document may cost.
+    """Resource limits for reading one document.
 
     Attributes:
         max_bytes: Size of the file.
         memory: Address space of the worker, bytes.
-        cpu_seconds: Processor time; `wall_seconds` is what the clock on the wall says.
-        answer_bytes: Size of what the worker may answer.
+        cpu_seconds: Processor time; `wall_seconds` is elapsed time.
+        answer_bytes: Maximum size of the worker's answer.
         in_process_bytes: Plain formats up to this size are read without a worker.
-        documents_per_worker: After so many a worker is replaced.
+        documents_per_worker: Documents after which a worker is replaced.
     """
 
     max_bytes: int = 50_000_000
@@ -44,10 +44,10 @@ class Limits:
 
 
 class Died(Exception):
-    """The worker ended, or was ended; the message is the reason for the document.
+    """The worker process ended; the message is the reason reported for the document.
 
     Attributes:
-        by_itself: It ended without our doing: perhaps for what an earlier document has left in it.
+        by_itself: It was not killed by the service, so state left by an earlier document may be the cause.
     """
 
     by_itself = False
@@ -100,11 +100,11 @@ class Worker:
         return self._process.poll() is None
 
     def kill(self) -> None:
-        """Kill the process; whoever is asking it is told that it died."""
+        """Kill the process; a thread that waits in `ask` gets `Died`."""
         self._process.kill()
 
     def end(self) -> None:
-        """Kill the process, if need be, and wait for it."""
+        """Kill the process if it is running, and wait for it."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._to, self._from):
@@ -132,7 +132,7 @@ class Worker:
                 incoming += chunk
 
     def _ready(self, deadline: float, *, writing: bool) -> set[int]:
-        """Descriptors that can go on."""
+        """The file descriptors that are ready for reading or writing before the deadline."""
         poll = select.poll()
         poll.register(self._from.fileno(), select.POLLIN)
         if writing:
@@ -156,7 +156,7 @@ class Worker:
             raise Died(msg("the reader's answer is not valid: {error}", error=error)) from error
 
     def _death(self) -> Died:
-        """Why the process has ended."""
+        """A `Died` with the reason why the process ended."""
         code = self._process.wait(timeout=5)
         if code >= 0:
             return _Ended(f"the reader ended with code {code}")
@@ -167,5 +167,5 @@ class Worker:
 
 
 def environment() -> dict[str, str]:
-    """What the child may know: where Python's modules are, and none of the service's secrets."""
+    """Environment variables for the child: Python's module paths, and no secrets of the service."""
     return {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LANG": "C.UTF-8", "PATH": os.defpath}

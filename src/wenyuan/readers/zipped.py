@@ -1,4 +1,4 @@
-"""ZIP archives of documents: which files are in them, with their names as people read them."""
+"""ZIP archives of documents: their files, with correctly decoded names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DRIVE = re.compile(r"^(?:[A-Za-z]:)?/+")
 
 
 def unpack_zip(content: bytes, *, uri: str, name: str) -> Unpacked:
-    """The files of an archive, each at ``<uri>?entry=<path>``; nothing is written anywhere.
+    """The files of an archive, each at ``<uri>?entry=<path>``; nothing is written to disk.
 
     Hidden files and what systems add (``__MACOSX``) are passed over; of kinds that are not read there is a note.
 
@@ -62,7 +62,7 @@ def unpack_zip(content: bytes, *, uri: str, name: str) -> Unpacked:
 
 
 def _path(entry: zipfile.ZipInfo) -> str:
-    """The name of an entry without drive and root, in whatever encoding it was written."""
+    """The path of an entry without drive and root, its encoding detected."""
     path = entry.filename
     if not entry.flag_bits & _UTF8:
         path = legible(path.encode("cp437", "replace").decode("utf-8", "surrogateescape"))
@@ -74,7 +74,7 @@ def _is_hidden(path: str) -> bool:
 
 
 def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int) -> bytes:
-    """An entry's bytes, counted as they are unpacked: what the archive declares is not believed.
+    """The bytes of an entry, counted while unpacking: the declared size is not trusted.
 
     Raises:
         DocumentRejected: it is encrypted, damaged, or unpacks to too much.

@@ -1,4 +1,4 @@
-"""What does a picture of a page say? Lines of text with their places, and how sure each character is.
+"""OCR: recognises the text lines in an image of a page, with their place and a confidence per character.
 
 `models` finds and verifies the weights, `boxes` decodes where text stands, `recognise` cuts lines out and reads them with
 `ctc`, `order` says which comes first.

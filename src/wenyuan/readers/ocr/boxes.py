@@ -1,4 +1,4 @@
-"""Where text stands on a page: from the detector's map of probabilities to rectangles, turned as the text is.
+"""Text detection: from the detector's probability map to rotated rectangles around lines.
 
 The decoding of Differentiable Binarization (Liao et al. 2020, arXiv:1911.08947): what is likely text falls into
 connected regions; each is smaller than its line by construction, and its rectangle is grown again by
@@ -22,7 +22,7 @@ _MOST_REGIONS = 3_000
 
 
 class Rect(NamedTuple):
-    """A rectangle in pixels: its centre, its sides along and across its direction, and the angle of the direction.
+    """A rotated rectangle in pixels: centre, sides along and across its direction, and the angle of the direction.
 
     Attributes:
         angle: Radians, clockwise on the screen, -π/4 < angle ≤ π/4; `width` lies in this direction.
@@ -35,7 +35,7 @@ class Rect(NamedTuple):
     angle: float
 
     def corners(self) -> NDArray[np.float64]:
-        """``(4, 2)``: top left, top right, bottom right, bottom left, as the text is turned."""
+        """``(4, 2)``: top left, top right, bottom right, bottom left, relative to the text's direction."""
         along = np.array([np.cos(self.angle), np.sin(self.angle)]) * self.width / 2
         across = np.array([-np.sin(self.angle), np.cos(self.angle)]) * self.height / 2
         centre = np.array([self.x, self.y])
@@ -44,7 +44,7 @@ class Rect(NamedTuple):
         )
 
     def scaled(self, x: float, y: float) -> Rect:
-        """The rectangle where the axes are stretched (nearly alike)."""
+        """The rectangle after scaling both axes by nearly equal factors."""
         return Rect(self.x * x, self.y * y, self.width * x, self.height * y, self.angle)
 
 
@@ -72,7 +72,7 @@ def regions(mask: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
 
 
 def _least_reachable(count: int, one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each of `count` nodes the least node that it is joined to by pairs."""
+    """For each of `count` nodes, the smallest node in its connected component; the pairs are edges."""
     label = np.arange(count)
     while True:
         least = np.minimum(label[one], label[other])

@@ -1,4 +1,4 @@
-"""What a line says: from the recogniser's probabilities at each step along it to characters with confidence and place."""
+"""Text recognition: from class probabilities along a line to characters with confidence and position."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Letter(NamedTuple):
 
 
 def decode(steps: NDArray[np.float32], characters: Sequence[str], length: float = 1.0) -> tuple[Letter, ...]:
-    """Greedy decoding of connectionist temporal classification (Graves et al. 2006): repetitions are one, blanks none.
+    """Greedy decoding of connectionist temporal classification (Graves et al. 2006): repetitions are merged, blanks
+    dropped.
 
     Args:
         steps: ``(steps, classes)`` probabilities; class 0 is the blank.

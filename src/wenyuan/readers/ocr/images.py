@@ -1,4 +1,4 @@
-"""Images → `Document`: each page of a PNG, JPEG, TIFF, WebP or BMP file recognised, and laid out as those of a PDF are."""
+"""PNG, JPEG, TIFF, WebP and BMP files to a `Document`: each page is recognised, and laid out as a PDF page is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weights of the recogniser: PP-OCRv6 as the package ``rapidocr`` carries it, found, verified and loaded.
+"""The recogniser's weights: PP-OCRv6 from the package ``rapidocr``, located, verified and loaded.
 
 The package is a carrier of data only: its code is never imported, and what it depends on is not needed.
 """
@@ -40,7 +40,7 @@ FILES = {
 
 @dataclass(frozen=True, slots=True)
 class Networks:
-    """Three onnxruntime sessions, and the characters that the recogniser knows: class 0 is the blank."""
+    """Three onnxruntime sessions, and the recogniser's characters by class; class 0 is the blank."""
 
     detection: Any
     recognition: Any
@@ -49,7 +49,7 @@ class Networks:
 
 
 def missing() -> str:
-    """What is not installed of what recognising needs: the name of a package, or ``""``."""
+    """Name of a package that OCR needs and that is not installed; ``""`` when all are."""
     for module, package in (("PIL", "Pillow"), (PACKAGE, PACKAGE)):
         if importlib.util.find_spec(module) is None:
             return package
@@ -57,12 +57,12 @@ def missing() -> str:
 
 
 def not_installed(reason: str, name: str = "") -> DocumentRejected:
-    """The refusal of what only an OCR could read, with the command that installs one."""
+    """The refusal of a file that only OCR could read, with the command that installs it."""
     return DocumentRejected(reason, component=name, hint=install_command("ocr"))
 
 
 def read_verified(folder: Path, file: str, sha256: str) -> bytes:
-    """The bytes of a model file.
+    """The bytes of a model file, after checking its SHA-256.
 
     Raises:
         DocumentRejected: it cannot be read, or it is another file than the one that was tested.
@@ -89,7 +89,7 @@ def read_verified(folder: Path, file: str, sha256: str) -> bytes:
 
 
 def find_folder() -> Path:
-    """Where the model files lie: inside the installed package, which is looked up but not imported.
+    """The folder of the model files in the installed package, located without importing it.
 
     Raises:
         DocumentRejected: the package is not installed.

@@ -1,4 +1,4 @@
-"""In which order the lines of a recognised page are read: by the free strips between columns, then row by row."""
+"""Reading order of the lines on a recognised page: columns separated by vertical gaps, then row by row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAME_ROW = 0.5  # of the lower line's height
 
 @dataclass(frozen=True, slots=True)
 class Upright:
-    """A line in a frame that is turned so that text runs along x and goes on along y, in pixels."""
+    """A line in a coordinate system rotated so that text runs along x and lines follow along y, in pixels."""
 
     left: float
     top: float
@@ -37,7 +37,7 @@ class Upright:
 
 
 def ordered(lines: Sequence[Read], size: tuple[int, int]) -> tuple[list[list[Upright]], int]:
-    """Rows of lines in reading order, and by how many degrees the page is turned to the right for its text to be upright.
+    """Rows of lines in reading order, and the clockwise rotation in degrees that makes the page's text upright.
 
     A row has one line but where several stand beside each other.
 
@@ -64,7 +64,7 @@ def ordered(lines: Sequence[Read], size: tuple[int, int]) -> tuple[list[list[Upr
 
 
 def _angle(lines: Sequence[Read]) -> float:
-    """By how much the page is askew, in radians: the middle of the angles of its lines, weighed by their lengths."""
+    """Skew of the page in radians: the median angle of its lines, weighted by length."""
     if not lines:
         return 0.0
     by_angle = sorted(lines, key=lambda line: line.rect.angle)
@@ -73,7 +73,7 @@ def _angle(lines: Sequence[Read]) -> float:
 
 
 def _upright(line: Read, angle: float, x0: float, y0: float) -> Upright:
-    """A line of a page that is askew by an angle, turned around the middle of the page."""
+    """A line of a skewed page, rotated around the page's centre."""
     c, s = float(np.cos(angle)), float(np.sin(angle))
     x, y = line.rect.x - x0, line.rect.y - y0
     x, y = x0 + x * c + y * s, y0 - x * s + y * c
@@ -82,7 +82,7 @@ def _upright(line: Read, angle: float, x0: float, y0: float) -> Upright:
 
 
 def _column(line: Read, page_width: int) -> Upright:
-    """A line of a page that is written from the top down, its columns from the right to the left."""
+    """A vertical line of text (columns run from right to left), in upright coordinates."""
     box = line.rect.corners()
     (left, top), (right, bottom) = box.min(axis=0), box.max(axis=0)
     return Upright(float(top), page_width - float(right), float(bottom), page_width - float(left), line)
@@ -110,7 +110,7 @@ def _in_columns(lines: list[Upright], strip: float) -> list[list[Upright]]:
 
 
 def _strip(lines: Sequence[Upright]) -> float | None:
-    """Where a strip runs down the page that parts two columns of text, as an x; None where there is none."""
+    """The x of a vertical gap that separates two columns of text; None without one."""
     if len(lines) < 2 * _LEAST_LINES:
         return None
     begin, end = min(line.left for line in lines), max(line.right for line in lines)
@@ -134,7 +134,7 @@ def _strip(lines: Sequence[Upright]) -> float | None:
 
 
 def _rows(lines: Sequence[Upright]) -> list[list[Upright]]:
-    """Lines from the top down; those that stand at one height from left to right, as a row."""
+    """Lines from top to bottom; those at the same height form a row, from left to right."""
     rows: list[list[Upright]] = []
     for line in sorted(lines, key=lambda line: line.middle):
         last = rows[-1] if rows else []

@@ -1,4 +1,4 @@
-"""One page of a file as a picture, recognised; runs in the reading process."""
+"""Recognises one page of a file as an image; runs in the reading process."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _of_pdf(content: bytes, page: int) -> tuple[Image, float]:
 
 
 def open_image(content: bytes) -> Image:
-    """An image whose pixels are not decoded yet.
+    """Open an image without decoding its pixels.
 
     Raises:
         DocumentRejected: it is none of `FORMATS`, damaged, has no size or too many pixels.
@@ -110,7 +110,7 @@ def open_image(content: bytes) -> Image:
 
 
 def check_size(image: Image) -> None:
-    """Refuse the page of an image that has too many pixels, before it is decoded, or too few."""
+    """Refuse an image page with too many or too few pixels, before it is decoded."""
     width, height = image.size
     if width * height > MAX_PIXELS:
         raise DocumentRejected(
@@ -137,7 +137,7 @@ def _of_image(content: bytes, page: int) -> tuple[Image, float]:
 
 
 def smaller(image: Image, longest: int) -> Image:
-    """An image decoded, of at most `longest` pixels in a side, upright, on white; nothing larger than itself is made of it."""
+    """Decode an image at no more than `longest` pixels a side and never larger than itself, upright, on white."""
     from PIL import Image, ImageOps
 
     scale = min(1.0, longest / max(image.size))
@@ -156,7 +156,7 @@ def smaller(image: Image, longest: int) -> Image:
 
 
 def _flat(picture: Image) -> Image:
-    """Grey or in colours, on white where it can be seen through."""
+    """The image in grey or RGB, transparency replaced by white."""
     from PIL import Image
 
     if picture.mode in ("1", "L", "I;16", "I"):

@@ -1,4 +1,6 @@
-"""A picture of a page → its lines: found, cut out, turned upright, read. numpy and Pillow prepare, onnxruntime computes."""
+"""From an image of a page to its text lines: detect, cut out, rotate, recognise. numpy and Pillow prepare,
+onnxruntime computes.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ _UPRIGHT = 1.5  # a box that is this much higher than wide holds a column of tex
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A line as it was read.
+    """A recognised line.
 
     Attributes:
         rect: Where it stands on the picture that was given, in pixels.
@@ -57,13 +59,13 @@ class Read:
 
 
 class Recogniser:
-    """Reads pictures of pages, one at a time."""
+    """Recognises images of pages, one at a time."""
 
     def __init__(self, networks: Networks) -> None:
         self._networks = networks
 
     def lines(self, picture: Image) -> list[Read]:
-        """The lines of a picture in RGB, in no order."""
+        """The lines of an RGB image, in no order."""
         found = self.boxes(picture)
         crops = [cut(picture, rect) for rect in found]
         turned = self._upside_down(crops)
@@ -85,7 +87,7 @@ class Recogniser:
         return [line for line in read if line.text.strip() and line.confidence >= _LEAST_CONFIDENCE]
 
     def boxes(self, picture: Image) -> list[Rect]:
-        """Where lines of text stand, in pixels of the picture."""
+        """Rectangles of text lines, in pixels of the image."""
         from PIL import Image
 
         width, height = picture.size
@@ -109,7 +111,7 @@ class Recogniser:
         return [bool(side[1] > _ANGLE_SURE) for side in sides]
 
     def texts(self, crops: Sequence[Image]) -> list[tuple[Letter, ...]]:
-        """The characters of lines that were cut out and stand upright."""
+        """The characters of line images that are cut out and upright."""
         prepared = [_normal(_at_height(crop, _LONGEST_LINE)) for crop in crops]
         found: list[tuple[Letter, ...]] = [()] * len(crops)
         for batch in _batches([line.shape[2] for line in prepared]):
@@ -125,7 +127,7 @@ class Recogniser:
 
 
 def _batches(widths: Sequence[int]) -> list[list[int]]:
-    """Indices of lines that are read together: alike in width, so that little of a batch is padding."""
+    """Indices of lines to recognise in one batch: similar widths, so that little is padding."""
     batches: list[list[int]] = []
     for at in sorted(range(len(widths)), key=widths.__getitem__):
         if (
@@ -140,7 +142,7 @@ def _batches(widths: Sequence[int]) -> list[list[int]]:
 
 
 def cut(picture: Image, rect: Rect) -> Image:
-    """The rectangle of a picture, turned so that its text runs from left to right."""
+    """Cut a rectangle out of an image, rotated so that its text runs from left to right."""
     from PIL import Image
 
     width, height = max(round(rect.width), 1), max(round(rect.height), 1)
@@ -172,6 +174,6 @@ def _at_height(crop: Image, longest: int) -> Image:
 
 
 def _normal(picture: Image) -> NDArray[np.float32]:
-    """``(3, rows, columns)`` in -1..1, blue first as the networks were trained."""
+    """``(3, rows, columns)`` in -1..1, in BGR order as the networks were trained."""
     values: NDArray[Any] = np.asarray(picture, np.float32)[:, :, ::-1].transpose(2, 0, 1)
     return np.ascontiguousarray(values / 127.5 - 1, np.float32)

@@ -1,4 +1,4 @@
-"""Pages that were recognised and are not in the catalog yet: kept beside it, so that a run that was cut short goes on."""
+"""Cache of recognised pages that are not in the catalog yet, so that an interrupted ingest can continue."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _STALE = 14 * 86_400.0  # seconds: a file that nobody took in again will not be
 
 
 class PageStore:
-    """A folder of recognised pages: one folder for each file by its sha256, one file for each page.
+    """A folder of recognised pages: a folder per file, named by SHA-256, with a file per page.
 
-    A page is written whole or not at all, readable by its owner only. One that cannot be read back counts as not there.
+    Pages are written atomically, readable by the owner only. A page that cannot be read back counts as missing.
 
     Args:
-        version: Of the recogniser; pages of another one are not given.
+        version: Of the recogniser; pages of other versions are ignored.
     """
 
     def __init__(self, folder: Path, version: str) -> None:
@@ -27,7 +27,7 @@ class PageStore:
         self._version = version.replace("/", "-")
 
     def pages(self, sha256: str) -> dict[int, dict[str, Any]]:
-        """All that is kept of a file, by page."""
+        """The cached pages of a file, by page number."""
         found = {}
         folder = self._of(sha256)
         for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
@@ -39,7 +39,7 @@ class PageStore:
         return found
 
     def keep(self, sha256: str, page: int, told: Mapping[str, Any]) -> None:
-        """Keep a page; OSError where that cannot be written."""
+        """Cache a page; OSError where it cannot be written."""
         folder = self._of(sha256)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         passing = folder / f".{page}.{os.getpid()}"
@@ -48,7 +48,7 @@ class PageStore:
         passing.replace(folder / f"{page}.json")
 
     def drop(self, sha256: str) -> None:
-        """Forget a file, and what nobody has asked for in two weeks."""
+        """Delete the cached pages of a file, and those unused for two weeks."""
         shutil.rmtree(self._of(sha256), ignore_errors=True)
         if not self._folder.is_dir():
             return

@@ -1,4 +1,4 @@
-"""Which numbers of a recognised text are not to be quoted as sure: those with a character that was not read surely."""
+"""Finds the numbers in recognised text that are uncertain: those with a character of low confidence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BESIDE = 40  # characters to either side
 
 
 def numbers(text: str) -> list[tuple[int, int, str]]:
-    """Where numbers stand in a text and of what kind they are, in order, none twice."""
+    """Spans of the numbers in a text with their kind, in order, without overlaps."""
     taken = bytearray(len(text))
     found = []
     for kind, pattern in _PATTERNS:
@@ -50,10 +50,10 @@ def numbers(text: str) -> list[tuple[int, int, str]]:
 
 
 def uncertain(text: str, lines: Sequence[Line], sure: Mapping[int, Sequence[float]]) -> tuple[Uncertain, ...]:
-    """The numbers of a document that were not recognised surely.
+    """The uncertain numbers of a document.
 
-    Letters and signs that stand beside a number count with it: they may be digits that were misread. So do digits of the
-    next line, or the one before, where a number stands at the line's end: they may be the rest of it.
+    Letters and signs next to a number count with it, since they may be misread digits. So do digits of the next or
+    previous line where a number ends at a line's end, since they may be the rest of it.
 
     Args:
         lines: Where its lines stand.

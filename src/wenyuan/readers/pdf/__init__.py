@@ -23,7 +23,7 @@ _MAX_CHARACTERS = 20_000_000
 
 
 def read_pdf(content: bytes, *, uri: str, name: str, recognised: Pages | None = None) -> tuple[Document, ...]:
-    """Read a PDF: the text layer of each page, or what was recognised in its picture where that is empty or broken.
+    """Read a PDF: the text layer of each page, or recognised text (OCR) where the layer is empty or broken.
 
     Args:
         recognised: What was recognised, by page; None where no OCR is installed.
@@ -60,7 +60,7 @@ def document_of(
     notes: Sequence[str],
     metadata: Mapping[str, Facet],
 ) -> Document:
-    """The document of some printed pages.
+    """The document made from printed pages.
 
     Args:
         title: As the file says; ``""`` where it says none.
@@ -116,7 +116,7 @@ def _some(numbers: Sequence[int]) -> str:
 
 
 def _pages(pdf: Any, name: str, recognised: Pages | None) -> tuple[list[PrintedPage], list[str]]:
-    """The pages, and what is to be said of those that could not be read."""
+    """The pages, and notes on those that could not be read."""
     if len(pdf) > _MAX_PAGES:
         raise rejected(
             msg("it has {count} pages; at most {max_pages} are read", count=len(pdf), max_pages=_MAX_PAGES), name

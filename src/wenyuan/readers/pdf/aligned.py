@@ -1,4 +1,4 @@
-"""Tables without rules: rows of words that stand in the same columns, with clear space between them."""
+"""Tables without drawn rules: rows of words aligned in columns, with clear space between them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _Row = list[PrintedLine]
 
 
 class _Fit(NamedTuple):
-    """Rows in columns.
+    """Rows matched to columns.
 
     Attributes:
         rows: Those that were given, with parts cut where they run over two columns.
@@ -49,7 +49,7 @@ class _Fit(NamedTuple):
 
 
 def pieces_of(line: PrintedLine, frame: Frame) -> list[PrintedLine]:
-    """The parts of a line between spaces that no text has."""
+    """Split a line at gaps wider than any space in running text."""
     if line.fixed:
         return [line]
     gaps = [gap for gap in line.gaps if gap.left - gap.right > _CELL_GAP * line.height]
@@ -60,7 +60,7 @@ def pieces_of(line: PrintedLine, frame: Frame) -> list[PrintedLine]:
 def aligned_tables(
     lines: Sequence[PrintedLine], frame: Frame, across: Sequence[Stroke], *, least: int
 ) -> Iterator[tuple[Table, range]]:
-    """Tables among lines in the file's order, each with the range of lines that it takes.
+    """Tables among lines in file order, each with the range of lines that it uses.
 
     Args:
         across: Horizontal lines that are drawn: between two of them two rows are enough.
@@ -81,7 +81,7 @@ def aligned_tables(
 
 
 def _rows(lines: Sequence[PrintedLine], frame: Frame) -> tuple[list[_Row], list[range]]:
-    """Neighbours in the file that stand on one height, cut into their parts; and the lines of each."""
+    """Consecutive lines at the same height, split into parts; and the range of lines of each row."""
     rows: list[_Row] = []
     spans: list[range] = []
     for at, line in enumerate(lines):
@@ -96,12 +96,14 @@ def _rows(lines: Sequence[PrintedLine], frame: Frame) -> tuple[list[_Row], list[
 
 
 def _unmarked(row: _Row) -> _Row:
-    """A row without the gap between the mark of a list and its words."""
+    """A row without the gap between a list bullet and its text."""
     return row[1:] if len(row) == 2 and _MARK.fullmatch(row[0].text) else row
 
 
 def _run(rows: Sequence[_Row], start: int, frame: Frame) -> tuple[int, _Fit | None]:
-    """As many rows from `start` on as stand in the same columns; the last one does not stand in the first alone."""
+    """The longest run of rows from `start` on that align in the same columns; the last one must fill more than the
+    first column.
+    """
     best, fit = start + 1, None
     for end in range(start + 2, min(len(rows), start + _MOST_ROWS) + 1):
         row, above = rows[end - 1], rows[end - 2]
@@ -119,7 +121,7 @@ def _run(rows: Sequence[_Row], start: int, frame: Frame) -> tuple[int, _Fit | No
 
 
 def _fit(rows: Sequence[_Row], frame: Frame) -> _Fit | None:
-    """The columns in which all rows stand, if there are some: made by those with the usual number of parts."""
+    """Columns that all rows align in, derived from the rows with the most common number of parts; None without any."""
     counts = Counter(len(row) for row in rows if len(row) > 1)
     usual = max(counts, key=lambda count: (counts[count], count))
     columns: list[tuple[float, float]] = []
@@ -141,7 +143,7 @@ def _fit(rows: Sequence[_Row], frame: Frame) -> _Fit | None:
 
 
 def _parted(line: PrintedLine, columns: Sequence[tuple[float, float]], frame: Frame) -> list[PrintedLine]:
-    """A part of a row, cut at spaces that lie between two columns where these are narrower than others."""
+    """A part of a row, split at spaces that coincide with column boundaries where these are narrow."""
     edges = [left for left, _ in columns[1:]]
     gaps = [gap for gap in line.gaps if any(gap.right < edge + 1 and gap.left > edge - 1 for edge in edges)]
     if not gaps:
@@ -151,7 +153,7 @@ def _parted(line: PrintedLine, columns: Sequence[tuple[float, float]], frame: Fr
 
 
 def _place(row: _Row, columns: Sequence[tuple[float, float]]) -> list[tuple[int, int]] | None:
-    """Which columns each part of a row covers; None where two parts share one, or a part stands in none."""
+    """First and last column of each part of a row; None where two parts share a column or a part is in none."""
     found: list[tuple[int, int]] = []
     for each in row:
         over = [at for at, (left, right) in enumerate(columns) if each.left < right and left < each.right]
@@ -183,12 +185,12 @@ def _is_table(fit: _Fit, across: Sequence[Stroke], least: int) -> bool:
 
 
 def _is_contents(rows: Sequence[_Row]) -> bool:
-    """Whether it is a table of contents: numbered lines, the number of a page at the end of each."""
+    """Whether it is a table of contents: numbered lines with a page number at the end."""
     return all(opening(row[0].text) and _PAGE_NUMBER.fullmatch(row[-1].text) for row in rows)
 
 
 def _is_prose(fit: _Fit) -> bool:
-    """Whether each column is a text whose lines fill it."""
+    """Whether each column is running text whose lines fill the column."""
     for at, (left, right) in enumerate(fit.columns):
         alone = [each for row, places in zip(fit.rows, fit.places, strict=True)
                  for each, place in zip(row, places, strict=True) if place == (at, at)]  # fmt: skip
@@ -201,7 +203,7 @@ def _is_prose(fit: _Fit) -> bool:
 
 
 def _between_rules(rows: Sequence[_Row], across: Sequence[Stroke]) -> bool:
-    """Whether a line is drawn right above the first row and another right below the last one."""
+    """Whether a rule is drawn directly above the first row and another directly below the last."""
     first, last = rows[0], rows[-1]
     left, right = min(row[0].left for row in rows), max(row[-1].right for row in rows)
 
@@ -215,7 +217,7 @@ def _between_rules(rows: Sequence[_Row], across: Sequence[Stroke]) -> bool:
 
 
 def _made(fit: _Fit) -> Table:
-    """The table: a row that only goes on with the cells above it is joined to them."""
+    """The table; rows that only continue the cells above are merged with them."""
     cells: list[list[list[PrintedLine]]] = []
     shared: list[list[int]] = []
     rows = fit.rows
@@ -242,7 +244,7 @@ def _made(fit: _Fit) -> Table:
 
 
 def _usual_drop(fit: _Fit) -> float:
-    """Distance from a row that begins in the first column to the next line, where that begins there too."""
+    """Usual distance between consecutive lines that both begin in the first column."""
     drops = [
         above[0].bottom - below[0].bottom
         for (above, _), (below, place) in pairwise(zip(fit.rows, fit.places, strict=True))
@@ -259,7 +261,9 @@ def _only_goes_on(
     columns: Sequence[tuple[float, float]],
     cells: Sequence[Sequence[PrintedLine]],
 ) -> bool:
-    """Whether a row is the second line of the cells above: nearer than rows are, or without a first cell and out of room."""
+    """Whether a row is a wrapped second line of the cells above: closer than rows are, or without a first cell below
+    a full cell.
+    """
     if any(not cells[first] for first, _ in places) or (len(row) > 1 and places[0][0] == 0):
         return False
     if above[0].bottom - row[0].bottom < 0.85 * usual or places[0][0] == 0:

@@ -1,4 +1,4 @@
-"""The order in which a page is read: column after column between what goes over all of them; tables and footnotes told apart."""
+"""Reading order of a page: columns between full-width elements; finds tables and footnotes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOTE = re.compile(r"(?:[*†‡§]{1,3}|[①-⑳]|注[0-9]*[:：]?|[\[〔（(]?
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A footnote: its lines."""
+    """The lines of a footnote."""
 
     lines: tuple[PrintedLine, ...]
 
@@ -42,7 +42,9 @@ Item = PrintedLine | Table | Note
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """What is put in order: a line, a part of one, or a table; `at` is its place in the file, `whole` the line it is of."""
+    """An element to be ordered: a line, a part of one, or a table; `at` is its position in the file, `whole` the
+    complete line.
+    """
 
     thing: PrintedLine | Table
     at: float
@@ -54,7 +56,7 @@ class _Spot:
 
 
 def arranged(page: PrintedPage, lines: Sequence[PrintedLine], letters: float) -> list[Item]:
-    """What stands on a page, in the order of reading; footnotes at the end of their column.
+    """The elements of a page in reading order, with footnotes at the end of their column.
 
     Args:
         lines: Those of its lines that are text.
@@ -86,7 +88,7 @@ def arranged(page: PrintedPage, lines: Sequence[PrintedLine], letters: float) ->
 
 
 def _downwards(lines: Sequence[PrintedLine]) -> Sequence[PrintedLine]:
-    """Lines in the file's order, or from top to bottom where that goes upwards: pdfium turns it on pages that are turned."""
+    """Lines in file order, or sorted top to bottom where the file runs upwards, as pdfium gives rotated pages."""
     steps = [a.bottom - b.bottom for a, b in pairwise(line for line in lines if line.placed)]
     if 2 * sum(step < 0 for step in steps) <= len(steps):
         return lines
@@ -123,14 +125,14 @@ def _ordered(spots: list[_Spot], page: PrintedPage, letters: float, depth: int) 
 
 
 def _side(spot: _Spot, edge: float) -> int:
-    """-1 left of where a column begins, 1 in it, 0 over both."""
+    """-1 left of the x `edge`, 1 right of it, 0 across it."""
     if spot.left >= edge - 1:
         return 1
     return -1 if spot.right <= edge - _CLEAR * min(spot.top - spot.bottom, 12.0) else 0
 
 
 def _bands(spots: Sequence[_Spot], edge: float) -> list[list[_Spot]]:
-    """From top to bottom: what goes over both columns, and what stands between; each in the file's order."""
+    """Split a page from top to bottom into full-width elements and two-column areas, each in file order."""
     bands: list[list[_Spot]] = []
     over = False
     for spot in sorted(spots, key=lambda each: (-each.top, each.at)):
@@ -147,7 +149,9 @@ def _bands(spots: Sequence[_Spot], edge: float) -> list[list[_Spot]]:
 
 
 def _headings(band: Sequence[_Spot], edge: float) -> list[_Spot]:
-    """The last lines on the left that stand below both columns, apart: the heading of what goes over both."""
+    """The last lines of the left column that stand apart below both columns: the heading of the full-width element
+    that follows.
+    """
     left = [spot for spot in band if _side(spot, edge) < 0]
     right = [spot for spot in band if _side(spot, edge) > 0]
     if not left or not right:
@@ -162,7 +166,7 @@ def _headings(band: Sequence[_Spot], edge: float) -> list[_Spot]:
 
 
 def _gutter(spots: Sequence[_Spot]) -> float | None:
-    """Where the right one of two columns begins, if there are two; None for one."""
+    """The x at which the right one of two columns begins; None for a single column."""
     lines = [spot for spot in spots if spot.whole and spot.right > spot.left]
     edges = Counter(round(spot.left / 2) for spot in lines)
     best: tuple[int, float] = (0, 0.0)
@@ -194,7 +198,7 @@ def _are_columns(band: Sequence[_Spot], edge: float) -> bool:
 
 
 def _is_full(side: Sequence[_Spot]) -> bool:
-    """Whether the lines of each column of one side fill it as those of a text do."""
+    """Whether the lines of each column on one side fill it, as running text does."""
     lines = sorted((s for s in side if isinstance(s.thing, PrintedLine)), key=lambda s: s.left)
     columns: list[list[_Spot]] = []
     for line in lines:
@@ -212,7 +216,7 @@ def _is_full(side: Sequence[_Spot]) -> bool:
 
 
 def _column(spots: Sequence[_Spot], page: PrintedPage, letters: float) -> list[Item]:
-    """One column in the file's order, its tables of two columns found, its footnotes last."""
+    """One column in file order, with its two-column tables found and its footnotes last."""
     things = _whole(spots)
     flow: list[PrintedLine | Table] = []
     lines: list[PrintedLine] = []
@@ -239,7 +243,7 @@ def _column(spots: Sequence[_Spot], page: PrintedPage, letters: float) -> list[I
 
 
 def _whole(spots: Sequence[_Spot]) -> list[PrintedLine | Table]:
-    """Parts of a line that are still neighbours are the line again."""
+    """Rejoin parts of a line that are still neighbours."""
     counts = Counter(id(spot.whole) for spot in spots if spot.whole)
     found: list[PrintedLine | Table] = []
     at = 0
@@ -261,7 +265,9 @@ def _is_all_of(parts: Sequence[_Spot], whole: PrintedLine) -> bool:
 
 
 def _notes(flow: Sequence[PrintedLine | Table], across: Sequence[Stroke], letters: float) -> list[Note]:
-    """The footnotes of a column: its last lines, from one that begins with a mark, small or below a short rule."""
+    """Remove the footnotes from a column: its last lines, starting at a note mark in small type or below a short
+    rule.
+    """
     below = sorted((each for each in flow if isinstance(each, Table) or each.placed), key=lambda each: each.bottom)
     tail: list[PrintedLine] = []
     for thing in below:
@@ -282,7 +288,7 @@ def _notes(flow: Sequence[PrintedLine | Table], across: Sequence[Stroke], letter
 
 
 def _first_note(tail: Sequence[PrintedLine], across: Sequence[Stroke], letters: float) -> int | None:
-    """Where footnotes begin among the lines of a column, from top to bottom."""
+    """Index of the first footnote line among a column's lines from top to bottom; None without any."""
     small = len(tail)
     while small and tail[small - 1].height < _SMALL * letters:
         small -= 1
@@ -297,7 +303,7 @@ def _first_note(tail: Sequence[PrintedLine], across: Sequence[Stroke], letters: 
 def _is_parted(
     above: PrintedLine, line: PrintedLine, column: Iterable[PrintedLine], across: Sequence[Stroke]
 ) -> bool:
-    """Whether a short rule stands between two lines, at the left."""
+    """Whether a short rule at the left separates two lines."""
     left, right = min(each.left for each in column), max(each.right for each in column)
     return any(
         line.top - line.height / 4 <= stroke.at <= above.bottom + above.height / 4

@@ -1,4 +1,6 @@
-"""From arranged pages to blocks: paragraphs that go on over columns and pages, with tables and footnotes after them."""
+"""From ordered pages to blocks: paragraphs that continue over columns and pages, followed by their tables and
+footnotes.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _MUCH = 0.4  # of a document: more than headings ever are
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The text of a document.
+    """The blocks of a document.
 
     Attributes:
         largest: The largest text of the first page that has any, a title of last resort.
@@ -72,7 +74,7 @@ def flowing(pages: Sequence[PrintedPage], kept: Sequence[Sequence[PrintedLine]])
 
 
 def _usual(heights: Iterable[tuple[float, int]]) -> float:
-    """The height of a text's letters, of heights with their weights; 0 for none.
+    """The body text's letter height, from heights with weights; 0 without any.
 
     The median, or what is higher and makes up nearly as much: a manual may hold more listings, in small letters, than text.
     """
@@ -89,7 +91,7 @@ def _usual(heights: Iterable[tuple[float, int]]) -> float:
 
 
 def _parts(item: Table | Note, lines: Sequence[PrintedLine], place: int) -> bool:
-    """Whether a table stands between two lines of one column: what is above and below it are not one paragraph."""
+    """Whether a table between two lines of one column separates their paragraphs."""
     if not isinstance(item, Table) or not 0 < place < len(lines):
         return False
     above, below = lines[place - 1], lines[place]
@@ -97,7 +99,7 @@ def _parts(item: Table | Note, lines: Sequence[PrintedLine], place: int) -> bool
 
 
 def _together(floating: Sequence[tuple[int, Table | Note]]) -> list[tuple[int, Table | Note]]:
-    """The same, with a table that goes on on the next page as one; footnotes do not come between its parts."""
+    """Tables and footnotes, with parts of a table on consecutive pages merged, even with footnotes between them."""
     found: list[tuple[int, Table | Note]] = []
     last: int | None = None  # the table that may go on
     for place, item in floating:

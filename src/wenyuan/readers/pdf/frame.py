@@ -1,4 +1,4 @@
-"""Places on a page.
+"""Coordinates on a page.
 
 Coordinates are points of the page as it is read: turned by its /Rotate, and further until its text is upright; y
 upwards from the lower edge of what is shown of it.
@@ -15,7 +15,7 @@ NOWHERE: Box = (0.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """How a page is read: the file's coordinates turned so that most of its text is upright.
+    """The transformation from the file's coordinates to those in which most text of the page is upright.
 
     Attributes:
         bounds: What is shown of the page, in the file's coordinates.
@@ -34,11 +34,11 @@ class Frame:
         return width, height
 
     def box(self, box: Box) -> Box:
-        """A place in the file's coordinates in those of this frame."""
+        """Transform a box from the file's coordinates to this frame."""
         return _turned(box, self.bounds, self.shown + self.upright)
 
     def share(self, box: Box) -> Box:
-        """A place in this frame as a share of the page as it is shown: left, top, right, bottom; zeros where it is none."""
+        """A box of this frame as a fraction of the displayed page: left, top, right, bottom; zeros for an empty box."""
         width, height = self.size
         left, bottom, right, top = _turned(box, (0.0, 0.0, width, height), -self.upright)
         if self.upright % 180:
@@ -49,7 +49,7 @@ class Frame:
 
 
 def _turned(box: Box, bounds: Box, degrees: int) -> Box:
-    """A box of a page within `bounds`, when the page is turned to the right, by a multiple of 90 degrees."""
+    """A box of a page within `bounds`, after rotating the page clockwise by a multiple of 90 degrees."""
     (x0, y0, x1, y1), (left, bottom, right, top) = bounds, box
     turns = degrees // 90 % 4
     if turns == 1:

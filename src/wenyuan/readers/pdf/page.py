@@ -1,4 +1,4 @@
-"""A page of a PDF as it is printed: its lines with their places, from the text layer or from what was recognised in its image."""
+"""A page as printed: its lines with their positions, from the text layer or from OCR."""
 
 from __future__ import annotations
 
@@ -46,16 +46,17 @@ FIRST_WORD = re.compile(rf"[{_WIDE}][、。，．：；？！）」』】》]?|[
 
 
 def units(text: str) -> float:
-    """Width of a text in full characters."""
+    """Width of a text in full-width characters."""
     wide = len(WIDE_CHAR.findall(text))
     return wide + 0.5 * (len(text) - wide)
 
 
 class Gap(NamedTuple):
-    """White space ``text[start:end]`` of a line: what is before it ends at `right`, what is after it begins at `left`.
+    """Wide white space ``text[start:end]`` in a line: the text before ends at x `right`, the text after begins at x
+    `left`.
 
     Attributes:
-        stepped: Whether what is after it stands higher or lower: in another row of a table.
+        stepped: Whether the text after it is higher or lower, so in another table row.
     """
 
     start: int
@@ -67,7 +68,7 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PrintedLine:
-    """A line on a page; `left` = `right` where the file does not tell its place.
+    """A line on a page; `left` = `right` where the file gives no position.
 
     Attributes:
         page: 1-based.
@@ -96,7 +97,7 @@ class PrintedLine:
 
     @property
     def gapped(self) -> bool:
-        """Whether it holds a gap that no justified text has: the cells of a table's row."""
+        """Whether it has a gap wider than justified text has, as between the cells of a table row."""
         return any(gap.left - gap.right > _GAP * self.height for gap in self.gaps)
 
     @property
@@ -109,13 +110,13 @@ class PrintedLine:
 
     @property
     def em(self) -> float:
-        """Width of a full character, from the line itself."""
+        """Width of a full-width character, estimated from the line itself."""
         return (self.right - self.left) / max(units(self.text), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedPage:
-    """What is printed on a page.
+    """The content of a printed page.
 
     Attributes:
         number: 1-based.
@@ -154,7 +155,7 @@ def text_layer(page: Any, number: int) -> PrintedPage:
 
 
 def _frame_of(page: Any, text_page: Any, text: str) -> Frame:
-    """The frame of a page, by the direction of most of its longer lines (of some that lie evenly over it)."""
+    """The frame of a page, by the direction of most longer lines (of a sample spread over the page)."""
     frame = Frame(page.get_bbox(), page.get_rotation())
     box = _Layer(text_page, text, frame).box
     spans = [match.span() for match in _LONG.finditer(text)]
@@ -171,7 +172,7 @@ def _frame_of(page: Any, text_page: Any, text: str) -> Frame:
 
 @dataclass(frozen=True)
 class _Layer:
-    """The text of a page, with what is needed to place it."""
+    """The text of a page, with the data needed to locate its characters."""
 
     text_page: Any
     text: str
@@ -180,7 +181,7 @@ class _Layer:
 
     @cached_property
     def _pairs(self) -> list[int]:
-        """Where characters are that pdfium, which counts in UTF-16, counts as two."""
+        """Positions of characters outside the BMP, which pdfium counts as two (UTF-16)."""
         return [at for at, character in enumerate(self.text) if character > "\uffff"]
 
     def _index(self, at: int) -> int:
@@ -189,7 +190,7 @@ class _Layer:
         return int(raw.FPDFText_GetCharIndexFromTextIndex(self.text_page, at + bisect_left(self._pairs, at)))
 
     def box(self, at: int) -> Box:
-        """The box of ``text[at]``; zeros when pdfium does not say."""
+        """The box of ``text[at]``; zeros when pdfium gives none."""
         import pypdfium2 as pdfium
 
         try:
@@ -198,7 +199,7 @@ class _Layer:
             return NOWHERE
 
     def is_fixed(self, at: int) -> bool:
-        """Whether ``text[at]`` is of a font for listings, by what the font says of itself or is called."""
+        """Whether ``text[at]`` is in a monospaced font, by the font's flags or name."""
         from pypdfium2 import raw
 
         flags, name = ctypes.c_int(), ctypes.create_string_buffer(_FONT_NAME)
@@ -207,7 +208,7 @@ class _Layer:
 
 
 def _lines(layer: _Layer, page: int) -> Iterator[PrintedLine]:
-    """The lines of a page in the file's order, each with its place; one that a vertical rule crosses is cut there."""
+    """The lines of a page in file order with their positions, split where a vertical rule crosses them."""
     text = layer.text
     at = 0
     for end in [*_LINE_END.finditer(text), None]:
@@ -242,7 +243,7 @@ def _line(layer: _Layer, start: int, end: int, page: int) -> PrintedLine:
 
 
 def _gaps(line: str, start: int, box: _Boxes, height: float) -> Iterator[Gap]:
-    """Spaces between its words that are wider than those of a text that is not justified."""
+    """Gaps between words that are wider than spaces in unjustified text."""
     for space in _SPACES.finditer(line):
         (_, low, right, _), (left, bottom, _, _) = box(start + space.start() - 1), box(start + space.end())
         if right and left - right > _WIDE_SPACE * height:
@@ -250,7 +251,9 @@ def _gaps(line: str, start: int, box: _Boxes, height: float) -> Iterator[Gap]:
 
 
 def _unwritten(line: str, start: int, box: _Boxes, width: float) -> Iterator[Gap]:
-    """Wide spaces between full characters, for which pdfium writes no space: looked for where a line is too wide for its text."""
+    """Wide gaps between full-width characters, for which pdfium writes no space; searched where a line is too wide
+    for its text.
+    """
     left, bottom, right, top = box(start)
     if not WIDE_CHAR.match(line) or width < units(line) * (right - left) + _CELL * (top - bottom):
         return
@@ -261,7 +264,7 @@ def _unwritten(line: str, start: int, box: _Boxes, width: float) -> Iterator[Gap
 
 
 def _cut(line: PrintedLine, stop: int, layer: _Layer) -> list[PrintedLine]:
-    """The parts of a line, which ends at `stop`, between the vertical rules that cross it and where it goes on higher or lower."""
+    """Parts of a line (ending at `stop`), split at vertical rules that cross it and where the baseline changes."""
     start = stop - len(line.text)
     middle = line.bottom + line.height / 2
     places = {start + gap.end for gap in line.gaps if gap.stepped}
@@ -281,7 +284,7 @@ def _cut(line: PrintedLine, stop: int, layer: _Layer) -> list[PrintedLine]:
 
 
 def _right_of(x: float, span: range, layer: _Layer) -> int:
-    """The first of a line's characters whose middle is right of `x`."""
+    """Index of a line's first character whose centre is right of `x`."""
 
     def middle(at: int) -> float:
         left, _, right, _ = layer.box(at)
@@ -291,7 +294,7 @@ def _right_of(x: float, span: range, layer: _Layer) -> int:
 
 
 def part(line: PrintedLine, frame: Frame, start: int, end: int) -> PrintedLine:
-    """``text[start:end]`` of a line as one of its own; the ends are those of the line or of its gaps."""
+    """``text[start:end]`` of a line as a line of its own; `start` and `end` are the line's ends or those of its gaps."""
     if (start, end) == (0, len(line.text)):
         return line
     left = next((gap.left for gap in line.gaps if gap.end == start), line.left)
@@ -308,7 +311,7 @@ def part(line: PrintedLine, frame: Frame, start: int, end: int) -> PrintedLine:
 
 
 def _height(line: str, start: int, box: _Boxes) -> tuple[float, float]:
-    """Bottom and top of the line's usual letters: bullets and words in another font may be of other sizes."""
+    """Bottom and top of the line's most common letters: bullets and words in other fonts may differ."""
     letters = [i for i, c in enumerate(line) if c.isalnum()] or [0]
     sample = [box(start + letters[len(letters) * n // _SAMPLES]) for n in range(_SAMPLES)]
     _, bottom, _, top = sorted(sample, key=lambda b: b[3] - b[1])[_SAMPLES // 2]
@@ -316,7 +319,7 @@ def _height(line: str, start: int, box: _Boxes) -> tuple[float, float]:
 
 
 def rows_of(lines: Sequence[PrintedLine]) -> list[list[PrintedLine]]:
-    """Lines on the same height, from left to right, the highest first."""
+    """Lines grouped by height, each group from left to right, highest first."""
     rows: list[list[PrintedLine]] = []
     for line in sorted(lines, key=lambda each: -each.bottom):
         if rows and abs(rows[-1][0].bottom - line.bottom) < max(line.height, rows[-1][0].height) / 3:

@@ -1,4 +1,4 @@
-"""From the lines of printed pages to paragraphs: what a line break on paper meant.
+"""Joins the lines of printed pages to paragraphs.
 
 A line ends a paragraph when the next line's first word would still have fit on it, when the next line is
 indented, stands further off, is set in another size, or opens a numbered section. No page image is needed.
@@ -27,7 +27,7 @@ _FAR = 3.5  # lines' heights between lines that are never of one paragraph
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Joined lines: where they begin, and the height of their letters in points (0 when unknown).
+    """Joined lines with their position, and their letter height in points (0 when unknown).
 
     Attributes:
         turns: ``(offset, page)`` where the text goes on on another page.
@@ -42,7 +42,9 @@ class Paragraph:
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """Where its lines stand, with offsets in its text; one that was recognised even without a place, for its confidence."""
+        """Its printed lines with offsets in its text. A recognised line is included even without a position, for its
+        confidence.
+        """
         return tuple(
             Line(start, end, line.page, line.box, line.confidence)
             for start, end, line in self.printed
@@ -51,7 +53,7 @@ class Paragraph:
 
 
 class Words:
-    """The words of a document, which tell whether a hyphen at a line's end belongs to its word.
+    """The vocabulary of a document, to decide whether a hyphen at a line's end belongs to the word.
 
     Args:
         lines: Their texts.
@@ -66,7 +68,7 @@ class Words:
             self._plain.update(word.lower() for word in _WORD.findall(line))
 
     def keeps_hyphen(self, before: str, after: str) -> bool:
-        """Whether the word that `before` ends with, hyphen included, and `after` begins with is written with it elsewhere."""
+        """Whether the hyphenated word across `before` and `after` occurs with its hyphen elsewhere in the document."""
         first, second = _LAST_WORD.search(before), _WORD.match(after)
         if not first or not second:
             return False
@@ -77,7 +79,7 @@ class Words:
 def paragraphs(
     lines: Sequence[PrintedLine], words: Words | None = None, apart: Container[int] = ()
 ) -> Iterator[Paragraph]:
-    """Join lines, also across pages; a paragraph carries the page on which it begins.
+    """Join lines to paragraphs, also across pages; a paragraph has the page on which it begins.
 
     Args:
         apart: Places among `lines` where something stands between a line and the one before.
@@ -95,7 +97,7 @@ def paragraphs(
 
 
 def _pitch(lines: Sequence[PrintedLine]) -> float:
-    """Usual distance from line to line, 0 when unknown."""
+    """Usual distance between lines; 0 when unknown."""
     steps = [
         above.bottom - below.bottom
         for above, below in itertools.pairwise(lines)
@@ -108,7 +110,7 @@ def _pitch(lines: Sequence[PrintedLine]) -> float:
 
 
 def _begins(lines: Sequence[PrintedLine], at: int, first: PrintedLine, pitch: float) -> bool:
-    """Whether a paragraph begins with ``lines[at]``; `first` began the one that is open."""
+    """Whether ``lines[at]`` begins a paragraph; `first` is the first line of the current one."""
     line, before = lines[at], lines[at - 1]
     if _BROKEN_WORD.search(before.text) and line.text[:1].islower():
         return False
@@ -130,7 +132,7 @@ def _begins(lines: Sequence[PrintedLine], at: int, first: PrintedLine, pitch: fl
 
 
 def _opens(text: str) -> bool:
-    """Whether it begins with a number or a mark."""
+    """Whether a text begins with a section number or a bullet."""
     return bool(opening(text) or _MARK.match(text))
 
 
@@ -140,7 +142,7 @@ def _looks_closed(text: str, around: Sequence[PrintedLine]) -> bool:
 
 
 def _had_room(lines: Sequence[PrintedLine], at: int) -> bool:
-    """Whether the first word of ``lines[at]`` would have fit on the line before."""
+    """Whether the first word of ``lines[at]`` would have fitted on the line before."""
     line, before = lines[at], lines[at - 1]
     if line.text[0].islower() and not SENTENCE_END.search(before.text):
         return False  # lines may be broken early, but no paragraph begins so
@@ -160,7 +162,7 @@ def _of_one_column(other: PrintedLine, line: PrintedLine) -> bool:
 
 
 def joined(lines: Sequence[PrintedLine], words: Words | None = None) -> Paragraph:
-    """Lines as one text: without the hyphens of broken words, with a space where words are parted by one."""
+    """Lines joined to one text: hyphenation removed, a space where words are separated by one."""
     text = lines[0].text
     parts = [(0, len(text))]
     for before, line in itertools.pairwise(lines):
@@ -182,7 +184,7 @@ def joined(lines: Sequence[PrintedLine], words: Words | None = None) -> Paragrap
 
 
 def _joins_closely(before: str, after: str) -> bool:
-    """No space is written beside a Chinese character at a line's end."""
+    """Whether lines are joined without a space, as next to a Chinese character."""
     return bool(WIDE_CHAR.match(before[-1:]) or WIDE_CHAR.match(after[:1]))
 
 

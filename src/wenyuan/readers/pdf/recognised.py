@@ -1,4 +1,4 @@
-"""Pages that were recognised in their pictures, as pages of print; and what of their text is not sure."""
+"""Pages recognised by OCR, as `PrintedPage`, and the uncertain numbers in their text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHOWN = 20  # numbers of pages
 
 
 def printed(told: Mapping[str, Any], number: int) -> PrintedPage:
-    """A page of `ocr.pages.recognised`; one that could not be recognised has no lines.
+    """A `PrintedPage` from the result of `ocr.pages.recognised`; without lines where recognition failed.
 
     Args:
         number: 1-based.
@@ -41,7 +41,7 @@ def printed(told: Mapping[str, Any], number: int) -> PrintedPage:
 
 
 def _line(row: Sequence[Mapping[str, Any]], number: int, page_height: float) -> PrintedLine:
-    """What stands in one row, with the gaps between its parts."""
+    """The text in one row, with gaps between its parts."""
     text, sure, gaps = "", [], []
     for at, part in enumerate(row):
         said = part["text"].strip()
@@ -64,7 +64,8 @@ def _line(row: Sequence[Mapping[str, Any]], number: int, page_height: float) -> 
 
 
 def _even(lines: Sequence[PrintedLine]) -> tuple[PrintedLine, ...]:
-    """Lines of nearly the usual height with just that: a line of digits is found lower than one of tall letters.
+    """Set lines of almost the usual height to exactly that: lines of digits are detected lower than those with tall
+    letters.
 
     A full-width comma at the end of a line is a narrow one where the number goes on in the next.
     """
@@ -81,7 +82,7 @@ def _even(lines: Sequence[PrintedLine]) -> tuple[PrintedLine, ...]:
 
 
 def _around(boxes: Sequence[Sequence[float]]) -> tuple[float, float, float, float]:
-    """The least box around some, each as left, top, right and bottom."""
+    """The bounding box of boxes given as left, top, right, bottom."""
     left, top, right, bottom = zip(*boxes, strict=True)
     return min(left), min(top), max(right), max(bottom)
 
@@ -89,7 +90,7 @@ def _around(boxes: Sequence[Sequence[float]]) -> tuple[float, float, float, floa
 def in_pictures(
     pages: Sequence[PrintedPage], pictures: Sequence[int], recognised: Pages | None, name: str
 ) -> tuple[list[PrintedPage], list[str]]:
-    """Pages with what was recognised in place of an empty or broken text layer, and notes of those that stay unread.
+    """Pages with recognised text in place of an empty or broken text layer, and notes on those that stay unread.
 
     Args:
         pictures: The numbers of the pages that must be read from their pictures.
@@ -132,7 +133,7 @@ def _unread(pages: Sequence[PrintedPage], pictures: Sequence[int]) -> str:
 
 
 def marked(document: Document, pages: Sequence[PrintedPage]) -> Document:
-    """The document with its numbers that were not recognised surely."""
+    """The document with its uncertain numbers."""
     known: dict[tuple[int, float], list[PrintedLine]] = {}
     for page in pages:
         for line in page.lines if page.recognised else ():
@@ -146,7 +147,9 @@ def marked(document: Document, pages: Sequence[PrintedPage]) -> Document:
 
 
 def _sure(lines: Sequence[PrintedLine], text: str) -> list[float]:
-    """How sure each character of a text is that is one of some lines, or a part of it; the least, where several may be it."""
+    """Confidence of each character of a text made of these lines or parts of them; the lowest where several lines
+    match.
+    """
     found = [
         line.sure[at : at + len(text)]
         for line in lines

@@ -1,4 +1,4 @@
-"""Ruled tables: where lines drawn on a page make cells, and which words stand in each."""
+"""Ruled tables: cells formed by lines drawn on a page, and the words in each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_LINES_IN_CELL = 12.0  # mean: what holds more is a frame around a text
 
 
 def ruled_tables(lines: Sequence[PrintedLine], drawn: Drawn, page: int) -> list[Table]:
-    """The ruled tables of a page, in no order."""
+    """The ruled tables of a page, in no particular order."""
     found = []
     for across, down in _joined(drawn):
         table = _table(lines, across, down, page)
@@ -29,7 +29,7 @@ def ruled_tables(lines: Sequence[PrintedLine], drawn: Drawn, page: int) -> list[
 
 
 def _joined(drawn: Drawn) -> Iterator[tuple[list[Stroke], list[Stroke]]]:
-    """Lines that cross or meet each other: horizontal and vertical ones."""
+    """Groups of lines that cross or touch: horizontal and vertical ones."""
     owner = list(range(len(drawn.across) + len(drawn.down)))
 
     def root(at: int) -> int:
@@ -49,7 +49,7 @@ def _joined(drawn: Drawn) -> Iterator[tuple[list[Stroke], list[Stroke]]]:
 
 
 def _axis(at: Sequence[float], reach: Sequence[float]) -> list[float]:
-    """The edges of columns or rows: where lines stand, and where those that cross them end beyond the last."""
+    """Column or row edges: positions of lines, and ends of crossing lines that extend beyond the outermost."""
     edges: list[float] = []
     for place in sorted(at):
         if not edges or place - edges[-1] > _NEAR:
@@ -89,7 +89,7 @@ def _table(lines: Sequence[PrintedLine], across: Sequence[Stroke], down: Sequenc
 
 
 def _areas(xs: Sequence[float], ys: Sequence[float], across: Sequence[Stroke], down: Sequence[Stroke]) -> list[int]:
-    """For each field between two edges either way, from below, the number of the cell that covers it."""
+    """For each grid field, from the bottom, the number of the cell that covers it."""
     columns = len(xs) - 1
     owner = list(range(columns * (len(ys) - 1)))
 
@@ -117,7 +117,7 @@ def _areas(xs: Sequence[float], ys: Sequence[float], across: Sequence[Stroke], d
 def _unruled_rows(
     owners: Sequence[int], inside: dict[int, list[PrintedLine]], xs: Sequence[float]
 ) -> list[tuple[TableCell, ...]]:
-    """The rows of a band in which no lines part them: each begins in the first column, and no line had to be broken."""
+    """Rows of a band without rules between them: each begins in the first column and no line had to be split."""
     rows = rows_of([line for each in dict.fromkeys(owners) for line in inside.get(each, ())])
     if len(rows) < 2 or len(set(owners)) < 2:
         return []

@@ -1,4 +1,4 @@
-"""Running heads and feet and page numbers: what stands on page after page is no part of the text."""
+"""Finds running headers, footers and page numbers, which repeat from page to page and are no part of the text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _SHARED = 3  # pages on which a running line stands that is told in words
 
 
 def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> dict[tuple[int, int], str]:
-    """Headers and footers: of a page's outer two lines at either end, those in its margins that three pages share.
+    """Headers and footers: among a page's two outermost lines at top and bottom, those in the margins that three
+    pages share.
 
     Lines are shared when identical, or when they differ in the page's number alone (``第 3 页``). Those that name the
     section at hand (``2.5. Priorities 11``, ``12 Chapter 3``) are told by the page's number at one end, on a fifth of all pages.
@@ -57,7 +58,7 @@ def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> dict[tuple[int, int
 
 
 def _edge(lines: Sequence[PrintedLine]) -> set[int]:
-    """The first and last lines of a page, in the file's order and by their place."""
+    """The first and last lines of a page, both in file order and by position."""
     first, last = range(min(_EDGE_LINES, len(lines))), range(max(len(lines) - _EDGE_LINES, 0), len(lines))
     places = {id(line): at for at, line in enumerate(lines)}
     rows = rows_of([line for line in lines if line.placed and line.in_margin])

@@ -1,4 +1,4 @@
-"""What is drawn on a page of a PDF beside its text: straight lines along its axes, as the rules of tables are, and pictures."""
+"""Graphics on a page of a PDF: horizontal and vertical lines, such as table rules, and images."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _SAME: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 class Stroke(NamedTuple):
-    """A straight line: at `at` on one axis, from `start` to `end` on the other, in points of the page as it is read."""
+    """A horizontal or vertical line: coordinate `at` on one axis, from `start` to `end` on the other, in points of
+    the frame.
+    """
 
     at: float
     start: float
@@ -33,7 +35,7 @@ class Stroke(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What is drawn on a page.
+    """The graphics of a page.
 
     Attributes:
         across: Its horizontal lines, from top to bottom.
@@ -77,7 +79,7 @@ def drawn(page: Any, placed: Callable[[Box], Box]) -> Drawn:
 
 
 def _objects(holder: Any, matrix: _Matrix, depth: int) -> Iterator[list[Box] | None]:
-    """Of each object that is drawn, its straight edges; None for a picture."""
+    """The straight edges of each drawn object; None for an image."""
     from pypdfium2 import raw
 
     counted, nth = (
@@ -99,7 +101,7 @@ def _objects(holder: Any, matrix: _Matrix, depth: int) -> Iterator[list[Box] | N
 
 
 def _edges(path: Any, matrix: _Matrix) -> list[Box]:
-    """The straight edges of a path that is seen, each as a box without thickness; a thin area is one."""
+    """The visible straight edges of a path, as boxes without thickness; a thin filled area is one edge."""
     from pypdfium2 import raw
 
     fill, stroked = ctypes.c_int(), ctypes.c_int()
@@ -121,7 +123,7 @@ def _edges(path: Any, matrix: _Matrix) -> list[Box]:
 
 
 def _outlines(path: Any, count: int, matrix: _Matrix) -> Iterator[list[tuple[float, float]]]:
-    """The points of each part of a path; what is bent is left out."""
+    """The points of each subpath; curved ones are left out."""
     from pypdfium2 import raw
 
     points: list[tuple[float, float]] = []
@@ -167,7 +169,7 @@ def _times(first: _Matrix, second: _Matrix) -> _Matrix:
 
 
 def _merged(strokes: Sequence[Stroke]) -> list[Stroke]:
-    """Lines on the same height that touch or overlap, as one; from the lowest `at` to the highest."""
+    """Collinear lines that touch or overlap, merged; sorted by `at`."""
     found: list[Stroke] = []
     row: list[Stroke] = []
     for stroke in sorted(strokes):

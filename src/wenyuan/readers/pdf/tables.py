@@ -1,4 +1,4 @@
-"""Tables of a PDF: rows of cells, each cell with its printed lines; how they go on over pages, and how they are written."""
+"""Tables of a PDF: rows of cells with printed lines, continuation over pages, and output as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAME_COLUMN = 6.0  # points by which the edges of columns may differ from page 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableCell:
-    """A cell: the lines in it, from top to bottom. One that covers several columns or rows stands in each of them."""
+    """The lines of a cell from top to bottom. A cell that spans columns or rows is repeated in each of them."""
 
     lines: tuple[PrintedLine, ...] = ()
 
@@ -30,7 +30,7 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table, or the part of one that stands on a page.
+    """A table, or its part on one page.
 
     Attributes:
         rows: All of the same length.
@@ -47,7 +47,7 @@ class Table:
 
     @property
     def lines(self) -> Iterator[PrintedLine]:
-        """All lines of its cells, each once."""
+        """The lines of all cells, each once."""
         seen: set[int] = set()
         for row in self.rows:
             for cell in row:
@@ -56,7 +56,7 @@ class Table:
                     yield from cell.lines
 
     def goes_on(self, after: Table) -> bool:
-        """Whether `after`, on the next page with no text between, has the same columns."""
+        """Whether `after`, on the next page with no text between, has the same columns and so continues it."""
         return (
             after.page == self.rows_page + 1
             and len(after.edges) == len(self.edges)
@@ -65,11 +65,11 @@ class Table:
 
     @property
     def rows_page(self) -> int:
-        """The page of its last row."""
+        """The page of the last row."""
         return max((line.page for cell in self.rows[-1] for line in cell.lines), default=self.page)
 
     def with_more(self, after: Table) -> Table:
-        """Both parts as one: where the second does not print the header again, it is repeated."""
+        """The table with its continuation appended; the header is repeated where the continuation does not print it."""
         head = self.rows[: _header_rows(self)]
         repeated = () if _texts(after.rows[: len(head)]) == _texts(head) else head
         return replace(self, rows=self.rows + repeated + after.rows)
@@ -80,7 +80,7 @@ def _texts(rows: Sequence[Sequence[TableCell]]) -> list[list[str]]:
 
 
 def _header_rows(table: Table) -> int:
-    """How many rows name the columns: none, unless the first is all words above cells of which many are numbers."""
+    """Number of header rows: 0, unless the first row has only words above cells of which many are numbers."""
     first, below = table.rows[0], table.rows[1:]
     if not all(cell.text and not _NUMERIC.fullmatch(cell.text) for cell in first):
         return 0
@@ -94,7 +94,7 @@ def _header_rows(table: Table) -> int:
 
 
 def table_piece(table: Table) -> tuple[Piece, str]:
-    """A table as a block, a line for each row; and what stands in it that the page does not have."""
+    """A table as a piece, one line per row; and the text in it that is not printed on the page."""
     writing = _Writing(table.page)
     for row in table.rows:
         if any(cell.lines for cell in row):
@@ -106,7 +106,7 @@ def table_piece(table: Table) -> tuple[Piece, str]:
 
 
 class _Writing:
-    """The text of a table, row by row.
+    """Writes a table as text, row by row.
 
     Attributes:
         added: Signs between cells, signs for empty ones, what was written before of a merged one.
@@ -124,7 +124,7 @@ class _Writing:
         self._kinds = Columns()
 
     def write(self, row: Sequence[TableCell]) -> None:
-        """A row with a cell that is not empty; what covers all columns, a title within the table, is written once."""
+        """Write a non-empty row; a cell that spans all columns is a title within the table, written once."""
         self.text += "\n" if self.text else ""
         shown = {at: cell.text for at, cell in enumerate(row) if cell.lines}
         page = min(line.page for cell in row for line in cell.lines)
@@ -155,5 +155,5 @@ class _Writing:
 
 
 def in_order(lines: Sequence[PrintedLine]) -> tuple[PrintedLine, ...]:
-    """The lines of a cell as they are read."""
+    """The lines of a cell in reading order."""
     return tuple(line for row in rows_of(lines) for line in row)

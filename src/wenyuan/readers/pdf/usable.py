@@ -1,4 +1,4 @@
-"""Whether the text layer of a page can be believed, or the page must be read from its picture."""
+"""Decides whether a page's text layer is usable, or the page needs OCR."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_TEXT = frozenset({"Co", "Cn", "Cs", "Cc"})
 
 
 def unreadable(text: str, unmapped: float = 0.0) -> float:
-    """The share (0..1) of a page's visible characters that are no text.
+    """The share (0..1) of a page's visible characters that are garbage.
 
     These are characters of private use, U+FFFD, controls and code points that nothing is assigned to; runs of four and more
     letters with accents (Chinese in a wrong encoding); all Chinese characters of a page that has a hundred of them and none
@@ -47,7 +47,7 @@ def unreadable(text: str, unmapped: float = 0.0) -> float:
 
 
 def unmapped_share(text_page: Any) -> float:
-    """The share of a text page's glyphs, by a sample, that pdfium finds no character for.
+    """The share (0..1) of a page's glyphs, sampled, without a Unicode mapping.
 
     Args:
         text_page: Of pypdfium2.
@@ -63,7 +63,7 @@ def unmapped_share(text_page: Any) -> float:
 
 
 def needs_picture(page: Any, own: str, unmapped: float) -> bool:
-    """Whether a page must be read from its picture: it shows something, and its text layer is empty or broken.
+    """Whether a page needs OCR: it is not blank, and its text layer is empty or broken.
 
     Args:
         page: Of pypdfium2.
@@ -79,7 +79,7 @@ def needs_picture(page: Any, own: str, unmapped: float) -> bool:
 
 
 def _covered(page: Any) -> float:
-    """The share of a page that its largest picture covers."""
+    """The share (0..1) of the page area covered by its largest image."""
     from pypdfium2 import raw
 
     width, height = page.get_width(), page.get_height()

@@ -1,4 +1,4 @@
-"""What people and programs write about rules → `Book`: YAML, Excel, CSV, JSON Lines, and graphs as GraphML and JSON.
+"""Rule files to a `Book`: YAML, Excel, CSV, JSON Lines, and graphs as GraphML and JSON.
 
 A file that cannot be read as a whole is a fault ``bad_file`` of the book, beside the faults of single entries:
 whoever imports a book decides whether anything is wrong enough to stop.
@@ -75,7 +75,7 @@ def read_book(path: Path, *, pack: str = "") -> Book:
 
 
 def _shown(file: Path, folder: Path) -> bool:
-    """Whether a file is meant to be read: not hidden, not what an office program keeps beside an open file."""
+    """Whether a file should be read: not hidden, and no lock file of an office program."""
     return file.is_file() and not any(part.startswith((".", "~$")) for part in file.relative_to(folder).parts)
 
 

@@ -1,4 +1,4 @@
-"""Entries of rule files to a `Book`: fields checked, each problem with its line."""
+"""Parses entries of rule files into a `Book`: fields are validated, and each fault has its line."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false"
 
 
 class Tree(dict[str, Any]):
-    """A mapping with its line, the line of each key, and what stood under a key that was there already."""
+    """A mapping with its line, the line of each key, and the values of duplicate keys."""
 
     def __init__(self, line: int | None = None) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Tree(dict[str, Any]):
         self.doubled: list[tuple[str, int | None, Any]] = []
 
     def add(self, key: str, value: Any, line: int | None) -> None:
-        """Put a pair; of a key that is there already the first value stays, and the fact is kept."""
+        """Add a pair; for a duplicate key the first value stays, and the duplicate is recorded."""
         if key in self:
             self.doubled.append((key, line, value))
             return
@@ -76,7 +76,7 @@ class Items(list[Any]):
 
 
 def doubled_keys(value: object) -> Iterator[tuple[str, int | None]]:
-    """Every key in a tree that stands twice in its mapping, with the line of the second one."""
+    """Every duplicate key in a tree, with the line of its second occurrence."""
     if isinstance(value, Tree):
         yield from ((key, line) for key, line, _ in value.doubled)
     if isinstance(value, (Tree, Items, list)):
@@ -89,7 +89,7 @@ def _refuse(what: str, mark: Any) -> NoReturn:
 
 
 class _Builder:
-    """Events in, one value out."""
+    """Builds a value from parser events."""
 
     def __init__(self) -> None:
         self.stack: list[Tree | Items] = []
@@ -207,18 +207,18 @@ _MAX_TEXT = 20_000
 
 
 def folded(text: str) -> str:
-    """How words of files are compared: folded, white space as single blanks."""
+    """Normal form for comparing words of files: case-folded, white space as single blanks."""
     return " ".join(fold(text).split())
 
 
 def near(key: str, known: Collection[str]) -> bool:
-    """Whether a key is most likely a known one with a slip of the pen, rather than another word."""
+    """Whether a key is most likely a misspelling of a known one, rather than another word."""
     close = get_close_matches(key[:64].lower(), known, n=1, cutoff=0.75)
     return bool(close) and abs(len(close[0]) - len(key)) <= 1
 
 
 def place_in(tree: object, outer: Place) -> Place:
-    """The place of a tree inside a file, or the place around it where the tree knows no line."""
+    """The place of a tree inside a file; `outer` where the tree has no line."""
     line = getattr(tree, "line", None)
     return outer if line is None or outer.cell else Place(outer.file, line)
 
@@ -228,7 +228,7 @@ def _is_scalar(value: object) -> bool:
 
 
 class Form:
-    """The fields of one entry, each taken once.
+    """The fields of one entry, each read once with validation.
 
     Args:
         known: The fields that this kind of entry may have: any other one is an ``unknown_key``.
@@ -259,12 +259,12 @@ class Form:
         return self.place if line is None or self.place.cell else Place(self.place.file, line)
 
     def fault(self, code: str, message: str, place: Place | None = None) -> None:
-        """Record what is wrong: the entry is refused."""
+        """Record a fault: the entry is refused."""
         self.sound = False
         self.faults.append(BookFault(code, message, place or self.place))
 
     def wrong(self, key: str, wanted: str, code: str = "bad_value") -> None:
-        """Record that a field has another kind of value than it should."""
+        """Record a field whose value has the wrong type."""
         self.fault(
             code,
             msg("{key} is {tree}; it must be {wanted}", key=key, tree=f"{self.tree[key]!r:.80}", wanted=wanted),
@@ -272,7 +272,7 @@ class Form:
         )
 
     def text(self, key: str, *, required: bool = False) -> str:
-        """A text without white space around it; a number is taken as it was written."""
+        """A text, stripped; a number is taken as written."""
         value = self.tree.get(key)
         if isinstance(value, bool) or not isinstance(value, (str, int, float, type(None))):
             self.wrong(key, "text")
@@ -287,7 +287,7 @@ class Form:
         return text
 
     def word(self, key: str, words: Mapping[str, str], default: str) -> str:
-        """One of a few words, in any of the spellings that `words` knows (folded)."""
+        """One of a few keywords, in any spelling that `words` (folded) contains."""
         written = self.text(key)
         if not written:
             return default
@@ -310,7 +310,7 @@ class Form:
         return float(value)
 
     def trust(self, key: str = "trust") -> int | None:
-        """A trust level, 1 to 5; None where none is written."""
+        """A trust level, 1 to 5; None without the field."""
         value = self.tree.get(key)
         if value is None or value == "":
             return None
@@ -346,7 +346,7 @@ class Form:
         return tuple(dict.fromkeys(t for t in (str(i).strip() for i in items) if t))
 
     def languages(self, key: str) -> dict[str, str]:
-        """Texts by language; a bare text goes under its own language."""
+        """Texts by language; a plain text is stored under its detected language."""
         value = self.tree.get(key)
         if isinstance(value, str):
             text = value.strip()
@@ -414,7 +414,7 @@ _IN_FORCE: Mapping[str, str] = {t: t for t in ("in_force", "draft", "retired")}
 
 
 class Writing:
-    """Gathers the entries of one file into a `Book`."""
+    """Collects the entries of one file into a `Book`."""
 
     def __init__(self, pack: str, file: str, *, machine: bool = False) -> None:
         self.pack = pack
@@ -434,12 +434,12 @@ class Writing:
         self.faults.append(BookFault(code, message, place, "note"))
 
     def refuse(self, code: str, message: str, place: Place, *, nodes: int = 0, statements: int = 0) -> None:
-        """An entry that cannot be read at all."""
+        """Record an entry that cannot be read at all."""
         self.fault(code, message, place)
         self.refused += Tally(nodes, statements)
 
     def node(self, tree: object, place: Place, kind: str = "") -> None:
-        """Take a node: a mapping, or a bare name where the kind is known from around it."""
+        """Add a node: a mapping, or a bare name where the context gives its kind."""
         if kind and isinstance(tree, (str, int, float)) and not isinstance(tree, bool):
             tree = {"name": tree}
         if not isinstance(tree, Mapping):
@@ -482,7 +482,7 @@ class Writing:
     def statement(
         self, tree: object, place: Place, *, under: str = "", direction: Direction = "stated"
     ) -> RawStatement | None:
-        """Take a statement; None when it is refused."""
+        """Add a statement; None when it is refused."""
         if not isinstance(tree, Mapping):
             self.refuse(
                 "bad_value", f"a statement is a mapping of keys to values, not {tree!r:.80}", place, statements=1
@@ -522,7 +522,7 @@ class Writing:
         return tuple(found)
 
     def source(self, tree: object, place: Place) -> None:
-        """Take a declaration of a source."""
+        """Add a source declaration."""
         if not isinstance(tree, Mapping):
             self.fault("bad_value", f"a source is a mapping of keys to values, not {tree!r:.80}", place)
             return
@@ -550,7 +550,7 @@ class Writing:
         self.sources.append(DeclaredSource(source=source, uri=uri, place=form.place))
 
     def schema(self, tree: object, place: Place) -> None:
-        """Take the pack's schema, as a tree."""
+        """Add the pack's schema, as a tree."""
         if not isinstance(tree, Mapping):
             self.fault("bad_value", f"the schema is a mapping of keys to values, not {tree!r:.80}", place)
         elif self.schema_tree is not None:
@@ -562,7 +562,7 @@ class Writing:
                 self.fault("duplicate_key", f"the key {key!r} stands twice in one part of the schema", at)
 
     def book(self) -> Book:
-        """All that was taken."""
+        """The book of all entries added."""
         return Book(
             pack=self.pack,
             schema_tree=self.schema_tree,

@@ -56,7 +56,7 @@ _NOTES = {
 def excel_template(
     schema: Schema, *, nodes: Iterable[Node] = (), statements: Iterable[Statement] = (), language: str = "zh"
 ) -> bytes:
-    """An XLSX workbook, filled with what is given, that `read_book` reads back.
+    """An XLSX workbook, filled with the given nodes and statements, that `read_book` reads back.
 
     Node attributes, and types and weights of aliases, have no column: YAML and JSON Lines keep them.
 
@@ -97,7 +97,7 @@ def excel_template(
 
 
 def can_write_workbooks() -> None:
-    """Raise a `ConfigError` where the package that writes workbooks is not installed: to be asked before any work."""
+    """Raise ConfigError where the package that writes workbooks is missing; called before expensive work."""
     try:
         import openpyxl  # noqa: F401
     except ImportError as error:
@@ -105,7 +105,7 @@ def can_write_workbooks() -> None:
 
 
 def _example(schema: Schema, language: str) -> Iterator[list[str]]:
-    """A row of the sheet of relations as it is filled in, in the words of the schema; it stands where no row is read."""
+    """Example rows for the sheet of relations in the schema's words, placed where no rows are read."""
     typed = [r for r in schema.relations.values() if r.sources and r.targets]
     if not typed:
         return
@@ -132,7 +132,7 @@ def _example(schema: Schema, language: str) -> Iterator[list[str]]:
 
 
 def _parameter_rows(schema: Schema, language: str) -> Iterator[list[str]]:
-    """What conditions may ask for: each parameter with its label, aliases, type and unit."""
+    """Parameters that conditions may use: each with label, aliases, type and unit."""
     if not schema.parameters:
         return
     zh = language == "zh"
@@ -147,7 +147,7 @@ def _parameter_rows(schema: Schema, language: str) -> Iterator[list[str]]:
 
 
 def _called(parameter: Parameter, language: str) -> str:
-    """As it can stand in a condition: an alias or a label of one word in the language, else its name."""
+    """A parameter's name for use in a condition: a one-word alias or label in the language, else its id."""
     ways = [*parameter.aliases, label_in(parameter.labels, language, "")]
     return next((way for way in ways if way.isidentifier() and way.isascii() == (language != "zh")), parameter.name)
 
@@ -157,7 +157,7 @@ def _pick(names: Sequence[str], language: str) -> str:
 
 
 def _titles(items: Iterable[Kind | Relation], language: str) -> dict[str, str]:
-    """Each one's label where it is unique and can name a sheet, else its id."""
+    """Labels where they are unique and valid sheet names, else ids."""
     found: dict[str, str] = {}
     for item in items:
         label = item.labels.get(language, "")
@@ -183,7 +183,7 @@ def _fill(sheet: Any, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
 
 
 def _text_cell(sheet: Any, text: str) -> Any:
-    """A text that begins with ``=`` and is no formula."""
+    """A cell with a text that begins with ``=``, marked as text instead of a formula."""
     from openpyxl.cell import Cell
 
     cell = Cell(sheet, row=1, column=1, value=text)
@@ -206,7 +206,7 @@ def _node_row(node: Node) -> list[str]:
 
 
 def _short(nodes: Sequence[Node]) -> dict[str, str]:
-    """How each node is written as an end: by its name where that means nothing else, by its key otherwise."""
+    """How each node is written as an end of a statement: its name where that is unambiguous, else its key."""
     names = Names(Words(()), nodes)
     return {node.key: node.name if len(names.find(node.name)) == 1 else node.key for node in nodes}
 
@@ -240,7 +240,7 @@ def _evidence_cells(evidence: Evidence | None) -> list[Any]:
 
 
 def _drop_downs(book: Any, relations: Any, choices: tuple[Sequence[str], Sequence[str]]) -> None:
-    """Lists to choose from, kept in a hidden sheet: a list inside the rule itself ends at 255 characters."""
+    """Drop-down lists, backed by a hidden sheet since inline lists are limited to 255 characters."""
     from openpyxl.worksheet.datavalidation import DataValidation
 
     lists = book.create_sheet(LISTS_SHEET)
@@ -288,7 +288,7 @@ def book_to_jsonl(
     nodes: Iterable[Node] = (),
     statements: Iterable[Statement] = (),
 ) -> Iterator[str]:
-    """The same as lines of JSON, each with its line end; what is given as an iterator is never held as a whole."""
+    """The same as `book_to_yaml`, as lines of JSON with line ends; iterators are consumed one item at a time."""
     yield _line({"pack": pack})
     if schema_tree is not None:
         yield _line({"schema": schema_tree})
@@ -298,7 +298,7 @@ def book_to_jsonl(
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Writes out what stands twice: aliases are not read back."""
+    """Writes repeated values in full: the reader refuses aliases."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
@@ -309,7 +309,7 @@ def _line(tree: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The same of plain dicts and lists, whatever mappings and sequences it is made of."""
+    """A copy made of plain dicts and lists, from any mappings and sequences."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -322,7 +322,7 @@ def _filled(**fields: Any) -> dict[str, Any]:
 
 
 def node_tree(node: Node) -> dict[str, Any]:
-    """A node as an entry, without what reading it would find out by itself."""
+    """A node as an entry, without values that the reader would derive."""
     own = language_of(node.name)
     labels = {tag: text for tag, text in node.labels.items() if (tag, text) != (own, node.name)}
     return _filled(

@@ -1,4 +1,4 @@
-"""Knowledge graphs as GraphML and JSON, as LightRAG writes and takes them."""
+"""Knowledge graphs as GraphML and JSON, in LightRAG's formats."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _bare(name: str) -> str:
-    """A name without the quotation marks that some models put around every one."""
+    """A name without surrounding quotation marks, which some models add to every name."""
     name = name.strip()
     return name[1:-1].strip() if len(name) > 2 and name[0] == name[-1] == '"' else name
 
@@ -43,7 +43,7 @@ def take_entity(
     aliases: list[object] | None = None,
     attributes: Mapping[str, object] | None = None,
 ) -> None:
-    """Take an entity: ``name``, ``type``, and ``description``, which becomes an attribute.
+    """Add an entity: ``name``, ``type``, and ``description``, which becomes an attribute.
 
     An ``id`` becomes an alias, by which relations name it, in other files too. It is no key: the same thing comes from
     other graphs without it, or with another one.
@@ -60,7 +60,7 @@ def take_entity(
 
 
 def take_relationship(fields: Mapping[str, str], place: Place, writing: Writing, direction: Direction) -> None:
-    """Take a relationship: ``src``, ``dst``, ``keywords`` (the relation's label), ``description``, ``weight``.
+    """Add a relationship: ``src``, ``dst``, ``keywords`` (the relation's label), ``description``, ``weight``.
 
     A weight above 1 counts as 1: in such graphs it is a number of mentions. Its evidences are the pieces of text
     (``source_id``) that it was found in, addressed inside the file they come from (``file_path``).
@@ -79,7 +79,7 @@ def take_relationship(fields: Mapping[str, str], place: Place, writing: Writing,
 
 
 def _weight(written: str) -> float | str:
-    """The weight, cut at 1; what is no number stays as it is, to be refused with its words."""
+    """The weight, at most 1; a value that is no number is returned unchanged, to be refused with its text."""
     if not written.strip():
         return 1.0
     try:
@@ -120,7 +120,7 @@ _BOOKKEEPING = frozenset({"created_at", "truncate", "source_id", "file_path", "i
 
 
 class _Stop(Exception):
-    """The XML has something that is not read."""
+    """Raised to stop parsing XML with unsupported content."""
 
 
 def read_graphml(stream: IO[bytes], *, file: str, pack: str) -> Book:
@@ -151,7 +151,7 @@ def read_graphml(stream: IO[bytes], *, file: str, pack: str) -> Book:
 
 
 class _Walk:
-    """Follows the elements and gives nodes and edges to the writing, one by one."""
+    """Handles XML elements and passes nodes and edges to the `Writing`, one at a time."""
 
     def __init__(self, writing: Writing) -> None:
         self.writing = writing
@@ -215,7 +215,7 @@ class _Walk:
             self.item = None
 
     def _fields(self, item: dict[str, str], wanted: dict[str, str]) -> dict[str, str]:
-        """The values under the names that we use; where several names mean one, the first one counts."""
+        """Values by our field names; where several attribute names map to one field, the first counts."""
         values = {name: item[f"data {name}"] for name in wanted if item.get(f"data {name}", "").strip()}
         for name in (key.removeprefix("data ") for key in item if key.startswith("data ")):
             if name not in wanted and name not in _BOOKKEEPING and name not in self.unread:
@@ -268,7 +268,7 @@ _NONE = "it has neither entities nor relations, as LightRAG's insert_custom_kg a
 
 
 def read_graph_json(content: bytes, *, file: str, pack: str) -> Book:
-    """Read the file; its statements are proposals, and the order of their ends is a hint (see `Direction`).
+    """Read a JSON graph; its statements are proposals, and the order of their ends is a hint (see `Direction`).
 
     Raises:
         DocumentRejected: it is not JSON, or has neither of the two lists.
@@ -294,7 +294,7 @@ class _Reading:
         self.writing = writing
 
     def bare(self, items: list[Any]) -> None:
-        """A list without a name: its first entry tells what it is a list of."""
+        """Read a list without a name; its first entry shows whether it has nodes or edges."""
         first = next((item for item in items if isinstance(item, Mapping)), {})
         part = next((part for part, keys in (("relations", _ENDS), ("entities", _NAMES)) if {*keys} & {*first}), "")
         if not part:

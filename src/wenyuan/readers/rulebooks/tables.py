@@ -1,4 +1,4 @@
-"""Books of rules as CSV and XLSX tables: their columns, rows and workbooks."""
+"""Rules as CSV and XLSX tables: columns, rows and workbooks."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _PAIR = re.compile(r"[=＝]")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row with text: its cells, and where it stands."""
+    """A non-empty row: its cells, and its place in the file."""
 
     cells: Sequence[str]
     place: Place
@@ -83,7 +83,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The field of each column, in order; None: a remark, which is not read; ``""``: a column without a header."""
+    """The field of each column, in order; None: a remark column, not read; ``""``: a column without a header."""
 
     fields: Sequence[str | None]
     sound: bool
@@ -95,7 +95,7 @@ class Columns:
 
 
 def heading(text: str) -> str:
-    """How headers are compared: folded, without marks of a required column and what stands in brackets."""
+    """Normal form for comparing headers: folded, without bracketed text and marks of required columns."""
     bare = re.sub(r"\([^()]*\)|\[[^\[\]]*\]|【[^【】]*】", "", folded(text))
     return bare.replace("_", " ").strip(" *:")
 
@@ -110,7 +110,7 @@ def _known(fields: Mapping[str, tuple[str, ...]]) -> dict[str, str | None]:
 
 
 def find_columns(line: Line, fields: Mapping[str, tuple[str, ...]], writing: Writing) -> Columns:
-    """What the columns of a header row hold.
+    """Map the columns of a header row to fields.
 
     A column that nobody knows makes the table unsound: without it, a misspelt condition would be left out of
     every rule. It is reported once.
@@ -140,7 +140,7 @@ def find_columns(line: Line, fields: Mapping[str, tuple[str, ...]], writing: Wri
 
 
 def take_row(line: Line, columns: Columns, part: str, writing: Writing, kind: str = "") -> None:
-    """Take a row as an entry.
+    """Add a row as an entry.
 
     Args:
         part: ``nodes``, ``statements`` or ``sources``.
@@ -176,7 +176,7 @@ def _parts(cell: str) -> list[str]:
 
 
 def _pairs(cell: str) -> dict[str, str] | str:
-    """``GB/T 13861=2103; …`` as a mapping; anything else stays as it is, to be refused with its words."""
+    """Parse ``GB/T 13861=2103; …`` to a mapping; anything else is returned unchanged, to be refused with its text."""
     pairs = [_PAIR.split(part, 1) for part in _parts(cell)]
     if not all(len(pair) == 2 for pair in pairs):
         return cell
@@ -245,7 +245,7 @@ def _lines(text: str, file: str) -> Iterator[Line]:
 
 
 def _part_of(line: Line) -> str:
-    """The table whose needed columns the header has, in any spelling; ``""``: none."""
+    """Which table (nodes, statements …) has all required columns in this header; ``""``: none."""
     seen = {heading(cell) for cell in line.cells}
     for part, needed in _NEEDS.items():
         words = ({heading(w) for w in (name, *_PARTS[part][name])} for name in needed)
@@ -338,7 +338,7 @@ def _rows(sheet: Any, lines: Sequence[Line], columns: Columns, part: str, writin
 
 
 def _merged_rows(sheet: Any, writing: Writing) -> set[int]:
-    """The rows (1-based) that merged cells touch: what their other cells mean cannot be known."""
+    """The rows (1-based) touched by merged cells, whose other cells have no certain meaning."""
     rows: set[int] = set()
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         cells = f"{_letters(left)}{top + 1}:{_letters(right)}{bottom + 1}"

@@ -40,7 +40,7 @@ _BELOW = tuple(key for key in STATEMENT_KEYS if key not in ("src", "rel", "dst")
 
 
 def read_yaml(content: bytes, *, file: str, pack: str) -> Book:
-    """Read a YAML file.
+    """Read a YAML pack.
 
     Args:
         pack: Its pack's name, where it does not say one itself.
@@ -110,7 +110,7 @@ class _Reading:
             self.writing.fault("unknown_key", message, place)
 
     def _lost(self, key: str, value: Any, code: str, message: str, place: Place) -> None:
-        """A whole part is refused; its entries are counted as what they most likely are."""
+        """Record a part that is refused as a whole; its entries are counted by their most likely kind."""
         count = len(value) if isinstance(value, list) else 0
         if near(key, ("statements",)):
             self.writing.refuse(code, message, place, statements=_count_statements(value))
@@ -158,7 +158,7 @@ class _Reading:
             self.writing.refuse("duplicate_key", message, Place(place.file, line), statements=lost)
 
     def _below(self, item: Tree, own: set[str], subject: str, place: Place, *, under: str) -> None:
-        """The statements about `subject`: every key of `item` but its `own` is a relation."""
+        """Read the statements nested under `subject`: every key of `item` not in `own` is a relation."""
         for relation, value in item.items():
             if relation in own:
                 continue
@@ -210,7 +210,7 @@ def _names(schema: Any, part: str) -> frozenset[str]:
 
 
 def _count(value: Any) -> int:
-    """How many statements a value under a relation would have been, the ones below them too."""
+    """Number of statements that a refused value would have held, including nested ones."""
     items = value if isinstance(value, list) else [] if value is None else [value]
     below = {"to", *_BELOW}
     return sum(1 + (_count_below(item, below) if isinstance(item, Tree) else 0) for item in items)
@@ -279,7 +279,7 @@ def _take(line: str, place: Place, writing: Writing) -> None:
 
 
 def _guess(line: str) -> dict[str, int]:
-    """What a line that cannot be read is counted as: what it begins with, or else a statement."""
+    """Likely kind of an unreadable line, by its beginning, else a statement: counts by kind."""
     said = line.lstrip("{ \t")
     if said.startswith(('"pack', '"source', '"schema')):
         return {}
