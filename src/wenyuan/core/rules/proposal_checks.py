@@ -1,0 +1,407 @@
+"""What becomes of the rules that a model proposes: each is held against the schema, its clause and the graph.
+
+::
+
+    _cut        anchors → the quote, cut out of the stored text; does it say what the proposal's text says?
+    _ends       kinds and names: nodes that the graph has, or new ones
+    _formed     relation, ends, condition: what `check_book` says of any book
+    _says       does the clause name both ends, and say the numbers, the strength and the yes or no of the statement?
+    _beside     does the graph, or this reply before, hold it already, or otherwise?
+
+The first check that fails is the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from wenyuan.core.addresses import parted
+from wenyuan.core.answering import Shown, quote_between
+from wenyuan.core.model import Passage
+from wenyuan.core.rules import Book, Node, Place, RawEvidence, RawStatement, Statement, Strength
+from wenyuan.core.rules.checking import check_book
+from wenyuan.core.rules.conditions import Token as ConditionToken
+from wenyuan.core.rules.conditions import compile_condition
+from wenyuan.core.rules.conditions import tokens_of as condition_tokens
+from wenyuan.core.rules.names import Words, looks_like_sentence
+from wenyuan.core.rules.proposals import Holdings, Judged, Proposal, Standing
+from wenyuan.core.rules.schema import Parameter, Relation, Schema
+from wenyuan.core.text import fold, language_of, search_terms
+from wenyuan.core.text.numbers import measured, unit_of
+from wenyuan.core.text.sentences import Span
+from wenyuan.core.text.structure import clause_label, opening
+from wenyuan.core.text.summaries import instruction_like
+from wenyuan.core.verification import Tokens, compared_with, tokens_of
+
+GATES = frozenset((
+    "instruction", "not_said", "stitched", "number_changed", "unit_changed", "date_changed", "negation_changed",
+    "modality_changed", "wrong_kind", "sentence_as_name", "end_not_said", "in_force", "proposed_before", "rejected_before",
+    "retired_before", "conflict",
+))  # fmt: skip
+"""The reasons that nothing but their own check refuses a proposal for; without a quote, or of another form, it is no statement
+at all.
+"""
+
+
+class _Refused(Exception):
+    """This proposal does not wait for a review."""
+
+    def __init__(self, reason: str, detail: str = "", rival: int = 0) -> None:
+        super().__init__(reason)
+        self.reason, self.detail, self.rival = reason, detail, rival
+
+
+def _gate(reason: str, detail: str = "", rival: int = 0) -> None:
+    """Refuse a proposal for a reason of `GATES`."""
+    if reason in GATES:
+        raise _Refused(reason, detail, rival)
+
+
+@dataclass(slots=True)
+class _Case:
+    """A proposal on its way through the checks."""
+
+    proposal: Proposal
+    passage: Passage | None = None
+    span: Span = (0, 0)
+    quote: str = ""
+    verbatim: bool = False
+    refused: _Refused | None = None
+    statement: Statement | None = None
+    ends: dict[str, Node] = field(default_factory=dict)
+    """The nodes that its ends may mean, by key."""
+
+
+def judge(proposals: Sequence[Proposal], shown: Sequence[Shown], holdings: Holdings) -> list[Judged]:
+    """What becomes of each proposal of a reply, in its order.
+
+    Args:
+        shown: What the model was shown for it.
+    """
+    by_ref = {one.passage.ref: one for one in shown}
+    cases = [_Case(proposal) for proposal in proposals]
+    for case in cases:
+        _attempt(case, lambda case: _cut(case, by_ref))
+    for case in cases:
+        _attempt(case, lambda case: _ends(case, holdings))
+    _formed([case for case in cases if case.refused is None], holdings)
+    taken: dict[tuple[str, str], list[Standing]] = defaultdict(list)
+    for case in cases:
+        _attempt(case, lambda case: _says(case, holdings.schema))
+        _attempt(case, lambda case: _beside(case, holdings, taken))
+    return [_judged(case, holdings) for case in cases]
+
+
+def _attempt(case: _Case, check: Callable[[_Case], None]) -> None:
+    if case.refused is None:
+        try:
+            check(case)
+        except _Refused as refused:
+            case.refused = refused
+
+
+def _judged(case: _Case, holdings: Holdings) -> Judged:
+    if case.refused is not None:
+        why = case.refused
+        return Judged(proposal=case.proposal, reason=why.reason, detail=why.detail, quote=case.quote, rival=why.rival)
+    said = cast("Statement", case.statement)
+    new = tuple(node for key, node in case.ends.items() if key in (said.src, said.dst) and key not in holdings.nodes)
+    return Judged(proposal=case.proposal, statement=said, nodes=new, quote=case.quote)
+
+
+def _cut(case: _Case, shown: Mapping[str, Shown]) -> None:
+    """The quote, and whether it says what the proposal's text says."""
+    one = shown.get(case.proposal.passage)
+    if one is None:
+        raise _Refused("unknown_passage", case.proposal.passage)
+    span = quote_between(one.text, case.proposal.first, case.proposal.last)
+    if span is None:
+        raise _Refused("no_quote", f"{case.proposal.first} … {case.proposal.last}")
+    case.passage, case.span, case.quote = one.passage, span, one.text[slice(*span)]
+    if instruction_like(case.quote):
+        _gate("instruction", case.quote)
+    found = compared_with(tokens_of(case.proposal.text), case.quote)
+    if found is None:
+        _gate("not_said", case.proposal.text)
+    elif found.kind not in ("verbatim", "paraphrase"):
+        _gate(found.kind, "; ".join(f"{change.was} → {change.said}" for change in found.changes))
+    case.verbatim = tokens_of(case.proposal.text).values == tokens_of(case.quote).values
+
+
+# Its form: kinds, names, relation, condition.
+
+
+def _ends(case: _Case, holdings: Holdings) -> None:
+    """The nodes that its ends may mean; where the graph has none of that kind and name, a new one."""
+    said, kinds = case.proposal, Words(holdings.schema.kinds.values())
+    for name, written in ((said.src, said.src_kind), (said.dst, said.dst_kind)):
+        found = kinds.find(written)
+        if len(found) != 1:
+            raise _Refused("unknown_kind", f"{written}{kinds.near(written)}")
+        if looks_like_sentence(name):
+            _gate("sentence_as_name", name)
+        kind = found[0]
+        known = holdings.names.find(name)
+        fitting = [candidate for candidate in known if candidate.kind == kind]
+        if known and not fitting:
+            _gate("wrong_kind", f"{name}: {known[0].kind}, not {kind}")
+        for candidate in fitting:
+            case.ends[candidate.key] = holdings.nodes[candidate.key]
+        if not fitting:
+            passage = cast("Passage", case.passage)
+            language = passage.language or language_of(case.quote)
+            node = Node(key=f"{kind}/{name}", kind=kind, name=name, labels={language: name})
+            case.ends[node.key] = node
+    if said.condition and not holdings.schema.parameters:
+        raise _Refused("bad_condition", said.condition)
+
+
+def _formed(cases: Sequence[_Case], holdings: Holdings) -> None:
+    """Give each case the statement that its proposal is by the schema, or the first fault that `check_book` finds in it."""
+    known = {key: node for case in cases for key, node in case.ends.items() if key in holdings.nodes}
+    new = {key: node for case in cases for key, node in case.ends.items() if key not in holdings.nodes}
+    book = Book(
+        pack="proposals",
+        nodes=tuple(replace(node, place=Place("names", number)) for number, node in enumerate(new.values())),
+        links=tuple(_link(case, number) for number, case in enumerate(cases)),
+    )
+    sources = {cast("Passage", case.passage).source_id for case in cases}
+    checked = check_book(book, holdings.schema, known=known, sources=sources)
+    for fault in checked.faults:
+        if fault.place.file == "" and fault.place.line is not None and cases[fault.place.line].refused is None:
+            cases[fault.place.line].refused = _Refused(fault.code, fault.message)
+    nodes = {node.key: node for node in checked.nodes} | known
+    for statement in checked.statements:
+        case = cases[cast("int", statement.place.line)]
+        case.statement = statement
+        case.ends |= {key: nodes[key] for key in (statement.src, statement.dst)}
+    for case in cases:
+        if case.statement is None and case.refused is None:
+            case.refused = _Refused("duplicate_statement")
+
+
+def _link(case: _Case, number: int) -> RawStatement:
+    said, passage = case.proposal, cast("Passage", case.passage)
+    language = passage.language or language_of(case.quote)
+    evidence = RawEvidence(
+        source=passage.source_id,
+        uri=parted(passage.uri)[0],
+        clause=clause_of(passage, case.span[0]),
+        quote=case.quote,
+    )
+    return RawStatement(
+        src=f"{said.src_kind}:{said.src}", rel=said.relation, dst=f"{said.dst_kind}:{said.dst}",
+        condition=said.condition, strength=cast("Strength", said.strength),
+        sentence={language: case.quote} if case.verbatim else {},
+        valid_from=passage.effective_from, valid_until=passage.effective_until,
+        status="proposed", evidences=(evidence,), place=Place("", number),
+    )  # fmt: skip
+
+
+def clause_of(passage: Passage, at: int) -> str:
+    """The clause in which a place of a passage stands, as written (``第十三条``); ``""`` where none is numbered."""
+    stop = passage.text.find("\n", at)
+    lines = passage.text[: len(passage.text) if stop < 0 else stop].split("\n")
+    for line in reversed(lines):
+        found = opening(line.strip())
+        if found is not None and found.kind in ("article", "clause", "paragraph", "item"):
+            return found.label
+    return clause_label(passage.headings)
+
+
+# What it says, beside what its clause says.
+
+
+_NAMED = 0.6  # share of a name's terms that a text has where it names the thing
+_NEGATIVE = re.compile(
+    r"forbid|prohibit|exempt|(?:must|may|shall|should|need)[ _]not|cannot|never|禁|不得|不应|不许|不可|不需|不必|无需|无须|豁免|免除"
+)
+_REFUSING = ("must not", "need not")
+_SOFT = re.compile(r"should|宜|recommend|advis|建议|推荐")
+
+
+def _says(case: _Case, schema: Schema) -> None:
+    """Raise where names, condition, strength or relation say otherwise than the clause."""
+    said, passage = cast("Statement", case.statement), cast("Passage", case.passage)
+    quote = tokens_of(case.quote)
+    context = tokens_of("\n".join((passage.title, *passage.headings, passage.text)))
+    _named(case.ends[said.src], case.proposal.src, context)
+    _named(case.ends[said.dst], case.proposal.dst, quote)
+    if said.condition:
+        _condition_said(said.condition, schema.parameters, quote)
+    _strength_said(said, case.quote, quote)
+    _polarity_said(schema.relations[said.rel], case.proposal.dst, quote)
+
+
+def _named(node: Node, written: str, text: Tokens) -> None:
+    """Raise unless a text names a node, by the name that was written or one of those that the graph has."""
+    own = {token.value for token in text.tokens}
+    names = dict.fromkeys((written, node.name, *node.labels.values(), *(alias.text for alias in node.aliases)))
+    terms = set(search_terms(text.text))
+    for name in names:
+        wanted = set(search_terms(name))
+        if wanted and len(wanted & terms) >= _NAMED * len(wanted):
+            other = [t for t in tokens_of(name).tokens if t.kind != "word" and t.value not in own]
+            if not other:
+                return
+            _gate("number_changed", name)
+    _gate("end_not_said", written)
+
+
+def _condition_said(condition: str, parameters: Mapping[str, Parameter], quote: Tokens) -> None:
+    """Raise where a number of a condition, or the side of it that is meant, is not what the quote says."""
+    found = list(condition_tokens(condition))
+    for at, token in enumerate(found):
+        if token.kind != "number":
+            continue
+        value, unit = _in_unit(float(token.text), _compared(found, at), parameters)
+        places = [n for n, one in enumerate(quote.tokens) if _is(quote, n, value, unit)]
+        if not places:
+            _gate("number_changed", f"{condition}: {token.text}")
+        side = _side(found, at)
+        told = {bound for place in places for bound in _bounds(quote, place)}
+        if side and told and side not in told:
+            _gate("number_changed", f"{condition}: {side}")
+
+
+def _compared(tokens: Sequence[ConditionToken], at: int) -> str:
+    """The parameter beside which a number stands; ``""`` where it is not a plain comparison."""
+    names = [t.text for t in (*tokens[max(0, at - 2) : at], *tokens[at + 1 : at + 3]) if t.kind == "name"]
+    return names[0] if len(names) == 1 else ""
+
+
+def _in_unit(number: float, name: str, parameters: Mapping[str, Parameter]) -> tuple[float, str]:
+    """A number of a parameter in the unit that texts are read in (`measured`); ``""``: no unit, or none that is known."""
+    parameter = parameters.get(name)
+    unit = unit_of(fold(parameter.unit)) if parameter is not None and parameter.unit else None
+    return (number, "") if unit is None else (number * unit[1], unit[0])
+
+
+def _is(text: Tokens, at: int, value: float, unit: str) -> bool:
+    """Whether a token is that quantity or, without a unit, that number."""
+    token = text.tokens[at]
+    if token.kind == "word":
+        return False
+    quantities = measured(fold(text.text[token.start : token.end]))
+    if any(abs(q.value - value) <= 1e-9 * max(1.0, abs(value)) and q.unit == unit for q in quantities):
+        return True
+    plain = re.sub(r"[,%]", "", token.value.lstrip("=").rstrip("abcdefghijklmnopqrstuvwxyz°²³/"))
+    return not unit and re.fullmatch(r"\d+(?:\.\d+)?", plain) is not None and float(plain) == value
+
+
+_SIDES = {">": "at least", ">=": "at least", "<": "at most", "<=": "at most"}
+_TURNED = {"at least": "at most", "at most": "at least"}
+_NEAR = 4  # tokens between a number and the words that say of which side of it
+_ABOVE = re.compile(
+    r"(?:old|long|deep|high|larg|wid|heavi|thick|great)er than|or (?:more|above|older|longer|deeper|higher)|(?<![不未])满|达到"
+)
+_UNDER = re.compile(
+    r"(?:young|short|low|small|narrow|light|thinn)er than|or (?:less|fewer|below|younger|shorter)|[不未]满|不足|未达到?"
+)
+"""Words of measures beside those that `core.verification` knows as bounds."""
+
+
+def _side(tokens: Sequence[ConditionToken], at: int) -> str:
+    """Of which side of a number a condition speaks; ``""`` where it does not tell."""
+    before = _SIDES.get(tokens[at - 1].text, "") if at else ""
+    after = _SIDES.get(tokens[at + 1].text, "") if at + 1 < len(tokens) else ""
+    negated = any(token.text == "!" for token in tokens)
+    return "" if negated else before or _TURNED.get(after, "")
+
+
+def _bounds(text: Tokens, at: int) -> set[str]:
+    """What a text says of the side of a quantity that is meant; nothing where a negation may turn it round."""
+    first = last = at
+    while first > 0 and text.tokens[first].after == "" and at - first < _NEAR:
+        first -= 1
+    while last + 1 < len(text.tokens) and text.tokens[last + 1].after == "" and last - at < _NEAR:
+        last += 1
+    words = fold(text.text[text.tokens[first].start : text.tokens[last].end])
+    under, above = _UNDER.search(words), _ABOVE.search(words)
+    if under or above:
+        return {name for name, found in (("at most", under), ("at least", above)) if found}
+    near = [duty.name for duty in text.duties if duty.first <= last and first < duty.end]
+    return set() if {"not", *_REFUSING} & set(near) else {name for name in near if name in _TURNED}
+
+
+def _strength_said(said: Statement, words: str, quote: Tokens) -> None:
+    """Raise where the clause binds and the statement does not, or the other way round."""
+    binds = any(duty.name in ("must", "must not") for duty in quote.duties)
+    soft = _SOFT.search(fold(words)) is not None
+    if (said.strength == "mandatory" and not binds) or (said.strength != "mandatory" and binds and not soft):
+        _gate("modality_changed", f"{said.strength}: {words}")
+
+
+def _polarity_said(relation: Relation, dst: str, quote: Tokens) -> None:
+    """Raise where a relation demands what the clause forbids, or forbids what it demands."""
+    inner, name = range(len(quote.tokens)), tokens_of(dst)
+    place = quote.joined.find(name.joined)
+    own = range(0)
+    if place >= 0:
+        begin = quote.joined.count("\0", 0, place)
+        own = range(begin, begin + len(name.tokens))
+        first, last = own.start, own.stop - 1
+        while first > 0 and quote.tokens[first].after == "":
+            first -= 1
+        while last + 1 < len(quote.tokens) and quote.tokens[last + 1].after == "":
+            last += 1
+        inner = range(first, last + 1)
+    refused = [d for d in quote.duties if d.name in _REFUSING and d.first in inner and d.first not in own]
+    if bool(refused) != negative(relation):
+        detail = " ".join(
+            filter(None, (relation.id, *(quote.text[quote.tokens[d.first].start :][:20] for d in refused[:1])))
+        )
+        _gate("negation_changed", detail)
+
+
+def negative(relation: Relation) -> bool:
+    """Whether a relation says that something must not or need not be."""
+    words = fold(" ".join((relation.id, *relation.labels.values(), *relation.sentence.values())))
+    return _NEGATIVE.search(words) is not None
+
+
+# What stands in the graph already.
+
+
+_KNOWN = {
+    "approved": "in_force", "proposed": "proposed_before", "rejected": "rejected_before", "retired": "retired_before",
+}  # fmt: skip
+_COUNTING = ("approved", "proposed")
+
+
+def _beside(case: _Case, holdings: Holdings, taken: dict[tuple[str, str], list[Standing]]) -> None:
+    """Raise where the graph, or this reply before, says the same already, or says otherwise."""
+    said = cast("Statement", case.statement)
+    ends = said.src, said.dst
+    for one in (*holdings.statements.get(ends, ()), *taken[ends]):
+        if one.rel == said.rel and _squeezed(one.condition) == _squeezed(said.condition):
+            if one.strength != said.strength and one.status in _COUNTING:
+                _gate("conflict", f"{one.strength} → {said.strength}", one.statement_id)
+            _gate(_KNOWN[one.status], "", one.statement_id)
+    for one in (*holdings.statements.get(ends, ()), *taken[ends]):
+        if one.status in _COUNTING and _contradicts(said, one, holdings.schema):
+            detail = f"{one.rel} [{one.condition}] → {said.rel} [{said.condition}]"
+            _gate("conflict", detail, one.statement_id)
+    taken[ends].append(Standing(0, said.rel, said.condition, said.strength, "proposed"))
+
+
+def _squeezed(condition: str) -> str:
+    return re.sub(r"\s+", "", condition)
+
+
+def _contradicts(said: Statement, held: Standing, schema: Schema) -> bool:
+    """Whether a statement between the same nodes is another answer to the same question: the same relation under another
+    condition on the same parameters, or one that forbids what the other demands.
+    """
+    if held.rel == said.rel:
+        return not held.condition or not said.condition or _asked(held.condition) == _asked(said.condition)
+    relation = schema.relations.get(held.rel)
+    return relation is not None and negative(relation) != negative(schema.relations[said.rel])
+
+
+def _asked(condition: str) -> tuple[str, ...]:
+    return compile_condition(condition).names
