@@ -100,6 +100,17 @@ def test_a_limit_is_named(shelf: Shelf) -> None:
     assert report.notes[f"memory:/{shelf.root}"] == ("stopped after 1 files (settings.max_files)",)
 
 
+def test_folders_too_deep_are_named(shelf: Shelf) -> None:
+    """What lies deeper than is looked is not taken for gone, and the run says where it stopped looking."""
+    shelf.run()
+    shelf.put("/".join(["deep"] * 60) + "/far.md", "# Far\n\nNobody looks here.\n")
+    report = shelf.run()
+    assert (report.added, report.retired) == (0, 0)
+    (note,) = report.notes[f"memory:/{shelf.root}"]
+    assert note.startswith("folders more than 50 deep were not looked into, deep/deep/")
+    shelf.fs.rm(f"{shelf.root}/deep", recursive=True)
+
+
 def test_a_key_that_leads_up_is_refused(shelf: Shelf) -> None:
     """A store may hold any key: one with a step upwards is not fetched, and named."""
     from fsspec.implementations.memory import MemoryFile

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote, urlencode, urlsplit
@@ -87,6 +87,7 @@ class FeishuDocuments:
         self._settings, self._place, self._secret = settings, place, secret
         self._client = Client(opening, timeout=settings.timeout)
         self._token, self._until = "", 0.0
+        self._too_deep = ""  # the last folder that was not looked into
 
     def list(self, known: Known) -> Iterator[Entry]:
         """The documents and files, depth first; what was edited since has another version."""
@@ -98,6 +99,15 @@ class FeishuDocuments:
                     component=self._component,
                 )
             yield entry
+        if self._too_deep:
+            raise ListingCut(
+                msg(
+                    "folders more than {depth} deep were not looked into, {name} for one",
+                    depth=_MOST_DEPTH,
+                    name=self._too_deep,
+                ),
+                component=self._component,
+            )
 
     def fetch(self, entry: Entry, most: int) -> bytes:
         """A document as Markdown, or a file as it was uploaded."""
@@ -130,8 +140,8 @@ class FeishuDocuments:
                 if not name or name in seen:
                     continue
                 seen.add(name)
-                if node.get("has_child") and depth < _MOST_DEPTH:
-                    todo.append((name, depth + 1))
+                if node.get("has_child"):
+                    self._go_down(todo, name, depth)
                 if node.get("obj_type") in ("docx", "file"):
                     uri = f"{self._place.site}/wiki/{quote(name)}"
                     yield self._entry(
@@ -147,12 +157,18 @@ class FeishuDocuments:
                 "/open-apis/drive/v1/files", {"folder_token": folder, "page_size": "200"}, "files"
             ):
                 kind, token = file.get("type"), str(file.get("token", ""))
-                if kind == "folder" and token not in seen and depth < _MOST_DEPTH:
+                if kind == "folder" and token not in seen:
                     seen.add(token)
-                    todo.append((token, depth + 1))
+                    self._go_down(todo, token, depth)
                 elif kind in ("docx", "file"):
                     uri = str(file.get("url") or f"{self._place.site}/{kind}/{quote(token)}").partition("#")[0]
                     yield self._entry(kind, token, file.get("name"), uri, file.get("modified_time"))
+
+    def _go_down(self, todo: MutableSequence[tuple[str, int]], name: str, depth: int) -> None:
+        if depth < _MOST_DEPTH:
+            todo.append((name, depth + 1))
+        else:
+            self._too_deep = name
 
     def _entry(self, kind: str, token: Any, title: Any, uri: str, edited: Any) -> Entry:
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):

@@ -128,7 +128,7 @@ class Folder:
         if told.get("type") == "file":
             yield self._entry(fs, root, PurePosixPath(root).name, told)
             return
-        listed = 0
+        listed, too_deep = 0, ""
         todo = [(root, 0)]
         while todo:
             folder, depth = todo.pop()
@@ -141,6 +141,8 @@ class Folder:
                 if info.get("type") == "directory":
                     if depth < _MOST_DEPTH:
                         todo.append((name, depth + 1))
+                    else:
+                        too_deep = below
                     continue
                 if listed >= self._settings.max_files:
                     raise ListingCut(
@@ -149,6 +151,15 @@ class Folder:
                     )
                 listed += 1
                 yield self._entry(fs, name, below, info)
+        if too_deep:
+            raise ListingCut(
+                msg(
+                    "folders more than {depth} deep were not looked into, {name} for one",
+                    depth=_MOST_DEPTH,
+                    name=too_deep,
+                ),
+                component=self._component,
+            )
 
     def fetch(self, entry: Entry, most: int) -> bytes:
         """A file; no more than `most` bytes of it are read."""
