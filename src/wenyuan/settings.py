@@ -26,6 +26,7 @@ __all__ = [
     "CacheSettings",
     "CatalogSettings",
     "EncoderSettings",
+    "JudgeSettings",
     "LlmSettings",
     "MilvusSettings",
     "PostgresSettings",
@@ -105,6 +106,28 @@ class LlmSettings(_Section):
     max_sensitivity: Literal["public", "internal", "confidential", "restricted"] = "public"  # of what it may be shown
     price_in: float = Field(default=0.0, ge=0)  # for a million tokens, in your currency
     price_out: float = Field(default=0.0, ge=0)
+
+
+class JudgeSettings(_Section):
+    """What says whether passages suffice, where ``top_k`` is ``confidence``; it counts once ``wenyuan tune --judge`` has calibrated it."""
+
+    dialect: Literal["none", "decisions", "systemone", "logprobs", "vote", "onnx_dir"] = "none"
+    url: str = ""  # of the server, its API (…/v1) or the endpoint; all but onnx_dir
+    model: str = ""
+    key: SecretStr = SecretStr("")  # better given as WENYUAN_JUDGE__KEY
+    path: Path | None = None  # onnx_dir: the folder of a classifier of (question, passages)
+    max_tokens: int = Field(default=0, ge=0, le=65_536)  # onnx_dir; 0: what the directory says
+    threads: int = Field(default=0, ge=0, le=256)  # onnx_dir; 0: one per core
+    samples: int = Field(default=5, ge=2, le=50)  # vote: answers to count
+    timeout: float = Field(
+        default=1.0, gt=0, le=60
+    )  # seconds for all that it is asked of a question, within those of the request
+    concurrency: int = Field(default=4, ge=1, le=256)  # calls at once, of each process
+    max_sensitivity: Literal["public", "internal", "confidential", "restricted"] = (
+        "public"  # of what may be sent to it
+    )
+    risk: float = Field(default=0.1, ge=0.01, le=0.5)  # of stopping too early, at most
+    required: bool = False  # its failure fails the request
 
 
 class SearchSettings(_Section):

@@ -21,7 +21,8 @@ from wenyuan.core.errors import ConfigError, LlmBudgetSpent, LlmError, LlmReject
 from wenyuan.core.ports import Deadline, LanguageModel
 from wenyuan.i18n import translated
 from wenyuan.llm import chat
-from wenyuan.llm.chat import Breaker, ChatModel
+from wenyuan.llm.chat import ChatModel
+from wenyuan.llm.guard import Breaker
 from wenyuan.runtime import endpoint
 from wenyuan.settings import LlmSettings
 
@@ -270,7 +271,7 @@ def test_after_failures_in_a_row_it_is_left_alone(server: Server) -> None:
     server.begin("500")
     model = opened(server)
     now = [100.0]
-    model._breaker = Breaker(lambda: now[0])
+    model._guard._breaker = Breaker(lambda: now[0])
     for _ in range(5):
         with pytest.raises(LlmUnavailable, match="HTTP 500"):
             ask(model)

@@ -174,8 +174,8 @@ class Server(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answer)
+    def __init__(self, answer: type[Answer] | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), answer or Answer)
         self.begin("perfect")
 
     def begin(self, liar: str) -> None:

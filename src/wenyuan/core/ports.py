@@ -277,6 +277,32 @@ class Reranker(Protocol):
     def close(self) -> None: ...
 
 
+@runtime_checkable
+class Judge(Protocol):
+    """Says how sure it is that passages suffice to answer a question. Its numbers are no probabilities until they are
+    calibrated (`core.scoring.risk`).
+
+    Attributes:
+        model: As messages and records call it.
+        fingerprint: One string that differs whenever numbers would.
+        local: Whether what it is shown stays in this process.
+    """
+
+    model: str
+    fingerprint: str
+    local: bool
+
+    def sufficiency(self, question: str, passages: Sequence[str], *, deadline: Deadline) -> float:
+        """A number in 0..1, checked.
+
+        Raises:
+            LlmError, RerankerError: it cannot; never a number that says nothing.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
 T = TypeVar("T")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ class CrossEncoder:
         max_tokens: Cut pairs here, the longer of the two first; by default what the directory says.
         threads: For several texts; 0 means every core the process may use.
         logits: What comes out are logits; False when the graph ends with its own sigmoid.
+        role: How messages call it.
 
     Raises:
         RerankerUnavailable: something is missing, unreadable, or asks for what cannot be done.
@@ -49,10 +51,11 @@ class CrossEncoder:
     """
 
     def __init__(
-        self, path: str | Path, *, name: str = "", max_tokens: int = 0, threads: int = 0, logits: bool = True
-    ) -> None:
+        self, path: str | Path, *, name: str = "", max_tokens: int = 0, threads: int = 0, logits: bool = True,
+        role: Literal["reranker", "judge"] = "reranker",
+    ) -> None:  # fmt: skip
         folder = Path(path).expanduser()
-        self.component = f"reranker {folder.name}"
+        self.component = f"{role} {folder.name}"
         self._threads, self._logits = threads or usable_cores(), logits
         with _translated(self.component):
             model = first_file(folder, MODELS, self.component)
@@ -123,6 +126,28 @@ class CrossEncoder:
             component=self.component,
             hint="is it a cross-encoder, exported for the classification of sequences?",
         )
+
+
+class LocalJudge:
+    """A classifier of (question, passages) in a folder, whose probability of "relevant" is read as "these suffice".
+
+    Args:
+        path, max_tokens, threads: See `CrossEncoder`. What lies beyond `max_tokens` is not read.
+    """
+
+    local: Literal[True] = True
+
+    def __init__(self, path: str | Path, *, max_tokens: int = 0, threads: int = 0) -> None:
+        self._model = CrossEncoder(path, max_tokens=max_tokens, threads=threads, role="judge")
+        self.model, self.fingerprint = Path(path).expanduser().name, self._model.fingerprint
+
+    def sufficiency(self, question: str, passages: Sequence[str], *, deadline: Deadline) -> float:
+        """See `core.ports.Judge`; all passages are read as one text."""
+        return self._model.rerank(question, ["\n\n".join(passages)], deadline=deadline)[0]
+
+    def close(self) -> None:
+        """Let go of the model."""
+        self._model.close()
 
 
 @contextmanager

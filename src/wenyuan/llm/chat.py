@@ -11,33 +11,27 @@ import json
 import logging
 import re
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import httpx2
 
 from wenyuan.core.errors import ConfigError, LlmError, LlmRejected, LlmTimeout, LlmUnavailable
-from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline, ModelReply, ModelUse, TokenBudget
 from wenyuan.core.text.chunking import estimate_tokens
+from wenyuan.llm.guard import STEP, Guard
 from wenyuan.runtime.endpoint import JsonEndpoint, Kind, NotUnderstood, address
 from wenyuan.settings import LlmSettings
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-STEP = 0.25
-"""Seconds after which somebody who is gone is noticed."""
 _KIND = Kind("llm", LlmUnavailable, LlmTimeout, again_when_late=False, most_bytes=4 << 20, step=STEP)
 _NOT_KNOWN = (400, 422)
 _LONGEST = 1_000_000  # characters of an answer
 _MOST_USED = 1_000_000_000  # tokens that an endpoint is believed to have used for one
 _ECHOED = 4_000  # characters of a wrong answer that are shown to the model again
-_FAULTS = 5  # in a row, after which the model is left alone
-_PAUSE = 15.0  # seconds
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
 
@@ -73,9 +67,8 @@ class ChatModel:
         )  # fmt: skip
         self.component = self._server.component
         self.fingerprint = f"{settings.model}|{settings.most_tokens}"
-        self._settings, self._budget = settings, budget
-        self._free = threading.BoundedSemaphore(settings.concurrency)
-        self._breaker = Breaker()
+        self._settings = settings
+        self._guard = Guard("llm", self.component, budget, settings.concurrency)
         self._form = 0  # the first of `_forms` that the endpoint is known to take
         self._counting = threading.Lock()
         self._calls: Counter[str] = Counter()
@@ -136,27 +129,11 @@ class ChatModel:
     ) -> _Written:
         """One answer, within concurrency and budget."""
         expected = sum(estimate_tokens(message["content"]) for message in messages)
-        with self._place(deadline):
-            self._breaker.check(self.component)
-            reserved = expected + self._settings.most_tokens
-            day = self._budget.reserve(reserved)
-            used = 0
-            try:
-                answer = self._answer(messages, schema, deadline)
-                used = expected
-                written = _written_in(answer, expected, self.component)
-                used = written.tokens_in + written.tokens_out
-            except LlmTimeout:
-                used = expected  # it was read, and perhaps answered
-                if not deadline.cancelled:  # that somebody hung up says nothing about the model
-                    self._breaker.failed()
-                raise
-            except LlmUnavailable:
-                self._breaker.failed()
-                raise
-            finally:
-                self._budget.settle(day, reserved, used)
-        self._breaker.worked()
+        with self._guard.call(expected, self._settings.most_tokens, deadline) as spent:
+            answer = self._answer(messages, schema, deadline)
+            spent.tokens = expected
+            written = _written_in(answer, expected, self.component)
+            spent.tokens = written.tokens_in + written.tokens_out
         with self._counting:
             self._in, self._out = self._in + written.tokens_in, self._out + written.tokens_out
         log.info("%s: %d tokens in, %d out", self.component, written.tokens_in, written.tokens_out)
@@ -176,60 +153,12 @@ class ChatModel:
             return answer
         raise AssertionError("the last form returns or raises")
 
-    @contextmanager
-    def _place(self, deadline: Deadline) -> Iterator[None]:
-        """One of the calls that may be under way at once."""
-        while not self._free.acquire(timeout=min(STEP, max(deadline.remaining(), 1e-3))):
-            if deadline.remaining() <= 0:
-                raise LlmTimeout(
-                    "all calls that may be made at once are taken", component=self.component,
-                    hint="raise llm.concurrency, or llm.timeout",
-                )  # fmt: skip
-        try:
-            yield
-        finally:
-            self._free.release()
-
     def _cost(self, tokens_in: int, tokens_out: int) -> float:
         return (tokens_in * self._settings.price_in + tokens_out * self._settings.price_out) / 1e6
 
     def _count(self, outcome: str) -> None:
         with self._counting:
             self._calls[outcome] += 1
-
-
-class Breaker:
-    """After so many failures in a row nobody is asked for a while; then one call finds out whether that has passed."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._lock = clock, threading.Lock()
-        self._failures, self._until = 0, 0.0
-
-    def check(self, component: str) -> None:
-        """Raise LlmUnavailable while nobody is to be asked."""
-        with self._lock:
-            left = self._until - self._clock()
-            if self._failures < _FAULTS:
-                return
-            if left <= 0:
-                self._until = self._clock() + _PAUSE  # whoever comes meanwhile waits for what this call finds out
-                return
-        raise LlmUnavailable(
-            msg("not asked: it failed {count} times in a row; asked again in {seconds} s", count=self._failures, seconds=f"{left:.0f}"),
-            component=component,
-        )  # fmt: skip
-
-    def failed(self) -> None:
-        """A call failed."""
-        with self._lock:
-            self._failures += 1
-            if self._failures >= _FAULTS:
-                self._until = self._clock() + _PAUSE
-
-    def worked(self) -> None:
-        """A call was answered."""
-        with self._lock:
-            self._failures = 0
 
 
 def _forms(schema: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
