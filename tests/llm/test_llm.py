@@ -231,6 +231,7 @@ def test_who_hangs_up_leaves_the_model_to_others(server: Server) -> None:
             ask(model, soon(300).unless(lambda: bool(server.seen)))
     server.begin("perfect")
     assert len(ask(model).value) == 1
+    assert model.use().calls == {"gone": 5, "ok": 1}
 
 
 def test_silence_is_noticed_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,19 @@ def events(door: Door, body: Any) -> list[tuple[str, Any]]:
     return found
 
 
+def requests(door: Door, outcome: str) -> int:
+    """How many answers had an outcome so far."""
+    shown = str(send(door[0], "GET", "/metrics", None, key(door[1], "audit")).body)
+    found = re.search(f'requests_total{{door="answer",outcome="{outcome}",status="[0-9]+"}} ([0-9]+)', shown)
+    return int(found[1]) if found else 0
+
+
+def counted(door: Door, outcome: str, count: int) -> None:
+    """Wait until so many had it: a request is counted just after its last byte is out."""
+    while requests(door, outcome) < count:
+        time.sleep(0.01)
+
+
 def test_a_streamed_answer(door: Door) -> None:
     """Stages, then checked claims, then the whole; what the model wrote unchecked is in none of them."""
     door[2].lie = lambda asked: {"claims": LIARS["perfect"](asked) + LIARS["number"](asked), "missing": ""}
@@ -115,8 +129,10 @@ def test_a_streamed_answer(door: Door) -> None:
 def test_a_streamed_failure_says_so(door: Door) -> None:
     """The last event says FAILED; a request that is wrong is refused before anything is streamed."""
     door[2].begin("500")
+    before = requests(door, "failed")
     name, told = events(door, {"query": QUESTION["zh"]})[-1]
     assert (name, told["status"], told["claims"]) == ("answer", "FAILED", [])
+    counted(door, "failed", before + 1)
     assert "llm m-7b" in told["error_message"]
     assert post(door, {"query": "", "stream": True}).status == 400
 
@@ -213,6 +229,7 @@ def test_whoever_hangs_up_ends_the_call(door: Door, stream: bool) -> None:
     """The model's connection is closed long before its time is up."""
     url, library, server = door
     server.begin("drip")
+    before = requests(door, "gone")
     body = json.dumps({"query": QUESTION["zh"], "stream": stream}).encode()
     place = urlsplit(url)
     with socket.create_connection((place.hostname, place.port or 80)) as caller:
@@ -222,6 +239,10 @@ def test_whoever_hangs_up_ends_the_call(door: Door, stream: bool) -> None:
         while not server.seen:
             pass
     assert server.gone.wait(60)
+    while "gone" not in library.vitals().llm.calls:
+        time.sleep(0.01)
+    if stream:
+        counted(door, "gone", before + 1)
 
 
 def test_tokens_are_counted(door: Door) -> None:

@@ -265,6 +265,22 @@ def test_what_may_not_be_shown_at_all_is_no_answer(library: Library, language: s
     assert server.seen == []
 
 
+def test_a_source_that_is_removed_meanwhile_is_not_shown(tmp_path: Path, language: str, server: Server) -> None:
+    """Between the search and the model: it is left out by name, and nothing of it is in the answer."""
+    with answering(tmp_path, language, server) as library:
+
+        def tell(stage: str, _told: object) -> None:
+            if stage == "retrieved":
+                library.remove("policy")
+
+        answered = library.answer(AnswerRequest(query=QUESTION[language], on_failure="extract"), tell=tell)
+        assert {ref.partition("#")[0] for ref in answered.withheld["removed"]} == {"policy"}
+        assert all(
+            passage["id"].partition("#")[0] != "policy" for asked in server.told for passage in asked["passages"]
+        )
+        assert all(one.citation.source_id != "policy" for one in answered.claims)
+
+
 def test_nothing_found_is_no_answer(library: Library, server: Server) -> None:
     """The model is not asked about nothing."""
     answered = library.answer(AnswerRequest(query="complaints 投诉", filter=In("collection", ("none",))))
@@ -446,7 +462,7 @@ def test_everything_has_its_words_in_both_languages() -> None:
             words = texts(door, language)
             assert {f"verdict_{gate}" for gate in GATES} <= words.keys()
             assert {f"words_{origin}" for origin in ("model", "quote", "rule", "extractive")} <= words.keys()
-            assert {f"kept_from_{why}" for why in ("denied", "sensitivity", "copyright")} <= words.keys()
+            assert {f"kept_from_{why}" for why in ("denied", "sensitivity", "copyright", "removed")} <= words.keys()
 
 
 def test_bounds_of_a_request() -> None:

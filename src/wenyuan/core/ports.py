@@ -326,7 +326,11 @@ class ModelReply(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUse:
-    """What a language model was used for since this process began: calls by outcome (``ok``, or the code of the error)."""
+    """What a language model was used for since this process began: calls by outcome.
+
+    Attributes:
+        calls: ``ok``, ``gone`` (whoever asked hung up), or the code of the error.
+    """
 
     calls: Mapping[str, int]
     tokens_in: int

@@ -83,10 +83,12 @@ class ChatModel:
         deadline: Deadline,
     ) -> ModelReply[T]:
         """See `LanguageModel`."""
+        within = deadline.within(self._settings.timeout)
         try:
-            reply = self._asked(messages, schema, read, deadline.within(self._settings.timeout))
+            reply = self._asked(messages, schema, read, within)
         except LlmError as error:
-            self._count(error.code)
+            hung_up = isinstance(error, LlmTimeout) and within.cancelled
+            self._count("gone" if hung_up else error.code)
             raise
         self._count("ok")
         return reply

@@ -175,6 +175,9 @@ STATUS_HEADER = "X-Retrieval-Status"
 DEGRADED_HEADER = "X-Retrieval-Degraded"
 """Names of the legs that failed though they were allowed to; there only when one did."""
 
+GONE = "GONE"
+"""Of a stream that nobody read to its end. How a stream ended is in ``request.state.said``: its header is out before."""
+
 FAULT_HEADER = "X-Wenyuan-Fault"
 _log = logging.getLogger("wenyuan.server")
 Q = TypeVar("Q")

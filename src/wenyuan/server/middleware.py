@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wenyuan.server.access import Limiter, Route
-from wenyuan.server.handling import STATUS_HEADER, Body, ClientGone
+from wenyuan.server.handling import GONE, STATUS_HEADER, Body, ClientGone
 from wenyuan.server.problems import Problem, refusal
 from wenyuan.server.settings import Authenticate, ServerSettings, check_page
 from wenyuan.service.search.traces import INCOMING, Timing, Timings
@@ -34,7 +34,7 @@ def outcome_of(status: int, said: str) -> str:
     """``success``, ``failed`` (an answer that says so), ``refused`` (4xx), ``error`` (5xx); ``gone``: nobody waits."""
     if said == "FAILED":
         return "failed"
-    if not status:
+    if not status or said == GONE:
         return "gone"
     return "success" if status < 400 else "refused" if status < 500 else "error"
 
@@ -70,7 +70,8 @@ class RequestMetrics:
 
         Args:
             status: HTTP status; 0 when the client hung up before it was sent.
-            said: The status that the answer itself has, ``SUCCESS`` or ``FAILED``; ``""`` where it has none.
+            said: The status that the answer itself has, ``SUCCESS`` or ``FAILED``; ``""`` where it has none; `GONE` of a
+                stream that was not read to its end.
         """
         door, outcome = door_of(path), outcome_of(status, said)
         door = door if door in self._doors else "other"
@@ -194,7 +195,7 @@ class GuardMiddleware:
                 _log.exception("request failed: request_id=%s", request_id)
             await self._refuse(problem, scope, answer, request_id)
         seconds = time.perf_counter() - started
-        self._traffic.answered(scope["path"], answer.status, answer.said, seconds)
+        self._traffic.answered(scope["path"], answer.status, answer.said or scope["state"].get("said", ""), seconds)
         self._record(scope, answer.status, request_id, seconds)
 
     @staticmethod

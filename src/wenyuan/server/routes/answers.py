@@ -16,7 +16,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.messages import msg
 from wenyuan.server.access import route
-from wenyuan.server.handling import Question, RequestHandler
+from wenyuan.server.handling import GONE, Question, RequestHandler
 from wenyuan.server.openapi import asked
 from wenyuan.server.problems import Pool, Problem
 from wenyuan.server.routes.ask import Knowledge
@@ -72,6 +72,7 @@ class Answers:
         loop, gone = asyncio.get_running_loop(), threading.Event()
         queue: asyncio.Queue[_Event] = asyncio.Queue()
         request_id: str = request.state.request_id
+        request.state.said = GONE
 
         def put(name: str, told: Mapping[str, Any]) -> None:
             loop.call_soon_threadsafe(queue.put_nowait, (name, told))
@@ -93,6 +94,8 @@ class Answers:
             name = ""
             while name != "answer":
                 name, told = await queue.get()
+                if name == "answer":
+                    request.state.said = told["status"]
                 yield f"event: {name}\ndata: {json.dumps(told, ensure_ascii=False, default=dict)}\n\n"
         finally:
             gone.set()

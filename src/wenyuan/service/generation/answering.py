@@ -195,7 +195,8 @@ class Answerer:
         withheld: dict[str, tuple[str, ...]] = {}
         open_ = []
         for passage in passages:
-            why = kept_from_model(registry[passage.source_id], self.settings.max_sensitivity)
+            source = registry.get(passage.source_id)  # it may have been removed since the search
+            why = "removed" if source is None else kept_from_model(source, self.settings.max_sensitivity)
             if why:
                 withheld[why] = (*withheld.get(why, ()), passage.ref)
             else:
