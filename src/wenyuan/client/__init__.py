@@ -1,4 +1,4 @@
-"""The caller's side of the contract: fragments, or an exception; never an empty answer for a failure.
+"""The client of the retrieval contract: calls return fragments or raise; an empty answer never stands for a failure.
 
     >>> from wenyuan.client import Client, RetrievalFailed
     >>> with Client("http://127.0.0.1:8000", key="…") as client:  # doctest: +SKIP
@@ -43,7 +43,7 @@ logging.getLogger("wenyuan.client").addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what builds contexts when it is first used: it takes half a second that most callers need not pay."""
+    """Import `get_context_from` on first use, since that takes half a second which most callers do not need."""
     if name != "get_context_from":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from wenyuan.client.context import get_context_from

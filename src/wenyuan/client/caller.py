@@ -1,4 +1,4 @@
-"""The HTTP client of the service, and a client bound to one agent."""
+"""The HTTP client of the service, and a client bound to one agent id."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ MAYBE_DONE = "it may have been done all the same: look before you ask again"
 
 
 class _Lost(RetrievalFailed):
-    """The connection broke: the one failure of transport that asking again may mend."""
+    """The connection broke: the only transport failure that is retried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class _Request:
 
 @refusing_once_closed()
 class Client(RulesCalls, DocumentCalls):
-    """Calls ``retrieve_fragments`` of a service. May be shared between threads.
+    """Calls the service over HTTP. Can be shared between threads.
 
     Args:
         url: Of the service; without a path, ``/v1/retrieve_fragments`` is asked.
@@ -174,7 +174,7 @@ class Client(RulesCalls, DocumentCalls):
         top_k: Mapping[str, Any] | None = None,
         **members: Any,
     ) -> Knowledge:
-        """What may enter a prompt, from ``/v1/context`` of the same service.
+        """Snippets allowed in a prompt, from ``/v1/context`` of the same service.
 
         Args:
             query: The same as `retrieval_query`; one of them is required.
@@ -223,7 +223,7 @@ class Client(RulesCalls, DocumentCalls):
         timeout: float | None = None,
         **members: Any,
     ) -> Mapping[str, Any]:
-        """An answer by the service's language model, every claim of it quoted and checked, from ``/v1/answer``.
+        """An answer by the service's language model, every claim quoted and checked, from ``/v1/answer``.
 
         Args:
             timeout: Seconds for this call: a model takes longer than a search. By default those of the client.
@@ -240,7 +240,7 @@ class Client(RulesCalls, DocumentCalls):
         return self._call("POST", "/v1/answer", read_answered, asked, (query,), timeout)
 
     def feedback(self, audit_id: str, *, good: Sequence[str] = (), bad: Sequence[str] = ()) -> Mapping[str, bool]:
-        """Say which parts of an answer are right or wrong, at ``/v1/feedback`` of the same service.
+        """Rate parts of an answer as right or wrong, at ``/v1/feedback`` of the same service.
 
         Args:
             audit_id: Of the answer: ``metadata["audit_id"]`` of its fragments.
@@ -303,7 +303,7 @@ class Client(RulesCalls, DocumentCalls):
         self.close()
 
     def _reply(self, request: _Request, deadline: float) -> Reply:
-        """A reply that is worth reading, after as many retries as are allowed and fit the deadline."""
+        """The final reply, after as many retries as are allowed and fit the deadline."""
         for attempt in range(self._retries + 1):
             last = attempt == self._retries
             wait = _backoff(attempt)
@@ -322,7 +322,7 @@ class Client(RulesCalls, DocumentCalls):
         raise AssertionError("the last attempt returns or raises")
 
     def _exchange(self, request: _Request, deadline: float) -> Reply:
-        """One request. The only place where httpx2 is spoken to, and its exceptions translated."""
+        """One request. The only place that uses httpx2 and translates its exceptions."""
         if self._http.is_closed:
             raise RetrievalFailed("the client is closed", component=self._component)
         limits = self._limits(max(deadline - monotonic(), 0.001))
@@ -348,7 +348,7 @@ class Client(RulesCalls, DocumentCalls):
             raise self._translated(error, request) from error
 
     def _translated(self, error: Exception, request: _Request) -> RetrievalFailed:
-        """What an exception of httpx2 means, and whether asking again may mend it."""
+        """The `RetrievalFailed` for an exception of httpx2; `_Lost` where a retry may help."""
         broken = isinstance(error, self._broken)
         message = self._too_late() if isinstance(error, self._late) and not broken else _no_answer(error)
         if request.writes and not isinstance(error, self._unsent):
@@ -411,7 +411,9 @@ def _sibling(url: str, path: str) -> str:
 
 
 def _backoff(attempt: int) -> float:
-    """Seconds: 0.1, 0.2, 0.4 … at most 5, each between half and all of it, so that callers do not return together."""
+    """Seconds before a retry: 0.1, 0.2, 0.4 … at most 5, each reduced by a random factor of up to one half, so that
+    callers do not retry at the same moment.
+    """
     full: float = min(FIRST_WAIT * 2**attempt, LONGEST_WAIT)
     return full * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
 
@@ -444,7 +446,7 @@ def _no_answer(error: Exception) -> str:
 
 
 def _one_line(text: str) -> str:
-    """For a log, where a line break in a service's message would look like an entry of its own."""
+    """Text without line breaks, so that a service's message cannot fake a log entry."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 
@@ -456,7 +458,7 @@ def _one_line(text: str) -> str:
 
 
 class Asks(Protocol):
-    """What an agent asks through; `Client` is one."""
+    """What `AgentClient` needs of a client; `Client` implements it."""
 
     def get_context(self, retrieval_query: str, **members: Any) -> Knowledge: ...
 
@@ -465,7 +467,7 @@ class Asks(Protocol):
 
 @refusing_once_closed()
 class AgentClient:
-    """One agent's client. Closing it closes the connections that it made itself.
+    """A client for one agent. Closing it closes only connections that it opened itself.
 
     Args:
         url_or_client: Of the service, or a `Client` that is shared.
@@ -489,14 +491,14 @@ class AgentClient:
         top_k: Mapping[str, int | Literal["auto"]] | None = None,
         **members: Any,
     ) -> Knowledge:
-        """What the agent needs to know now; see `Client.get_context` for `query` and for what it raises."""
+        """Snippets for the agent's prompt; see `Client.get_context` for `query` and the exceptions."""
         text = required_query("retrieval_query", retrieval_query, query)
         return self._client.get_context(
             text, agent_id=self.agent_id, extra_queries=extra_queries, top_k=top_k, **members
         )
 
     def close(self) -> None:
-        """Close the connections, if they are its own. Later calls raise `Closed`."""
+        """Close connections that this client opened. Later calls raise `Closed`."""
         self._closed = True
         if self._own:
             self._client.close()

@@ -1,4 +1,4 @@
-"""What the calls of a `Client`, in whichever module they stand, are made of."""
+"""The base of the classes that add calls to `Client`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Calls:
-    """What `Client` does for the classes that are mixed into it.
+    """The methods of `Client` that its mixin classes use.
 
     Every call raises `InvalidRequest`, `NotPermitted` or `RetrievalFailed` as `Client.retrieve_fragments` does.
     """
@@ -34,6 +34,6 @@ class Calls:
 
 
 def with_query(path: str, parameters: Mapping[str, Any]) -> str:
-    """A path with those parameters that are given."""
+    """A path with the non-None query parameters."""
     given = {name: value for name, value in parameters.items() if value is not None}
     return f"{path}?{urlencode(given)}" if given else path

@@ -1,4 +1,4 @@
-"""The context service over anybody's implementation of the contract: fragments in, snippets for a prompt out.
+"""The context service on top of any implementation of the contract: from its fragments to snippets for a prompt.
 
 >>> from wenyuan.client import get_context_from
 >>> knowledge = get_context_from("http://127.0.0.1:8000", "客户投诉多久响应")  # doctest: +SKIP
@@ -44,7 +44,7 @@ _log = logging.getLogger("wenyuan.client")
 
 
 class Contract(Protocol):
-    """A Python object that keeps the contract: SUCCESS or FAILED, never an empty answer for a failure."""
+    """A Python object that implements the contract: SUCCESS or FAILED, never an empty answer for a failure."""
 
     def retrieve_fragments(self, request: RetrievalRequest) -> Any: ...
 
@@ -60,7 +60,7 @@ def get_context_from(
     policy: ContextPolicy | None = None,
     **options: Any,
 ) -> Knowledge:
-    """What may enter a prompt, from any service of which only ``retrieve_fragments`` is known.
+    """Snippets allowed in a prompt, from any service that has only ``retrieve_fragments``.
 
     Args:
         service: Its URL, a `Client` that is shared, or a Python object. A `wenyuan.Library` is such an object too.
@@ -90,7 +90,7 @@ def get_context_from(
 
 
 def _found(service: Client | Contract, request: RetrievalRequest, least_trust: int) -> list[Fragment]:
-    """What a query finds: rules; as many others as are asked for; and what of these were too little trusted to count."""
+    """The fragments for a query: rules, up to `max_results` others, and those of too little trust."""
     most = request.max_results
     fragments = asked_of(service, request)
     if len(fragments) == most < MAX_RESULTS and any(_is_rule(one) for one in fragments):
@@ -114,7 +114,7 @@ def _trusted(fragment: Fragment) -> int:
 
 
 def asked_of(service: Client | Contract, request: RetrievalRequest) -> Sequence[Fragment]:
-    """The fragments that a client's service, or an object, has for a request, best first.
+    """The fragments that a service or object returns for a request, best first.
 
     Raises:
         InvalidRequest, NotPermitted: the request.
@@ -138,7 +138,7 @@ def asked_of(service: Client | Contract, request: RetrievalRequest) -> Sequence[
 
 
 def _answered(response: Any, max_results: int, name: str) -> Sequence[Fragment]:
-    """The fragments of an object's response, read as strictly as one that came over the wire."""
+    """The fragments of an object's response, validated as strictly as a response over HTTP."""
     body = _plain(response)
     if not isinstance(body, dict):
         raise RetrievalFailed("the answer breaks the contract: it is no RetrievalResponse", component=name)
@@ -195,14 +195,14 @@ def _knowledge(found: Iterable[tuple[str, Fragment]], policy: ContextPolicy) -> 
 
 
 def _numbers(fragments: Sequence[Fragment]) -> list[int]:
-    """The numbers that fragments of our own service have, so that equal scores are in its order; else 1, 2, 3 …"""
+    """Passage numbers of fragments from our own service, which order equal scores; otherwise 1, 2, 3 …"""
     told = [_REF.fullmatch(_text(one.metadata, "passage_id")) for one in fragments]
     numbers = [RULE_IDS - int(ref[2]) if ref[1] else int(ref[2]) for ref in told if ref]
     return numbers if len(set(numbers)) == len(fragments) else list(range(1, len(fragments) + 1))
 
 
 def _passage(fragment: Fragment, number: int) -> Passage:
-    """A fragment in our own terms. Where it does not say at which characters it stands, it touches no other."""
+    """A fragment as a `Passage`. Without character offsets it is adjacent to no other."""
     said = fragment.metadata
     heading, strength = _text(said, "heading"), _text(said, "strength")
     start, end = said.get("char_start"), said.get("char_end")
@@ -227,7 +227,7 @@ def _passage(fragment: Fragment, number: int) -> Passage:
 
 
 def _placed(passages: Sequence[Passage]) -> list[Passage]:
-    """With one number for the passages of one document; without places where these contradict each other.
+    """Passages with one number per document; offsets are dropped where they contradict each other.
 
     Two that overlap must have the same characters there. Else somebody counts from the start of each passage, or each
     page, and what is another's place would hide words.
@@ -247,13 +247,13 @@ def _placed(passages: Sequence[Passage]) -> list[Passage]:
 
 
 def _agree(first: Passage, second: Passage) -> bool:
-    """Whether two passages, the first beginning first, have the same characters where they overlap."""
+    """Whether two passages (the first starts first) have equal text where they overlap."""
     at = second.start - first.start
     return all(a == b for a, b in zip(first.text[at:], second.text, strict=False))
 
 
 def _snippet(snippet: Snippet, fragments: Mapping[str, Fragment]) -> Mapping[str, Any]:
-    """A snippet with the addresses that its service gave, in the shape of our own context service."""
+    """A snippet in the format of our context service, with the source address given by its service."""
     assumed = any(_trust(fragments[ref].metadata) is None for ref in snippet.refs)
     return {
         **asdict(snippet),
@@ -280,7 +280,7 @@ def _origin(said: Mapping[str, Any]) -> str:
 
 
 def _terms(said: object) -> str:
-    """Terms of copyright; those that are not understood allow no excerpt."""
+    """Copyright terms; unknown ones allow no excerpt."""
     if said in (None, ""):
         return ""
     try:
@@ -297,7 +297,7 @@ def _names(said: object) -> Sequence[str]:
 
 
 def _seconds(said: object) -> float:
-    """A number of seconds; 0 for what is none."""
+    """A number of seconds; 0 for anything that is no number."""
     return float(said) if isinstance(said, (int, float)) and not isinstance(said, bool) and said > 0 else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Documents from the caller's side: lists of them, how each was read, and its passages.
+"""Client calls on documents: lists, reading quality, passages, uploads and corrections.
 
 >>> from wenyuan.client import Client
 >>> with Client("http://127.0.0.1:8765", key="…") as client:  # doctest: +SKIP
@@ -19,10 +19,11 @@ _ESCAPED = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})  # as browsers 
 
 
 class DocumentCalls(Calls):
-    """Mixed into `Client`."""
+    """Document calls, mixed into `Client`."""
 
     def upload(self, source_id: str, files: Mapping[str, bytes]) -> Mapping[str, Any]:
-        """Upload files, by name, to a source without a path; in ``files`` what became of each, in ``report`` of all.
+        """Upload files (name → content) to a source without a path; ``files`` has the result of each, ``report`` the
+        totals.
 
         When all is read this returns: give the client a `timeout` that is long enough.
         """
@@ -30,21 +31,21 @@ class DocumentCalls(Calls):
         return self._send("POST", f"/v1/sources/{quote(source_id, safe='')}/documents", body, kind, _whole)
 
     def replace_document(self, document_id: int, name: str, content: bytes) -> Mapping[str, Any]:
-        """Put a new version in the place of an uploaded document; as `upload`."""
+        """Upload a new version of an uploaded document; returns as `upload`."""
         body, kind = form_of({name: content})
         return self._send("PUT", f"/v1/documents/{int(document_id)}", body, kind, _whole)
 
     def delete_document(self, document_id: int) -> Mapping[str, Any]:
-        """Delete an uploaded file, with all ``documents`` (how many) that were read from it."""
+        """Delete an uploaded file and all documents read from it; ``documents`` is their number."""
         path = f"/v1/documents/{int(document_id)}"
         return self._send("DELETE", path, b"", "application/octet-stream", _whole)
 
     def original(self, document_id: int) -> bytes:
-        """The file that a document was read from, where it may be given and is as it was."""
+        """The file that a document was read from, if access is allowed and it is unchanged."""
         return self._fetch(f"/v1/documents/{int(document_id)}/original")
 
     def page_picture(self, document_id: int, page: int, *, width: int | None = None) -> bytes:
-        """A page of that file as PNG, about `width` pixels wide."""
+        """A page of the original as PNG, about `width` pixels wide."""
         return self._fetch(with_query(f"/v1/documents/{int(document_id)}/pages/{int(page)}", {"width": width}))
 
     def documents(
@@ -56,7 +57,8 @@ class DocumentCalls(Calls):
         after: str | None = None,
         limit: int | None = None,
     ) -> Mapping[str, Any]:
-        """``documents`` by source and address, failures among them, and ``next``, for `after`; None on the last page.
+        """``documents`` by source and address, including failures, and ``next``, the value for `after`; None on the
+        last page.
 
         Args:
             state: ``live``, ``not_yet``, ``expired``, ``superseded`` or ``failed``.
@@ -66,13 +68,13 @@ class DocumentCalls(Calls):
         return self._call("GET", with_query("/v1/documents", given), _listed("documents"))
 
     def document(self, document_id: int) -> Mapping[str, Any]:
-        """One document, with its notes, and in ``fidelity`` how it was read."""
+        """One document with its notes; ``fidelity`` tells how completely it was read."""
         return self._call("GET", f"/v1/documents/{int(document_id)}", _whole)
 
     def document_passages(
         self, document_id: int, *, after: int | None = None, limit: int | None = None
     ) -> Mapping[str, Any]:
-        """``passages`` of a document in its order, with where they stand on its pages, and ``next``, for `after`."""
+        """``passages`` of a document in order with their place on the page, and ``next``, the value for `after`."""
         path = f"/v1/documents/{int(document_id)}/passages"
         return self._call("GET", with_query(path, {"after": after, "limit": limit}), _listed("passages"))
 
@@ -109,17 +111,19 @@ class DocumentCalls(Calls):
         before: int | None = None,
         limit: int | None = None,
     ) -> Mapping[str, Any]:
-        """``corrections``, also undone ones, the newest first, and ``next``, for `before`; None on the last page."""
+        """``corrections``, newest first, including undone ones, and ``next``, the value for `before`; None on the
+        last page.
+        """
         given = {"document_id": document_id, "source": source, "before": before, "limit": limit}
         return self._call("GET", with_query("/v1/corrections", given), _listed("corrections"))
 
     def undo_correction(self, correction_id: int) -> Mapping[str, Any]:
-        """Undo a correction; what was served before it is served again."""
+        """Undo a correction and restore what was served before."""
         return self._call("DELETE", f"/v1/corrections/{int(correction_id)}", _whole)
 
 
 def form_of(files: Mapping[str, bytes]) -> tuple[bytes, str]:
-    """A form with files, by name, and its Content-Type (RFC 7578)."""
+    """A multipart form with files (name → content), and its Content-Type (RFC 7578)."""
     fence = secrets.token_hex(16)
     parts = []
     for name, content in files.items():

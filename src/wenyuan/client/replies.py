@@ -1,4 +1,4 @@
-"""What replies of a service mean: fragments, contexts, or which exception. Nothing is taken on trust."""
+"""Validates replies of a service and turns them into results or exceptions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FORBIDDEN = frozenset((401, 403))
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole HTTP reply.
+    """A complete HTTP reply.
 
     Attributes:
         retry_after: The header's text, ``""`` when absent.
@@ -53,7 +53,8 @@ def read_reply(reply: Reply, *, max_results: int, component: str) -> tuple[Fragm
 
 
 def read_answer(reply: Reply, read: Callable[[Mapping[str, Any]], T], *, component: str) -> T:
-    """What `read` makes of the body of a successful reply; it raises ValueError for what breaks the contract.
+    """The result of `read` on the body of a successful reply; `read` raises ValueError when the body breaks the
+    contract.
 
     Raises:
         InvalidRequest: the service refused the request (400, 413, 415, 422), with the faults it named.
@@ -72,7 +73,7 @@ def read_answer(reply: Reply, read: Callable[[Mapping[str, Any]], T], *, compone
 
 
 def read_file(reply: Reply, *, component: str) -> bytes:
-    """The body of a successful reply, as it is; raises as `read_answer`."""
+    """The body of a successful reply, unchanged; raises as `read_answer`."""
     _check_status(reply, component)
     return reply.content
 
@@ -91,7 +92,7 @@ def _check_status(reply: Reply, component: str) -> None:
 
 
 def says_failed(reply: Reply) -> str:
-    """The reason, when the body is a RetrievalResponse that says FAILED (whatever the HTTP status); else ``""``."""
+    """The error message when the body is a response with status FAILED, whatever the HTTP status; else ``""``."""
     return failure(_problem(reply.content))
 
 
@@ -102,7 +103,7 @@ def _unexpected(reply: Reply) -> str:
 
 
 def _problem(content: bytes) -> Mapping[str, Any]:
-    """The members of an error body; none when it is no JSON object."""
+    """The members of an error body; empty when it is no JSON object."""
     try:
         return read_object(content)
     except (ValueError, RecursionError):
@@ -135,7 +136,7 @@ def _shown(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passages:
-    """What a search found, best first.
+    """Search results, best first.
 
     Attributes:
         passages: As the service gives them: ``source``, ``content``, ``summary``, ``trust``, ``score`` …
@@ -152,7 +153,7 @@ class Passages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """What may enter a prompt.
+    """Snippets allowed in a prompt.
 
     Attributes:
         snippets: As the service gives them: ``source``, ``content``, ``trust`` …
@@ -173,7 +174,7 @@ class Knowledge:
 
 
 def read_passages(body: Mapping[str, Any]) -> Passages:
-    """A search's answer that says SUCCESS; ValueError when it breaks the contract."""
+    """Parse a successful search answer; ValueError when it breaks the contract."""
     return Passages(
         passages=_entries(body, "passages"),
         degraded=_degraded(body),
@@ -184,7 +185,7 @@ def read_passages(body: Mapping[str, Any]) -> Passages:
 
 
 def read_context(body: Mapping[str, Any]) -> Knowledge:
-    """A context that says SUCCESS; ValueError when it breaks the contract."""
+    """Parse a successful context; ValueError when it breaks the contract."""
     tokens = body.get("tokens")
     if type(tokens) is not int:
         raise ValueError("tokens is no integer")
@@ -198,7 +199,7 @@ def read_context(body: Mapping[str, Any]) -> Knowledge:
 
 
 def read_verdicts(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Verdicts on an answer; ValueError when they break the contract."""
+    """Parse a verification; ValueError when it breaks the contract."""
     claims = body.get("claims")
     if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
         raise ValueError("claims is no array of objects")
@@ -208,7 +209,7 @@ def read_verdicts(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def read_answered(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An answer that says SUCCESS; ValueError when it breaks the contract."""
+    """Parse a successful answer; ValueError when it breaks the contract."""
     claims = body.get("claims")
     if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
         raise ValueError("claims is no array of objects")
@@ -220,7 +221,7 @@ def read_answered(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def read_kept(body: Mapping[str, Any]) -> Mapping[str, bool]:
-    """What was kept of feedback; ValueError when it breaks the contract."""
+    """Parse the stored feedback; ValueError when it breaks the contract."""
     kept = _object(body, "kept")
     if not all(isinstance(right, bool) for right in kept.values()):
         raise ValueError("kept says something else than true or false")

@@ -1,4 +1,4 @@
-"""Rules from the caller's side: unified retrieval, inference, and keeping the rules.
+"""Client calls on rules: unified retrieval, inference, and maintenance.
 
 >>> from wenyuan.client import Client
 >>> with Client("http://127.0.0.1:8765") as client:  # doctest: +SKIP
@@ -42,7 +42,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class United:
-    """What unified retrieval answered.
+    """The result of unified retrieval.
 
     Attributes:
         items: All, by priority, then falling score.
@@ -64,7 +64,7 @@ class United:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """The rules that follow, best first.
+    """The rules that apply, best first.
 
     Attributes:
         recognised: What of the graph was found in the text or by the names.
@@ -84,7 +84,7 @@ class Rules:
 
 
 def read_united(body: Mapping[str, Any]) -> United:
-    """An answer that says SUCCESS; ValueError when it breaks the contract."""
+    """Parse a successful unified answer; ValueError when it breaks the contract."""
     items = _items(body, "items")
     order = [(item.priority, -item.score) for item in items]
     if order != sorted(order):
@@ -98,7 +98,7 @@ def read_united(body: Mapping[str, Any]) -> United:
 
 
 def read_rules(body: Mapping[str, Any]) -> Rules:
-    """Inferred rules that say SUCCESS; ValueError when they break the contract."""
+    """Parse successfully inferred rules; ValueError when they break the contract."""
     recognised = _list(body, "recognised")
     if not all(isinstance(one, dict) for one in recognised):
         raise ValueError("recognised is no array of objects")
@@ -172,7 +172,7 @@ def _item(entry: Any, where: str) -> Item:
 
 
 class RulesCalls(Calls):
-    """Mixed into `Client`."""
+    """Rules calls, mixed into `Client`."""
 
     def retrieve(
         self,
@@ -185,7 +185,7 @@ class RulesCalls(Calls):
         limit: int | None = None,
         threshold: float | None = None,
     ) -> United:
-        """Rules where the chapter needs them, above similar cases, above templates, from ``/v1/retrieve``.
+        """Rules where the chapter requires them, then similar cases, then templates, from ``/v1/retrieve``.
 
         Args:
             processes: Names, or one name; None to have them recognised in the query. None given asks for no rules.
@@ -209,7 +209,7 @@ class RulesCalls(Calls):
         parameters: Mapping[str, str | int | float | bool] | None = None,
         link: Literal["words", "llm"] = "words",
     ) -> Rules:
-        """The rules that follow for processes, or for those recognised in `context`, from ``/v1/infer_rules``.
+        """The rules that apply to processes, given or recognised in `context`, from ``/v1/infer_rules``.
 
         Args:
             query: The same as `context`.
@@ -230,18 +230,18 @@ class RulesCalls(Calls):
         limit: int | None = None,
         after: int | None = None,
     ) -> Mapping[str, Any]:
-        """Counts, packs and schema of the graph; with any argument, its nodes (and ``next``, for `after`)."""
+        """Counts, packs and schema of the graph; with any argument, its nodes (and ``next``, the value for `after`)."""
         given = {"q": text, "kind": kind, "limit": limit, "after": after}
         return self._call("GET", with_query("/v1/rules", given), _whole)
 
     def proposed_rules(self, *, limit: int | None = None, after: int | None = None) -> Mapping[str, Any]:
-        """Statements that wait for a review (and ``next``, for `after`)."""
+        """Statements waiting for review (and ``next``, the value for `after`)."""
         return self._call("GET", with_query("/v1/rules/review", {"limit": limit, "after": after}), _whole)
 
     def review_rules(
         self, statement_ids: Sequence[int] | str, action: Literal["approve", "reject", "retire"], *, reason: str = ""
     ) -> int:
-        """Decide on statements, all or none; returns how many have another status now.
+        """Review statements, all or none; returns how many changed status.
 
         Args:
             statement_ids: Numbers; or a text such as ``1-50`` or ``all`` for what waits, a thousand at a time.
@@ -259,7 +259,7 @@ class RulesCalls(Calls):
         default_source: str | None = None,
         status: Literal["approved", "proposed"] | None = None,
     ) -> Mapping[str, Any]:
-        """Import a file or folder of the server's, or a pack that comes with it; returns the report.
+        """Import a file or folder on the server, or a pack shipped with it; returns the report.
 
         ``complete`` there is False when anything was refused; ``faults`` says what and where.
         """
@@ -270,7 +270,7 @@ class RulesCalls(Calls):
 
 
 def _names(processes: str | Sequence[str] | None) -> list[str] | None:
-    """Names as they are asked for: a text is one name, not its characters."""
+    """A list of names; a plain string is one name."""
     if processes is None:
         return None
     return [processes] if isinstance(processes, str) else list(processes)

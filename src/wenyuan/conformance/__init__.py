@@ -1,4 +1,4 @@
-"""Does an implementation keep the contract? Ask it, over HTTP or as a Python object.
+"""The conformance kit: checks whether an implementation keeps the contract, over HTTP or as a Python object.
 
 The kit runs the eleven cases of the conformance outline (``TC-DP3-01`` … ``TC-DP3-11``) and, reported apart, what
 services get wrong most often: coerced types, sloppy JSON, state between calls, secrets in error texts.

@@ -1,4 +1,4 @@
-"""Other people's retrievers, put to the cases: what would a team's present stack do?
+"""Adapters that put other retrieval frameworks to the conformance cases.
 
 An adapter says what a retriever says, in the words of the contract, and repairs nothing: what has no score gets none,
 too many results stay too many, an empty list stays an empty success. Raising is a framework's only word for failure,
@@ -50,7 +50,7 @@ class AdapterTarget:
         self.name = f"{kind} {spec}"
 
     def ask(self, request: Mapping[str, Any], headers: Headers | None = None) -> Answer:
-        """What the retriever makes of a request, well-formed or not."""
+        """The retriever's response to a request, valid or not."""
         try:
             fragments = list(self._way(request, headers or {}))
         except (TypeError, ValueError, InvalidRequest) as error:
@@ -70,7 +70,7 @@ class AdapterTarget:
         raise TypeError("an adapter takes values, not bytes")
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Does nothing: no connection is kept open."""
 
 
 def _said(error: Exception) -> str:
@@ -78,7 +78,7 @@ def _said(error: Exception) -> str:
 
 
 def _fragment(content: object, metadata: Mapping[str, Any], score: object, source: object) -> dict[str, Any]:
-    """A fragment of what there is; members that are not there stay away, for the cases to find."""
+    """A fragment from the available values; missing members are left out, for the cases to find."""
     told = {"source": source, "content": content, "retrieval_score": score}
     return {name: value for name, value in told.items() if value is not None} | {"metadata": dict(metadata)}
 
@@ -149,7 +149,7 @@ def _query(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _posted(url: str, body: Mapping[str, Any], headers: Headers) -> Mapping[str, Any]:
-    """The JSON object that a service answers with.
+    """The JSON object a service responds with.
 
     Raises:
         ValueError: it refuses the request (4xx).

@@ -1,4 +1,4 @@
-"""What a case works with: documents, faults, and the rules that responses and URIs keep."""
+"""Tools for the cases: documents, faults, and checks of responses and URIs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def documents() -> dict[str, str]:
 
 
 def origin(text: str) -> str:
-    """The file of the document that a text is from, ``""`` when it is from none.
+    """The file of the document that a text comes from; ``""`` when it comes from none.
 
     A text is from where at least half of its runs of five letters stand, so that what is cut, marked up or has a
     title in front is still found.
@@ -158,7 +158,7 @@ class CommandFault:
 
     @contextmanager
     def active(self, target: Target) -> Iterator[Mapping[str, str]]:
-        """The fault is on inside; gives the headers to send."""
+        """Context in which the fault is active; yields the headers to send."""
         try:
             _execute(self.command)
             yield {}
@@ -169,7 +169,7 @@ class CommandFault:
 
 @dataclass(frozen=True, slots=True)
 class HeaderFault:
-    """Send one header with the request that must fail."""
+    """A fault switched on by a header on the request that must fail."""
 
     name: str
     value: str
@@ -186,7 +186,7 @@ class HeaderFault:
 
     @contextmanager
     def active(self, target: Target) -> Iterator[Mapping[str, str]]:
-        """The headers to send; a Python object takes none."""
+        """Yields the headers to send; a Python object takes none."""
         if not getattr(target, "takes_headers", target.takes_bytes):
             raise ConfigError("a Python object takes no header", hint="use --fault-env or --fault-command")
         yield check_headers({self.name: self.value})
@@ -194,7 +194,7 @@ class HeaderFault:
 
 @dataclass(frozen=True, slots=True)
 class EnvFault:
-    """Set one environment variable of this process around the request."""
+    """A fault switched on by an environment variable of this process, set around the request."""
 
     name: str
     value: str
@@ -211,7 +211,7 @@ class EnvFault:
 
     @contextmanager
     def active(self, target: Target) -> Iterator[Mapping[str, str]]:
-        """The variable is set inside, and what it was before is put back."""
+        """Context in which the variable is set; its former value is restored."""
         before = os.environ.get(self.name)
         os.environ[self.name] = self.value
         try:
@@ -314,7 +314,7 @@ def _part_fault(text: str) -> str:
 
 
 def envelope_faults(body: Any) -> list[str]:
-    """Complaints about ``status``, ``fragments`` and ``error_message`` (§3.3); fragments are not looked into."""
+    """Faults of ``status``, ``fragments`` and ``error_message`` (§3.3); fragments are not inspected."""
     if not isinstance(body, Mapping):
         return [msg("the body is no JSON object but {body}", body=clip(body))]
     faults = []
@@ -328,7 +328,7 @@ def envelope_faults(body: Any) -> list[str]:
 
 
 def fragment_faults(fragments: Sequence[Any]) -> list[str]:
-    """Complaints about the structure of KnowledgeFragments (§3.1).
+    """Faults in the structure of KnowledgeFragments (§3.1).
 
     ``metadata`` may be null: the contract's own example writes an absent optional member so.
     """
@@ -375,7 +375,7 @@ def fragment_faults(fragments: Sequence[Any]) -> list[str]:
 
 
 def score_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Complaints about scores that are no numbers or outside 0..1 (§3.1)."""
+    """Scores that are no numbers or outside 0..1 (§3.1)."""
     scores = [fragment.get("retrieval_score") for fragment in fragments]
     return [
         msg("{place} is {value}", place=f"fragments[{at}].retrieval_score", value=clip(score))
@@ -385,7 +385,7 @@ def score_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def order_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Complaints about scores that rise, or that cannot be compared (§3.3)."""
+    """Scores that increase, or cannot be compared (§3.3)."""
     scores = [fragment.get("retrieval_score") for fragment in fragments]
     return [
         msg("{place} has {later} after {earlier}", place=f"fragments[{at}]", later=clip(later), earlier=clip(earlier))
@@ -395,7 +395,7 @@ def order_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def source_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Complaints about sources that are no URI (§3.1)."""
+    """Sources that are no URI (§3.1)."""
     faults = []
     for at, fragment in enumerate(fragments):
         source = fragment.get("source")
@@ -408,7 +408,7 @@ def source_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def repeat_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Complaints about sources that an answer names twice: a source is unique (§3.1)."""
+    """Sources that occur twice in an answer: a source must be unique (§3.1)."""
     first: dict[str, int] = {}
     return [
         msg(
@@ -423,7 +423,7 @@ def repeat_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def blank_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Complaints about contents that are not "the text itself" that was found (§3.1) but nothing."""
+    """Blank contents, where the contract requires "the text itself" (§3.1)."""
     return [
         msg("{place} is {value}", place=f"fragments[{at}].content", value=clip(fragment["content"]))
         for at, fragment in enumerate(fragments)
@@ -451,7 +451,7 @@ NO_SWITCH = (
 
 
 class Mismatch(Exception):
-    """What came is not what the contract says."""
+    """A response does not match the contract."""
 
     def __init__(self, expected: str, got: object) -> None:
         self.message = msg("expected {expected}; got {got}", expected=expected, got=got)
@@ -500,7 +500,7 @@ class Bench:
 
     @contextmanager
     def broken(self) -> Iterator[Mapping[str, str]]:
-        """The service fails inside; gives the headers to send. Leaving waits until it answers again.
+        """Context in which the service fails; yields the headers to send. On exit waits until it responds again.
 
         Raises:
             Mismatch: there is no switch, or it does not work.
@@ -518,7 +518,7 @@ class Bench:
 
 
 def successful(answer: Answer) -> list[dict[str, Any]]:
-    """The fragments of a RetrievalResponse that says SUCCESS and has the contract's form."""
+    """The fragments of a well-formed response with status SUCCESS."""
     body = answer.body
     if not answer.returned or envelope_faults(body) or body["status"] != "SUCCESS":
         raise Mismatch("status SUCCESS in a RetrievalResponse", answer)
@@ -530,7 +530,7 @@ def successful(answer: Answer) -> list[dict[str, Any]]:
 
 
 def demand(expected: str, faults: Sequence[str]) -> None:
-    """Raise `Mismatch` when there are complaints."""
+    """Raise `Mismatch` when there are faults."""
     if faults:
         named = joined(faults[:3])
         more = msg("{faults} and {count} more", faults=named, count=len(faults) - 3)

@@ -1,4 +1,4 @@
-"""The cases of the kit: the outline, malformed requests, and extras."""
+"""The cases of the kit: the eleven of the outline, malformed requests, and extras."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["EXTRAS", "MALFORMED", "OUTLINE", "secrets_in"]
 
 
 def _many(bench: Bench) -> list[dict[str, Any]]:
-    """The answer to the request of TC-DP3-01, which several cases look at."""
+    """The answer to the request of TC-DP3-01, which several cases inspect."""
     fragments = bench.fragments("many")
     limit = dataset.request("many")["max_results"]
     if not 1 <= len(fragments) <= limit:
@@ -133,7 +133,7 @@ def _context_accepted(bench: Bench) -> str:
 
 
 def _listed(bench: Bench) -> list[dict[str, Any]]:
-    """Fragments of TC-DP3-01's request, looked at no closer than needed: each case finds its own fault only."""
+    """The fragments of TC-DP3-01's request with minimal checks, so that each case reports only its own fault."""
     answer = bench.ask("many")
     body = answer.body
     if not answer.returned or envelope_faults(body) or body["status"] != "SUCCESS" or not body["fragments"]:
@@ -173,7 +173,7 @@ BIG = 2 * 1024 * 1024
 
 
 def refused(answer: Answer) -> str:
-    """What a refusal looks like, or `Mismatch`."""
+    """A description of the refusal; `Mismatch` when the request was not refused."""
     if not answer.by_http:
         if answer.status != 400:
             raise Mismatch("TypeError, ValueError or InvalidRequest", answer)
@@ -188,7 +188,7 @@ def refused(answer: Answer) -> str:
 
 
 def settled(answer: Answer) -> str:
-    """Refused, or answered with SUCCESS: anything but a failure of the service."""
+    """A description, when the request was refused or answered with SUCCESS; `Mismatch` on any failure."""
     return refused(answer) if answer.refused else f"accepted, {len(successful(answer))} fragments"
 
 
@@ -306,7 +306,7 @@ _SECRETS = (
 
 
 def secrets_in(text: str) -> list[str]:
-    """What a text gives away: passwords, keys, stack traces, paths of the installation."""
+    """Secrets revealed in a text: passwords, keys, stack traces, installation paths."""
     bare = text.replace('\\"', '"').replace("\\/", "/")
     return [name for name, pattern in _SECRETS if pattern.search(bare)]
 
@@ -331,7 +331,7 @@ def _none_chinese(bench: Bench) -> str:
 
 
 def _seen(fragments: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str, float], ...]:
-    """What two answers to one request have in common; metadata may hold a request's own id."""
+    """The parts that two answers to one request must share; metadata may hold a request id."""
     return tuple((f["source"], f["content"], round(f["retrieval_score"], 6)) for f in fragments)
 
 
@@ -377,7 +377,7 @@ def _every(rule: Callable[[Sequence[Mapping[str, Any]]], list[str]], expected: s
 
 
 def _own_words(bench: Bench) -> str:
-    """What documents the service has is known, so it is known when it makes something up."""
+    """Every fragment's text must be from the known documents, so invented content is detected."""
     count = 0
     for name in dict.fromkeys(ROUNDS):
         only = dataset.manifest()["requests"][name].get("from")
@@ -404,7 +404,7 @@ def _limits(bench: Bench) -> str:
 
 
 def _width(bench: Bench) -> str:
-    """For information: the contract does not speak of widths, and a crash is caught by `Bench.fragments`."""
+    """Informational: the contract says nothing on full-width forms, and a crash is caught by `Bench.fragments`."""
     query = dataset.request("many")["query"]
     half = {f["source"] for f in bench.fragments("many")}
     full = {f["source"] for f in bench.fragments("many", query=query.translate(_FULL_WIDTH))}

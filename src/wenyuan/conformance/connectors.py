@@ -1,4 +1,4 @@
-"""The laws of a connector, for whoever writes one (`docs/connectors.md`).
+"""Conformance tests for connector authors (`docs/connectors.md`).
 
 In a test suite of one's own::
 
@@ -31,11 +31,11 @@ Open = Callable[[], Connector]
 
 
 class _Broken(AssertionError):
-    """A law is broken; the message says how."""
+    """A requirement is violated; the message says how."""
 
 
 def check_connector(make: Open, change: Callable[[], object] | None = None) -> tuple[CaseResult, ...]:
-    """Try every law on a connector; a few entries are fetched.
+    """Check every requirement on a connector; fetches a few entries.
 
     Args:
         make: Makes a new connector over the same things.

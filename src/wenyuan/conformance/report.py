@@ -25,7 +25,8 @@ COLUMNS = 80
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """One case. `detail` says what was seen; of a failed one, what was expected, what came, and where it stands.
+    """The result of one case. `detail` says what was observed; for a failed case also what was expected, and the
+    contract's section.
 
     Attributes:
         finding: Of a failed one, the detail without the case's title.
@@ -155,7 +156,7 @@ CASES = {case.id: case for case in (*OUTLINE, *EXTRAS)}
 
 
 def run(target: Target, *, fault: FaultSwitch | None = None, only: Iterable[str] | None = None) -> Report:
-    """Put the cases to a target.
+    """Run the cases on a target.
 
     Args:
         target: It must hold the documents that `export_data` writes, and nothing else.
@@ -179,7 +180,7 @@ def run(target: Target, *, fault: FaultSwitch | None = None, only: Iterable[str]
 
 
 def run_case(bench: Bench, case: Case) -> CaseResult:
-    """One case; what it finds wrong is its detail."""
+    """Run one case; its faults are in the result's detail."""
     try:
         return CaseResult(case.id, True, f"{case.title}: {clip(case.check(bench))}")
     except Mismatch as found:
@@ -188,7 +189,7 @@ def run_case(bench: Bench, case: Case) -> CaseResult:
 
 
 def _when(case: Case) -> bool:
-    """Those that break the service run last, for it may stay broken."""
+    """Sort key: cases that break the service run last, since it may stay broken."""
     return case.needs_fault
 
 

@@ -1,4 +1,4 @@
-"""Targets of the kit: a URL or a Python object."""
+"""Targets of the kit: services by URL, and Python objects."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NOT_JSON: Final = NotJson.NOT_JSON
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer.
+    """The response to one request.
 
     Attributes:
         status: HTTP status, or None when there was no answer at all. A Python object's outcome is put in the

@@ -1,4 +1,5 @@
-"""Connectors: what reads the documents of a source from where they lie. Found by the scheme of an address.
+"""Connectors read the documents of a source from remote systems. They are selected by the scheme of the source's
+address.
 
 Other packages bring further ones under the entry point ``wenyuan.connectors``: its name is the scheme, its value a
 `core.connectors.Factory`. Nothing is imported before an address of that scheme is read.
@@ -37,7 +38,7 @@ _BUILT_IN = {
 
 
 def schemes() -> tuple[str, ...]:
-    """The schemes for which there is a connector, ours first; whether its libraries are installed is not looked at."""
+    """The schemes that have a connector, built-in ones first, whether or not their libraries are installed."""
     return tuple(dict.fromkeys((*_BUILT_IN, *sorted(entry_points(group=GROUP).names))))
 
 
@@ -48,7 +49,7 @@ def open_connector(
     env_allowed: Sequence[str] = ENV_ALLOWED,
     allow_private: bool = True,
 ) -> Connector:
-    """The connector of a source. Nothing is connected to before it is asked for a list.
+    """The connector for a source. It connects only when it is asked for a list.
 
     Args:
         source: Its registry entry; `path` is its address.

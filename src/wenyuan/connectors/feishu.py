@@ -1,4 +1,4 @@
-"""Documents of Feishu (Lark): a space of a wiki, or a folder of the drive, as Markdown.
+"""Feishu (Lark) documents: a wiki space or a drive folder, read as Markdown.
 
 The reference for connectors of services with an API of their own: a token, pages, a rate limit. What is asked for is
 described at open.feishu.cn: ``auth/v3``, ``wiki/v2/spaces/:id/nodes``, ``drive/v1/files``, ``docx/v1/documents/:id/blocks``.
@@ -35,7 +35,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_\-]{1,128}")
 
 
 class FeishuSettings(ConnectorSettings):
-    """Settings of a space or folder.
+    """Settings of a Feishu source.
 
     Attributes:
         app_id: Of the app that reads, which must have been given the space or folder.
@@ -53,7 +53,7 @@ class FeishuSettings(ConnectorSettings):
 
 
 def open_feishu(opening: Opening) -> FeishuDocuments:
-    """A space (``feishu://wiki/SPACE_ID``) or a folder (``feishu://folder/TOKEN``); ``lark://`` alike."""
+    """Open a space (``feishu://wiki/SPACE_ID``) or a folder (``feishu://folder/TOKEN``); ``lark://`` is the same."""
     settings = declared(FeishuSettings, opening.source, apart=LIBRARY_SETTINGS)
     parts = urlsplit(opening.url)
     kind, token = parts.netloc, unquote(parts.path).strip("/")
@@ -80,7 +80,7 @@ class _Place:
 
 
 class FeishuDocuments:
-    """A space or folder; made by `open_feishu`."""
+    """The documents of a space or folder; made by `open_feishu`."""
 
     def __init__(self, opening: Opening, settings: FeishuSettings, place: _Place, secret: str) -> None:
         self._component, self._readable = opening.component, opening.readable
@@ -90,7 +90,7 @@ class FeishuDocuments:
         self._too_deep = ""  # the last folder that was not looked into
 
     def list(self, known: Known) -> Iterator[Entry]:
-        """The documents and files, depth first; what was edited since has another version."""
+        """Documents and files, depth first; editing changes an entry's version."""
         found = self._nodes() if self._place.wiki else self._files()
         for count, entry in enumerate(found):
             if count >= self._settings.max_documents:
@@ -110,7 +110,7 @@ class FeishuDocuments:
             )
 
     def fetch(self, entry: Entry, most: int) -> bytes:
-        """A document as Markdown, or a file as it was uploaded."""
+        """A document as Markdown, or an uploaded file unchanged."""
         kind, _, token = entry.key.partition("/")
         if kind == "file":
             return self._downloaded(token, most, entry.name)
@@ -187,7 +187,7 @@ class FeishuDocuments:
     # -- the API -----------------------------------------------------------------------------------------
 
     def _pages(self, path: str, said: Mapping[str, str], name: str, document: str = "") -> Iterator[dict[str, Any]]:
-        """The members of all pages of an answer."""
+        """The items of all pages of a paginated answer."""
         token, seen = "", set()
         while True:
             asked = dict(said) | ({"page_token": token} if token else {})
@@ -288,7 +288,7 @@ _DEEPEST = 50
 
 
 def markdown_of(blocks: Sequence[Mapping[str, Any]]) -> str:
-    """The Markdown of a document's blocks, in the order of its tree; what holds no text is named in brackets."""
+    """The Markdown of a document's blocks in tree order; blocks without text are named in brackets."""
     known = {str(block.get("block_id")): block for block in blocks}
     root = next((block for block in blocks if block.get("block_type") == 1), None)
     if root is None:
@@ -347,7 +347,7 @@ def _lines(block: Mapping[str, Any], kind: int, indent: str) -> list[str]:
 
 
 def _words(block: Mapping[str, Any], member: str) -> str:
-    """The text of a block: runs, links, formulas, and what is mentioned."""
+    """Text of a block: text runs, links, formulas and mentions."""
     held = block.get(member)
     elements = held.get("elements") if isinstance(held, dict) else None
     plain = member == "code"
@@ -373,7 +373,7 @@ def _escaped(text: str) -> str:
 
 
 def _table(block: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], seen: set[str], depth: int) -> list[str]:
-    """A table; a merged cell's words stand in each cell that it covers."""
+    """A table; the text of a merged cell is repeated in each cell it covers."""
     held = block.get("table") or {}
     cells = [str(cell) for cell in held.get("cells") or _children(block)]
     settings = held.get("property") or {}

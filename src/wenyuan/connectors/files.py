@@ -33,7 +33,7 @@ _MOST_DEPTH = 50
 
 
 class FilesSettings(ConnectorSettings):
-    """Settings of a folder that is read through fsspec. Names that end in ``_env`` are those of environment variables.
+    """Settings of a folder read through fsspec. Names that end in ``_env`` name environment variables.
 
     Attributes:
         key_env, secret_env: Of ``s3``, ``oss`` and ``az``: the access key and its secret; of ``az`` the key alone. Without
@@ -64,7 +64,7 @@ class FilesSettings(ConnectorSettings):
 
 @dataclass(frozen=True, slots=True)
 class _Secrets:
-    """The values of what the settings name; ``""`` for what they do not name."""
+    """The values of the environment variables named in the settings; ``""`` where none is named."""
 
     key: str = ""
     secret: str = ""
@@ -73,7 +73,7 @@ class _Secrets:
 
 
 def open_folder(opening: Opening) -> Folder:
-    """A folder; nothing is connected to before it is listed.
+    """Open a folder; it connects only when the folder is listed.
 
     Raises:
         ConfigError: a setting is wrong, or a library is not installed.
@@ -113,7 +113,7 @@ def _missing(opening: Opening, error: ImportError) -> ConfigError:
 
 
 class Folder:
-    """What lies below an address of fsspec; made by `open_folder`."""
+    """The files below an fsspec address; made by `open_folder`."""
 
     def __init__(self, opening: Opening, settings: FilesSettings, secrets: _Secrets) -> None:
         self._opening, self._settings, self._secrets = opening, settings, secrets
@@ -122,7 +122,7 @@ class Folder:
         self._opened: tuple[Any, str] | None = None
 
     def list(self, known: Known) -> Iterator[Entry]:
-        """The files, folder by folder; hidden ones are left out."""
+        """The files, folder by folder, without hidden ones."""
         fs, root = self._open()
         told = self._call(lambda: fs.info(root))
         if told.get("type") == "file":
@@ -162,7 +162,7 @@ class Folder:
             )
 
     def fetch(self, entry: Entry, most: int) -> bytes:
-        """A file; no more than `most` bytes of it are read."""
+        """The content of a file, of which at most `most` bytes are read."""
         fs, root = self._open()
         path = (
             root
@@ -210,7 +210,7 @@ class Folder:
         return self._opened
 
     def _call(self, call: Callable[[], T]) -> T:
-        """What a call of a file system gives. Its errors may quote what was sent, so only their kind is told."""
+        """The result of a file system call. Its exceptions may contain credentials, so only their type is reported."""
         try:
             return self._calls.run(call, self._settings.timeout)
         except KnowledgeError:
@@ -247,7 +247,7 @@ class Folder:
 
 
 def _opened(fsspec: Any, url: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Any, str]:
-    """The file system of an address, and the folder in it. Not the one that somebody else opened."""
+    """The file system of an address and the path in it, not shared with fsspec's instance cache."""
     fs, root = fsspec.core.url_to_fs(_for_fsspec(url), **options, skip_instance_cache=True, use_listings_cache=False)
     return fs, str(root)
 
@@ -303,7 +303,7 @@ def _for_fsspec(url: str) -> str:
 
 
 def _options(part: str, opening: Opening, settings: FilesSettings, secrets: _Secrets) -> dict[str, Any]:
-    """What a file system is told; hosts are judged before it connects to them."""
+    """Options for a file system; hosts are checked before it connects to them."""
     maker = _MAKERS.get(_scheme(part))
     return maker(part, opening, settings, secrets) if maker else {}
 
@@ -357,7 +357,7 @@ def _webdav(part: str, opening: Opening, settings: FilesSettings, secrets: _Secr
     base = f"{secure}://{parts.netloc}"
 
     def stay(request: Any) -> None:
-        """The driver follows redirects, wherever they lead."""
+        """Refuse redirects, which the driver would follow to any host."""
         if _server(str(request.url)) != _server(base):
             raise SourceError(
                 msg("it leads to {target}, on another host, which is refused", target=request.url),
@@ -368,7 +368,7 @@ def _webdav(part: str, opening: Opening, settings: FilesSettings, secrets: _Secr
 
 
 def _server(url: str) -> tuple[str, str, int | None]:
-    """Protocol, host and port, in one spelling."""
+    """Protocol, host and port in normal form."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     return (
@@ -394,7 +394,7 @@ _MAKERS: Mapping[str, Callable[[str, Opening, FilesSettings, _Secrets], dict[str
 
 
 def _check_password(scheme: str, opening: Opening, settings: FilesSettings, secrets: _Secrets) -> None:
-    """Refuse to send a password to a server that does not prove to be the one, unless the settings allow it."""
+    """Refuse to send a password to an unauthenticated server, unless the settings allow it."""
     if secrets.password and scheme in ("sftp", "ftp", "webdav") and not settings.insecure:
         raise ConfigError(
             msg("over {scheme}:// nothing proves that the password goes to the right server", scheme=scheme),
@@ -409,7 +409,7 @@ def _check_endpoint(opening: Opening, settings: FilesSettings) -> None:
 
 
 def _shown(opening: Opening, settings: FilesSettings, path: str, key: str) -> str:
-    """The address of one file: in a form that people can open where there is one."""
+    """The address of a file, as a link that people can open where one exists."""
     url = opening.url
     scheme = _scheme(url)
     if scheme in ("zip", "tar"):

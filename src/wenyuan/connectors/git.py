@@ -1,4 +1,4 @@
-"""A Git repository at a branch: each file of its tree is an entry, whose version is the object that holds it.
+"""A Git repository at a branch: each file is an entry; its version is the id of its blob.
 
 Nothing is fetched while the branch is at the commit of the last run. Else its newest commit is fetched alone, without
 history, into a temporary folder. A repository of this machine is read where it lies.
@@ -81,7 +81,7 @@ def open_repository(opening: Opening) -> Repository:
 
 
 class Repository:
-    """A Git repository at a branch; made by `open_repository`."""
+    """The files of a branch; made by `open_repository`."""
 
     def __init__(self, opening: Opening, settings: GitSettings, token: str) -> None:
         self._opening, self._settings, self._token = opening, settings, token
@@ -103,7 +103,7 @@ class Repository:
         self._commit = b""
 
     def list(self, known: Known) -> Iterator[Entry]:
-        """The files of the branch's newest commit; as they were, where it is the one of the last run."""
+        """The files of the branch's newest commit; the known entries, where that commit was read in the last run."""
         commit, branch = self._newest()
         if self._as_before(known, commit):
             yield from known.entries.values()
@@ -121,7 +121,7 @@ class Repository:
             )  # fmt: skip
 
     def fetch(self, entry: Entry, most: int) -> bytes:
-        """A file as it was at the commit that was listed."""
+        """The content of a file at the listed commit."""
         commit = json.loads(entry.note)["commit"] if entry.note else self._newest()[0]
         try:
             blob = self._opened(commit)[entry.version.encode()]
@@ -143,7 +143,7 @@ class Repository:
     # -- what is listed ----------------------------------------------------------------------------------
 
     def _choice(self) -> str:
-        """What chooses files out of a commit: with another choice all are listed anew."""
+        """Identifies the path and excludes; when these change, all files are listed anew."""
         said = json.dumps([self._opening.url, self._settings.exclude, self._settings.web])
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
@@ -158,7 +158,7 @@ class Repository:
         )
 
     def _tree(self, repo: Repo, commit: str) -> bytes:
-        """The tree of the commit, or of the folder in it that is meant."""
+        """The tree of the commit, or of the configured folder in it."""
         from dulwich.object_store import tree_lookup_path
 
         tree: bytes = repo[commit.encode()].tree
@@ -175,7 +175,7 @@ class Repository:
         return bytes(sha)
 
     def _files(self, repo: Repo, tree: bytes) -> Iterator[tuple[str, str]]:
-        """Regular files, in order; hidden ones, links and what is excluded are left out."""
+        """Path and blob id of regular files in order, without hidden and excluded ones and links."""
         from dulwich.object_store import iter_tree_contents
 
         for item in iter_tree_contents(repo.object_store, tree):
@@ -199,7 +199,7 @@ class Repository:
     # -- the repository ----------------------------------------------------------------------------------
 
     def _newest(self) -> tuple[str, str]:
-        """The newest commit of the branch, and the branch's name."""
+        """The branch's newest commit, and the branch's name."""
         if self._local:
             repo = self._opened("")
             refs = dict(repo.get_refs())
@@ -267,7 +267,7 @@ class Repository:
 
 
 class _Limit:
-    """What one fetch may take."""
+    """Limits on size and time of one fetch."""
 
     def __init__(self, settings: GitSettings, component: str) -> None:
         self._left = settings.max_mb * 1_000_000
@@ -288,7 +288,9 @@ class _Limit:
 
 
 class _Translated:
-    """Turns what dulwich and urllib3 raise into a `SourceError`. Their texts may quote what was sent."""
+    """Context that turns exceptions of dulwich and urllib3 into `SourceError`. Their texts may contain credentials
+    and are dropped.
+    """
 
     def __init__(self, component: str) -> None:
         self._component = component
@@ -311,7 +313,7 @@ class _Translated:
 
 
 def _pools(opening: Opening, timeout: float) -> Any:
-    """Connections of urllib3 that are judged by where they lead, those after a redirect, too; no proxy is used."""
+    """urllib3 connections whose target addresses are checked, also after redirects; proxies are not used."""
     import urllib3
     from urllib3.connection import HTTPConnection, HTTPSConnection
     from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool

@@ -1,4 +1,4 @@
-"""Where a connector may connect to, for libraries that open their connections themselves."""
+"""Checks of target addresses for libraries that open connections themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wenyuan.runtime.http import GuardedBackend
 
 
 def guarded_socket(opening: Opening, host: str, port: int, timeout: float) -> socket.socket:
-    """A connection to a host whose addresses may all be connected to.
+    """Connect to a host, all of whose addresses must be allowed.
 
     Raises:
         SourceError: one may not, the name is not known, or nothing answers there.
@@ -32,7 +32,7 @@ def guarded_socket(opening: Opening, host: str, port: int, timeout: float) -> so
 
 
 def check_host(opening: Opening, host: str, port: int, timeout: float) -> None:
-    """Refuse a host that leads where nothing may be connected to.
+    """Refuse a host with an address that is not allowed.
 
     For libraries that look names up themselves: it is judged now, and they look once more.
 

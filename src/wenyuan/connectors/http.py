@@ -1,4 +1,4 @@
-"""HTTP for connectors: addresses judged at every connection, answers bounded, redirects shown and not followed."""
+"""HTTP for connectors: addresses checked at every connection, responses bounded, redirects returned and not followed."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _FAILURES = (
 
 
 class Unanswered(SourceError):
-    """There is no whole answer: the server cannot be reached, may not be, is too slow, or was broken off."""
+    """No complete response: the server is unreachable, not allowed or too slow, or the connection broke."""
 
 
 class AnswerTooLarge(DocumentRejected):
-    """An answer has more bytes than may be taken."""
+    """A response exceeds the size limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a server answered.
+    """A server's response.
 
     Attributes:
         headers: By name in small letters; of one that is sent twice, the last.
@@ -61,7 +61,7 @@ class Answer:
 
 
 class Client:
-    """Asks servers over HTTP; made for one run of a connector.
+    """An HTTP client for one run of a connector.
 
     No proxy is used and no redirect followed: either would carry what was sent to somebody else.
 
@@ -86,7 +86,7 @@ class Client:
         )
 
     def get(self, url: str, most: int, headers: Mapping[str, str] | None = None) -> Answer:
-        """An answer to GET, of whatever status; asked again where the server is busy and says for how long.
+        """The response to a GET, whatever its status; retried where a busy server names a time.
 
         Raises:
             Unanswered: there is none.
@@ -95,7 +95,7 @@ class Client:
         return self._asked("GET", url, b"", most, headers or {})
 
     def post(self, url: str, body: Any, most: int) -> Answer:
-        """An answer to POST of JSON; see `get`."""
+        """The response to a POST of JSON; see `get`."""
         return self._asked("POST", url, json.dumps(body).encode(), most, {"Content-Type": "application/json"})
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ _KEY = re.compile(r"(\d{1,10})/(\d{1,10})")
 
 
 class MailSettings(ConnectorSettings):
-    """Settings of a folder of mail.
+    """Settings of a mail folder.
 
     Attributes:
         user: Whose mail it is.
@@ -46,7 +46,7 @@ class MailSettings(ConnectorSettings):
 
 
 def open_mail(opening: Opening) -> MailFolder:
-    """A folder of mail; its address is ``imaps://host/INBOX``."""
+    """Open a mail folder; its address is ``imaps://host/INBOX``."""
     settings = declared(MailSettings, opening.source, apart=LIBRARY_SETTINGS)
     if any(c in settings.user for c in "\r\n\0"):
         raise ConfigError("user: must hold no line break", component=opening.component)
@@ -54,7 +54,7 @@ def open_mail(opening: Opening) -> MailFolder:
 
 
 class MailFolder:
-    """A folder of mail; made by `open_mail`. Nothing on the server is changed."""
+    """The messages of a mail folder; made by `open_mail`. Nothing on the server is changed."""
 
     def __init__(self, opening: Opening, settings: MailSettings, password: str) -> None:
         self._opening, self._settings, self._password = opening, settings, password
@@ -67,7 +67,7 @@ class MailFolder:
         self._validity = 0
 
     def list(self, known: Known) -> Iterator[Entry]:
-        """The messages of the folder, in the order in which they came."""
+        """The messages of the folder in order of arrival."""
         uids = self._uids()
         most = self._settings.max_messages
         chosen = uids[-most:]
@@ -84,7 +84,7 @@ class MailFolder:
             )
 
     def fetch(self, entry: Entry, most: int) -> bytes:
-        """A message as it was sent."""
+        """The source of a message, unchanged."""
         found = _KEY.fullmatch(entry.key)
         self._connected()
         if found is None or int(found[1]) != self._validity:
@@ -170,7 +170,7 @@ class MailFolder:
         opening, secure, timeout = self._opening, self._secure, self._settings.timeout
 
         class Guarded(imaplib.IMAP4):
-            """Connects to what may be connected to, and reads no answer that is larger than a message may be."""
+            """An IMAP client that connects only to allowed addresses and bounds the size of responses."""
 
             def _create_socket(self, timeout: float | None) -> Any:
                 plain = guarded_socket(opening, self.host, self.port, timeout or 30.0)
@@ -196,7 +196,7 @@ class MailFolder:
         self._validity = int(told[-1]) if told and told[-1] else 0
 
     def _failure(self, error: Exception) -> SourceError:
-        """What an error means; its own text may quote what was sent."""
+        """The error for an exception of the client, whose text may contain credentials."""
         if isinstance(error, imaplib.IMAP4.abort):
             told = "the mail server broke the connection off"
         elif isinstance(error, imaplib.IMAP4.error):

@@ -1,4 +1,4 @@
-"""What the pages and sitemaps of a web site say about where to go on: links, addresses, days of change."""
+"""Parses pages and sitemaps for crawling: links, addresses and modification dates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([A-Za-z0-9_\-]+)", re.IGNORECAS
 
 
 def plain_address(address: str, base: str = "") -> str:
-    """An address in the one spelling in which we ask for it; ``""`` where it is none of the web.
+    """Normal form of a web address; ``""`` for anything else.
 
     Without a fragment and the usual port, its host in small letters, and what is no ASCII escaped.
     """
@@ -40,7 +40,7 @@ def plain_address(address: str, base: str = "") -> str:
 
 @dataclass(slots=True)
 class Links:
-    """What a page says to programs: its links, whether it is to be kept, and whether they are to be followed."""
+    """Crawling information in a page: its links, and whether robots meta tags allow indexing and following."""
 
     links: dict[str, None] = field(default_factory=dict)
     index: bool = True
@@ -48,7 +48,7 @@ class Links:
 
 
 class _Page(HTMLParser):
-    """Reads links in plain Python: a page may be hostile, and is only parsed for good in a process of its own."""
+    """A link parser in plain Python: pages are untrusted, and full parsing happens only in a separate process."""
 
     def __init__(self, base: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -87,11 +87,11 @@ def links_of(content: bytes, base: str, content_type: str = "") -> Links:
 
 
 class NoSitemap(ValueError):
-    """What was given is no sitemap."""
+    """The content is no sitemap."""
 
 
 def parse_sitemap(content: bytes) -> tuple[dict[str, str], list[str]]:
-    """The pages of a sitemap (sitemaps.org) with their days of change (``""`` without one), and further sitemaps.
+    """The pages of a sitemap (sitemaps.org) with their modification dates (``""`` without one), and nested sitemaps.
 
     Raises:
         NoSitemap: it is none, or it would unfold to too much.

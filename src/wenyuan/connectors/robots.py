@@ -1,4 +1,4 @@
-"""What a site asks of programs: robots.txt (RFC 9309)."""
+"""Parses robots.txt (RFC 9309)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST_DELAY = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """The rules for us.
+    """The rules of a robots.txt for our agent.
 
     Attributes:
         rules: Patterns of paths, as compiled, with their length and whether they allow.
@@ -27,7 +27,9 @@ class Robots:
     sitemaps: tuple[str, ...] = ()
 
     def allows(self, url: str) -> bool:
-        """Whether an address may be asked for: by the longest rule that fits, and of two alike by the one that allows."""
+        """Whether an address may be fetched: the longest matching rule decides, and of equal ones the one that
+        allows.
+        """
         parts = urlsplit(url)
         path = unquote(f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/")
         fitting = [(length, allowing) for pattern, length, allowing in self.rules if pattern.match(path)]
@@ -35,7 +37,7 @@ class Robots:
 
 
 def parse_robots(text: str, agent: str) -> Robots:
-    """The rules of the group for an agent, or else of the one for all. Lines that say nothing known are passed over."""
+    """The rules of the group for an agent, else of the group for all. Unknown lines are ignored."""
     groups: dict[str, list[tuple[str, str]]] = {}
     sitemaps: list[str] = []
     names: list[str] = []

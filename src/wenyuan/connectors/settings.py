@@ -1,4 +1,4 @@
-"""What the settings of a source may say to its connector."""
+"""Settings common to all connectors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class ConnectorSettings(BaseModel):
-    """Settings that every connector of ours has.
+    """Settings that every built-in connector has.
 
     Attributes:
         allow_private: Whether the source may lie on this machine or in a private network.

@@ -1,4 +1,4 @@
-"""A web site: the pages of its sitemap, or those that its links lead to, below one address and within limits.
+"""A web site: pages of its sitemap, or found by following links, below one address and within limits.
 
 What robots.txt forbids is not asked for, and there is a pause between two requests. A page that has not changed is
 not sent again (``ETag``, ``Last-Modified``), and one whose day of change in the sitemap is the same is not asked for.
@@ -64,7 +64,7 @@ class SiteSettings(ConnectorSettings):
 
 
 def open_site(opening: Opening) -> Site:
-    """A site; the address of its source is that of its first page."""
+    """Open a site; the source's address is that of the first page."""
     settings = declared(SiteSettings, opening.source, apart=LIBRARY_SETTINGS)
     start = plain_address(opening.url)
     headers = {"Authorization": f"Bearer {opening.secret(settings.token_env)}"} if settings.token_env else {}
@@ -72,7 +72,7 @@ def open_site(opening: Opening) -> Site:
 
 
 class Site:
-    """A web site; made by `open_site`."""
+    """The pages of a site; made by `open_site`."""
 
     def __init__(self, opening: Opening, settings: SiteSettings, start: str, client: Client) -> None:
         self._component = opening.component
@@ -90,7 +90,7 @@ class Site:
         self._short = ""  # why the sitemaps name perhaps not all there is
 
     def list(self, known: Known) -> Iterator[Entry]:
-        """The pages; each is asked for as it comes, so that it can be fetched at once."""
+        """The pages; each is requested while listing and kept, so that it can be fetched without a second request."""
         self._robots = self._asked_robots()
         if not self._robots.allows(self._start):
             raise SourceError(
@@ -122,7 +122,7 @@ class Site:
             raise ListingCut(self._short, component=self._component)
 
     def fetch(self, entry: Entry, most: int) -> bytes:
-        """The page that was listed last from memory, any other one from the site."""
+        """The content of a page: the one listed last from memory, others from the site."""
         if entry.key in self._refused:
             raise self._refused[entry.key]
         if self._last[0] == entry.key and len(self._last[1]) <= most:
@@ -149,7 +149,9 @@ class Site:
         )
 
     def _sitemap(self) -> dict[str, str]:
-        """The wanted pages of the site's sitemaps with their days of change; empty where links are to be followed."""
+        """Pages in scope from the site's sitemaps with their modification dates; empty where links are followed
+        instead.
+        """
         chosen = self._settings.sitemap
         if chosen == "none":
             return {}
@@ -186,7 +188,7 @@ class Site:
         return pages
 
     def _read_sitemap(self, url: str) -> tuple[Mapping[str, str], Sequence[str]]:
-        """As `parse_sitemap`; nothing of one that is not there, unless the settings name it."""
+        """As `parse_sitemap`; a missing sitemap is empty, unless the settings name it."""
         answer = self._followed(url, _MOST_SITEMAP)
         if answer.status == 200:
             return parse_sitemap(answer.body)
@@ -234,7 +236,7 @@ class Site:
         return self._bytes >= self._settings.max_mb * 1_000_000
 
     def _page(self, url: str, before: Entry | None, day: str, *, first: bool) -> tuple[Entry | None, Iterator[str]]:
-        """A page that was asked for, if it is there, and where its links lead."""
+        """Request a page; returns its entry (None if it is gone) and its links."""
         self._asked += 1
         remembered = iter(_links(before) if before is not None else ())
         conditions = _conditions(before.version) if before is not None else {}
@@ -272,7 +274,7 @@ class Site:
         return _entry(url, _name(url, answer.content_type, html=html), _version(answer), links, day), iter(links)
 
     def _elsewhere(self, url: str, answer: Answer, *, first: bool) -> tuple[None, Iterator[str]]:
-        """A redirect is a link to follow, where it stays on the site."""
+        """A redirect counts as a link to follow, if it stays on the site."""
         target = plain_address(answer.headers.get("location", ""), url)
         if first and not (target and self._wanted(target)):
             raise SourceError(
@@ -283,7 +285,7 @@ class Site:
         return None, iter((target,) if target else ())
 
     def _followed(self, url: str, most: int) -> Answer:
-        """What is at an address, or where it leads to on this host."""
+        """The response at an address, following redirects within this host."""
         for _ in range(_MOST_HOPS):
             answer = self._get(url, {}, most)
             if not 300 <= answer.status < 400:
@@ -301,7 +303,7 @@ class Site:
         return target
 
     def _failed(self, url: str, error: DocumentRejected, before: Entry | None) -> Entry:
-        """Without a version it is asked for again; where it led is still known if it fails then, too."""
+        """The entry of a page that failed. It has no version, so it is requested again; its known links are kept."""
         self._refused[url] = error
         name = _name(url, "", html=_suffix(url) in _HTML_SUFFIXES)
         return _entry(url, name, "", _links(before) if before is not None else (), "")
@@ -317,7 +319,7 @@ class Site:
 
 
 def _scope(start: str, opening: Opening) -> tuple[str, bool]:
-    """What addresses of a site begin with, and whether it is one file alone."""
+    """The prefix of addresses that belong to the site, and whether it is a single file."""
     path = urlsplit(start).path
     bare = start.partition("?")[0]
     suffix, name = _suffix(start), PurePosixPath(path).name
@@ -332,7 +334,7 @@ def _suffix(url: str) -> str:
 
 
 def _name(url: str, content_type: str, *, html: bool) -> str:
-    """What a page is called as a file, by whose suffix its reader is found."""
+    """File name of a page, with a suffix that selects its reader."""
     name = unquote(PurePosixPath(urlsplit(url).path).name).replace("/", "_") or urlsplit(url).hostname or "page"
     suffix = PurePosixPath(name).suffix.lower()
     if html:
@@ -347,12 +349,12 @@ def _entry(url: str, name: str, version: str, links: Sequence[str], day: str) ->
 
 
 def _links(entry: Entry) -> Sequence[str]:
-    """Where a page led when it was last sent."""
+    """The links of a page when it was last sent."""
     return cast("Sequence[str]", json.loads(entry.note)["links"]) if entry.note else ()
 
 
 def _day(entry: Entry) -> str:
-    """Its day of change, as the sitemap had it."""
+    """The modification date of a page in the sitemap."""
     return str(json.loads(entry.note)["lastmod"]) if entry.note else ""
 
 
@@ -370,7 +372,7 @@ def _conditions(version: str) -> dict[str, str]:
 
 
 def _decoded(answer: Answer) -> bytes:
-    """A page in UTF-8, where the header says that it is written otherwise: a page need not say so itself."""
+    """A page in UTF-8, converted where the HTTP header declares another charset, which the page need not repeat."""
     charset = answer.headers.get("content-type", "").lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
     try:
         known = codecs.lookup(charset).name if charset else "utf-8"

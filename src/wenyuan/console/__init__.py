@@ -1,4 +1,4 @@
-"""Pages for people, in front of the HTTP API: whatever a page shows or does is one of the API's own calls."""
+"""The console: web pages for people, in front of the HTTP API. Every page uses only calls of that API."""
 
 from wenyuan.console.app import with_console
 

@@ -1,4 +1,4 @@
-"""The page on which the library's language model answers, every claim of it with its quote."""
+"""The page for answers by the library's language model, every claim with its quote."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def asked(visit: Visit) -> Response:
 
 
 async def answered(visit: Visit) -> Response:
-    """The answer to what was typed; what is wrong with it stands in its place."""
+    """The answer to the question in the form, or the errors in its place."""
     form = await read_form(visit.request)
     told = {
         "query": form["query"],
@@ -45,12 +45,12 @@ def _page(visit: Visit, form: Form, status: int = 200, **shown: Any) -> Response
 
 
 def _statement_of(ref: str) -> str:
-    """The number of the statement that a rule's id ends with; ``""`` for a passage."""
+    """The statement number at the end of a rule's id; ``""`` for a passage."""
     return ref.rpartition(_RULE)[2] if _RULE in ref else ""
 
 
 def _passage_of(ref: str) -> str:
-    """The number of a passage, with which its page is found."""
+    """The passage number, which gives the address of its page."""
     return ref.rpartition("#")[2]
 
 

@@ -1,4 +1,4 @@
-"""The console's application: which page is where, who may see it, and what happens when something goes wrong."""
+"""The console's application: routing of pages, access, and error pages."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _unmarked(_text: str, _query: str) -> Sequence[tuple[int, int]]:
 
 @cache
 def _templates() -> Environment:
-    """All pages, compiled now, and not when the first visitor waits; once for all sites of a process."""
+    """All page templates, compiled at start instead of on the first visit; shared by all sites of a process."""
     made = Environment(
         loader=PackageLoader(__package__),
         autoescape=select_autoescape(default=True),
@@ -90,7 +90,7 @@ def _templates() -> Environment:
 
 
 class Site:
-    """What all visits share."""
+    """State shared by all visits."""
 
     def __init__(self, app: ASGIApp, marks: Marks = _unmarked) -> None:
         self.api = Api(app)
@@ -103,13 +103,13 @@ class Site:
         self.templates = _templates()
 
     def came_to_an_end(self, task: asyncio.Task[Reply]) -> None:
-        """A call that nobody waits for any more is over; the API keeps what came of it."""
+        """Callback for a finished background call; its result is stored by the API."""
         self.under_way.discard(task)
         if not task.cancelled() and (error := task.exception()):
             _log.warning("a call that was left to run failed: %s", error)
 
     def text(self, language: str, key: str, **values: object) -> str:
-        """A message of the console; an unknown key is a KeyError."""
+        """A text of the console; KeyError for an unknown key."""
         said = texts("console", language)[key]
         return said.format(**{name: Counted(value) for name, value in values.items()}) if values else said
 
@@ -196,7 +196,8 @@ def _refused(visit: Visit, refused: Refused) -> Response:
 
 
 def _to_sign_in(visit: Visit) -> Response:
-    """To the page for signing in, and back; a link from elsewhere first comes here once more, with the cookie.
+    """Redirect to sign-in and back. A request that comes from another site first reloads once, to send the session
+    cookie.
 
     A strict cookie is not sent when another site's link is followed, so that nobody is signed in by a link; a page
     that then reloads itself is asked for by this site.

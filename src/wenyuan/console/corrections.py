@@ -1,4 +1,4 @@
-"""The pages on which what was read is corrected: forms beside each passage, the list of corrections, and undoing."""
+"""Pages for corrections: forms beside each passage, the list, and undoing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BEGINNING = 40  # characters
 
 
 async def listed(visit: Visit) -> Response:
-    """Corrections, the newest first, also those that were undone or no longer find their words."""
+    """Corrections, newest first, including undone ones and those whose text is gone."""
     form = Form(visit.request.query_params.multi_items())
     asked = {"limit": _LISTED, **form.given("document_id", "source", "before")}
     found = await visit.get("v1", "corrections", **asked)
@@ -27,13 +27,13 @@ async def listed(visit: Visit) -> Response:
 
 
 def splits_of(text: str) -> list[tuple[int, str]]:
-    """Where a passage may be split, after a sentence: the offset, and the words with which the second part begins."""
+    """Positions at which a passage can be split, after sentences: the offset, and the start of the second part."""
     places = [at.end() for at in _SENTENCE.finditer(text) if text[at.end() :].strip()]
     return [(at, text[at : at + _BEGINNING].strip()) for at in places[:_MOST_PLACES]]
 
 
 async def made(visit: Visit) -> Response:
-    """A correction made; the passage is shown where it stands now."""
+    """Make a correction; then shows the passage at its present place."""
     form = await read_form(visit.request, most=MAX_UPLOAD)
     body: dict[str, Any] = {"action": form["action"], "reason": form["reason"]}
     if form["ref"]:
@@ -54,7 +54,7 @@ async def made(visit: Visit) -> Response:
 
 
 async def undone(visit: Visit) -> Response:
-    """A correction undone; what was served before it is shown again."""
+    """Undo a correction; then shows the passage as it was before."""
     form = await read_form(visit.request)
     told = (await visit.call("DELETE", "v1", "corrections", visit.request.path_params["correction_id"])).value
     return await _where_it_stands(visit, told, form)
@@ -76,7 +76,7 @@ async def _where_it_stands(visit: Visit, told: Mapping[str, Any], form: Form) ->
 
 
 async def _passage_at(visit: Visit, document: int, correction: int, start: int) -> tuple[int | None, bool]:
-    """The number of the passage that a correction has changed, else of the first one from an offset on; and which it is."""
+    """The id of the passage that a correction changed (True), else of the first passage from an offset on (False)."""
     after, near = 0, None
     for _ in range(_MOST_LOOKED):
         page = await visit.get("v1", "documents", str(document), "passages", after=after or "", limit=200)

@@ -1,4 +1,4 @@
-"""The pages of documents: what a source holds, one document beside its original, and what is uploaded."""
+"""Pages of documents: a source's documents, one document beside its original, and uploads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GIVEN_ON = ("content-type", "content-disposition", "content-security-policy")
 
 
 async def listed(visit: Visit) -> Response:
-    """The documents of a source, with those that could not be read, and the form that takes new ones."""
+    """The documents of a source, including unreadable ones, and the upload form."""
     return await _listed(visit)
 
 
@@ -37,12 +37,12 @@ async def _listed(visit: Visit, status: int = 200, refused: Refused | None = Non
 
 
 def takes_uploads(source: Mapping[str, Any] | None) -> bool:
-    """Whether documents are uploaded to a source: it is of documents, and is read from nowhere else."""
+    """Whether documents can be uploaded to a source: it holds documents and has no other origin."""
     return source is not None and source["type"] == "static_doc" and "path" in source and not source["path"]
 
 
 async def uploaded(visit: Visit) -> Response:
-    """Files handed on to the API as they come; the list says what became of them."""
+    """Pass uploaded files on to the API as they arrive; the list shows the result of each."""
     check_ours(visit.request)
     name = visit.request.path_params["source_id"]
     try:
@@ -55,7 +55,7 @@ async def uploaded(visit: Visit) -> Response:
 
 
 async def opened(visit: Visit) -> Response:
-    """From a passage to its place in its document."""
+    """Redirect from a passage to its place in its document."""
     number = visit.request.path_params["passage_id"]
     place = await visit.get("v1", "passages", number)
     asked = Form(visit.request.query_params.multi_items()).given("q", "corrected")
@@ -64,7 +64,7 @@ async def opened(visit: Visit) -> Response:
 
 
 async def shown(visit: Visit) -> Response:
-    """A document: its passages in order, beside the pages that they stand on."""
+    """A document: its passages in order, beside images of the pages."""
     return await _shown(visit, visit.request.path_params["document_id"])
 
 
@@ -91,7 +91,9 @@ async def _shown(visit: Visit, number: str, status: int = 200, **told: Any) -> R
 
 
 def pieces_of(text: str, marked: Any, uncertain: Any) -> list[tuple[str, bool, Mapping[str, Any] | None]]:
-    """A text in pieces: each with whether it is marked, and the doubt about it where it was not read surely."""
+    """Split a text into pieces: each with whether it is highlighted, and its uncertainty where it was not recognised
+    surely.
+    """
     ends = {0, len(text)} | {at for span in marked for at in span}
     ends |= {at for doubt in uncertain for at in (doubt["start"], doubt["end"])}
     cuts = sorted(at for at in ends if 0 <= at <= len(text))
@@ -103,7 +105,7 @@ def pieces_of(text: str, marked: Any, uncertain: Any) -> list[tuple[str, bool, M
 
 
 def pages_of(passages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The pages on which passages stand, in order, each with the boxes of their lines, left, top, width and height."""
+    """The pages with passages, in order, each with the boxes of their lines: left, top, width and height."""
     found: dict[int, list[dict[str, Any]]] = {}
     for passage in passages:
         if not passage["boxes"]:
@@ -118,7 +120,7 @@ def pages_of(passages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 async def pictured(visit: Visit) -> Response:
-    """A page of the original as a picture."""
+    """A page of the original as an image."""
     number, page = (visit.request.path_params[name] for name in ("document_id", "page"))
     reply = await visit.call("GET", "v1", "documents", number, "pages", page, query={"width": _PAGE_WIDTH})
     kept = {**HEADERS, "Cache-Control": "private, max-age=300"}
@@ -126,7 +128,7 @@ async def pictured(visit: Visit) -> Response:
 
 
 async def downloaded(visit: Visit) -> Response:
-    """The original, as a file."""
+    """The original file."""
     number = visit.request.path_params["document_id"]
     try:
         reply = await visit.call("GET", "v1", "documents", number, "original")
@@ -138,7 +140,7 @@ async def downloaded(visit: Visit) -> Response:
 
 
 async def replaced(visit: Visit) -> Response:
-    """A new version of a document, in whose place it is shown."""
+    """Upload a new version of a document, then show it."""
     check_ours(visit.request)
     number = visit.request.path_params["document_id"]
     try:
@@ -156,7 +158,7 @@ async def replaced(visit: Visit) -> Response:
 
 
 async def deleted(visit: Visit) -> Response:
-    """A document deleted with its file, where that was said twice."""
+    """Delete a document with its file, after confirmation."""
     form = await read_form(visit.request)
     number = visit.request.path_params["document_id"]
     if form["sure"] != "yes":

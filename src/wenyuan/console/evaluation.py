@@ -25,7 +25,7 @@ _MOST_LABELS = 8
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One figure: a path, and a dot for each evaluation with its title and number."""
+    """One metric over time: an SVG path, and a dot per evaluation with title and number."""
 
     name: str
     path: str
@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Figures of evaluations, the oldest at the left; units of an SVG of ``width`` by ``height``."""
+    """Metrics over time, oldest at the left, in units of an SVG of ``width`` by ``height``."""
 
     width: int
     height: int
@@ -46,7 +46,7 @@ class Trend:
 
 
 def trend(evaluations: Sequence[Mapping[str, Any]]) -> Trend:
-    """Evaluations of the same questions, newest first as the API lists them, drawn at equal distances.
+    """Evaluations of one question set (newest first, as the API lists them) drawn at equal distances.
 
     Where a figure is missing its line is broken.
     """
@@ -84,7 +84,7 @@ def _day(at: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """Answers whose scores lie close together: where, how large, and what there is to tell of them."""
+    """Answers of one score bin in the reliability diagram: position, size and label."""
 
     x: float
     y: float
@@ -96,7 +96,7 @@ class Circle:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Scores from left to right, the share of right answers upwards, in a square SVG of ``side``."""
+    """Reliability diagram: score on x, share of right answers on y, in a square SVG of ``side``."""
 
     side: int
     low: int
@@ -106,7 +106,7 @@ class Reliability:
 
 
 def reliability(bins: Sequence[Mapping[str, Any]]) -> Reliability:
-    """A circle for each bin, its area the number of answers."""
+    """A circle per bin, with an area proportional to the number of answers."""
     total = sum(one["count"] for one in bins) or 1
     circles = tuple(
         Circle(
@@ -136,7 +136,7 @@ _QUESTIONS = 50  # of one evaluation that are listed
 
 
 async def overview(visit: Visit) -> Response:
-    """Figures over time of one set of questions, with the verdict on the last evaluation."""
+    """Metrics over time for one question set, with a verdict on the latest evaluation."""
     return await _overview(visit)
 
 
@@ -170,7 +170,7 @@ async def _overview(visit: Visit, status: int = 200, refused: Refused | None = N
 
 
 def _sets(evaluations: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Evaluations by the questions that they asked; the set that was asked last comes first."""
+    """Evaluations grouped by question set; the latest set comes first."""
     sets: dict[str, list[Mapping[str, Any]]] = {}
     for one in evaluations:
         sets.setdefault(one["set_id"], []).append(one)
@@ -178,13 +178,13 @@ def _sets(evaluations: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[st
 
 
 def _before(runs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """What the last one is compared with: the one of a month before, or else the one before it."""
+    """The evaluation that the latest is compared with: of a month earlier, else the previous one."""
     older = [one for one in runs[1:] if runs[0]["at"] - one["at"] >= _A_MONTH]
     return next(iter(older or runs[1:2]), None)
 
 
 async def begun(visit: Visit) -> Response:
-    """An evaluation, begun; the page follows it."""
+    """Start an evaluation; the page shows its progress."""
     form = await read_form(visit.request, most=MAX_UPLOAD)
     body: dict[str, Any]
     if form["again"]:
@@ -202,7 +202,7 @@ async def begun(visit: Visit) -> Response:
 
 
 async def stopped(visit: Visit) -> Response:
-    """The running one stopped; where it came to its end meanwhile, that is what the page shows."""
+    """Stop the running evaluation; if it has just finished, the page shows its result."""
     await read_form(visit.request)
     try:
         await visit.call("DELETE", "v1", "evaluations", "running")
@@ -213,7 +213,7 @@ async def stopped(visit: Visit) -> Response:
 
 
 async def shown(visit: Visit) -> Response:
-    """One evaluation: its figures, what changed since another one, and its questions, the worst first."""
+    """One evaluation: metrics, changes against another one, and its questions, worst first."""
     form = Form(visit.request.query_params.multi_items())
     number = visit.request.path_params["evaluation_id"]
     own = await visit.get("v1", "evaluations", number, against=form["against"])
@@ -234,7 +234,7 @@ async def shown(visit: Visit) -> Response:
 
 
 async def removed(visit: Visit) -> Response:
-    """An evaluation forgotten, where that was said twice."""
+    """Delete an evaluation, after confirmation."""
     form = await read_form(visit.request)
     number = visit.request.path_params["evaluation_id"]
     if form["sure"] == "yes":

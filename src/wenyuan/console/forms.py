@@ -1,4 +1,4 @@
-"""Forms that browsers send, with files or without, and the filters of the templates."""
+"""Parsing of browser forms, with or without files, and template filters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TIMEOUT = 10.0  # seconds in which a form must have arrived
 
 
 class BadForm(Exception):
-    """A form that is not taken.
+    """A form that is refused.
 
     Args:
         status: As HTTP has it: 400, 403, 408, 413 or 415.
@@ -43,13 +43,13 @@ class BadForm(Exception):
 
 
 def whole_number(written: str) -> int | str:
-    """A whole number; what is none is left as it is, for the API to refuse."""
+    """A whole number; other text is returned unchanged, for the API to refuse."""
     plain = written.isascii() and written.removeprefix("-").isdecimal() and len(written) < 16
     return int(written) if plain else written
 
 
 class Form:
-    """The fields of a form or of a query string; white space around a value is none of it."""
+    """Fields of a form or query string, with white space around values stripped."""
 
     def __init__(self, pairs: list[tuple[str, str]], files: Mapping[str, tuple[str, bytes]] | None = None) -> None:
         self._pairs = pairs
@@ -62,27 +62,29 @@ class Form:
         return any(key == name for key, _ in self._pairs)
 
     def all(self, name: str) -> list[str]:
-        """Every value of a name, but blank ones."""
+        """All non-blank values of a field."""
         return [value.strip() for key, value in self._pairs if key == name and value.strip()]
 
     def file(self, name: str) -> tuple[str, bytes] | None:
-        """Name, without a folder, and content of a file; None when none was chosen."""
+        """Name (without folder) and content of an uploaded file; None when none was chosen."""
         given, content = self._files.get(name, ("", b""))
         given = given.replace("\\", "/").rpartition("/")[2]
         return (given, content) if given else None
 
     def number(self, name: str) -> int | str | None:
-        """A whole number; what is none is left as it is, for the API to refuse; None when nothing is given."""
+        """A whole number; other text is returned unchanged, for the API to refuse; None for an empty field."""
         value = self[name]
         return whole_number(value) if value else None
 
     def given(self, *names: str) -> Mapping[str, str]:
-        """Those of the named fields that are not blank."""
+        """The non-blank fields among `names`."""
         return {name: self[name] for name in names if self[name]}
 
 
 def _ours(request: Request) -> bool:
-    """Whether one of our own pages sent a form: every browser says from where, and no page can make it lie."""
+    """Whether the form came from one of our own pages, by the browser's Origin or Sec-Fetch-Site header, which pages
+    cannot forge.
+    """
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -91,7 +93,7 @@ def _ours(request: Request) -> bool:
 
 
 def check_ours(request: Request) -> None:
-    """BadForm where a form was not sent by one of our own pages."""
+    """Raise BadForm unless the form came from one of our own pages."""
     if not _ours(request):
         raise BadForm(403, "form_foreign")
 
@@ -178,7 +180,7 @@ def stars(trust: int | None) -> str:
 
 
 def pieces(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, bool]]:
-    """A text in pieces, each with whether it is one of the spans."""
+    """Split a text into pieces, each with whether it is inside one of the spans."""
     reached = 0
     for start, end in spans:
         yield text[reached:start], False
@@ -188,12 +190,12 @@ def pieces(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, b
 
 
 def grouped(number: float) -> str:
-    """A number with its thousands apart."""
+    """A number with thousands separators."""
     return f"{number:,}"
 
 
 def file_name(uri: str) -> str:
-    """What a person calls the file of an address, with the part of it that a document is."""
+    """Display name of the file of a URI, with the part that a document was read from."""
     bare, mark, part = uri.partition("?")
     return unquote(bare.rstrip("/").rpartition("/")[2], errors="replace") + mark + unquote(part, errors="replace")
 

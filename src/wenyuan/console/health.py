@@ -1,4 +1,4 @@
-"""The pages of health and of the audit."""
+"""Pages of health and audit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DOORS, _LEGS = "wenyuan_http_request_duration_seconds", "wenyuan_leg_duration_s
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One number of the exposition."""
+    """One sample of the Prometheus exposition."""
 
     name: str
     labels: Mapping[str, str]
@@ -34,13 +34,13 @@ class Sample:
 
 
 def read_samples(text: str) -> tuple[Sample, ...]:
-    """The samples of a Prometheus text exposition; comments and what is no sample are passed over."""
+    """The samples of a Prometheus text exposition; other lines are skipped."""
     found = (_SAMPLE.fullmatch(line) for line in text.splitlines() if line and not line.startswith("#"))
     return tuple(Sample(one[1], dict(_LABEL.findall(one[2] or "")), float(one[3])) for one in found if one)
 
 
 def percentile(buckets: Iterable[tuple[float, float]], share: float) -> float | None:
-    """The value below which a share of what a histogram counted lies, as Prometheus reckons it.
+    """Percentile estimate from histogram buckets, interpolated as Prometheus does.
 
     Args:
         buckets: Upper bound → how many were at most that; the last one is infinite.
@@ -61,7 +61,7 @@ def percentile(buckets: Iterable[tuple[float, float]], share: float) -> float | 
 
 
 async def health(visit: Visit) -> Response:
-    """The parts, and where the key may see them, the numbers."""
+    """The state of each part and, where the key allows, the metrics."""
     ready = (await visit.call("GET", "readyz")).value
     samples: tuple[Sample, ...] = ()
     hidden = ""
@@ -116,7 +116,7 @@ _PAGE = 50
 
 
 async def listed(visit: Visit) -> Response:
-    """Records, newest first, as far as the filter lets them through."""
+    """Audit records, newest first, that pass the filter."""
     return await _listed(visit)
 
 
@@ -135,7 +135,7 @@ async def _listed(visit: Visit, verified: Mapping[str, Any] | None = None) -> Re
 
 
 def _seconds(day: str) -> float | str:
-    """The beginning of a day in UTC; what is no day is passed on, for the API to refuse."""
+    """Start of a day in UTC as seconds since the epoch; other text is returned unchanged, for the API to refuse."""
     try:
         return datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() if day else ""
     except ValueError:
@@ -143,14 +143,14 @@ def _seconds(day: str) -> float | str:
 
 
 async def verified(visit: Visit) -> Response:
-    """Whether every record is there and as it was written."""
+    """Verify the audit chain and show the result."""
     form = await read_form(visit.request)
     body = {"head": form["head"]} if form["head"] else {}
     return await _listed(visit, await visit.post("v1", "audit", "verify", body=body))
 
 
 async def shown(visit: Visit) -> Response:
-    """One record, whole."""
+    """One audit record in full."""
     return await _shown(visit)
 
 
@@ -171,7 +171,7 @@ async def _shown(visit: Visit, replay: Mapping[str, Any] | None = None) -> Respo
 
 
 async def replayed(visit: Visit) -> Response:
-    """The record's question asked again: of the library as it is, or as it was."""
+    """Replay a record's question, on the present library or as of then."""
     form = await read_form(visit.request)
     name = visit.request.path_params["audit_id"]
     body = {"exact": form["exact"] == "yes"}

@@ -1,4 +1,4 @@
-"""The pages of rules: the graph, its drawing, reviews and imports."""
+"""Pages of rules: the graph with its drawing, reviews and imports."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONGEST = 30  # columns of a name in a box; a Chinese character takes two
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A neighbour, with the line that joins it to the middle."""
+    """A neighbour in the drawing, with the line that connects it to the centre."""
 
     x: int
     y: int
@@ -43,7 +43,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The name of a relation above those whom it joins."""
+    """The label of a relation, above its neighbours."""
 
     x: int
     y: int
@@ -52,7 +52,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Where everything is, in units of an SVG of ``width`` by ``height``."""
+    """Positions of all elements, in units of an SVG of ``width`` by ``height``."""
 
     width: int
     height: int
@@ -72,7 +72,7 @@ def drawn(
     relations: Mapping[str, str],
     language: str,
 ) -> Drawing:
-    """A node with its neighbours.
+    """Draw a node with its neighbours.
 
     Args:
         name: What is written in the middle.
@@ -97,7 +97,7 @@ def drawn(
 
 
 def _rows(edges: Sequence[Mapping[str, Any]], relations: Mapping[str, str]) -> list[str | Mapping[str, Any]]:
-    """Neighbours by relation, each group below its name."""
+    """Neighbours grouped by relation, each group below its label."""
     rows: list[str | Mapping[str, Any]] = []
     for relation in dict.fromkeys(edge["relation"] for edge in edges):
         rows.append(relations.get(relation, relation))
@@ -126,7 +126,7 @@ def _box(edge: Mapping[str, Any], side: str, x: int, y: int, height: int, langua
 
 
 def _short(text: str, columns: int) -> str:
-    """At most so many columns of a text."""
+    """A text cut to at most `columns` columns."""
     taken = 0
     for at, character in enumerate(text):
         taken += 2 if ord(character) > 0x2E7F else 1
@@ -146,7 +146,7 @@ _TRUTH = {"true": True, "false": False}
 
 
 async def overview(visit: Visit) -> Response:
-    """Counts and packs; with a word or a kind, the nodes that have it."""
+    """Counts and packs; with a search text or kind, the matching nodes."""
     form = Form(visit.request.query_params.multi_items())
     about = await visit.get("v1", "rules")
     found = None
@@ -157,7 +157,7 @@ async def overview(visit: Visit) -> Response:
 
 
 def names_of(schema: Mapping[str, Any], visit: Visit) -> dict[str, dict[str, str]]:
-    """What kinds, relations and parameters are called in the visit's language."""
+    """Labels of kinds, relations and parameters in the visit's language."""
 
     def label(labels: Mapping[str, str], name: str) -> str:
         return labels.get(visit.language) or name.replace("_", " ")
@@ -169,7 +169,7 @@ def names_of(schema: Mapping[str, Any], visit: Visit) -> dict[str, dict[str, str
 
 
 async def node(visit: Visit) -> Response:
-    """A node: its neighbours drawn and listed, and what follows for it."""
+    """A node: its neighbours as drawing and list, and the rules that follow for it."""
     form = Form(visit.request.query_params.multi_items())
     found = await visit.get("v1", "rules", "nodes", visit.request.path_params["node_id"], limit=_SHOWN)
     schema = (await visit.get("v1", "rules"))["schema"]
@@ -197,7 +197,7 @@ async def node(visit: Visit) -> Response:
 
 
 def _given(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that were filled in."""
+    """The parameters filled in on the form."""
     return {
         parameter: _value(form[_GIVEN + parameter], described["type"])
         for parameter, described in schema["parameters"].items()
@@ -208,7 +208,7 @@ def _given(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
 async def _inferred(
     visit: Visit, name: str, given: Mapping[str, Any], schema: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What follows for a process, and the parameters that its conditions speak of, with what was given for them."""
+    """The rules that follow for a process, and the parameters of their conditions with the values given."""
     answer = await visit.post("v1", "infer_rules", body={"processes": [name], "parameters": given})
     asked = " ".join(item["metadata"].get("condition", "") for item in answer["items"])
     spoken = set(_WORD.findall(asked)) | given.keys()
@@ -220,7 +220,7 @@ async def _inferred(
 
 
 def _value(written: str, kind: str) -> str | float | bool:
-    """A parameter as its type has it; what is no number is passed on, for the API to refuse."""
+    """A parameter converted to its type; text that is no number is returned unchanged, for the API to refuse."""
     if kind == "boolean":
         return _TRUTH.get(written, written)
     if kind == "integer":
@@ -232,7 +232,7 @@ def _value(written: str, kind: str) -> str | float | bool:
 
 
 async def statement(visit: Visit) -> Response:
-    """A statement with its evidence, what became of it, and who decided what."""
+    """A statement with its evidence, history and reviews."""
     found = await visit.get("v1", "rules", "statements", visit.request.path_params["statement_id"])
     about = await visit.glance("v1", "rules")
     names = names_of(about["schema"], visit) if about else {"kinds": {}, "relations": {}, "parameters": {}}
@@ -254,7 +254,7 @@ _DECIDED = ("approve", "reject")
 
 
 async def queue(visit: Visit) -> Response:
-    """Statements that wait for a review, and what was just decided on several."""
+    """Statements waiting for review, and the result of the last bulk decision."""
     return await _queue(visit)
 
 
@@ -273,7 +273,7 @@ async def _queue(visit: Visit, status: int = 200, **shown: Any) -> Response:
 
 
 async def decided(visit: Visit) -> Response:
-    """One or several statements approved, rejected or retired; several by their numbers, as they are written."""
+    """Approve, reject or retire one or several statements; several are given as a list of numbers."""
     form = await read_form(visit.request)
     if "which" in form:
         return await _decided_many(visit, form)
@@ -295,7 +295,7 @@ async def _decided_many(visit: Visit, form: Form) -> Response:
 
 
 async def importing(visit: Visit) -> Response:
-    """The form for an import, and the packs that are there."""
+    """The import form, and the available packs."""
     return await _importing(visit)
 
 
@@ -306,7 +306,7 @@ async def _importing(visit: Visit, status: int = 200, **shown: Any) -> Response:
 
 
 async def imported(visit: Visit) -> Response:
-    """First what would change; where that was seen and confirmed, the change."""
+    """Show what an import would change (dry run); after confirmation, import."""
     form = await read_form(visit.request, most=MAX_UPLOAD)
     given = form.given("path", "pack", "default_source", "status")
     body: dict[str, Any] = {**given, "dry_run": form["sure"] != "yes"}
@@ -324,14 +324,14 @@ async def imported(visit: Visit) -> Response:
 
 
 def _file(form: Form) -> dict[str, str] | None:
-    """The file that was chosen, or the one of the dry run that is now confirmed."""
+    """The chosen file, or that of the dry run now being confirmed."""
     if (chosen := form.file("file")) is not None:
         return {"name": chosen[0], "base64": b64encode(chosen[1]).decode()}
     return {"name": form["file_name"], "base64": form["file_base64"]} if form["file_name"] else None
 
 
 async def removed(visit: Visit) -> Response:
-    """All that a pack has brought taken back, where that was said twice."""
+    """Remove everything a pack has brought, after confirmation."""
     form = await read_form(visit.request)
     if form["sure"] == "yes":
         await visit.call("DELETE", "v1", "rules", "packs", *form["pack"].split("/"))

@@ -1,4 +1,4 @@
-"""The search page, and scores taken apart."""
+"""The search page, and the breakdown of scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RULE_PARTS = ("link", "weight", "support", "condition", "inheritance", "asked")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a score.
+    """A component of a score.
 
     Attributes:
         name: ``vector``, ``keyword``, ``law``, ``context``, ``trust``, ``identifier``, ``rivals``, ``reranker`` or, unexplained,
@@ -44,7 +44,7 @@ class Piece:
 
 
 def pieces_of(score: float, parts: Mapping[str, float]) -> tuple[Piece, ...]:
-    """What a passage's score is the sum of, in the order in which it came about.
+    """The components that add up to a passage's score, in order of computation.
 
     The pieces end at the score: what low trust takes away lies beyond it.
     """
@@ -81,7 +81,7 @@ def _summands(score: float, parts: Mapping[str, float]) -> list[tuple[str, float
 
 
 def _share_of_vector(parts: Mapping[str, float]) -> float:
-    """How much of the fused score the vector leg gave: the weight follows from the three numbers."""
+    """The part of the fused score that the vector leg contributes; the weight is derived from the three scores."""
     vector, keyword, fused = parts.get("vector"), parts.get("keyword"), parts["fused"]
     if vector is None or keyword is None:
         return 0.0 if vector is None else fused
@@ -91,7 +91,7 @@ def _share_of_vector(parts: Mapping[str, float]) -> float:
 
 
 def product_of(parts: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    """What a rule's score is the product of; nothing for a passage."""
+    """The factors of a rule's score; empty for a passage."""
     return tuple((name, parts[name]) for name in _RULE_PARTS if name in parts) if "link" in parts else ()
 
 
@@ -103,7 +103,7 @@ _LABELS = re.compile(r"—(.+?)→")
 
 
 async def search(visit: Visit) -> Response:
-    """Passages and rules for a question; without one, the empty page."""
+    """Passages and rules for a question; without one, an empty form."""
     form = Form(visit.request.query_params.multi_items())
     choice = await _choice(visit)
     shown: dict[str, Any] = {"form": form, "limits": LIMITS, "answer": None, "refused": None, **choice}
@@ -124,7 +124,7 @@ async def search(visit: Visit) -> Response:
 
 
 async def context(visit: Visit) -> Response:
-    """What an agent would be given for a question, and what was withheld from it."""
+    """The context an agent would receive for a question, and what is withheld from it."""
     form = Form(visit.request.query_params.multi_items())
     shown: dict[str, Any] = {"form": form, "answer": None, "refused": None, **await _choice(visit)}
     if not form["q"]:
@@ -143,7 +143,9 @@ async def context(visit: Visit) -> Response:
 
 
 async def _choice(visit: Visit) -> dict[str, Any]:
-    """Domains and agents to choose from, as far as the key lets them be seen; none where only the answer is taken."""
+    """Domains and agents for the form's choices, as far as the key may list them; empty where only an answer is
+    wanted.
+    """
     if visit.request.headers.get("hx-request"):
         return {"empty": False, "domains": [], "agents": []}
     sources = await visit.glance("v1", "sources")
@@ -158,7 +160,7 @@ async def _choice(visit: Visit) -> dict[str, Any]:
 
 
 def asked(form: Form) -> dict[str, Any]:
-    """The body of ``/v1/search`` that a form stands for: what is left blank is left out."""
+    """The ``/v1/search`` body for a form; blank fields are left out."""
     body: dict[str, Any] = {"query": form["q"]}
     limit = form.number("limit")
     if form.all("domain"):
@@ -170,7 +172,7 @@ def asked(form: Form) -> dict[str, Any]:
 
 
 def copies(visit: Visit, name: str, body: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The same question for the command line and for a program."""
+    """The same question as a command line and as program code."""
     url = f"{visit.request.url.scheme}://{visit.request.headers.get('host', '')}"
     written = json.dumps(body, ensure_ascii=False)
     key = ' \\\n  -H "Authorization: Bearer $WENYUAN_KEY"' if visit.token else ""
@@ -193,7 +195,7 @@ def copies(visit: Visit, name: str, body: Mapping[str, Any]) -> list[tuple[str, 
 
 
 def _tool(name: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The call of an MCP tool that asks the same; None where no tool knows these bounds."""
+    """The MCP tool call for the same question; None where no tool has these parameters."""
     if name == "context":
         return {"name": "get_context", "arguments": body}
     scope = body.get("knowledge_scope", ())
@@ -208,7 +210,7 @@ def _tool(name: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _explain(visit: Visit, passage: dict[str, Any], question: str) -> None:
-    """What the page shows of a passage besides what the API says of it."""
+    """Add to a passage what the page shows beyond the API's answer."""
     number = passage["source"].rpartition("#")[2]
     passage["number"] = number if number.isdecimal() else ""
     passage["pieces"] = pieces_of(passage["score"], passage["scores"])

@@ -1,4 +1,4 @@
-"""The pages of sources, agents, tasks, keys and synonyms."""
+"""Pages of sources, agents, tasks, keys and synonyms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _RUNS_LONG = 1.0  # seconds after which the page goes on and follows
 
 
 async def listed(visit: Visit) -> Response:
-    """All sources, those that need somebody first."""
+    """All sources, those needing attention first."""
     sources = (await visit.get("v1", "sources"))["sources"]
     for source in sources:
         source["fresh"] = freshness(source, source["type"])
@@ -42,7 +42,7 @@ async def listed(visit: Visit) -> Response:
 
 
 def freshness(state: Mapping[str, Any], kind: str) -> str:
-    """One word for how a source is doing: busy, failed, overdue, outside, never, fresh."""
+    """A source's state in one word: busy, failed, overdue, outside, never, fresh."""
     if state.get("refreshing"):
         return "busy"
     if state.get("failures_in_a_row"):
@@ -55,7 +55,7 @@ def freshness(state: Mapping[str, Any], kind: str) -> str:
 
 
 async def shown(visit: Visit) -> Response:
-    """One source, with the refresh that is under way or was the last."""
+    """One source, with its current or last refresh."""
     return await _shown(visit)
 
 
@@ -71,7 +71,7 @@ async def _shown(visit: Visit, status: int = 200, refused: Refused | None = None
 
 
 def pace(run: Mapping[str, Any] | None) -> Mapping[str, float]:
-    """Files a second and seconds left of a run; nothing before there is something to reckon with."""
+    """Files per second and remaining seconds of a run; empty before they can be estimated."""
     at = (run or {}).get("progress")
     if not run or not at or not at["files"] or not run["seconds"]:
         return {}
@@ -80,7 +80,7 @@ def pace(run: Mapping[str, Any] | None) -> Mapping[str, float]:
 
 
 async def added(visit: Visit) -> Response:
-    """The form for a new source, and what becomes of it."""
+    """The form for a new source, and its result."""
     if visit.request.method == "GET":
         return visit.page("source_form.html", source=None, form=Form([]), refused=None, **_CHOICES)
     form = await read_form(visit.request)
@@ -95,7 +95,7 @@ async def added(visit: Visit) -> Response:
 
 
 async def edited(visit: Visit) -> Response:
-    """The form for what can be changed of a source, and what becomes of it."""
+    """The form to edit a source, and its result."""
     name = visit.request.path_params["source_id"]
     source = await visit.get("v1", "sources", name)
     if visit.request.method == "GET":
@@ -110,7 +110,7 @@ async def edited(visit: Visit) -> Response:
 
 
 async def refreshed(visit: Visit) -> Response:
-    """A refresh, begun; the source's page follows it."""
+    """Start a refresh; the source's page shows its progress."""
     await read_form(visit.request)
     name = visit.request.path_params["source_id"]
     try:
@@ -121,7 +121,7 @@ async def refreshed(visit: Visit) -> Response:
 
 
 async def removed(visit: Visit) -> Response:
-    """A source removed, where that was said twice."""
+    """Remove a source, after confirmation."""
     form = await read_form(visit.request)
     name = visit.request.path_params["source_id"]
     if form["sure"] == "yes":
@@ -131,7 +131,7 @@ async def removed(visit: Visit) -> Response:
 
 
 class NoJson(Exception):
-    """The settings of a source are no JSON object."""
+    """The settings field of a source is no JSON object."""
 
 
 def _again(visit: Visit, form: Form, error: Refused | NoJson, source: Any = None) -> Response:
@@ -146,7 +146,7 @@ def _again(visit: Visit, form: Form, error: Refused | NoJson, source: Any = None
 
 
 def _fields(form: Form) -> dict[str, Any]:
-    """What both forms have: blank means nothing, and a list is written with commas."""
+    """The fields common to both forms: blank means none, lists are separated by commas."""
     fields: dict[str, Any] = {name: form[name] for name in _TEXTS}
     for name in ("domain", "status", "sensitivity", "refresh_cycle"):
         if not fields[name]:
@@ -158,7 +158,8 @@ def _fields(form: Form) -> dict[str, Any]:
 
 
 def _settings(form: Form, shown: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The settings of a source, where they are others than the page showed: what it hid must not be written back.
+    """The settings of a source where they differ from what the page showed, since hidden values must not be written
+    back.
 
     Raises:
         NoJson: they are no JSON object.
@@ -221,7 +222,7 @@ async def _listed(visit: Visit, status: int = 200, **shown: Any) -> Response:
 
 
 async def agent_put(visit: Visit) -> Response:
-    """An agent registered, or changed."""
+    """Create or change an agent."""
     form = await read_form(visit.request)
     scope = [{"domain": domain, "top_k": form.number(f"top_k.{domain}") or 3} for domain in form.all("domain")]
     body: dict[str, Any] = {"agent_id": form["agent_id"], "title": form["title"], "knowledge_scope": scope}
@@ -233,12 +234,12 @@ async def agent_put(visit: Visit) -> Response:
 
 
 async def agent_removed(visit: Visit) -> Response:
-    """An agent removed and its keys revoked, where that was said twice."""
+    """Remove an agent and revoke its keys, after confirmation."""
     return await _removed(visit, "agents", "agent_id")
 
 
 async def task_put(visit: Visit) -> Response:
-    """What tasks of one kind are about, said or changed."""
+    """Create or change a task profile."""
     form = await read_form(visit.request)
     body: dict[str, Any] = {"profile_id": form["profile_id"], "title": form["title"], "domains": form.all("domain")}
     body |= {name: [one.strip() for one in _BETWEEN.split(form[name]) if one.strip()] for name in ("tasks", "terms")}
@@ -246,12 +247,12 @@ async def task_put(visit: Visit) -> Response:
 
 
 async def task_removed(visit: Visit) -> Response:
-    """A profile of tasks removed, where that was said twice."""
+    """Remove a task profile, after confirmation."""
     return await _removed(visit, "tasks", "profile_id")
 
 
 async def _synonyms(visit: Visit) -> Any:
-    """A page of the table, of the entries that hold what was looked for; None where the key may not see it."""
+    """A page of synonyms that contain the search text; None where the key may not list them."""
     asked = Form(visit.request.query_params.multi_items())
     after = asked.number("after")
     containing = asked["containing"][:_SIDE]
@@ -261,19 +262,19 @@ async def _synonyms(visit: Visit) -> Any:
 
 
 async def synonym_put(visit: Visit) -> Response:
-    """A synonym entered, or its direction changed."""
+    """Add a synonym, or change its direction."""
     form = await read_form(visit.request)
     entry = {"term": form["term"], "synonym": form["synonym"], "direction": form["direction"] or "both"}
     return await _done(visit, form, "POST", "synonyms", body=entry)
 
 
 async def synonym_removed(visit: Visit) -> Response:
-    """A synonym removed, where that was said twice."""
+    """Remove a synonym, after confirmation."""
     return await _removed(visit, "synonyms", "number")
 
 
 async def key_made(visit: Visit) -> Response:
-    """A new key; its secret is shown this once."""
+    """Create a key; its secret is shown only here."""
     form = await read_form(visit.request)
     body: dict[str, Any] = {"rights": form.all("right")}
     if form["agent_id"]:
@@ -300,7 +301,7 @@ async def key_made(visit: Visit) -> Response:
 
 
 async def key_revoked(visit: Visit) -> Response:
-    """A key revoked, where that was said twice."""
+    """Revoke a key, after confirmation."""
     form = await read_form(visit.request)
     if form["sure"] != "yes":
         return visit.see("/console/people")
@@ -308,7 +309,7 @@ async def key_revoked(visit: Visit) -> Response:
 
 
 async def _removed(visit: Visit, kind: str, field: str) -> Response:
-    """What a field of the form names, removed where that was said twice."""
+    """Delete the item named by a form field, after confirmation."""
     form = await read_form(visit.request)
     if form["sure"] != "yes":
         return visit.see("/console/people")

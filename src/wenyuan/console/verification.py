@@ -1,4 +1,4 @@
-"""The page that says of every claim of an answer how it stands in the library."""
+"""The page that verifies each claim of an answer against the library."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def asked(visit: Visit) -> Response:
 
 
 async def verified(visit: Visit) -> Response:
-    """The verdicts on what was typed; what is wrong with it stands in their place."""
+    """The verdicts on the text in the form, or the errors in their place."""
     form = await read_form(visit.request, most=MAX_UPLOAD)
     citations, wrong = citations_of(form["citations"])
     if wrong:
@@ -43,7 +43,7 @@ async def verified(visit: Visit) -> Response:
 
 
 def citations_of(written: str) -> tuple[dict[str, str], list[str]]:
-    """What marks stand for, of ``mark = source`` on each line, the mark in brackets or without; and the lines that are none."""
+    """Parse ``mark = source`` lines (mark with or without brackets) to a mapping; and the lines that do not parse."""
     citations, wrong = {}, []
     for line in filter(str.strip, written.splitlines()):
         mark, *source = (part.strip() for part in _EQUALS.split(line, maxsplit=1))
@@ -60,13 +60,13 @@ def _page(visit: Visit, form: Form, status: int = 200, **shown: Any) -> Response
 
 
 def _counts(answer: Mapping[str, Any]) -> list[tuple[str, int, int]]:
-    """Each verdict, how many claims have it, and the number of the first of them."""
+    """Each verdict with its number of claims, and the number of the first such claim."""
     said = [claim["verdict"] for claim in answer["claims"]]
     return [(name, count, said.index(name) + 1) for name, count in answer.get("counts", {}).items()]
 
 
 def _statement_of(rule: str) -> str:
-    """The number of the statement that a rule's id ends with."""
+    """The statement number at the end of a rule's id."""
     return rule.rpartition(_RULE)[2]
 
 

@@ -41,7 +41,8 @@ _EVERY = 10.0  # seconds of that wait
 
 
 class Sessions:
-    """Keys by session, and what each may do. The id itself is not kept: with what is in here alone, no cookie can be made.
+    """API keys by session, and the rights of each. Session ids are stored hashed, so no cookie can be made from this
+    content.
 
     The key counts only as long as the API accepts it: each call is made with it, so one that was revoked or has
     expired ends its sessions at once.
@@ -52,7 +53,7 @@ class Sessions:
         self._kept: OrderedDict[bytes, tuple[float, str, frozenset[str]]] = OrderedDict()
 
     def begin(self, token: str, rights: frozenset[str]) -> str:
-        """A new session for a key with these rights; returns its id. Beyond a thousand, the oldest ends."""
+        """A new session for a key with these rights; returns its id. Beyond a thousand, the oldest session ends."""
         session = secrets.token_urlsafe(32)
         self._kept[_digest(session)] = (self._clock() + LASTS, token, rights)
         while len(self._kept) > _MOST:
@@ -60,7 +61,7 @@ class Sessions:
         return session
 
     def held(self, session: str) -> tuple[str, frozenset[str]]:
-        """The key of a session and its rights; ``""`` and none when there is no such session or it has ended."""
+        """The key of a session and its rights; ``""`` and none when the session does not exist or has ended."""
         until, token, rights = self._kept.get(_digest(session), (0.0, "", frozenset()))
         if until <= self._clock():
             self._kept.pop(_digest(session), None)
@@ -73,7 +74,7 @@ class Sessions:
 
 
 class Attempts:
-    """Keys that were tried and did not count, by where they were tried from: so many at once, then one now and then.
+    """Limits failed sign-ins per address: a number at once, then one at intervals.
 
     Args:
         clock: Seconds that never go back.
@@ -84,7 +85,7 @@ class Attempts:
         self._kept: OrderedDict[str, Bucket] = OrderedDict()
 
     def begun(self, address: str) -> int:
-        """Seconds until a key may be tried from an address; 0, and one attempt less, where that is now."""
+        """Seconds until the address may try a key; 0 uses one attempt."""
         place, now = _place(address), self._clock()
         tried = self._kept.setdefault(place, Bucket(1 / _EVERY, now, _AT_ONCE))
         self._kept.move_to_end(place)
@@ -93,12 +94,12 @@ class Attempts:
         return math.ceil(tried.wait(now))
 
     def counted(self, address: str) -> None:
-        """The key that was tried counts: nothing is held against where it came from."""
+        """The key was valid: reset the address's attempts."""
         self._kept.pop(_place(address), None)
 
 
 def _place(address: str) -> str:
-    """What one visitor has of addresses: one of version 4, or a network of version 6."""
+    """The unit in which a visitor's address is counted: an IPv4 address, or an IPv6 network."""
     try:
         known = ipaddress.ip_address(address)
     except ValueError:
@@ -121,7 +122,7 @@ _STATUS = "x-retrieval-status"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the API answered."""
+    """A response of the API."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -129,17 +130,17 @@ class Reply:
 
     @property
     def said(self) -> str:
-        """``SUCCESS`` or ``FAILED`` where the answer is one to a question, else ``""``."""
+        """``SUCCESS`` or ``FAILED`` where the response answers a question, else ``""``."""
         return self.headers.get(_STATUS, "")
 
     @property
     def value(self) -> Any:
-        """The body as JSON; a body that is none is a ValueError."""
+        """The body as JSON; ValueError when it is none."""
         return json.loads(self.body)
 
 
 class Refused(Exception):
-    """The API answered with a problem document."""
+    """The API responded with a problem document."""
 
     def __init__(self, reply: Reply) -> None:
         problem = reply.value
@@ -152,7 +153,7 @@ class Refused(Exception):
 
 
 class Api:
-    """The server's own application, asked without a network in between.
+    """Calls the server's own ASGI application directly, without a network.
 
     Args:
         app: The whole application, the layer that checks keys included.
@@ -172,7 +173,7 @@ class Api:
         body: object = None,
         form: Request | None = None,
     ) -> Reply:
-        """The answer to one request.
+        """The response to one request.
 
         Args:
             segments: Of the path; one that is empty or has a slash in it leads nowhere, so that no id can name
@@ -281,7 +282,7 @@ _ACCEPTED = re.compile(r"\s*([a-zA-Z]+)[a-zA-Z0-9-]*\s*(?:;\s*q=([0-9.]+))?")
 
 
 class Visit:
-    """A request of a browser.
+    """One request of a browser.
 
     Attributes:
         language: ``zh`` or ``en``: as chosen, else as the browser prefers.
@@ -302,7 +303,7 @@ class Visit:
     # -- asking the API ------------------------------------------------------------------------------------
 
     async def call(self, method: str, *segments: str, **asked: Any) -> Reply:
-        """As `Api.call`, with the key of whoever is signed in.
+        """As `Api.call`, with the key of the session.
 
         Raises:
             Refused: a problem document.
@@ -311,15 +312,17 @@ class Visit:
         return await self.site.api.call(method, segments, host=host, token=self.token, **asked)
 
     async def get(self, *segments: str, **query: object) -> Any:
-        """What a GET answers, as JSON."""
+        """The JSON body of a GET."""
         return (await self.call("GET", *segments, query=query)).value
 
     async def post(self, *segments: str, body: object) -> Any:
-        """What a POST answers, as JSON; an answer that says FAILED is one."""
+        """The JSON body of a POST; a FAILED body is returned too."""
         return (await self.call("POST", *segments, body=body)).value
 
     async def glance(self, *segments: str, **query: object) -> Any | None:
-        """As `get`; None where the key has not the right, or the server has no such thing: the page does without."""
+        """As `get`; None where the key lacks the right or the server lacks the route, so that the page omits that
+        part.
+        """
         try:
             return await self.get(*segments, **query)
         except Refused as refused:
@@ -328,7 +331,7 @@ class Visit:
             raise
 
     async def begin(self, asked: Coroutine[Any, Any, Reply], patience: float) -> None:
-        """Start a call that may take long; what goes wrong within some seconds is raised, the rest is logged.
+        """Start a call that may take long. An error within `patience` seconds is raised, a later one logged.
 
         Raises:
             Refused: a problem document came within the seconds.
@@ -348,50 +351,50 @@ class Visit:
         return self.site.text(self.language, key, **values)
 
     def term(self, area: str, name: str) -> str:
-        """What a name of the API is called, such as a state or a kind of record; one that is not known, itself."""
+        """Label of an API name such as a state or a kind of record; the name itself if unknown."""
         key = f"{area}_{name}"
         return self.text(key) if key in texts("console", self.language) else name
 
     def said(self, message: str) -> str:
-        """What the library itself said, in the visit's language."""
+        """A message of the library in the visit's language."""
         return translated(message, self.language)
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        """A page."""
+        """Render a template as a response."""
         body = self.site.templates.get_template(template).render(
             visit=self, status=status, t=self.text, term=self.term, said=self.said, **values
         )
         return HTMLResponse(body, status, HEADERS)
 
     def see(self, path: str) -> Response:
-        """To another page, after something was done."""
+        """Redirect to another page after a change."""
         return RedirectResponse(path, 303, HEADERS)
 
     @staticmethod
     def address(path: str, **query: object) -> str:
-        """A path with those parameters that say something."""
+        """A path with the non-empty query parameters."""
         given = urlencode({name: value for name, value in query.items() if value not in (None, "")})
         return f"{path}?{given}" if given else path
 
     @property
     def menu(self) -> list[str]:
-        """The parts of the console that lead somewhere for whoever is signed in."""
+        """The console sections accessible to the session's key."""
         return [name for name, right in self.site.menu.items() if not self.token or not right or right in self.rights]
 
     @property
     def area(self) -> str:
-        """The part of the console that this page belongs to: the first step of its path, or what its pages lead from."""
+        """The console section of this page, by its path."""
         first = self.request.url.path.removeprefix("/console/").partition("/")[0]
         return "sources" if first in ("documents", "corrections") else first
 
     @property
     def here_or_search(self) -> str:
-        """Where a choice leads back to: here, unless this page is the answer to a form."""
+        """The address to return to after a choice: this page, or search if this page answers a form."""
         return self.here if self.request.method == "GET" else "/console/search"
 
     @property
     def here(self) -> str:
-        """The path of this page with its query: what a link to it is."""
+        """Path and query of this page."""
         url = self.request.url
         return f"{url.path}?{url.query}" if url.query else url.path
 
@@ -417,7 +420,7 @@ def _quality(written: str | None) -> float:
 
 
 def checked_next(path: str) -> str:
-    """Where to go on after signing in: a page of the console, whatever was asked for."""
+    """The page to show after sign-in: always one of the console, whatever the parameter says."""
     return (
         path
         if re.fullmatch(r"/console/[^\\\x00-\x20]*", path) and "//" not in path.partition("?")[0]
@@ -438,7 +441,7 @@ async def sign_in(visit: Visit) -> Response:
 
 
 async def signed_in(visit: Visit) -> Response:
-    """A session for a key that the API knows."""
+    """Start a session for a key that the API accepts."""
     form = await read_form(visit.request)
     token, following = form["key"][:_SIGNING_MOST], checked_next(form["next"])
     address = visit.request.client.host if visit.request.client else ""
@@ -460,7 +463,7 @@ async def signed_in(visit: Visit) -> Response:
 
 
 def begin_session(visit: Visit, response: Response, token: str, rights: frozenset[str]) -> None:
-    """Give the browser a session for a key, in the place of the one that it has."""
+    """Set the browser's session cookie for a key, replacing its former session."""
     visit.site.sessions.end(visit.request.cookies.get(COOKIE, ""))
     secure = urlsplit(visit.request.headers.get("origin", "")).scheme == "https"
     response.set_cookie(
@@ -470,7 +473,7 @@ def begin_session(visit: Visit, response: Response, token: str, rights: frozense
 
 
 async def sign_out(visit: Visit) -> Response:
-    """The session ends here, and its cookie in the browser."""
+    """End the session and delete its cookie."""
     await read_form(visit.request)
     visit.site.sessions.end(visit.request.cookies.get(COOKIE, ""))
     response = visit.see("/console/sign-in")
@@ -479,7 +482,7 @@ async def sign_out(visit: Visit) -> Response:
 
 
 async def choose(visit: Visit) -> Response:
-    """Another language or light."""
+    """Set language or colour scheme."""
     form = await read_form(visit.request)
     response = visit.see(checked_next(form["next"]))
     for name, value, known in (
@@ -496,7 +499,7 @@ def _asked(visit: Visit, following: str, fault: str = "", status: int = 200) -> 
 
 
 async def _counts(visit: Visit, token: str) -> bool:
-    """Whether the API lets a key in at all, whatever its rights."""
+    """Whether the API accepts a key at all, whatever its rights."""
     visit.token = token
     try:
         await visit.call("GET", "v1", "sources")
@@ -517,7 +520,7 @@ _TRIED: Mapping[str, tuple[str, tuple[str, ...], object]] = {
 
 
 async def _rights(visit: Visit) -> frozenset[str]:
-    """What the key that is signed in with may do, of what pages ask for: the API is asked, and says 403 where not."""
+    """The rights of the session's key that pages depend on, found by asking the API."""
     found = set()
     for right, (method, segments, body) in _TRIED.items():
         try:

@@ -1,4 +1,4 @@
-"""How well does it find? Judged sets in BEIR layout, asked of the real engines through a real library.
+"""Retrieval evaluation on judged sets in BEIR layout, with the real engines on a real library.
 
 ``command.evaluate`` is the way in; the extra ``eval`` brings what it measures with.
 """
@@ -118,7 +118,7 @@ def _runs(
 def _report(
     library: Library, corpus: Corpus, judged: Judged, runs: Sequence[Run], k: int
 ) -> tuple[Report, dict[str, float]]:
-    """The report, and nDCG@k of each query for the last of the runs."""
+    """The report, and nDCG@k of each query in the last run."""
     engines: dict[str, Figures] = {}
     worth: dict[str, float] = {}
     for run in runs:

@@ -1,4 +1,4 @@
-"""Judged sets in BEIR layout: corpus, questions and judgements."""
+"""Judged sets in BEIR layout: corpus, queries and judgements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_NAME = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """A corpus that was looked through once: every line is sound and every id is used once.
+    """A corpus file, validated: every line is an entry and ids are unique.
 
     Attributes:
         name: Of the set: its folder's name.
@@ -46,14 +46,14 @@ class Corpus:
         return len(self.uris)
 
     def documents(self) -> Iterator[Document]:
-        """One document an entry, in the order of the file; no more than one is held at a time."""
+        """One document per entry in file order, read one at a time."""
         for number, line, record in read_lines(self.path):
             entry = record_id(record, self.path, number)
             document = _document(record, line, self.uris[entry])
             yield document if document.titled else replace(document, part_of=entry.rpartition("#")[0])
 
     def texts(self, ids: Collection[str]) -> dict[str, tuple[str, str]]:
-        """Title and text of the entries of these ids."""
+        """Title and text of entries by id."""
         found = {}
         for number, _, record in read_lines(self.path):
             entry = record_id(record, self.path, number)
@@ -63,7 +63,7 @@ class Corpus:
 
 
 def open_corpus(folder: Path) -> Corpus:
-    """Look through ``corpus.jsonl`` of a set.
+    """Validate ``corpus.jsonl`` of a set.
 
     Raises:
         SourceError: it is not there, a line is not an entry, an id stands twice, or there are none.
@@ -87,7 +87,7 @@ def open_corpus(folder: Path) -> Corpus:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
-    """Line number, line and object of each line of a JSON Lines file that is not blank.
+    """Line number, line and object of each non-blank line of a JSON Lines file.
 
     Raises:
         SourceError: the file cannot be read, or a line is no JSON object; the message says which.
@@ -130,7 +130,7 @@ def _fault(path: Path, number: int, reason: str) -> SourceError:
 
 
 class _Addresses:
-    """Gives every entry a URI of its own.
+    """Assigns a unique URI to every entry.
 
     The URI that an entry names stands for the file it was cut from, so several may name the same one. The first
     keeps it; the others get their id as a query, which leaves the folder as it is: a context that names the file
@@ -158,7 +158,7 @@ def _quoted(text: str) -> str:
 
 
 def _document(record: Mapping[str, Any], line: bytes, uri: str) -> Document:
-    """Title and paragraphs; where there is no text, the title is the text: an entry is never left out."""
+    """Document with title and paragraphs; an entry without text has its title as text, so that none is left out."""
     title = " ".join(_sound(record.get("title") or "").split())
     text = _sound(record["text"])
     if not text.strip():
@@ -180,7 +180,7 @@ def _sound(text: str) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[Block]:
-    """Runs of lines that are not blank."""
+    """Runs of non-blank lines."""
     begun: int | None = None
     end = at = 0
     for line in text.split("\n"):
@@ -196,7 +196,7 @@ def _paragraphs(text: str) -> Iterator[Block]:
 
 
 def _facets(metadata: Mapping[str, Any]) -> dict[str, Facet]:
-    """The scalars; the address is none of them, since it is the document's own."""
+    """Scalar metadata as facets, without the address, which is the document's URI."""
     return {
         name: _sound(value) if isinstance(value, str) else value
         for name, value in metadata.items()
@@ -236,7 +236,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """Questions with at least one right answer, and their judgements."""
+    """Queries with at least one relevant document, and their judgements."""
 
     questions: tuple[Question, ...]
     qrels: Qrels
@@ -250,7 +250,7 @@ def read_judged(
     limit: int | None = None,
     narrowed: Filter | None = None,
 ) -> Judged:
-    """Read and check the questions and judgements of a set.
+    """Read and validate the queries and judgements of a set.
 
     Args:
         known: The ids of the corpus.

@@ -27,7 +27,7 @@ _SIDE, _EDGE = 240, 24  # SVG units
 
 
 def reliability(run: Run, qrels: Qrels, k: int) -> list[Bin]:
-    """The bins that are not empty, from the first `k` documents of each question, by rising score."""
+    """The non-empty bins of the reliability diagram, from the first `k` documents of each query, by rising score."""
     return in_bins(
         (score, qrels[query_id].get(entry, 0) > 0)
         for query_id, found in run.ranked.items()
@@ -36,7 +36,9 @@ def reliability(run: Run, qrels: Qrels, k: int) -> list[Bin]:
 
 
 def diagram(bins: Sequence[Bin]) -> str:
-    """An SVG: a circle for each bin, its area the number of answers; on the line, scores are probabilities."""
+    """Reliability diagram as SVG: a circle per bin, its area the number of answers; on the diagonal, scores are
+    calibrated.
+    """
     total = sum(one.count for one in bins) or 1
     width = _SIDE + 2 * _EDGE
     circles = "".join(_circle(one, total) for one in bins)
@@ -86,7 +88,7 @@ def require_measures() -> Any:
 
 
 def measured(run: Run, qrels: Qrels, k: int) -> tuple[Figures, dict[str, float]]:
-    """Figures of a run over all judged queries, and nDCG@k of each query.
+    """Metrics of a run over all judged queries, and nDCG@k of each query.
 
     A query that found nothing counts as 0. Ties do not exist here: ranks are handed over as strictly falling
     scores, since trec_eval would order equal ones by document id.
@@ -139,7 +141,7 @@ _WIDTH = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Figures of each engine on one judged set.
+    """Metrics of each engine on one judged set.
 
     Attributes:
         queries: How many were asked.
@@ -162,7 +164,7 @@ class Report:
 
 
 def rows(report: Report) -> Iterator[tuple[str, list[str]]]:
-    """Name of each figure, and what it is for each engine."""
+    """Name of each metric, and its value for each engine."""
     figures = list(report.engines.values())
     for name in figures[0]:
         measure, at, depth = name.partition("@")
@@ -219,7 +221,7 @@ small { opacity: .75; }
 
 
 def check_page(path: Path) -> None:
-    """Raise SourceError where no page can be written: before a run, which takes as long as its questions."""
+    """Raise SourceError where the page cannot be written; called before a long run."""
     at = path if path.exists() else path.parent
     wrong = errno.EISDIR if path.is_dir() else 0 if os.access(at, os.W_OK) else errno.EACCES
     if not (at.exists() and (at == path or at.is_dir())):
@@ -231,7 +233,7 @@ def check_page(path: Path) -> None:
 def write_page(
     path: Path, report: Report, runs: Sequence[Run], corpus: Corpus, judged: Judged, worth: Mapping[str, float]
 ) -> None:
-    """Write the page to `path`.
+    """Write the HTML report.
 
     Args:
         worth: nDCG@k of each query for the last of `runs`, whose worst are shown.
@@ -278,7 +280,7 @@ def _distributions(runs: Sequence[Run], qrels: Qrels) -> Iterator[str]:
 
 
 def _bins(run: Run, qrels: Qrels) -> tuple[list[float], list[float]]:
-    """Share of scores in each of `_BINS` equal parts of 0..1: of answers, and of the rest."""
+    """Distribution of scores over `_BINS` equal parts of 0..1: of relevant documents, and of the others."""
     yes, no = [0] * _BINS, [0] * _BINS
     for query_id, found in run.ranked.items():
         for entry, score in zip(found.ids[:_SHOWN], found.scores, strict=False):

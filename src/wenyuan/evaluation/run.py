@@ -1,4 +1,4 @@
-"""Running a judged set: building its library, asking its questions, progress."""
+"""Runs a judged set: builds its library, runs its queries, shows progress."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _IN_A_LOG = 15.0
 
 
 class Pace:
-    """One line that follows a count up to `total`: rewritten on a terminal, now and then a new one in a log."""
+    """A progress line up to `total`: rewritten on a terminal, repeated now and then in a log."""
 
     def __init__(self, doing: str, total: int, unit: str, out: TextIO) -> None:
         self._doing, self._total, self._unit, self._out = doing, total, unit, out
@@ -43,17 +43,17 @@ class Pace:
         self._done = 0
 
     def skip(self, done: int) -> None:
-        """So much was done before: it does not count for the rate."""
+        """Count work done in an earlier run, which does not enter the rate."""
         self._begun, self._first, self._done = time.monotonic(), done, done
 
     def at(self, done: int) -> None:
-        """So much is done by now."""
+        """Update the count."""
         self._done = done
         if time.monotonic() - self._shown >= (_ON_A_TERMINAL if self._live else _IN_A_LOG):
             self._show("\r" if self._live else "")
 
     def close(self) -> None:
-        """The last line, as it stands."""
+        """Write the final line."""
         self._show("\r" if self._live else "")
         if self._live:
             self._out.write("\n")
@@ -94,7 +94,7 @@ def default_cache() -> Path:
 
 
 def open_built(corpus: Corpus, cache: Path, err: TextIO, **overrides: Any) -> Library:
-    """The library of a corpus, built first where it is not complete yet; what an earlier run stored is kept.
+    """The library for a corpus; built or completed first, keeping what an earlier run stored.
 
     The folder's name covers the corpus, the encoder, the analyser and the versions of reading and cutting.
 
@@ -153,7 +153,7 @@ def _build(library: Library, corpus: Corpus, err: TextIO) -> None:
 
 
 class _Reading:
-    """Hands the corpus on as documents, and counts."""
+    """Supplies the corpus as documents, and counts."""
 
     def __init__(self, corpus: Corpus, pace: Pace) -> None:
         self._corpus = corpus
@@ -167,7 +167,7 @@ class _Reading:
             self.pace.at(self._read)
 
     def told(self, progress: Progress) -> None:
-        """What an earlier run stored has gone by when the first passage is embedded."""
+        """Progress callback: documents passed before the first embedding were stored by an earlier run."""
         if progress.embedded <= 1:
             self.pace.skip(self._read)
         self.pace.at(self._read)
@@ -185,7 +185,7 @@ Stages = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Documents for one question, each at the rank and with the score of its best passage."""
+    """Ranked documents for a query, each with rank and score of its best passage."""
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
@@ -193,7 +193,7 @@ class Ranked:
 
 @dataclass(slots=True)
 class Run:
-    """What one engine found, by query id, and the milliseconds of each question by stage.
+    """Results of one engine by query id, and durations in milliseconds by stage.
 
     Attributes:
         floor: How likely an answer had to be, or the score that was set; 0 for a leg alone.
@@ -206,7 +206,7 @@ class Run:
 
 
 class Asker:
-    """Asks a library.
+    """Runs queries on a library.
 
     Args:
         entries: The document of each passage.
@@ -221,7 +221,7 @@ class Asker:
         self._floor = 0.0
 
     def run(self, engine: str, questions: Sequence[Question], pace: Pace) -> Run:
-        """Ask all questions; one more goes before them, so that no first use is measured.
+        """Run all queries, after one warm-up query that is not measured.
 
         Raises:
             ConfigError: the engine needs vectors, and the library has none.

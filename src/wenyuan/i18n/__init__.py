@@ -1,4 +1,4 @@
-"""What is said to people in other languages than English: data, one folder for each language, read when first asked for.
+"""Translations of messages to users: data files, one folder per language, loaded on first use.
 
 The English of a message is its key, as in gettext: ``zh/templates/*.json`` has the Chinese of each template, with the same
 ``{name}``s in it.
@@ -29,7 +29,7 @@ _PARTS = (": ", "; ", " (")
 
 @cache
 def texts(door: str, language: str) -> Mapping[str, str]:
-    """What a door says to a person in a language: key → text, with ``{name}`` for what varies.
+    """The texts of an interface in a language: key → text, with ``{name}`` placeholders.
 
     Args:
         door: ``"command_line"`` or ``"console"``.
@@ -41,7 +41,7 @@ def texts(door: str, language: str) -> Mapping[str, str]:
 
 
 def translated(message: str, language: str = "zh") -> str:
-    """A message of the library in a language. What is not known there stays as it is.
+    """A message of the library in a language; unknown messages are returned unchanged.
 
     A `Message` has its template with it, also within what stands in it. Of any other text (what was stored, or came over
     a network, or from another program) the template is found again, see `_Templates.read`.
@@ -50,7 +50,7 @@ def translated(message: str, language: str = "zh") -> str:
 
 
 class _Form(NamedTuple):
-    """A template cut at what varies: its fixed pieces, one more than names, and how many characters they have."""
+    """A template split at its placeholders: the fixed pieces (one more than names), and their total length."""
 
     pieces: tuple[str, ...]
     names: tuple[str, ...]
@@ -84,7 +84,7 @@ class _Templates:
         self._read = lru_cache(4_096)(self._reading)
 
     def said(self, message: str) -> str:
-        """A message in the language."""
+        """Translate a message."""
         if message in self._whole:
             return self._whole[message]
         if not isinstance(message, Message) or message.template not in self._other:
@@ -96,7 +96,7 @@ class _Templates:
         return self._filled(self._other[message.template], values)
 
     def read(self, text: str) -> str:
-        """A text in the language, by that reading of it in which the fixed pieces of templates are longest.
+        """Translate a text by the templates whose fixed pieces cover most of it.
 
         What stands between the pieces is read in the same way. Of a text that is too long, sentence by sentence.
         """
@@ -106,7 +106,7 @@ class _Templates:
         return self._other["; "].join(map(self.read, sentences)) if len(sentences) > 1 else text
 
     def _reading(self, text: str) -> tuple[int, str]:
-        """How many characters of a text are known, and the text in the language."""
+        """Number of characters covered by templates, and the translated text."""
         if text in self._whole:
             return len(text), self._whole[text]
         best, said = 0, text
@@ -121,7 +121,7 @@ class _Templates:
         return best, said
 
     def _filled(self, other: str, values: Mapping[str, str]) -> str:
-        """A template with its values; a field of a request is called by its name in the language."""
+        """Fill a translated template with its values; names of request fields are translated."""
         if "{place}" not in other or values["place"] not in self._places:
             return other.format_map(values)
         place = self._places[values["place"]]
@@ -129,12 +129,12 @@ class _Templates:
 
 
 def _rank(form: _Form) -> tuple[bool, bool, int]:
-    """Which of two readings that leave as much unexplained counts: one that parts sentences, then by how it begins."""
+    """Sort key among translations that cover equally much: prefers splits at sentence ends, then the beginning."""
     return any(map(str.isalnum, "".join(form.pieces))), not form.pieces[0], -form.fixed
 
 
 def _cut(template: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The pieces and the names; of names that touch one another, such as ``{word}{near}``, the first stands for all."""
+    """Fixed pieces and names of a template; of adjacent names such as ``{word}{near}`` the first stands for all."""
     pieces, names = [""], list[str]()
     for fixed, name, _, _ in Formatter().parse(template):
         pieces[-1] += fixed
@@ -145,7 +145,7 @@ def _cut(template: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _fitting(form: _Form, text: str) -> Iterator[list[str]]:
-    """What may stand for each name so that a template reads as a text: nothing, or mostly one way."""
+    """Possible values for the placeholders so that a template matches a text: none, or mostly one way."""
     first, *middle, last = form.pieces
     if not text.startswith(first) or not text.endswith(last):
         return
@@ -170,7 +170,7 @@ def _fitting(form: _Form, text: str) -> Iterator[list[str]]:
 
 
 def _apart(values: list[str]) -> bool:
-    """Whether none of them begins or ends in the middle of a sentence: with a space, but for a remark in brackets."""
+    """Whether no value begins or ends in the middle of a sentence (with a space, except for a bracketed remark)."""
     return all(value == value.rstrip() and (value[0] != " " or value[1] == "(") for value in values)
 
 

@@ -26,7 +26,7 @@ __all__ = ["Asker", "flat", "told"]
 
 
 class Asker:
-    """Asks a service, wherever it is.
+    """Queries a service by URL, client or object.
 
     Args:
         service: Its URL, a `Client` that is shared, or an object that keeps the contract.
@@ -61,7 +61,7 @@ class Asker:
 
 
 def told(fragment: Fragment) -> dict[str, Any]:
-    """All that is known of a fragment besides its words."""
+    """All metadata of a fragment, without its text."""
     return {"source": fragment.source, "retrieval_score": fragment.retrieval_score, **fragment.metadata}
 
 

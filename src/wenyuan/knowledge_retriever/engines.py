@@ -1,4 +1,4 @@
-"""The engines of unified retrieval, ours and other people's, with their names and values."""
+"""The engines of unified retrieval, built-in and third-party, with their result types."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class RetrievalResult:
 
 @dataclass(slots=True)
 class ProcessRequirements:
-    """What a process demands, by the rules graph.
+    """The requirements of a process according to the rules graph.
 
     Attributes:
         safety_measures: By hazard, the measures against it.
@@ -143,7 +143,7 @@ _Engine = TypeVar("_Engine", bound="_OnLibrary")
 
 
 class _OnLibrary:
-    """An engine over a library; closes the library if it has opened it."""
+    """Base of engines on a library; closes the library if it opened it."""
 
     _closed = False
 
@@ -159,7 +159,7 @@ class _OnLibrary:
         return engine
 
     def close(self) -> None:
-        """Let go of the library, and close it if it was opened here; may be called twice. Later calls raise `Closed`."""
+        """Release the library, and close it if it was opened here; may be called twice. Later calls raise `Closed`."""
         self._closed = True
         if self._own:
             self.library.close()
@@ -252,7 +252,7 @@ class VectorRetriever(_OnLibrary):
         return self._search(query, names, engineering_type, limit, threshold)
 
     def find_cases(self, question: CaseQuestion) -> Items:
-        """Cases, those of a chapter before others, and templates in places of their own."""
+        """Cases, those of the chapter first, and templates, which have their own limit."""
         return self.library.find_cases(question)
 
     def _search(
@@ -279,7 +279,7 @@ class VectorRetriever(_OnLibrary):
 
 
 def result_of(item: RetrievalItem) -> RetrievalResult:
-    """A case as the engine's own result."""
+    """A case as `RetrievalResult`."""
     known = item.metadata
     return RetrievalResult(
         content=item.content,
@@ -297,16 +297,16 @@ def result_of(item: RetrievalItem) -> RetrievalResult:
 
 @refusing_once_closed()
 class KGRetriever(_OnLibrary):
-    """Derives rules: walks the library's rules graph, without a language model."""
+    """Derives rules by traversing the library's rules graph, without a language model."""
 
     def infer(self, question: RuleQuestion) -> RuleItems:
-        """All rules that follow, with their scores, paths and evidence."""
+        """All rules that apply, with scores, paths and evidence."""
         return self.library.infer_rules(question)
 
     def infer_process_chain(
         self, name: str, engineering_type: str | None = None, parameters: Mapping[str, Any] | None = None
     ) -> ProcessRequirements:
-        """What a process demands: equipment, hazards with measures, quality points.
+        """The requirements of a process: equipment, hazards with measures, quality points.
 
         Raises:
             Closed: it was closed.
@@ -365,7 +365,7 @@ _NAMED = ("equipment", "hazards", "quality_points")
 
 
 def requirements_of(name: str, items: Iterable[RetrievalItem], cut: Sequence[str] = ()) -> ProcessRequirements:
-    """Derived rules by what they demand."""
+    """Derived rules grouped by what they require."""
     found = ProcessRequirements(process_name=name, items=list(items), cut=tuple(cut))
     for item in found.items:
         group, end = str(item.metadata["group"]), str(item.metadata["name"])
@@ -389,7 +389,7 @@ _TOLD = ("uri", "title", "trust", "audit_id")
 
 
 class Vectors(Protocol):
-    """What is asked of an engine for cases; `VectorRetriever` is one.
+    """The interface of an engine for cases; `VectorRetriever` implements it.
 
     It is called by keyword, with as many of ``query, collection, engineering_type, limit, threshold`` as it takes.
     Each result has ``content``, ``score`` (0..1), and perhaps ``collection``, ``file_id``, ``context``, ``uri``, ``title``,
@@ -401,13 +401,13 @@ class Vectors(Protocol):
 
 
 class Graph(Protocol):
-    """What is asked of an engine for rules; `KGRetriever` is one, and can do more."""
+    """The interface of an engine for rules; `KGRetriever` implements it and more."""
 
     def infer_process_chain(self, name: str, /) -> Any: ...
 
 
 class ForeignCases:
-    """Cases of an engine that is not ours.
+    """Cases from a third-party engine.
 
     Args:
         templates: Collection of the templates.
@@ -419,7 +419,7 @@ class ForeignCases:
         self._templates = templates
 
     def find(self, question: CaseQuestion) -> Items:
-        """Cases of the chapter's collection, of all where that has none, and templates in places of their own.
+        """Cases of the chapter's collection (of all, if it has none), and templates, which have their own limit.
 
         The engine is asked once, and again only where it found no case of the chapter, or no template and takes a
         collection.
@@ -480,7 +480,7 @@ class ForeignCases:
 
 
 def _takes(call: Callable[..., Any]) -> Callable[[str], bool]:
-    """Whether a call takes an argument by its name; one that does not tell takes all."""
+    """A predicate: whether a call accepts an argument name; always true for calls without a signature."""
     try:
         given = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
@@ -492,7 +492,7 @@ def _takes(call: Callable[..., Any]) -> Callable[[str], bool]:
 
 
 def foreign_rules(engine: Any, question: RuleQuestion) -> RuleItems:
-    """Rules of an engine that tells what a process demands, by the name of the process alone."""
+    """Rules from a third-party engine that takes only the name of a process."""
     items: list[RetrievalItem] = []
     unmatched: list[str] = []
     cut: list[str] = []
@@ -513,7 +513,7 @@ def foreign_rules(engine: Any, question: RuleQuestion) -> RuleItems:
 
 
 def _called(name: str, call: Callable[[], T]) -> T:
-    """What an engine answers; whatever it raises becomes a `KnowledgeError`."""
+    """The result of an engine's call; any exception becomes a `KnowledgeError`."""
     try:
         return call()
     except KnowledgeError:
@@ -525,7 +525,7 @@ def _called(name: str, call: Callable[[], T]) -> T:
 
 
 def _items_of(chain: Any) -> list[RetrievalItem]:
-    """Requirements of an engine that tells names alone."""
+    """Result items from an engine that returns only names."""
     name = chain.process_name
     measures: Mapping[str, Any] = chain.safety_measures
     said = [("equipment", name, f"{name}：需要设备 {one}", one) for one in chain.equipment]

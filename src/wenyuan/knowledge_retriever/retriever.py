@@ -83,7 +83,7 @@ class KnowledgeRetriever:
         self.close()
 
     def close(self) -> None:
-        """Let go of both engines, and of the library when it was opened here; may be called twice."""
+        """Release both engines, and the library if it was opened here; may be called twice."""
         self._closed = True
         engines = [e for e in (self.vector_retriever, self.kg_retriever) if e is not None]
         self.vector_retriever = self.kg_retriever = None
@@ -212,7 +212,7 @@ class KnowledgeRetriever:
         return self._listed(question)
 
     def _has_model(self) -> bool:
-        """Whether the rules are a library's, and that has a language model."""
+        """Whether the rules engine works on a library with a language model."""
         engine = self.kg_retriever
         if not isinstance(engine, KGRetriever) or not _as_it_is(engine, KGRetriever, "infer_process_chain"):
             return False
@@ -247,7 +247,7 @@ class KnowledgeRetriever:
 
 
 def _as_it_is(engine: object, kind: type, method: str) -> bool:
-    """Whether an engine is ours: no stand-in that only looks like it, and nothing of it replaced."""
+    """Whether an engine is our own class, with no method overridden."""
     return getattr(type(engine), method, None) is getattr(kind, method)
 
 

@@ -1,1 +1,1 @@
-"""Language models behind OpenAI's chat completions: asked within bounds, and never believed."""
+"""Language models behind OpenAI's chat completions API, called with limits; their answers are never trusted."""

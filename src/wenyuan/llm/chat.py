@@ -37,7 +37,7 @@ _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
 
 
 class _Written(NamedTuple):
-    """One answer of the endpoint: what was written, and the tokens that it says were used."""
+    """One completion: the text written, and the tokens used according to the endpoint."""
 
     text: str
     tokens_in: int
@@ -45,7 +45,7 @@ class _Written(NamedTuple):
 
 
 class ChatModel:
-    """The model that the settings name. Safe to use from several threads.
+    """The language model named in the settings. Safe to use from several threads.
 
     Args:
         budget: Counts tokens for all processes.
@@ -94,7 +94,7 @@ class ChatModel:
         return reply
 
     def use(self) -> ModelUse:
-        """What it was used for."""
+        """Usage counters of this process."""
         with self._counting:
             cost = self._cost(self._in, self._out)
             return ModelUse(calls=dict(self._calls), tokens_in=self._in, tokens_out=self._out, cost=cost)
@@ -129,7 +129,7 @@ class ChatModel:
     def _written(
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], deadline: Deadline
     ) -> _Written:
-        """One answer, within concurrency and budget."""
+        """One completion, within the limits on concurrency and tokens."""
         expected = sum(estimate_tokens(message["content"]) for message in messages)
         with self._guard.call(expected, self._settings.most_tokens, deadline) as spent:
             answer = self._answer(messages, schema, deadline)
@@ -142,7 +142,7 @@ class ChatModel:
         return written
 
     def _answer(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], deadline: Deadline) -> Any:
-        """The endpoint's answer to the first form of the request that it takes."""
+        """The endpoint's response to the first form of the request that it accepts."""
         forms = _forms(schema, self._settings.most_tokens)
         body = {"model": self._settings.model, "messages": list(messages), "stream": False}
         for number in range(self._form, len(forms)):
@@ -164,7 +164,9 @@ class ChatModel:
 
 
 def _forms(schema: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
-    """Ways to ask for the same, best first: newer endpoints want ``max_completion_tokens``, older ones know no schema."""
+    """Alternative request bodies, best first: newer endpoints want ``max_completion_tokens``, older ones know no
+    schema.
+    """
     formed = {
         "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": dict(schema)}}
     }  # fmt: skip
@@ -174,7 +176,7 @@ def _forms(schema: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
 
 
 def _written_in(answer: Any, expected: int, component: str) -> _Written:
-    """What an endpoint's answer holds.
+    """Parse an endpoint's response.
 
     Raises:
         LlmUnavailable: it is no completion; also where it says an error with status 200.
@@ -197,12 +199,12 @@ def _written_in(answer: Any, expected: int, component: str) -> _Written:
 
 
 def _unicode(text: str) -> str:
-    """Text with a question mark for each half of a surrogate pair, which JSON can escape and UTF-8 cannot hold."""
+    """Text with ``?`` for lone surrogates, which JSON can escape and UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _object_in(text: str) -> Any:
-    """The JSON object of an answer, without what models write before it and around it; ValueError for none."""
+    """The JSON object in an answer, ignoring text around it; ValueError without one."""
     text = _THOUGHT.sub("", text)
     fenced = _FENCED.match(text)
     found = json.loads(fenced[1] if fenced else text)
@@ -210,7 +212,7 @@ def _object_in(text: str) -> Any:
 
 
 def _repair(text: str, error: Exception) -> list[dict[str, str]]:
-    """The messages that ask once more."""
+    """Messages that ask the model to correct its answer."""
     fault = str(error)[:500]
     asked = f"That was not the JSON object that was asked for ({fault}). Write it again: the JSON object alone, nothing else."
     return [{"role": "assistant", "content": text[:_ECHOED]}, {"role": "user", "content": asked}]

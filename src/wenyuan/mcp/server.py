@@ -1,4 +1,4 @@
-"""The library as an MCP server, over standard input and output or one HTTP exchange at a time."""
+"""The library as an MCP server, over standard input and output or for single HTTP exchanges."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING
 
 
 class Exchange(Response):
-    """Answers a request whose body was read already.
+    """Answers a request whose body was already read.
 
     Args:
         limit: Bytes that a body may have.
@@ -132,7 +132,7 @@ _log = logging.getLogger("wenyuan.mcp")
 
 
 def refusal(text: bytes) -> JSONRPCError | None:
-    """The answer to what is no message of the protocol, with the request's id if that can be made out."""
+    """The error response to invalid JSON-RPC, with the request's id if one can be found; None for a valid message."""
     try:
         value = strict_json.loads(text)
     except InvalidRequest as error:
@@ -145,7 +145,7 @@ def refusal(text: bytes) -> JSONRPCError | None:
 
 
 def wants_answer(text: bytes) -> bool:
-    """Whether somebody may wait for an answer: not the sender of a notification, nor of an answer."""
+    """Whether the sender may wait for a response: not for notifications and responses."""
     envelope = _envelope(text)
     if envelope is None:
         return True
@@ -157,7 +157,7 @@ def _messages_error(code: int, message: str, text: bytes) -> JSONRPCError:
 
 
 def _envelope(text: bytes) -> dict[str, Any] | None:
-    """What a lenient reader makes of a message that is refused: good for its id alone."""
+    """Leniently parsed content of a refused message, used only for its id."""
     try:
         value = json.loads(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -181,7 +181,7 @@ def _id(text: bytes) -> str | int | None:
 
 
 class Lines:
-    """Lines as the protocol's library reads them, without those that are no messages: they are answered.
+    """Input lines for the protocol library. Invalid messages are answered here and left out.
 
     Attributes:
         answer: Sends a message to the other side.
@@ -204,7 +204,7 @@ class Lines:
 
 @contextmanager
 def standard_input() -> Iterator[BinaryIO]:
-    """Standard input, which nobody else in this process and no child of it can read meanwhile."""
+    """Standard input, protected from other readers in this process and from child processes."""
     try:
         ours = sys.stdin.fileno() == 0
     except (OSError, ValueError):
@@ -240,7 +240,7 @@ Caller = Callable[[ServerRequestContext[Any]], Principal]
 
 
 def make_server(library: Library, *, caller: Caller, run: Run = anyio.to_thread.run_sync) -> Server[Any]:
-    """The MCP server of a library. It keeps nothing between requests.
+    """The stateless MCP server of a library.
 
     Args:
         caller: Who is behind a request.
@@ -335,7 +335,7 @@ class _Door:
         return principal
 
     async def _asked(self, call: Callable[[], T]) -> T:
-        """What a call gives; resources have no word for failure but a protocol error."""
+        """The result of a call. Resources can report failure only as a protocol error."""
         try:
             found: T = await self._run(call)
         except KnowledgeError as error:
@@ -344,7 +344,7 @@ class _Door:
 
 
 def _error(tool: Tool, error: KnowledgeError, context: ServerRequestContext[Any]) -> CallToolResult:
-    """A failure that the model can see: it must not look like an empty answer."""
+    """A tool result that shows the failure to the model, so that it is not taken for an empty answer."""
     failed = not _refused(error)
     if failed:
         _log.error("%s failed: %s", tool.name, error)
@@ -359,7 +359,7 @@ def _error(tool: Tool, error: KnowledgeError, context: ServerRequestContext[Any]
 
 
 def _refused(error: KnowledgeError) -> bool:
-    """Whether the request is at fault, not the library."""
+    """Whether the request is at fault rather than the library."""
     return isinstance(error, (InvalidRequest, NotPermitted))
 
 
@@ -395,7 +395,7 @@ def _resource(listed: ListedDocument) -> Resource:
 
 
 def _ref(uri: str) -> str:
-    """The id under which the library knows a resource; what is no URI of ours is nothing to it."""
+    """The library's id of a resource; a foreign URI is returned unchanged."""
     scheme, _, rest = uri.partition("://")
     kind, _, name = rest.partition("/")
     if scheme == "wenyuan" and kind == "documents" and name.isascii() and name.isdecimal():

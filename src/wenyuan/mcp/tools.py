@@ -1,4 +1,4 @@
-"""The tools: what each takes, what it gives, and which right it needs. All of them only read."""
+"""The MCP tools: arguments, results and required right of each. All of them are read-only."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PRIORITY: Mapping[int, float] = {1: 1.0, 2: 0.6, 3: 0.3}
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A text for the model; `priority` from 0 to 1, or None where nothing is to be said."""
+    """A text for the model; `priority` 0 … 1, or None for no statement."""
 
     text: str
     priority: float | None = None
@@ -45,7 +45,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool gives: one value for programs, and the same as texts for models."""
+    """A tool's result: one value for programs, and the same as texts for models."""
 
     value: Mapping[str, Any]
     blocks: tuple[Block, ...]
@@ -53,7 +53,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool.
+    """An MCP tool.
 
     Attributes:
         takes: What its arguments must be.
@@ -72,7 +72,7 @@ class Tool:
     failed: Callable[[str], Mapping[str, Any]] | None = None
 
     def __call__(self, library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
-        """The result.
+        """Run the tool.
 
         Raises:
             InvalidRequest: the arguments.

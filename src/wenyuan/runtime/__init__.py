@@ -1,4 +1,4 @@
-"""Deadlines, periodic background work, calls that can be abandoned; processes, files, and how this copy was installed."""
+"""Helpers about time, threads, processes, files and the installation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from wenyuan.core.ports import Deadline
 
 
 def deadline_after(seconds: float) -> Deadline:
-    """The moment `seconds` from now, on this process's monotonic clock."""
+    """A deadline `seconds` from now, on this process's monotonic clock."""
     return Deadline(time.monotonic() + seconds, time.monotonic)
 
 
@@ -34,7 +34,7 @@ def deadline_after(seconds: float) -> Deadline:
 
 
 class Periodic:
-    """A thread that does the same again and again until it is stopped.
+    """A thread that repeats a piece of work until it is stopped.
 
     Args:
         work: One round; must not raise.
@@ -57,7 +57,7 @@ class Periodic:
         self._thread.start()
 
     def stop(self) -> None:
-        """Wait until the round under way has ended; may be called twice."""
+        """Stop after the current round and wait for it; may be called twice."""
         self.stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -75,11 +75,13 @@ T = TypeVar("T")
 
 
 class CallTimedOut(Exception):
-    """The call was not done in time; it may still be running."""
+    """The call did not finish in time; it may still be running."""
 
 
 class BoundedCalls:
-    """Runs calls in daemon threads, at most `most` at once, so that those that hang are found out and cannot pile up."""
+    """Runs calls in at most `most` daemon threads, with a time-out, so that hanging calls are detected and cannot
+    pile up.
+    """
 
     def __init__(self, most: int, name: str) -> None:
         self._free = threading.BoundedSemaphore(most)
@@ -116,7 +118,7 @@ class BoundedCalls:
 
 
 def usable_cores() -> int:
-    """How many cores this process may use: its affinity where the system tells, else all."""
+    """Number of cores this process may use: its CPU affinity where available, else all."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -129,12 +131,12 @@ _PROC = Path("/proc")
 
 
 def own_name(number: int) -> str:
-    """A name for something of this process: host, process, when that began, and a number of its own."""
+    """A unique name for this process, from host, process id and start time, and `number`."""
     return f"{socket.gethostname()}-{os.getpid()}-{_begun(os.getpid())}.{_numbering()}-{number:x}"
 
 
 def has_ended(name: str) -> bool:
-    """Whether a name that `own_name` gave is of a process of this machine that has ended; False where that cannot be told."""
+    """Whether a name made by `own_name` belongs to a process of this machine that has ended; False where unknown."""
     host, *rest = name.rsplit("-", 3)
     if len(rest) != 3 or host != socket.gethostname() or not rest[0].isdecimal():
         return False
@@ -144,7 +146,7 @@ def has_ended(name: str) -> bool:
 
 
 def _begun(pid: int) -> str:
-    """When a process began, in the system's ticks; ``""`` where that is not told, ``gone`` when there is no such process."""
+    """Start time of a process in system ticks; ``""`` where unknown, ``gone`` when there is no such process."""
     if not _PROC.joinpath("self/stat").exists():
         return ""
     try:
@@ -156,7 +158,7 @@ def _begun(pid: int) -> str:
 
 
 def _numbering() -> str:
-    """What numbers processes here: each container may have numbers of its own."""
+    """Identifies the process id namespace: each container has its own."""
     try:
         return str(_PROC.joinpath("self/ns/pid").stat().st_ino)
     except OSError:
@@ -196,7 +198,7 @@ def install_command(
 
 
 def upgrade_command() -> str:
-    """A shell command that replaces this copy of the program by a newer one; ``WHEEL`` is one that must be fetched."""
+    """A shell command that upgrades this copy of the program; ``WHEEL`` stands for a file to download."""
     origin = _origin()
     if origin.get("vcs_info"):
         newest = {**origin, "vcs_info": {**origin["vcs_info"], "requested_revision": ""}}
@@ -209,14 +211,14 @@ def upgrade_command() -> str:
 
 
 def own_pip() -> tuple[str, ...]:
-    """What installs for the Python that runs this, as short as it can be said."""
+    """The command for pip of the running Python, in its shortest form."""
     found = shutil.which("pip")
     mine = Path(sys.executable).parent
     return ("pip",) if found and Path(found).parent == mine else (sys.executable, "-m", "pip")
 
 
 def _origin() -> Mapping[str, Any]:
-    """The record of where the program came from; empty: there is none that can be read."""
+    """The installation record of the program (PEP 610); empty where none can be read."""
     try:
         found = json.loads(distribution(_NAME).read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
@@ -225,7 +227,7 @@ def _origin() -> Mapping[str, Any]:
 
 
 def _requirement(origin: Mapping[str, Any], extras: Sequence[str]) -> list[str]:
-    """The program as an installer takes it; empty: that is not known, or it is there no more."""
+    """The requirement that reinstalls this program; empty where its origin is unknown or gone."""
     url = origin.get("url", "")
     if vcs := origin.get("vcs_info"):
         at = f"@{vcs['requested_revision']}" if vcs.get("requested_revision") else ""
@@ -254,24 +256,24 @@ def _with(what: str, extras: Sequence[str]) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Whether something is there; a link counts for what it leads to. OSError where that cannot be seen."""
+    """Whether a path exists, following links. OSError where that cannot be determined."""
     return _mode(path) is not None
 
 
 def is_file(path: Path) -> bool:
-    """Whether it is a regular file, or a link to one; False for what is not there. OSError as in `exists`."""
+    """Whether a path is a regular file, following links; False where it does not exist. OSError as in `exists`."""
     mode = _mode(path)
     return mode is not None and stat.S_ISREG(mode)
 
 
 def is_dir(path: Path) -> bool:
-    """Whether it is a folder, or a link to one; False for what is not there. OSError as in `exists`."""
+    """Whether a path is a folder, following links; False where it does not exist. OSError as in `exists`."""
     mode = _mode(path)
     return mode is not None and stat.S_ISDIR(mode)
 
 
 def _mode(path: Path) -> int | None:
-    """The mode of what is there; None for nothing, a link to nothing, or a path that leads through a file."""
+    """The file mode of a path; None where it does not exist, is a broken link, or leads through a file."""
     try:
         return path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -292,7 +294,7 @@ Result = TypeVar("Result")
 def delegate(
     part: str, method: Callable[Concatenate[Any, Given], Result]
 ) -> Callable[Concatenate[Any, Given], Result]:
-    """A method of a part as one of the object that has the part: with its signature, and what it says of itself.
+    """Make a method of a part available on its owner, with signature and docstring.
 
     Args:
         part: The object's attribute that is the part.

@@ -1,4 +1,4 @@
-"""What a source's registry entry says about how to reach it, checked whole; secrets are named there, never held."""
+"""Connection settings in a source's registry entry, validated; they name secrets but never contain them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def declared(shape: type[Shape], source: Source, *, apart: Collection[str] = ()) -> Shape:
-    """A source's settings.
+    """Parse and validate a source's settings.
 
     Args:
         shape: What they may be.
@@ -50,7 +50,7 @@ def declared(shape: type[Shape], source: Source, *, apart: Collection[str] = ())
 
 
 def secret(variable: str, component: str, allowed: Sequence[str] = ENV_ALLOWED) -> str:
-    """What an environment variable holds.
+    """The value of an environment variable that a source's settings name.
 
     Whoever may describe sources could else send any variable of this process to an address of their choice.
 

@@ -1,4 +1,4 @@
-"""One endpoint that takes JSON by POST and answers JSON: how every model behind HTTP is asked.
+"""An HTTP endpoint that takes and returns JSON by POST, as all models behind HTTP are called.
 
 The server is not trusted: its answer is read up to a size and up to a moment. Redirects are refused, because they
 would carry the texts to somebody else. The key stands in no message, and neither does anything that the server says.
@@ -38,7 +38,7 @@ _HINTS: Mapping[int, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What stands behind an endpoint, which errors say that it failed, and how far it is trusted.
+    """The kind of an endpoint: its error classes, and its limits.
 
     Attributes:
         again_when_late: Whether to ask again after a time-out: not what costs as much each time.
@@ -55,11 +55,11 @@ class Kind:
 
 
 class NotUnderstood(Exception):
-    """The endpoint refuses the form of a request, with a status that the caller wants to know of."""
+    """The endpoint refuses the form of a request with a status that the caller handles."""
 
 
 class _Retry(Exception):
-    """This attempt failed in a way that may pass; `failure` says how, `wait` how long the server asked for."""
+    """A failed attempt that may be retried: the `failure`, and how long the server asked to `wait`."""
 
     def __init__(self, failure: KnowledgeError, wait: float = 0.0) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class _Retry(Exception):
 
 
 class JsonEndpoint:
-    """Asks one URL. Safe to use from several threads.
+    """Client for one URL. Safe to use from several threads.
 
     Args:
         model: How the model behind it is called in messages.
@@ -103,7 +103,7 @@ class JsonEndpoint:
         )
 
     def ask(self, body: Mapping[str, Any], deadline: Deadline | None, *, told: Collection[int] = ()) -> Any:
-        """The parsed answer; asked again while it may help and the deadline allows.
+        """The parsed response, with retries while they may help and fit the deadline.
 
         Args:
             told: Statuses that are told as `NotUnderstood`.
@@ -177,7 +177,7 @@ class JsonEndpoint:
 
 
 def address(url: str, path: str, kind: Kind, *, default: str = "") -> httpx2.URL:
-    """The endpoint that a URL of a server, of its API, or of the endpoint itself leads to.
+    """The endpoint's URL, from the URL of a server, of its API, or of the endpoint itself.
 
     Args:
         path: The last part of the endpoint's path, e.g. ``/embeddings``.

@@ -1,4 +1,4 @@
-"""HTTP connections with a total deadline, and checked against server-side request forgery."""
+"""HTTP connections with a total deadline and protection against server-side request forgery (SSRF)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LONGEST_STEP = 60.0
 
 
 def seconds_left(timeout: float | None, late: type[Exception]) -> float:
-    """How long one step may take: its own timeout or what is left until the deadline; raises `late` for nothing."""
+    """Time-out of one step: its own, or the time left until the deadline if shorter; raises `late` when none is left."""
     given = (timeout, time_left())
     left = min((seconds for seconds in given if seconds is not None), default=_LONGEST_STEP)
     if left <= 0:
@@ -49,7 +49,7 @@ def seconds_left(timeout: float | None, late: type[Exception]) -> float:
 
 
 def punctual(client: httpx2.Client, *, step: float | None = None) -> httpx2.Client:
-    """The client, whose connections are timed from now on, those through proxies too.
+    """The client with a deadline on all its connections, including those through proxies.
 
     Args:
         step: See `TimedStream`.
@@ -63,7 +63,7 @@ def punctual(client: httpx2.Client, *, step: float | None = None) -> httpx2.Clie
 
 
 class _Punctual(httpcore2.NetworkBackend):
-    """Connects as another backend does, to timed streams."""
+    """A network backend that wraps another one's connections in `TimedStream`."""
 
     def __init__(self, backend: httpcore2.NetworkBackend, step: float | None) -> None:
         self._backend, self._step = backend, step
@@ -81,7 +81,7 @@ class _Punctual(httpcore2.NetworkBackend):
 
 
 class TimedStream(httpcore2.NetworkStream):
-    """A stream each of whose steps ends at the deadline of the thread that takes it.
+    """A stream whose every step ends at the deadline of the calling thread.
 
     Args:
         step: Seconds after which a read looks at the deadline again, which may have come nearer; None: never.
@@ -120,11 +120,11 @@ class TimedStream(httpcore2.NetworkStream):
 
 
 class TooLarge(Exception):
-    """An answer is larger than it may be."""
+    """A response exceeds the size limit."""
 
 
 def read_whole(blocks: Iterable[bytes], most: int) -> bytes:
-    """The body of an answer; one that drips, never ends, or unfolds to much is cut off.
+    """The body of a response, bounded in decompressed size and time.
 
     Raises:
         TooLarge: it has more than `most` bytes.
@@ -143,7 +143,8 @@ def read_whole(blocks: Iterable[bytes], most: int) -> bytes:
 def no_answer(
     error: Exception, component: str, unavailable: type[KnowledgeError], late: type[KnowledgeError], who: str
 ) -> KnowledgeError:
-    """What an exception of httpx2 or httpcore2 means. Its own text may quote what was sent, so only its kind is told.
+    """The error for an exception of httpx2 or httpcore2. Its text may contain what was sent, so only its type is
+    used.
 
     Args:
         unavailable, late: What it is told as.
@@ -189,7 +190,7 @@ _NAT64 = ip_network("64:ff9b::/96")
 
 
 def refusal(address: str, *, allow_private: bool = False) -> str:
-    """Why nothing may be connected to an IP address; ``""`` when it may.
+    """Why connecting to an IP address is not allowed; ``""`` when it is.
 
     Loopback and private networks are the operator's decision; link-local, multicast, reserved and cloud metadata
     addresses are nobody's. An IPv4 address inside an IPv6 one (mapped, NAT64) is judged as itself.
@@ -218,7 +219,7 @@ def _inner(address: Address) -> Address:
 
 
 class GuardedBackend(httpcore2.NetworkBackend):
-    """Looks names up, judges what comes, connects to that and to nothing else.
+    """Network backend that resolves names, checks the addresses, and connects only to checked ones.
 
     Args:
         component: Who asks, for messages.
@@ -266,7 +267,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
         return TimedStream(self._connect(last, port, seconds_left(timeout, httpcore2.ConnectTimeout)))
 
     def _judged(self, host: str, port: int, timeout: float | None) -> list[str]:
-        """The addresses of a host. One that is refused spoils all: an honest name leads to one kind of place."""
+        """The addresses of a host. If one is refused all are: a legitimate name has addresses of one kind."""
         try:
             seconds = seconds_left(timeout, httpcore2.ConnectTimeout)
             addresses = self._errands.run(lambda: self._look_up(host, port), seconds)

@@ -1,4 +1,4 @@
-"""Sessions with a PostgreSQL: connections and statements that end at their deadline, and what failed."""
+"""PostgreSQL sessions: connections and statements that end at their deadline, and error translation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LATE = (
 
 
 class HeldConnection:
-    """A connection while it is asked. Once given up it is cancelled, and not used again: the cancellation may be late."""
+    """A connection in use. Once abandoned it is cancelled and not reused, since the cancellation may arrive late."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -49,7 +49,7 @@ class HeldConnection:
             self._connection = connection
 
     def release(self) -> bool:
-        """Whether somebody else may use it now: it will not be cancelled any more."""
+        """Whether the connection can be reused: no cancellation is pending."""
         with self._lock:
             self._connection = None
             return not self.given_up
@@ -72,7 +72,9 @@ def _cancel(connection: Connection[Any]) -> None:
 def allow(
     connection: Connection[Any], deadline: Deadline, settings: Mapping[str, str], *, local: bool = True
 ) -> None:
-    """Begin a transaction that the server itself ends at the deadline, with these settings (else: of the session)."""
+    """Begin a transaction that the server ends at the deadline, with settings for the transaction (`local`) or the
+    session.
+    """
     milliseconds = str(max(1, math.ceil(deadline.remaining() * 1000)))
     chosen = {"statement_timeout": milliseconds, **settings}
     calls = SQL(", ").join([SQL("pg_catalog.set_config(%s, %s, {})").format(local)] * len(chosen))
@@ -80,12 +82,12 @@ def allow(
 
 
 def lost(error: psycopg.OperationalError) -> bool:
-    """Whether the connection had ended, as far as PostgreSQL or the driver say."""
+    """Whether an error means that the connection has ended."""
     return not isinstance(error, LATE) and (error.sqlstate or "08").startswith(("08", "57P"))
 
 
 def parsed(dsn: str, refusal: ConfigError) -> dict[str, Any]:
-    """The parameters of a connection string; `refusal`, which does not show it, where it is none."""
+    """The parameters of a connection string; raises `refusal`, which does not contain it, when it is invalid."""
     try:
         return dict(conninfo_to_dict(dsn))
     except psycopg.Error:  # its text is the whole string
@@ -93,7 +95,7 @@ def parsed(dsn: str, refusal: ConfigError) -> dict[str, Any]:
 
 
 def patient(params: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """Parameters that end a connection whose other side has vanished; what the operator wrote comes first."""
+    """Connection parameters with keep-alives that detect a vanished peer; the operator's own values take precedence."""
     defaults = {
         "connect_timeout": max(2, math.ceil(seconds)),
         "keepalives_idle": 10,
@@ -124,7 +126,7 @@ def translated(
     look: str = "",
     rebuild: str = "",
 ) -> EngineError:
-    """What an exception of asking means. Its own text may quote the connection string or values: it is not told.
+    """The error for an exception of a statement. Its text may contain connection parameters or values and is dropped.
 
     Args:
         own: What an SQLSTATE means to this asker, the first that fits; looked at before what it means to all.
@@ -151,7 +153,7 @@ T = TypeVar("T")
 
 
 class Mode(Enum):
-    """What a session is used for."""
+    """How a session is used: reading, writing …"""
 
     READ = "one state of the database, unchanged while it is read"
     WRITE = "one transaction"
@@ -159,7 +161,7 @@ class Mode(Enum):
 
 
 class Sessions:
-    """A bounded set of connections to one database. Safe to use from several threads.
+    """A bounded pool of connections to one database. Safe to use from several threads.
 
     Args:
         params: Of the connection; no error shows them.
@@ -201,7 +203,7 @@ class Sessions:
         mode: Mode = Mode.READ,
         settings: Mapping[str, str] | None = None,
     ) -> T:
-        """The result of `work`, in a transaction of its own that both sides end at the deadline.
+        """Run `work` in its own transaction, which client and server both end at the deadline; returns its result.
 
         A session that was kept may have been ended meanwhile: then `work` is done once more, on another one.
 
@@ -303,7 +305,8 @@ _GRACE = 0.1  # seconds that a server has to say that it ended a statement at th
 
 
 class TimedConnection(psycopg.Connection[Any]):
-    """Waits no longer than its patience, nor than `core.ports.until` allows; then it is closed.
+    """A connection that waits no longer than its `patience` and the deadline in `core.ports.until`; then it is
+    closed.
 
     Attributes:
         patience: Seconds for one exchange with the server; None: as long as it takes.
@@ -312,7 +315,7 @@ class TimedConnection(psycopg.Connection[Any]):
     patience: float | None = None
 
     def wait(self, gen: Generator[Any, Any, Any], interval: float = _LOOK, timeout: float | None = None) -> Any:
-        """Raises psycopg.errors.ConnectionTimeout when the server did not answer in time."""
+        """Wait for the server; psycopg.errors.ConnectionTimeout when it does not answer in time."""
         given = [seconds for seconds in (self.patience, time_left()) if seconds is not None]
         if given:
             gen = self._ending(gen, time.monotonic() + min(given) + _GRACE)

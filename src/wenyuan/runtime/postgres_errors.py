@@ -1,4 +1,4 @@
-"""What PostgreSQL's errors mean. It needs no driver: it is read where there may be none."""
+"""Translation of PostgreSQL errors. Importing it needs no driver."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _SAID_AT_LOGIN = (
 
 
 def said_at_login(text: str) -> str:
-    """What an error of the driver without an SQLSTATE means, as far as the server says it in English."""
+    """Meaning of a login error without SQLSTATE, as far as the server's English message tells."""
     _, fatal, said = text.partition("FATAL:")
     reason = next(
         (reason for beginning, reason in _SAID_AT_LOGIN if fatal and said.strip().startswith(beginning)), ""
@@ -58,7 +58,7 @@ def said_at_login(text: str) -> str:
 
 
 def check_server(info: Any, *, component: str, setting: str) -> None:
-    """Refuse a server that is too old, or whose database cannot hold every character.
+    """Refuse a server that is too old, or whose database encoding is not UTF-8.
 
     Args:
         info: What the driver knows of the connection.
@@ -122,13 +122,13 @@ _REASONS: tuple[tuple[str, type[KnowledgeError], str, str], ...] = (
 
 
 def driver_errors() -> tuple[type[Exception], ...]:
-    """The driver's exceptions; none while nobody has loaded it."""
+    """The driver's exception classes; empty while it is not loaded."""
     driver: Any = sys.modules.get("psycopg")
     return (driver.Error, driver.Warning) if driver is not None else ()
 
 
 def meant(error: BaseException, doing: str, component: str) -> KnowledgeError:
-    """What an exception of the driver means here."""
+    """The error for an exception of the driver."""
     driver: Any = sys.modules["psycopg"]
     state = getattr(error, "sqlstate", None) or ""
     for beginning, kind, reason, hint in _REASONS:

@@ -1,4 +1,4 @@
-"""Who may call which route, and limits of rate and concurrency."""
+"""Authentication by API key, rights per route, and limits on rate and concurrency."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Callable[..., Awaitable[Response]])
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What the OpenAPI document says of a route; `openapi` makes them.
+    """A route's description in the OpenAPI document; created by the functions of `openapi`.
 
     Attributes:
         described: Given the route, and the HTTP status of answers that say FAILED.
@@ -47,7 +47,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One method of one path.
+    """One HTTP method on one path.
 
     Attributes:
         right: That the caller needs; None: open to everybody, who is not even asked for a key.
@@ -61,7 +61,7 @@ class Route:
 
 
 def route(method: str, path: str, right: str | None, operation: Operation | None) -> Callable[[F], F]:
-    """Declares a route of the handler that is decorated; one handler may have several."""
+    """Decorator that declares a route of a handler; one handler may have several."""
 
     def declare(handler: F) -> F:
         told = handler.__dict__
@@ -72,7 +72,7 @@ def route(method: str, path: str, right: str | None, operation: Operation | None
 
 
 def declared(owner: type) -> Iterator[tuple[str, Route]]:
-    """The routes of a class, each with the name of its handler."""
+    """The declared routes of a class, each with the name of its handler."""
     for name, member in vars(owner).items():
         for one in getattr(member, "routes", ()):
             yield name, one
@@ -88,7 +88,7 @@ _TOKEN = re.compile(r"wy_[0-9a-f]{8}_[A-Za-z0-9_\-]{43}")
 
 
 class Keys(Protocol):
-    """Where keys are kept; `catalog.Catalog` is one."""
+    """Storage of API keys; `catalog.Catalog` implements it."""
 
     def keys(self) -> Sequence[Key]: ...
 
@@ -96,7 +96,7 @@ class Keys(Protocol):
 
 
 class KeyRing:
-    """Checks ``Authorization: Bearer wy_…``; an `Authenticate`.
+    """Checks ``Authorization: Bearer wy_…``; implements `Authenticate`.
 
     Args:
         keys: Asked in threads, never on the event loop.
@@ -123,7 +123,7 @@ class KeyRing:
         self._pool = Pool(2, 256)
 
     async def __call__(self, headers: Mapping[str, str]) -> Principal:
-        """Who calls.
+        """The principal of a request.
 
         Raises:
             Problem: 401, no key or none that counts; 503, too many wait to be checked.
@@ -140,7 +140,7 @@ class KeyRing:
         return Principal(key_id=key.key_id, agent_id=key.agent_id, rights=key.rights)
 
     def forget(self) -> None:
-        """Keys have changed: ask the catalog at the next request."""
+        """Drop cached keys after a change; the next request reads them from the catalog."""
         self._known.clear()
         self._looked = float("-inf")
 
@@ -171,7 +171,7 @@ class KeyRing:
 
 
 def key_ring(keys: Keys, host: str) -> KeyRing:
-    """How callers of a server that listens on an address are told apart.
+    """The authentication for a server that listens on `host`.
 
     Raises:
         ConfigError: others than this machine can reach it, and there is no key that counts.
@@ -193,7 +193,7 @@ def key_ring(keys: Keys, host: str) -> KeyRing:
 
 
 def guarded(right: str | None, handler: Handler) -> Handler:
-    """A handler that is reached only with a right; what it changes is audited as the caller's doing."""
+    """Wrap a handler: the caller needs `right`, and changes are recorded as the caller's in the audit log."""
     if right is None:
         return handler
 
@@ -221,7 +221,7 @@ _BURST_SECONDS = 2.0  # what a quiet caller may save up
 
 
 class Bucket:
-    """Tokens, of which each request takes one; they come back with time.
+    """Token bucket: each request takes one token, and tokens are refilled over time.
 
     Args:
         rate: Tokens a second.
@@ -236,7 +236,7 @@ class Bucket:
         self.open = 0
 
     def wait(self, now: float) -> float:
-        """Seconds until a request may go on; takes its token when that is now."""
+        """Seconds until a request may proceed; 0 takes a token."""
         self.tokens = min(self.most, self.tokens + (now - self.at) * self.rate)
         self.at = now
         if self.tokens >= 1.0:
@@ -246,7 +246,7 @@ class Bucket:
 
 
 class Limiter:
-    """Used from the event loop alone, so it needs no lock."""
+    """Rate and concurrency limits per key. Used only on the event loop, so it has no lock."""
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
@@ -256,7 +256,7 @@ class Limiter:
 
     @contextmanager
     def admitted(self, key_id: str) -> Iterator[None]:
-        """While a request of this key is worked on.
+        """Context for a request of this key, counted as running inside.
 
         Raises:
             Problem: 429 with Retry-After.

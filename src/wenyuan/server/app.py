@@ -1,4 +1,4 @@
-"""The HTTP door: a thin, strict layer over a `Service`."""
+"""The HTTP server as an ASGI application: a thin layer with strict validation over a `Service`."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _library_id(service: Service) -> str:
 
 
 def _parts(service: Service, handler: RequestHandler, authenticate: Authenticate) -> list[object]:
-    """What answers the routes of a service: those of a library, or of one that knows neither agents nor keys."""
+    """The route handlers for a service: all of them for a library, fewer for a service without agents and keys."""
     if not isinstance(service, KnowledgeService):
         return [Fragments(service, handler), SourceList(service, handler)]
     library, runs = cast("Library", service), IngestJobs()
@@ -119,7 +119,7 @@ def _parts(service: Service, handler: RequestHandler, authenticate: Authenticate
 
 
 def _routes(parts: Iterable[object]) -> Sequence[BaseRoute]:
-    """A route for each path: only what was declared, with its right, is reached."""
+    """One route per path, for declared handlers only."""
     # A pack is called as its author likes, and a name may have a slash in it.
     checked = {
         (one.method, one.path.replace("{pack}", "{pack:path}")): guarded(one.right, getattr(part, name))
@@ -134,6 +134,6 @@ async def _no_method(_request: Request, allow: Mapping[str, str]) -> Response:
 
 
 async def _no_route(_request: Request, error: Exception) -> Response:
-    """The one that Starlette knows: there is no such path."""
+    """404 for an unknown path."""
     assert isinstance(error, HTTPException)
     raise Problem(error.status_code, "not_found", "there is nothing at this path")

@@ -1,4 +1,4 @@
-"""Handling of one request: authentication, body, work, answer; and routing by path."""
+"""Request handling: authentication, body, work in a thread, response; and routing by path."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DISCARD_BYTES = 8 * 1024 * 1024
 
 
 class ClientGone(Exception):
-    """The connection is closed: nobody is left to answer."""
+    """The client has closed the connection; no response can be sent."""
 
 
 def _is_json(content_type: str) -> bool:
@@ -78,7 +78,7 @@ class Body:
         self.finished = not self._declared and "transfer-encoding" not in headers
 
     async def receive(self) -> Message:
-        """The ASGI `receive`, watched."""
+        """The ASGI `receive`, with limits on size and time."""
         message = await self._receive()
         if message["type"] == "http.request":
             self._waits = False
@@ -99,7 +99,7 @@ class Body:
         return max(0.0, self._deadline - now)
 
     async def read(self) -> bytes:
-        """The whole body.
+        """The complete body.
 
         Raises:
             Problem: 413 if it is larger than the limit, 408 if it does not arrive in time.
@@ -122,7 +122,7 @@ class Body:
         return b"".join(chunks)
 
     async def chunks(self, *, limit: int, pause: float) -> AsyncIterator[bytes]:
-        """The body piece by piece, for what is too large to be held at once.
+        """The body in chunks, for uploads too large to hold in memory.
 
         Args:
             limit: Bytes that are accepted, in the place of the usual ones.
@@ -153,7 +153,7 @@ class Body:
         return Problem(413, "body_too_large", msg("the body is larger than {limit} bytes", limit=self._limit))
 
     async def discard(self) -> bool:
-        """Read what is left, within bounds; whether the connection can be used again.
+        """Read the rest of the body, within limits; returns whether the connection can be reused.
 
         Raises:
             ClientGone: the client hung up.
@@ -186,7 +186,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[Q]):
-    """A kind of request that has an answer of its own for failure.
+    """How a request type is parsed, answered, and answered on failure.
 
     Attributes:
         parse: The request that a JSON value is; raises InvalidRequest.
@@ -201,7 +201,7 @@ class Question(Generic[Q]):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An answer in a protocol that says failures by HTTP status: its body, and the legs that failed nevertheless."""
+    """A response of a protocol that signals failure by HTTP status: its body, and the names of failed legs."""
 
     body: Mapping[str, Any]
     degraded: tuple[str, ...] = ()
@@ -215,12 +215,12 @@ def json_response(
 
 
 def missing(kind: str) -> Problem:
-    """404: there is no such thing, or none that this caller may know of; the two are told alike."""
+    """404 for what does not exist or is not visible to the caller; the two look the same."""
     return Problem(404, "not_found", f"there is no such {kind}")
 
 
 class RequestHandler:
-    """Takes requests in and hands them to threads.
+    """Base of route handlers: authenticates, reads bodies, and runs work in threads.
 
     Args:
         library_id: What the library behind it is called where libraries ask one another; see `engines.external.service`.
@@ -233,20 +233,20 @@ class RequestHandler:
         self.pool = Pool(settings.threads, settings.queue_limit)
 
     async def content(self, request: Request) -> bytes:
-        """The JSON body, not read yet."""
+        """The JSON body as bytes, not parsed."""
         require_json(request.headers)
         reader: Body = request.state.body
         return await reader.read()
 
     async def work(self, request: Request, call: Callable[[object], T]) -> T:
-        """What a call makes of the body, in a thread."""
+        """Parse the body and run `call` on it in a thread; returns its result."""
         content = await self.content(request)
         return await self.pool.run(lambda: call(strict_json.loads(content)))
 
     async def ask(
         self, request: Request, question: Question[Q], *, content: bytes | None = None, pool: Pool | None = None
     ) -> Response:
-        """The answer to a question; whatever goes wrong after a valid request is an answer that says FAILED.
+        """The response to a question. Every failure after validation becomes a body with status FAILED.
 
         Args:
             content: The body, where it was read already.
@@ -267,7 +267,7 @@ class RequestHandler:
         return await (pool or self.pool).run(answer)
 
     async def tell(self, request: Request, answer: Callable[[object], Told]) -> Response:
-        """The answer of a protocol that has no word for FAILED: what goes wrong is raised, with a status of its own.
+        """The response of a protocol without a FAILED body: failures are raised and get an HTTP error status.
 
         Raises:
             InvalidRequest, NotPermitted: the request.
@@ -296,7 +296,7 @@ class RequestHandler:
 
     @staticmethod
     def told(body: Mapping[str, Any], status: str, degraded: tuple[str, ...] = ()) -> Response:
-        """A body with the header that says how the retrieval went."""
+        """A response with the header that reports the retrieval status."""
         named = {DEGRADED_HEADER: ", ".join(name.encode("ascii", "replace").decode() for name in degraded)}
         return json_response(body, 200, {STATUS_HEADER: status, **(named if degraded else {})})
 
@@ -340,7 +340,9 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 
 class _Path(Route):
-    """A path with all its methods; it takes every request to the path, so that no wider one answers in its place."""
+    """Route for a path with all its methods; also takes unsupported methods, so that no more general route answers
+    them.
+    """
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, child = super().matches(scope)
@@ -353,7 +355,7 @@ class _Path(Route):
 def routes_of(
     handlers: Mapping[tuple[str, str], Answer], no_method: Callable[[Request, Mapping[str, str]], Awaitable[Response]]
 ) -> list[Route]:
-    """One route for each path, those that are written out before those that have parameters.
+    """One route per path, literal paths before those with parameters.
 
     ``HEAD`` is answered as ``GET``, and ``OPTIONS`` with the methods that there are.
 

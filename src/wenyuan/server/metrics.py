@@ -1,4 +1,4 @@
-"""The metrics and health routes, and their text exposition for Prometheus."""
+"""Metrics and health routes, with Prometheus text exposition."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Counted = Iterable[tuple[tuple[str, ...], float]]
 
 
 class MetricFamilies(Collector):
-    """Families of numbers to be written; one that has none is left out."""
+    """Metric families for exposition; empty ones are left out."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families
@@ -47,7 +47,7 @@ class MetricFamilies(Collector):
 
 
 def histogram(name: str, told: str, labels: tuple[str, ...], timings: Mapping[tuple[str, ...], Timing]) -> Metric:
-    """Times as a histogram: cumulative counts at each of `BOUNDS`, in seconds."""
+    """Durations as a histogram: cumulative counts at `BOUNDS`, in seconds."""
     family = HistogramMetricFamily(name, told, labels=labels)
     bounds = (*(f"{bound:g}" for bound in BOUNDS), "+Inf")
     for values, timing in sorted(timings.items()):
@@ -56,7 +56,7 @@ def histogram(name: str, told: str, labels: tuple[str, ...], timings: Mapping[tu
 
 
 def counter(name: str, told: str, labels: tuple[str, ...], counted: Counted) -> Metric:
-    """Numbers that only grow, by the values of their labels."""
+    """Counters by the values of their labels."""
     family = CounterMetricFamily(name, told, labels=labels)
     for values, count in counted:
         family.add_metric(values, count)
@@ -75,7 +75,7 @@ _LIVE = {"application/json": {"schema": {"type": "object", "properties": {"live"
 
 
 class Probes:
-    """They have threads of their own, so load cannot fail them.
+    """Health and readiness probes. They have their own threads, so that load cannot make them fail.
 
     Args:
         document: The OpenAPI document of the server.
@@ -115,7 +115,7 @@ class Probes:
 
 
 def _shown(part: Mapping[str, object]) -> dict[str, object]:
-    """Whoever asks a probe need not know what to do on the server."""
+    """A part's state without its hints: a prober cannot act on the server."""
     return {name: value for name, value in part.items() if name != "hint"}
 
 
@@ -139,7 +139,7 @@ _NUMBERS = got(
 
 
 class Metrics:
-    """``/metrics``. It has threads of its own, so load cannot hide what load does."""
+    """``/metrics``. It has its own threads, so that metrics stay readable under load."""
 
     def __init__(self, service: object, traffic: RequestMetrics) -> None:
         self._service = service
@@ -179,7 +179,7 @@ def _of_process() -> Iterator[Metric]:
 
 
 def _resident() -> int:
-    """Bytes of memory that this process has; 0 where the system does not tell."""
+    """Resident memory of this process in bytes; 0 where the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     except (OSError, ValueError, IndexError):

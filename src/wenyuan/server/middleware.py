@@ -1,4 +1,4 @@
-"""Middleware: security headers, sizes, deadlines, and counts of requests."""
+"""Middleware: security headers, size limits, deadlines, and request metrics."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from wenyuan.service.search.traces import INCOMING, Timing, Timings
 
 
 def door_of(path: str) -> str:
-    """The door that a path leads to: ``search`` for ``/v1/search``, ``sources`` for all of them."""
+    """The route group of a path: ``search`` for ``/v1/search``, ``sources`` for all below ``/v1/sources``."""
     return path.removeprefix("/v1").removeprefix("/").partition("/")[0]
 
 
 def outcome_of(status: int, said: str) -> str:
-    """``success``, ``failed`` (an answer that says so), ``refused`` (4xx), ``error`` (5xx); ``gone``: nobody waits."""
+    """``success``, ``failed`` (a FAILED body), ``refused`` (4xx), ``error`` (5xx), or ``gone``: the client hung up."""
     if said == "FAILED":
         return "failed"
     if not status or said == GONE:
@@ -40,7 +40,8 @@ def outcome_of(status: int, said: str) -> str:
 
 
 class RequestMetrics:
-    """Requests by door, status and outcome, how long they took, and how many are open. Safe to share.
+    """Counts and durations of requests by route group, status and outcome, and open requests. Safe to share between
+    threads.
 
     Args:
         routes: Whose doors there are; every other path is counted as ``other``.
@@ -56,7 +57,7 @@ class RequestMetrics:
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """While a request is open."""
+        """Context that counts a request as open."""
         with self._lock:
             self._open += 1
         try:
@@ -66,7 +67,7 @@ class RequestMetrics:
                 self._open -= 1
 
     def answered(self, path: str, status: int, said: str, seconds: float) -> None:
-        """Count an answer.
+        """Count a response.
 
         Args:
             status: HTTP status; 0 when the client hung up before it was sent.
@@ -81,18 +82,18 @@ class RequestMetrics:
         self._timings.add((door,), seconds)
 
     def requests(self) -> Mapping[tuple[str, str, str], int]:
-        """How many, by door, status and outcome."""
+        """Number of requests by route group, status and outcome."""
         with self._lock:
             return dict(self._requests)
 
     @property
     def limited(self) -> int:
-        """How many were asked to come later (429)."""
+        """Number of requests refused with 429."""
         with self._lock:
             return self._limited
 
     def timings(self) -> Mapping[tuple[str, ...], Timing]:
-        """How long they took, by door."""
+        """Durations by route group."""
         return self._timings.read()
 
     @property
@@ -109,7 +110,7 @@ _log = logging.getLogger("wenyuan.server")
 
 
 class _Answer:
-    """The `send` of one request: adds the headers that every response has, once the body is out of the way."""
+    """The `send` of one request: adds the headers common to all responses, after the request body has been read."""
 
     def __init__(self, send: Send, body: Body, request_id: str) -> None:
         self._send = send
@@ -133,7 +134,7 @@ class _Answer:
 
 
 class GuardMiddleware:
-    """ASGI middleware around everything.
+    """The outermost ASGI middleware.
 
     It sets ``request.state.request_id`` (the client's own X-Request-Id if that is 1-64 of ``A-Z a-z 0-9 _ -``),
     ``principal`` and ``body``, and turns every exception into a problem document. Logged at INFO are the

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document: what the server takes and gives, made from the models that enforce it."""
+"""Generates the OpenAPI 3.1 document from the models that validate requests and responses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WIRE_RULES = (
 
 
 def _any_json() -> dict[str, Any]:
-    """What a further key of the context may hold: any JSON that the strict reader lets in."""
+    """Schema of unknown context members: any JSON that the strict parser accepts."""
     text = {"type": "string", "pattern": r"^[^\u0000]*$"}
     return {
         "title": "Json",
@@ -42,7 +42,7 @@ def _any_json() -> dict[str, Any]:
 
 
 def _schemas(routes: Iterable[Route]) -> dict[str, Any]:
-    """The shapes that routes take and give, and those that every route may give."""
+    """Schemas of the request and response models used by routes, and of those common to all routes."""
     takes: dict[type[BaseModel], None] = {shapes.ContextShape: None, FileShape: None}
     gives: dict[type[BaseModel], None] = {shapes.ProblemShape: None}
     for route in routes:
@@ -85,7 +85,7 @@ _RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "i
 
 
 def content_of(shape: type[BaseModel], media_type: str = "application/json") -> dict[str, Any]:
-    """A body that has the shape, which is a component of the document."""
+    """Content with a schema that is a component of the document."""
     return {media_type: {"schema": {"$ref": f"{_REF}{shape.__name__}"}}}
 
 
@@ -103,7 +103,7 @@ def _problems(*statuses: int) -> dict[str, Any]:
 
 
 def _in_words_of(error: type[BaseModel], *statuses: int) -> dict[str, Any]:
-    """Answers that are errors of another protocol."""
+    """Error responses in the format of another protocol."""
     return {
         str(status): {"description": HTTPStatus(status).phrase, "headers": _HEADERS, "content": content_of(error)}
         for status in statuses
@@ -137,7 +137,7 @@ def got(
     *problems: int,
     also: Mapping[str, Any] | None = None,
 ) -> Operation:
-    """What can be read without a body.
+    """A GET operation without a body.
 
     Args:
         answer: Its shape, or its content by media type.
@@ -155,7 +155,7 @@ def got(
 
 
 def asked(name: str, summary: str, takes: type[BaseModel], gives: type[BaseModel], *problems: int) -> Operation:
-    """A question whose answer may say FAILED."""
+    """A question whose response may have status FAILED."""
 
     def described(_route: Route, failed: int) -> dict[str, Any]:
         answer = {
@@ -191,7 +191,7 @@ def foreign(
     *,
     query: type[BaseModel] | None = None,
 ) -> Operation:
-    """A question in another protocol, whose errors have a shape of their own."""
+    """A question in another protocol, which has its own error format."""
 
     def described(route: Route, _failed: int) -> dict[str, Any]:
         if takes is None:
@@ -218,7 +218,7 @@ def kept(
     required: bool = True,
     files: bool = False,
 ) -> Operation:
-    """What looks at, or changes, what the library keeps.
+    """An operation that reads or changes stored data.
 
     Args:
         answer: The schema of the answer.
@@ -247,7 +247,7 @@ def kept(
 
 
 def file_given(summary: str, types: Iterable[str], *, query: type[BaseModel] | None = None) -> Operation:
-    """What gives a file.
+    """An operation that returns a file.
 
     Args:
         types: Its media types.

@@ -1,4 +1,4 @@
-"""Problem details (RFC 9457), refusals in the words of other protocols, and the worker pool."""
+"""Problem details (RFC 9457), errors in the formats of other protocols, and the worker pool."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def problem_body(
 
 
 class Problem(Exception):
-    """A request that ends in a problem document.
+    """An exception that becomes a problem document.
 
     Args:
         code: For programs, one word per reason.
@@ -69,7 +69,7 @@ class Problem(Exception):
 
     @classmethod
     def of(cls, error: Exception) -> Problem:
-        """The problem that an error means to the caller; what is not foreseen is a 500 without particulars."""
+        """The problem for an exception; an unexpected one is a 500 without details."""
         match error:
             case Problem():
                 return error
@@ -104,14 +104,16 @@ _STORES = "/v1/vector_stores"
 
 
 def refusal(problem: Problem, request_id: str, path: str, headers: Headers) -> Response:
-    """A problem in the words of the protocol that the path belongs to; a problem document for our own."""
+    """A problem in the error format of the path's protocol; a problem document for our own routes."""
     if path == DIFY:
         return _dify(problem, request_id, headers)
     return _stores(problem) if path == _STORES or path.startswith(_STORES + "/") else problem.response(request_id)
 
 
 def _dify(problem: Problem, request_id: str, headers: Headers) -> Response:
-    """Dify registers an endpoint whatever it answers but 403, 404 and 502: a wrong key must be 403, not 401."""
+    """Error in Dify's format. When an endpoint is registered Dify accepts any status but 403, 404 and 502, so a wrong
+    key must give 403, not 401.
+    """
     status, why = _status(problem), problem.detail
     body = dify_error(problem.code, status, why, request_id)
     if problem.code == "unauthenticated":
@@ -129,7 +131,9 @@ def _stores(problem: Problem) -> Response:
 
 
 def _status(problem: Problem) -> int:
-    """What a path of ours names in its body, these protocols look for under an address: 404 where it is not."""
+    """HTTP status in other protocols: a store that our routes name in the body is part of the path there, so 404 if
+    unknown.
+    """
     return 404 if problem.code == "unknown_domain" else problem.status
 
 
@@ -145,7 +149,7 @@ _Jobs = SimpleQueue["Callable[[], None] | None"]
 
 
 class _Post:
-    """Brings results from threads to an event loop: one call of it brings all that are there.
+    """Returns results from threads to an event loop, all pending ones with one wake-up.
 
     To wake the loop for each of them, as `run_in_executor` does, takes a system call and a turn of the loop each.
     """
@@ -156,7 +160,7 @@ class _Post:
         self._called = False
 
     def work(self, answer: asyncio.Future[Any], context: Context, call: Callable[[], Any]) -> None:
-        """Make a result, in a thread."""
+        """Run `call` in a thread and deliver its result."""
         result, error = None, None  # type: Any, BaseException | None
         try:
             result = context.run(call)
@@ -188,14 +192,14 @@ _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
 def close_pools(seconds: float) -> None:
-    """Close the pools of this process, whose server has stopped: what still computes when a process ends may crash it."""
+    """Close the pools of this process after its server has stopped: threads still computing at exit can crash it."""
     until = time.monotonic() + seconds
     for pool in list(_POOLS):
         pool.close(max(0.0, until - time.monotonic()))
 
 
 class Pool:
-    """At most `threads` calls at a time, at most `queue_limit` waiting; the rest is refused at once.
+    """Runs at most `threads` calls at a time with at most `queue_limit` waiting; further ones are refused at once.
 
     Refusing early keeps the answers that are given fast: a longer queue only makes all of them late.
     """
@@ -211,7 +215,7 @@ class Pool:
         _POOLS.add(self)
 
     async def run(self, call: Callable[[], T]) -> T:
-        """The result of `call`, made in a thread, in a copy of the caller's context.
+        """The result of `call`, run in a thread with a copy of the caller's context.
 
         Raises:
             Problem: 503, no place is left to wait in.
@@ -230,7 +234,7 @@ class Pool:
             self._inside -= 1
 
     def _queue(self) -> _Jobs:
-        """Where threads take calls from; they are there from the first call on."""
+        """The queue from which threads take calls; the threads are started by the first call."""
         if self._jobs is None:
             with self._hiring:
                 if self._jobs is None:
@@ -247,7 +251,7 @@ class Pool:
         return self._jobs
 
     def close(self, seconds: float) -> None:
-        """End the threads after what was asked of them; wait for that as long as said."""
+        """End the threads after the calls already accepted; waits at most `seconds`."""
         with self._hiring:
             jobs, hired = self._jobs, self._hired
             self._jobs, self._hired = None, []

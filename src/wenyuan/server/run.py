@@ -1,4 +1,4 @@
-"""Running the server: start, signals, shutdown, and the HTTP protocol below it."""
+"""Runs the server: start, signals, shutdown, and the HTTP protocol class."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _LINGER = 1.0
 
 
 class StrictProtocol(H11Protocol):
-    """uvicorn's protocol, with a time limit on request heads and problem documents for what is no HTTP."""
+    """uvicorn's protocol, with a time limit on request heads and problem documents for invalid HTTP."""
 
     head_timeout = HEAD_TIMEOUT
     _head_timer: asyncio.TimerHandle | None = None
@@ -92,7 +92,9 @@ class StrictProtocol(H11Protocol):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer bytes that are not HTTP/1.1; called by uvicorn, whose own answer is plain text."""
+        """Answer bytes that are no HTTP/1.1 with a problem document; called by uvicorn, whose own answer is plain
+        text.
+        """
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer is under way: only cut it off
             self.transport.close()
             return
@@ -128,7 +130,7 @@ _KEEP_ALIVE = 30
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, but a stop that was asked for is a success."""
+    """uvicorn's server, for which a requested stop is a success."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -144,7 +146,7 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Wait for the open requests, but not after a second signal; `asyncio.run` cancels what is left.
+        """Wait for open requests, until a second signal; `asyncio.run` then cancels the rest.
 
         uvicorn alone would wait on: from Python 3.12 on, `asyncio.Server.wait_closed` lasts until the last connection ends.
         """

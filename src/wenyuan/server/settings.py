@@ -1,4 +1,4 @@
-"""Settings and interfaces of the server, and where a request comes from."""
+"""Server settings, the service interface, and checks of a request's origin."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _OF_THIS_MACHINE = frozenset(("/mcp",))
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address stands for this machine alone."""
+    """Whether a host name or address is a loopback one."""
     if host.lower() == "localhost":
         return True
     try:
@@ -52,19 +52,19 @@ def is_loopback(host: str) -> bool:
 
 
 def host_of(authority: str) -> str:
-    """The name or address in ``host``, ``host:port`` or ``[address]:port``; ``""`` for whatever else is written."""
+    """The name or address in ``host``, ``host:port`` or ``[address]:port``; ``""`` for anything else."""
     found = _AUTHORITY.fullmatch(authority)
     return (found[1] or found[2]) if found else ""
 
 
 @lru_cache(maxsize=256)  # every request says one, and nearly all say the same
 def names_loopback(authority: str) -> bool:
-    """Whether what a ``Host`` header says is this machine alone."""
+    """Whether a ``Host`` header names a loopback address."""
     return is_loopback(host_of(authority))
 
 
 def check_page(method: str, path: str, headers: Headers, allowed: Sequence[str]) -> None:
-    """Refuse what a page of another site makes a browser send, unless it only reads.
+    """Refuse requests that another site's page makes a browser send (CSRF), unless they only read.
 
     A page can make a browser send a request without a body to any server that the browser reaches, this machine's own
     among them, and need not see the answer to have done something.
@@ -106,7 +106,7 @@ class Readiness(Protocol):
 
 
 class Service(Protocol):
-    """What stands behind the server. It is called from several threads at once."""
+    """The service behind the server. It is called from several threads at once."""
 
     def retrieve_fragments(self, request: RetrievalRequest) -> RetrievalResponse:
         """Answer; a failure is a response with status FAILED.
@@ -123,7 +123,7 @@ class Service(Protocol):
 
 @runtime_checkable
 class KnowledgeService(Service, Protocol):
-    """A service that knows agents, sources and keys; `service.library.Library` is one."""
+    """A service with agents, sources and keys; `service.library.Library` implements it."""
 
     @property
     def catalog(self) -> Catalog: ...
@@ -158,7 +158,7 @@ For an unknown name it raises `InvalidRequest`.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Requests a second and at once, for each key and for all; 0 means no limit."""
+    """Requests per second and at the same time, per key and overall; 0 means no limit."""
 
     rate_per_key: float = 50.0
     rate_total: float = 0.0
@@ -167,7 +167,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """Limits and choices of the server.
+    """Limits and options of the server.
 
     Attributes:
         threads: Requests that are worked on at the same time.
@@ -214,13 +214,13 @@ class ServerSettings:
 
 
 def is_no_key(authorization: str) -> bool:
-    """Whether an ``Authorization`` header has a bearer token that is no key of any library."""
+    """Whether an ``Authorization`` header has a bearer token that cannot be a key of any library."""
     scheme, _, token = authorization.partition(" ")
     return scheme.lower() == "bearer" and bool(token.strip()) and not token.strip().startswith("wy_")
 
 
 def open_on_loopback(headers: Mapping[str, str]) -> Principal:
-    """Everybody who can reach a loopback address may call, but not through a foreign host name.
+    """Authentication that admits every request on a loopback address, unless its Host header names another host.
 
     A web page can make its own host name resolve to 127.0.0.1 and so read the answers of local servers;
     its requests carry that name in ``Host``. HTTP/1.0 clients without ``Host`` are no browsers. A key of ours means
@@ -242,5 +242,5 @@ def open_on_loopback(headers: Mapping[str, str]) -> Principal:
 
 
 def open_to_all(_headers: Mapping[str, str]) -> Principal:
-    """Everybody may call, under any host name: for servers behind something that checks callers."""
+    """Authentication that admits every request, under any host name: for servers behind an authenticating proxy."""
     return Principal()

@@ -1,4 +1,4 @@
-"""Files that come in a form (``multipart/form-data``, RFC 7578), written to a folder as they come."""
+"""Receives files of a form (``multipart/form-data``, RFC 7578), streamed to a folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAUSE = 30.0
 
 
 def boundary_of(headers: Headers) -> bytes:
-    """What separates the parts of a form with files.
+    """The boundary between the parts of a form.
 
     Raises:
         Problem: 415, the body is no such form.
@@ -39,7 +39,7 @@ def boundary_of(headers: Headers) -> bytes:
 
 
 async def receive_files(chunks: AsyncIterator[bytes], boundary: bytes, folder: Path) -> list[Given]:
-    """The files of a form, in the order in which they came; fields without a file name are passed over.
+    """The files of a form in order; fields without a file name are skipped.
 
     Raises:
         Problem: 400, it is no such form, or not all of it; 413, too many files; 503, there is no room.

@@ -1,4 +1,4 @@
-"""The JSON shapes of the contract: what comes in is checked whole, what goes out is made in one place."""
+"""JSON models of the contract: validation of requests and serialisation of responses."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _day(text: str) -> str:
 
 
 def no_default(schema: JsonDict) -> None:
-    """A member that is left out when there is none has no default to publish."""
+    """Schema hook: an optional member that is left out when empty has no default to publish."""
     schema.pop("default", None)
 
 
@@ -248,7 +248,7 @@ def _context_faults(context: dict[str, Any]) -> list[Fault]:
 
 
 def request_from_wire(payload: object) -> RetrievalRequest:
-    """The request that a body asks for.
+    """Parse and validate a request body.
 
     Args:
         payload: What `strict_json.loads` made of the body.
@@ -271,7 +271,7 @@ def request_from_wire(payload: object) -> RetrievalRequest:
 
 
 def request_to_wire(request: RetrievalRequest) -> dict[str, Any]:
-    """The body that asks for a request: the inverse of `request_from_wire`."""
+    """The body for a request: the inverse of `request_from_wire`."""
     body: dict[str, Any] = {"query": request.query, "max_results": request.max_results}
     if request.context is not None:
         body["context"] = dict(request.context)
@@ -279,7 +279,7 @@ def request_to_wire(request: RetrievalRequest) -> dict[str, Any]:
 
 
 def response_to_wire(response: RetrievalResponse) -> dict[str, Any]:
-    """The body of a response; `error_message` is there only when it FAILED."""
+    """The body of a response; `error_message` is present only with status FAILED."""
     body: dict[str, Any] = {
         "status": response.status,
         "fragments": [
@@ -298,7 +298,7 @@ def response_to_wire(response: RetrievalResponse) -> dict[str, Any]:
 
 
 def response_from_wire(payload: object) -> RetrievalResponse:
-    """The response that a body carries; ``error_message: null`` is read as absent.
+    """Parse a response body; ``error_message: null`` is read as absent.
 
     Raises:
         ValueError: the body breaks the contract (a pydantic `ValidationError` is one too).
@@ -320,7 +320,7 @@ def response_from_wire(payload: object) -> RetrievalResponse:
 
 
 def encode(payload: Mapping[str, Any]) -> bytes:
-    """A payload as JSON in UTF-8: dates in ISO form, no NaN.
+    """Serialise a payload as JSON in UTF-8, dates in ISO form, no NaN.
 
     Raises:
         ValueError: NaN, an infinity, or half of a surrogate pair.

@@ -1,4 +1,4 @@
-"""The JSON shapes of ``/v1/answer``: a question in; an answer whose every claim has a quote of what is stored, or none."""
+"""JSON models of ``/v1/answer``: a question, and an answer with a quote for every claim."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class AnswerShape(BaseModel):
 
 
 def answer_from_wire(payload: object) -> AnswerRequest:
-    """A checked request; InvalidRequest lists every fault of its form."""
+    """Parse and validate a request; InvalidRequest lists every fault."""
     body = checked(AnswerRequestShape, payload)
     scope = body.knowledge_scope
     return AnswerRequest(
@@ -130,5 +130,5 @@ def answer_from_wire(payload: object) -> AnswerRequest:
 
 
 def failed_answer(why: str) -> dict[str, Any]:
-    """The body of an answer that failed."""
+    """The body of a failed answer."""
     return {"status": "FAILED", "answer": None, "claims": [], "error_message": why}

@@ -1,4 +1,4 @@
-"""The JSON shapes of ``/v1/documents`` and ``/v1/corrections``."""
+"""JSON models of ``/v1/documents`` and ``/v1/corrections``."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class CorrectionsQueryShape(BaseModel):
 
 
 def correction_from_wire(payload: object) -> CorrectionRequest:
-    """A checked request; InvalidRequest lists every fault."""
+    """Parse and validate a request; InvalidRequest lists every fault."""
     body = checked(CorrectionShape, payload)
     return CorrectionRequest(
         action=body.action, ref=body.ref or "", document_id=body.document_id, text=body.text,

@@ -1,4 +1,4 @@
-"""JSON shapes of other protocols: Dify's External Knowledge API and OpenAI's vector stores."""
+"""JSON models of other protocols: Dify's External Knowledge API and OpenAI's vector stores."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class DifyErrorShape(BaseModel):
 
 
 def dify_from_wire(payload: object) -> FragmentsRequest:
-    """The request that a body is; InvalidRequest lists what is wrong with it."""
+    """Parse a request body; InvalidRequest lists its faults."""
     body = checked(DifyRequestShape, payload)
     setting = body.retrieval_setting or DifySettingShape()
     return FragmentsRequest(
@@ -154,7 +154,7 @@ def _condition(shape: DifyConditionShape, path: str) -> Condition:
 
 
 def _readings(value: str | int | float, *, dated: bool, path: str) -> list[Facet]:
-    """What a value may mean: Dify's form gives numbers as text, and days as seconds since the epoch."""
+    """Possible meanings of a filter value: Dify's form sends numbers as text, and days as seconds since the epoch."""
     number = _NUMBER.fullmatch(value) if isinstance(value, str) else None
     if not dated:
         return [value, float(value)] if number else [value]
@@ -175,7 +175,7 @@ def _fault(path: str, why: str) -> InvalidRequest:
 
 
 def dify_to_wire(given: FragmentsAnswer) -> Mapping[str, Any]:
-    """The body of an answer."""
+    """The body of an answer in Dify's format."""
     return {
         "records": [
             {
@@ -190,7 +190,7 @@ def dify_to_wire(given: FragmentsAnswer) -> Mapping[str, Any]:
 
 
 def dify_failure(why: str) -> Mapping[str, Any]:
-    """One record that says the knowledge service failed, for clients that take any error for an empty answer.
+    """A record that reports a failure, for clients that treat any error as an empty answer.
 
     Its score is 1, so that no threshold of the client hides it.
     """
@@ -200,7 +200,7 @@ def dify_failure(why: str) -> Mapping[str, Any]:
 
 
 def dify_error(code: str, status: int, why: str, request_id: str) -> Mapping[str, Any]:
-    """The body of an error."""
+    """The body of an error in Dify's format."""
     number = _CODES.get(code) or (5000 if status >= 500 else 4000)
     return {"error_code": number, "error_msg": why, "request_id": request_id}
 
@@ -334,7 +334,7 @@ class _ComparisonShape(BaseModel):
 
 
 def store_from_wire(payload: object, store: str) -> tuple[FragmentsRequest, ...]:
-    """The requests that a body is, one for each of its queries.
+    """The requests in a body, one per query.
 
     Args:
         store: The id of the vector store: a knowledge domain, or ``all``.
@@ -384,7 +384,7 @@ def _comparison(tree: Mapping[str, Any], path: str) -> Condition:
 
 
 def store_to_wire(asked: Sequence[FragmentsRequest], given: Sequence[FragmentsAnswer]) -> Mapping[str, Any]:
-    """The body of an answer: each fragment once, with its best score of all queries."""
+    """The body of an answer: each fragment once, with its best score over all queries."""
     best: dict[str, Fragment] = {}
     for fragment in (f for one in given for f in one.fragments):
         known = best.get(_address(fragment))
@@ -416,7 +416,7 @@ class Store:
 
 
 def stores_to_wire(stores: Sequence[Store], asked: StoresQueryShape) -> Mapping[str, Any]:
-    """The page that is asked for.
+    """The requested page of stores.
 
     Raises:
         InvalidRequest: no store is called what ``after`` or ``before`` names.
@@ -478,7 +478,7 @@ def _result(fragment: Fragment) -> Mapping[str, Any]:
 
 
 def store_error(code: str, status: int, why: str, param: str | None) -> Mapping[str, Any]:
-    """The body of an error, as OpenAI's clients read it."""
+    """The body of an error in OpenAI's format."""
     kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
     kind = "server_error" if status >= 500 else kinds.get(status, "invalid_request_error")
     return {"error": {"message": why, "type": kind, "param": param, "code": code}}

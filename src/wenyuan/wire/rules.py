@@ -1,4 +1,4 @@
-"""JSON shapes of rules, uploads, unified retrieval, evaluations and synonyms."""
+"""JSON models of rules, uploads, unified retrieval, evaluations and synonyms."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class FileShape(Strict):
 
 
 def body_schema(shape: type[BaseModel]) -> dict[str, Any]:
-    """The body of a route for the OpenAPI document, in which a file is a component."""
+    """Schema of a route's body for the OpenAPI document, with files as a component."""
     schema = shape.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs", None)
     return {"required": True, "content": {"application/json": {"schema": schema}}}
 
 
 def bytes_of(file: FileShape) -> bytes:
-    """What is in it; InvalidRequest when that is not base64."""
+    """The decoded content of a file; InvalidRequest when it is not base64."""
     try:
         return b64decode(file.base64, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -126,7 +126,7 @@ class ImportShape(Strict):
 
 
 def import_from_wire(payload: object) -> ImportShape:
-    """The import that a body asks for; InvalidRequest lists every fault of its form."""
+    """Parse an import request; InvalidRequest lists every fault."""
     body = checked(ImportShape, payload)
     given = [name for name in ("path", "file", "pack") if getattr(body, name) is not None]
     if len(given) != 1:
@@ -159,7 +159,7 @@ def edge_to_wire(edge: Edge, schema: Schema, cite: Cite) -> dict[str, Any]:
 
 
 def schema_to_wire(schema: Schema) -> dict[str, Any]:
-    """What a schema has: labels of kinds and relations, parameters, and the groups that each pattern collects."""
+    """A schema: labels of kinds and relations, parameters, and the groups of each pattern."""
     return {
         "scope_kind": schema.scope_kind,
         "kinds": {kind.id: dict(kind.labels) for kind in schema.kinds.values()},
@@ -182,7 +182,7 @@ def schema_to_wire(schema: Schema) -> dict[str, Any]:
 def statement_to_wire(
     held: HeldStatement, ends: Mapping[int, GraphNode], trusts: Mapping[str, int], schema: Schema, cite: Cite
 ) -> dict[str, Any]:
-    """A statement with its evidence, what supports it now and what once did.
+    """A statement with its present and former evidence.
 
     Args:
         ends: Its nodes, by number; one that is retired is told by its key alone.
@@ -233,12 +233,14 @@ def _end(node: GraphNode | None, key: str) -> dict[str, Any]:
 
 
 def _least(own: int | None, registered: int | None) -> int | None:
-    """An evidence is trusted no more than its source; None: the source is not registered, so it counts for nothing."""
+    """Effective trust of evidence, at most its source's; None: the source is not registered and the evidence does not
+    count.
+    """
     return registered if own is None or registered is None else min(own, registered)
 
 
 def fault_to_wire(fault: BookFault) -> dict[str, Any]:
-    """A fault of a book, with the file and line (or sheet and row) where it is."""
+    """A fault in a rule file, with file and line (or sheet and row)."""
     return {
         "code": fault.code,
         "severity": fault.severity,
@@ -250,7 +252,7 @@ def fault_to_wire(fault: BookFault) -> dict[str, Any]:
 
 
 def report_to_wire(report: ImportReport, *, dry_run: bool, most: int = MAX_LISTED) -> dict[str, Any]:
-    """What an import has done or, as a dry run, would do. Lists end at `most` entries; ``counts`` counts all."""
+    """What an import changed or, as a dry run, would change. Lists have at most `most` entries; ``counts`` has all."""
     checked_book = report.checked
     notes = len(report.faults) - len(report.errors)
     return {
@@ -361,7 +363,7 @@ class InferAnswerShape(BaseModel):
 
 
 def unified_from_wire(payload: object) -> UnifiedRequest:
-    """The request that a body is; InvalidRequest lists every fault of its form."""
+    """Parse a request body; InvalidRequest lists every fault."""
     body = checked(UnifiedRequestShape, payload)
     return UnifiedRequest(
         query=body.query,
@@ -375,7 +377,7 @@ def unified_from_wire(payload: object) -> UnifiedRequest:
 
 
 def infer_from_wire(payload: object) -> RuleQuestion:
-    """The question that a body is; InvalidRequest lists every fault of its form."""
+    """Parse a request body; InvalidRequest lists every fault."""
     body = checked(InferRequestShape, payload)
     text = named_twice("context", body.context, body.query)
     if text is None and body.processes is None:
@@ -391,12 +393,12 @@ def infer_from_wire(payload: object) -> RuleQuestion:
 
 
 def unified_to_wire(unified: Unified) -> Mapping[str, Any]:
-    """The body of an answer."""
+    """The body of a unified answer."""
     return {"status": "SUCCESS", **unified.response.to_dict()}
 
 
 def infer_to_wire(answer: RuleItems) -> Mapping[str, Any]:
-    """The body of an answer."""
+    """The body of an answer with inferred rules."""
     body: dict[str, Any] = {
         "status": "SUCCESS",
         "items": [item.to_dict() for item in answer.items],
@@ -441,7 +443,7 @@ class EvaluationQueryShape(BaseModel):
 
 
 def evaluate_from_wire(payload: object) -> EvaluateShape:
-    """The evaluation that a body asks for; InvalidRequest lists every fault of its form."""
+    """Parse an evaluation request; InvalidRequest lists every fault."""
     body = checked(EvaluateShape, payload)
     if sum(one is not None for one in (body.path, body.file, body.again)) != 1:
         message = "is required, or path, or again; one of them"
@@ -456,7 +458,7 @@ def evaluation_to_wire(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def whole_to_wire(whole: WholeEvaluation, against: tuple[WholeEvaluation, Change] | None = None) -> dict[str, Any]:
-    """An evaluation with what became of each question; with another one, with what changed since then."""
+    """An evaluation with the result of each question and, given `against`, the differences to that evaluation."""
     asked: list[Mapping[str, Any]] = [asdict(one) for one in whole.asked]
     told = evaluation_to_wire(whole.evaluation)
     if against is None:
@@ -481,7 +483,7 @@ class _Entries(Strict):
 
 
 def synonyms_from_wire(body: object) -> list[Synonym]:
-    """The entries of a body, which is one, or has a list of them; InvalidRequest lists every fault of each."""
+    """The synonyms in a body, which is a single one or a list; InvalidRequest lists every fault of each."""
     if isinstance(body, dict) and "synonyms" not in body:
         return [parse_synonym(body)]
     entries: list[Synonym] = []

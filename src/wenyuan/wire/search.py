@@ -1,4 +1,4 @@
-"""JSON shapes of governed knowledge and of feedback."""
+"""JSON models of search, context and feedback."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ class ContextAnswerShape(BaseModel):
 
 # --- in -------------------------------------------------------------------------------------------------
 def checked(shape: type[S], payload: object) -> S:
-    """A body as a model says it must be.
+    """Validate a body against a model.
 
     Raises:
         InvalidRequest: listing every fault, an unknown member with the one that may have been meant.
@@ -264,7 +264,7 @@ def _fault(steps: Sequence[str | int], kind: str, said: str, shape: type[BaseMod
 
 
 def _known(shape: type[BaseModel], steps: Iterable[str | int]) -> Iterable[str]:
-    """The members of the model at a place within a model."""
+    """The member names of the model at a place within a model."""
     for step in steps:
         if isinstance(step, str):
             shape = _model_in(shape.model_fields[step].annotation) or shape
@@ -282,7 +282,7 @@ def _invalid(faults: list[Fault]) -> InvalidRequest:
 
 
 def search_from_wire(payload: object) -> SearchRequest:
-    """The search that a body asks for; InvalidRequest lists every fault of its form."""
+    """Parse a search request; InvalidRequest lists every fault."""
     body = checked(SearchRequestShape, payload)
     scope = None
     if body.knowledge_scope is not None:
@@ -302,7 +302,7 @@ def search_from_wire(payload: object) -> SearchRequest:
 
 
 def context_from_wire(payload: object) -> ContextRequest:
-    """The context that a body asks for; InvalidRequest lists every fault of its form."""
+    """Parse a context request; InvalidRequest lists every fault."""
     body = checked(ContextRequestShape, payload)
     if body.top_k is not None:
         # The same rules as for a scope that is written out; an empty object changes nothing.
@@ -327,7 +327,7 @@ def domains_of(scope: Iterable[DomainScope] | None, top_k: Mapping[str, object] 
 
 # --- out ------------------------------------------------------------------------------------------------
 def search_to_wire(result: SearchResult) -> dict[str, Any]:
-    """The body of a search that succeeded."""
+    """The body of a successful search."""
     return {
         "status": "SUCCESS",
         "passages": [_passage(found, result.stale) for found in result.passages],
@@ -343,13 +343,13 @@ def search_to_wire(result: SearchResult) -> dict[str, Any]:
 
 
 def answer_to_wire(answered: Answered) -> dict[str, Any]:
-    """The body of an answer that succeeded, with all that was found for it."""
+    """The body of a successful answer, with the fragments found for it."""
     found = answered.found
     return as_data(answered, [_passage(one, found.stale) for one in found.passages])
 
 
 def context_to_wire(context: Context) -> dict[str, Any]:
-    """The body of a context that was built."""
+    """The body of a successful context."""
     first = context.results[0]
     return {
         "status": "SUCCESS",

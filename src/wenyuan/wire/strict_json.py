@@ -1,4 +1,4 @@
-"""JSON read strictly, and faults of requests in words."""
+"""Strict JSON parsing, and validation faults in plain words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Place = tuple["Place", str | int] | None
 
 
 class _Refused:
-    """Stands in the tree for a value that must not be there, until `walk` finds its path."""
+    """Placeholder in the parsed tree for a forbidden value, until `walk` finds its path."""
 
     __slots__ = ("message",)
 
@@ -51,7 +51,7 @@ class _Refused:
 
 
 class _Marks:
-    """The hooks of one reading; `found` tells whether any of them refused something."""
+    """Parser hooks of one `loads` call; `found` tells whether any value was refused."""
 
     def __init__(self) -> None:
         self.found = False
@@ -85,7 +85,7 @@ class _Marks:
 
 
 def shown(key: str) -> str:
-    """A key as an error message may show it: itself if it looks like an identifier, else ``?``."""
+    """A key for an error message: itself if it looks like an identifier, else ``?``."""
     return key if _SHOWABLE_KEY.fullmatch(key) else "?"
 
 
@@ -155,7 +155,7 @@ def _faults(tree: object) -> Iterator[Fault]:
 
 
 def option(text: str, name: str, hint: str) -> Any:
-    """The value of a JSON text that somebody typed, read as `loads` reads; `name` is what messages call it.
+    """Parse JSON typed by a user, as strictly as `loads`; `name` is its name in messages.
 
     Raises:
         InvalidRequest: with the hint.
@@ -171,7 +171,7 @@ def option(text: str, name: str, hint: str) -> Any:
 
 
 def loads(body: bytes) -> object:
-    """The value of a JSON text.
+    """Parse a JSON text strictly.
 
     Args:
         body: UTF-8 without a byte order mark.
@@ -238,7 +238,7 @@ _MESSAGES: Mapping[str, str] = {
 
 
 def said_of(error: ErrorDetails) -> str:
-    """What is wrong, without the place and without repeating the value; what has no words here says it in pydantic's."""
+    """The fault's message without its place and value; in pydantic's words if we have none."""
     limits = error.get("ctx", {})
     if limits.get("pattern") == NO_NUL:
         return SAID_OF_NUL
@@ -252,7 +252,7 @@ Told = tuple[tuple[Step, ...], str, str]
 
 
 def unbranched(details: Sequence[ErrorDetails], payload: object) -> list[Told]:
-    """The faults of a value, as whoever wrote the value sees it.
+    """Faults of a value that may have one of several types, reported once for the type it most likely is.
 
     Where a value may be of several kinds, pydantic tells what is wrong with it as each of them. Told here is what is
     wrong with it as the kind that it is; where it is none of them, once, what it may be.
@@ -264,7 +264,7 @@ def unbranched(details: Sequence[ErrorDetails], payload: object) -> list[Told]:
 
 
 def _merged(told: Sequence[Told], payload: object) -> list[Told]:
-    """The same with one step less in each place that has a step too many."""
+    """Faults whose place has a step for the union's branch, with that step removed."""
     found: list[Told] = []
     branches: dict[tuple[Step, ...], list[Told]] = {}
     for steps, kind, said in told:
@@ -286,7 +286,7 @@ def _merged(told: Sequence[Told], payload: object) -> list[Told]:
 
 
 def _branch(steps: Sequence[Step], kind: str, value: Any) -> int | None:
-    """Which step of a place is no member of the value but one of the kinds that it may be of; None: none is."""
+    """Index of the step in a place that names a union's branch instead of a member; None without one."""
     for at, step in enumerate(steps):
         named = isinstance(value, Mapping)
         if not (step in value if named else isinstance(step, int) and isinstance(value, list) and step < len(value)):

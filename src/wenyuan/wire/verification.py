@@ -1,4 +1,4 @@
-"""The JSON shapes of ``/v1/verify``: an answer in, a verdict on every claim out."""
+"""JSON models of ``/v1/verify``: an answer, and a verdict on each of its claims."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class VerifyAnswerShape(BaseModel):
 
 
 def verify_from_wire(payload: object) -> VerifyRequest:
-    """A checked request.
+    """Parse and validate a request.
 
     Raises:
         InvalidRequest: with every fault; also where there is neither an answer nor claims, or both.
@@ -138,5 +138,5 @@ def verify_from_wire(payload: object) -> VerifyRequest:
 
 
 def failed_verification(why: str) -> dict[str, Any]:
-    """The body of a verification that failed."""
+    """The body of a failed verification."""
     return {"status": "FAILED", "claims": [], "error_message": why}

@@ -1,4 +1,4 @@
-"""The route that answers with a language model: whole, or as server-sent events."""
+"""The route that answers with a language model, as one response or as server-sent events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _Event = tuple[str, Mapping[str, Any]]
 
 
 class Answers:
-    """``answer``. It has threads of its own: whoever waits for a model keeps nobody else waiting."""
+    """``/v1/answer``. It has its own threads, since a wait for a model must not block other requests."""
 
     def __init__(self, service: KnowledgeService, handler: RequestHandler) -> None:
         self._service, self._handler = service, handler
@@ -68,7 +68,9 @@ class Answers:
         return {"status": "SUCCESS", **governed.answer_to_wire(answered)}
 
     async def _events(self, wanted: AnswerRequest, principal: Principal, request: Request) -> AsyncIterator[str]:
-        """Stages as they come; claims once they are checked and recorded; at last the whole answer, or FAILED."""
+        """Server-sent events: stages as they happen, claims once checked and recorded, finally the complete answer or
+        FAILED.
+        """
         loop, gone = asyncio.get_running_loop(), threading.Event()
         queue: asyncio.Queue[_Event] = asyncio.Queue()
         request_id: str = request.state.request_id
@@ -102,18 +104,18 @@ class Answers:
 
 
 def _nothing(_stage: str, _told: Mapping[str, Any]) -> None:
-    """Nobody wants to know."""
+    """Default callback: does nothing."""
 
 
 async def _watch(request: Request, gone: threading.Event) -> None:
-    """Notice that the client hung up."""
+    """Wait until the client hangs up."""
     while (await request.state.body.receive())["type"] != "http.disconnect":
         pass
     gone.set()
 
 
 def _failed(error: Exception, request_id: str) -> dict[str, Any]:
-    """What is told in a stream, whose status is out already."""
+    """A failure as a stream event, since the HTTP status has already been sent."""
     if not isinstance(error, KnowledgeError | Problem):
         _log.error("answering failed: request_id=%s", request_id, exc_info=error)
     told = isinstance(error, KnowledgeError | InvalidRequest | NotPermitted | Problem)
@@ -122,6 +124,6 @@ def _failed(error: Exception, request_id: str) -> dict[str, Any]:
 
 
 def _ended(task: asyncio.Task[None], queue: asyncio.Queue[_Event], request_id: str) -> None:
-    """What never began, since too many wait, is told like any failure."""
+    """Report a task that failed before it began, e.g. on a full queue, as a failure in the stream."""
     if not task.cancelled() and (error := task.exception()) is not None:
         queue.put_nowait(("answer", _failed(error if isinstance(error, Exception) else Exception(), request_id)))

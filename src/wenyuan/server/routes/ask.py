@@ -1,4 +1,4 @@
-"""Routes that ask: the contract, Dify, OpenAI's vector stores, and MCP."""
+"""Query routes: the contract, search and context, Dify, OpenAI's vector stores, and MCP."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _VERIFY = ("A verdict on every claim of an answer", VerifyRequestShape, VerifyAn
 
 
 class Fragments:
-    """``retrieve_fragments``."""
+    """``/v1/retrieve_fragments``."""
 
     def __init__(self, service: Service, handler: RequestHandler) -> None:
         self._service = service
@@ -93,7 +93,7 @@ class Fragments:
 
 
 class Knowledge:
-    """``search``, ``context`` and ``verify``."""
+    """``/v1/search``, ``/v1/context`` and ``/v1/verify``."""
 
     def __init__(self, service: KnowledgeService, handler: RequestHandler) -> None:
         self._service = service
@@ -130,7 +130,7 @@ class Knowledge:
         return governed.context_to_wire(self._service.get_context(asked, principal))
 
     def check(self, agent_id: str | None, domains: frozenset[str], principal: Principal) -> None:
-        """Whether the agent is the caller's to speak for.
+        """Refuse an agent id or domains that the caller may not use.
 
         To a key of an agent, a domain outside its scope and one that does not exist are refused alike.
         """
@@ -163,7 +163,7 @@ _RETRIEVAL = foreign(
 
 
 class Dify:
-    """Answers Dify; a failure is an error, unless the server is set to say it in a record."""
+    """Dify's External Knowledge API. A failure is an HTTP error, or a record where the settings say so."""
 
     def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
@@ -202,7 +202,7 @@ _STORE_SEARCH = foreign(
 
 
 class Stores:
-    """Every knowledge domain is a vector store; ``all`` is the library."""
+    """OpenAI's vector stores: every knowledge domain is a store; ``all`` is the whole library."""
 
     def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
@@ -215,7 +215,7 @@ class Stores:
         return await self._handler.pool.run(lambda: json_response(stores_to_wire(self._stores(principal), asked)))
 
     def _stores(self, principal: Principal) -> Sequence[Store]:
-        """Those of which the caller may read a source today, ``all`` among them."""
+        """The stores with a source that the caller may read today, ``all`` among them."""
         held: dict[str, dict[str, None]] = {}
         for name, source in self._library.readable_sources(principal).items():
             held.setdefault(source.domain, {})[name] = None
@@ -252,7 +252,7 @@ class Stores:
 
 
 class Mcp:
-    """Answers MCP clients, each request for itself."""
+    """MCP over HTTP, stateless."""
 
     def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
@@ -286,7 +286,7 @@ class Mcp:
 
 
 def _caller(context: Any) -> Principal:
-    """Who was let in for the HTTP request behind an MCP request."""
+    """The principal of the HTTP request that carries an MCP request."""
     principal = context.request.state.principal
     if not isinstance(principal, Principal):
         raise NotPermitted("nobody is behind this request")

@@ -1,4 +1,4 @@
-"""``/v1/audit``: what was recorded, whether it is whole, and asking again.
+"""``/v1/audit``: records, verification and replay.
 
 A key that is bound to an agent sees the answers that its agent was given; to it, what is another's is not there. What
 has left the agent's scope since is not asked again for it.
@@ -145,7 +145,7 @@ class Audit:
         return await self._work(request, lambda body: self._replay(request, body))
 
     async def _work(self, request: Request, call: Callable[[object], Response]) -> Response:
-        """As `RequestHandler.work`, for routes whose every member has a default: no body says as much as ``{}``."""
+        """As `RequestHandler.work`, but a missing body counts as ``{}``, since all members have defaults."""
         body: Body = request.state.body
         if body.finished:
             return await self._handler.pool.run(lambda: call({}))
@@ -192,7 +192,7 @@ class Audit:
 
 
 def queried(request: Request, shape: type[S]) -> S:
-    """What the parameters of a query ask for; InvalidRequest lists all that is wrong with them."""
+    """The query parameters as `shape`; InvalidRequest lists every fault."""
     given = request.query_params.multi_items()
     names = [name for name, _ in given]
     faults = tuple(Fault(name, "stands twice") for name in dict.fromkeys(names) if names.count(name) > 1)
@@ -202,7 +202,7 @@ def queried(request: Request, shape: type[S]) -> S:
 
 
 def _of(record: AuditRecord, agent_id: str | None) -> bool:
-    """Whether a record is of an answer to that agent; every record is the operator's."""
+    """Whether a record is of an answer to that agent; for None (an operator) every record is."""
     return agent_id is None or record.record.get("agent") == agent_id
 
 

@@ -1,4 +1,4 @@
-"""Routes of documents: what is held of each source, how it was read, and the passages of one document in order."""
+"""Routes of documents and corrections: lists, reading quality, and passages in order."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ class DocumentRoutes:
 
 
 def document_number(request: Request) -> int:
-    """The number of the document that a path names, as ``12`` or ``document-12``; 404 where it is none."""
+    """The document id in a path, as ``12`` or ``document-12``; 404 for anything else."""
     match = _NUMBER.fullmatch(request.path_params["document_id"])
     if match is None:
         raise missing("document")
@@ -240,7 +240,7 @@ def document_number(request: Request) -> int:
 
 
 class CorrectionRoutes:
-    """``/v1/corrections``. Operators only: an agent corrects nothing."""
+    """``/v1/corrections``. For operators only: agents cannot correct documents."""
 
     def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library

@@ -38,7 +38,7 @@ _MOST_DIGITS = 15
 
 
 class _Stopped(Problem):
-    """Somebody stopped the evaluation that was asked for here."""
+    """Raised in an evaluation that was stopped by request."""
 
     def __init__(self) -> None:
         super().__init__(409, "stopped", "the evaluation was stopped, and nothing of it is kept")
@@ -46,7 +46,7 @@ class _Stopped(Problem):
 
 @dataclass(slots=True)
 class _Run:
-    """An evaluation under way; written by the thread that works on it, but for `stopping`."""
+    """A running evaluation; written by its thread, except for `stopping`."""
 
     name: str
     begun: float = field(default_factory=time.monotonic)
@@ -133,7 +133,7 @@ class Evaluations:
         ),
     )
     async def stop(self, request: Request) -> Response:
-        """Needs no thread: those may all be at work, one of them on what is to be stopped."""
+        """Stop the running evaluation. Uses no thread, since all of them may be busy, one with that evaluation."""
         operator(request.state.principal)
         with self._lock:
             if self._run is None:
@@ -221,7 +221,7 @@ class Evaluations:
 
     @contextmanager
     def _running(self, name: str) -> Iterator[_Run]:
-        """The one evaluation that may run; how it failed or was stopped is told until the next one begins."""
+        """Context of the only evaluation that may run; its failure or stop stays readable until the next one begins."""
         with self._lock:
             if self._run is not None:
                 raise Problem(409, "conflict", msg("an evaluation is under way: {name}", name=self._run.name))

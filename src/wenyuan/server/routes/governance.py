@@ -257,7 +257,7 @@ def _described(key: Key) -> dict[str, Any]:
 
 
 class ToolPages:
-    """Two pages that say nothing of what the library holds, and so need no key."""
+    """Two pages that reveal nothing of the library's content and so need no key."""
 
     @route(
         "GET",
@@ -281,7 +281,7 @@ class ToolPages:
 
 
 def tools_document(url: str) -> dict[str, Any]:
-    """An OpenAPI 3.0 document of three tools, without references and unions, which tool builders do not read."""
+    """An OpenAPI 3.0 document of three tools, without references and unions, which tool builders cannot read."""
     return {
         "openapi": "3.0.3",
         "info": {"title": "Wenyuan 文渊", "version": VERSION, "description": _ABOUT},

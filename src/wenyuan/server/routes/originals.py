@@ -1,4 +1,4 @@
-"""The files that documents were read from, over HTTP: to be downloaded, and their pages as pictures."""
+"""Original files over HTTP: downloads, and pages as images."""
 
 from __future__ import annotations
 
@@ -147,13 +147,13 @@ class Originals:
 
 
 def as_file(name: str) -> str:
-    """A Content-Disposition that makes browsers keep a file under its name and never show it (RFC 6266, RFC 8187)."""
+    """A Content-Disposition value that makes browsers download a file instead of displaying it (RFC 6266, RFC 8187)."""
     plain = "".join(c if c.isascii() and c.isprintable() and c not in '"\\%' else "_" for c in name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='', errors='replace')}"
 
 
 def number_in(request: Request, name: str, kind: str) -> int:
-    """A number in a path; 404 where what stands there is none."""
+    """A number in a path; 404 for anything else."""
     written = request.path_params[name]
     if not (written.isascii() and written.isdecimal() and len(written) <= _MOST_DIGITS):
         raise missing(kind)

@@ -1,4 +1,4 @@
-"""Routes of sources and the registry, and ingest runs in the background."""
+"""Routes of sources and agents, and ingest runs in the background."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """One run of one source; written by the thread that works on it.
+    """One ingest run of a source; written by the thread that works on it.
 
     Attributes:
         at: How far it is; None before the first document is read.
@@ -61,12 +61,12 @@ class Run:
         self.ended: Mapping[str, Any] | None = None
 
     def tell(self, at: Progress) -> None:
-        """To be given to an ingest as its ``progress``."""
+        """The ``progress`` callback of an ingest."""
         self.at = at
 
 
 class IngestJobs:
-    """By source, its run in this process, or the last one. Safe to share between threads."""
+    """The current or last ingest run of each source in this process. Safe to share between threads."""
 
     def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:
         self._ticks = ticks
@@ -75,7 +75,7 @@ class IngestJobs:
 
     @contextmanager
     def of(self, source_id: str) -> Iterator[Run]:
-        """A run of a source, for as long as the context lasts.
+        """Context of a run of a source.
 
         Where one is under way, that stays the one that is told of: the second will be refused.
         """
@@ -92,12 +92,12 @@ class IngestJobs:
             raise
 
     def forget(self, source_id: str) -> None:
-        """The source is gone."""
+        """Drop the runs of a removed source."""
         with self._lock:
             self._known.pop(source_id, None)
 
     def told(self, source_id: str) -> dict[str, Any]:
-        """What there is to tell: ``running``, for how many seconds, how far, and how the last run ended."""
+        """State of a source's run: ``running``, elapsed seconds, progress, and how the last run ended."""
         with self._lock:
             run = self._known.get(source_id)
         at = None if run is None else run.at
@@ -127,13 +127,13 @@ _OPERATORS = frozenset(("path", "settings", "state", "reason", "refreshing", "fa
 
 
 def operator(principal: Principal) -> None:
-    """Refuse a key that is bound to an agent: with it an agent could widen its own scope."""
+    """Refuse a key that is bound to an agent, which could widen its own scope."""
     if principal.agent_id is not None:
         raise NotPermitted("a key that is bound to an agent changes nothing in the registry")
 
 
 def allowed_path(path: str, ingest_roots: Sequence[Path]) -> Path:
-    """Where a path that a client names really leads.
+    """The real path (links resolved) of a path given by a client.
 
     Raises:
         InvalidRequest: it is none, or not absolute.
@@ -208,7 +208,7 @@ _listed = route("GET", "/v1/sources", "registry", SOURCES_LISTED)
 
 
 class SourceList:
-    """``/v1/sources`` of a service that has no more to do with sources than to list them."""
+    """``/v1/sources`` of a service that can only list its sources."""
 
     def __init__(self, service: Service, handler: RequestHandler) -> None:
         self._service = service
@@ -391,7 +391,7 @@ class Sources:
 
 
 def _visible(library: Library, principal: Principal) -> Callable[[str, str], bool]:
-    """By id and domain of a source, whether a caller may know of it."""
+    """A predicate on id and domain of a source: whether the caller may see it."""
     if principal.agent_id is None:
         return lambda _id, _domain: True
     scope = {entry.domain for entry in library.catalog.agent(principal.agent_id).knowledge_scope}
@@ -399,7 +399,7 @@ def _visible(library: Library, principal: Principal) -> Callable[[str, str], boo
 
 
 def source_of(library: Library, principal: Principal, source_id: str, *, to_change: bool) -> Source:
-    """The source of that id, which the caller may know of and, `to_change`, change.
+    """The source of that id, if the caller may see it and, with `to_change`, change it.
 
     Raises:
         Problem: 404.
@@ -509,7 +509,7 @@ class Agents:
 
 
 def _told(outcome: RefreshOutcome) -> dict[str, Any]:
-    """How a refresh ended."""
+    """The outcome of a refresh as JSON values."""
     told = {
         "status": "FAILED" if outcome.failure else "SUCCESS",
         "report": None if outcome.report is None else plain_report(outcome.report),
@@ -518,7 +518,7 @@ def _told(outcome: RefreshOutcome) -> dict[str, Any]:
 
 
 def plain_report(report: IngestReport) -> dict[str, Any]:
-    """A report's members; counters and tables as plain objects."""
+    """A report's members as JSON values."""
     members = {field.name: getattr(report, field.name) for field in fields(report)}
     return {name: dict(value) if isinstance(value, Mapping) else value for name, value in members.items()}
 

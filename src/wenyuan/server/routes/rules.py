@@ -1,4 +1,4 @@
-"""Routes of rules, and uploads of their files."""
+"""Routes of rules, and uploads of rule files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MOST_BYTES = 200  # of a name on disk, where file systems take 255; its end say
 
 @contextmanager
 def uploaded(file: FileShape) -> Iterator[Path]:
-    """Where its bytes are, under its own name, in a folder that nobody else may look into.
+    """Write an uploaded file under its own name to a private temporary folder; yields its path.
 
     Raises:
         InvalidRequest: it is not base64; or what was raised within, without where the file lay for that moment.
@@ -370,7 +370,7 @@ class Rules:
             yield read_book(self._allowed(wanted.path or ""))
 
     def _allowed(self, path: str) -> Path:
-        """Refuse what does not lie below the allowed folders, and links in a folder that lead out of them."""
+        """Refuse paths outside the allowed folders, and links in a folder that lead out of them."""
         roots = self._handler.settings.ingest_roots
         real = allowed_path(path, roots)
         for link in (found for found in real.rglob("*") if found.is_symlink()):
@@ -389,5 +389,5 @@ class Rules:
 
 
 def _number(text: str) -> int | str:
-    """A statement's number; what is none may be its key."""
+    """A statement's number; any other text is taken as its key."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else text

@@ -1,4 +1,4 @@
-"""Documents that are uploaded over HTTP, replaced and deleted."""
+"""Routes to upload, replace and delete documents."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _DELETED = {
 
 
 class Uploads:
-    """``/v1/sources/{source_id}/documents``, and what becomes of one of them."""
+    """``/v1/sources/{source_id}/documents``, and replacing or deleting a single document."""
 
     def __init__(self, library: Library, handler: RequestHandler, runs: IngestJobs) -> None:
         self._library = library
@@ -102,7 +102,7 @@ class Uploads:
             return await self._handler.pool.run(lambda: take(given))
 
     def _check(self, principal: Principal, source_id: str, kind: str) -> None:
-        """Before anything is received: whether there is such a source, for this caller, and it takes uploads."""
+        """Check before receiving a body that the source exists, is visible to the caller and takes uploads."""
         try:
             source_of(self._library, principal, source_id, to_change=True)
         except Problem as error:
