@@ -187,7 +187,7 @@ class Set:
     def common(self, questions: Sequence[Question]) -> Any:
         centre = self.library._retriever.floors()["han"].get("centre", 0.0)
         deadline = self.library._retriever.deadline()
-        return np.stack([centre * self.vectors.general(script_of(q.text), deadline) for q in questions])
+        return np.stack([centre * self.vectors.mean("questions", script_of(q.text), deadline) for q in questions])
 
     def put(self, questions: Sequence[Question], vectors: Any, level: tuple[float, float] = (1.0, 0.0)) -> None:
         """These questions have these vectors from now on; their cosines count as ``level[0] * cosine + level[1]``."""

@@ -31,7 +31,7 @@ from wenyuan.service.library import Library, Models, Reading, Storage
 from wenyuan.service.search.cache import Store
 from wenyuan.service.search.external import Reranking
 from wenyuan.service.search.searcher import SearchResult
-from wenyuan.service.search.traces import NO_TRACES, Traces
+from wenyuan.service.search.traces import Traces
 from wenyuan.settings import (
     EncoderSettings,
     LlmSettings,
@@ -196,9 +196,9 @@ def _audit(place: Place, settings: Settings, names: Sequence[str]) -> AuditLog |
     )
 
 
-def _traces(settings: TracingSettings, library_id: str, shown: Callable[[str], str]) -> Traces:
+def _traces(settings: TracingSettings, library_id: str, shown: Callable[[str], str]) -> Traces | None:
     if not settings.enabled:
-        return NO_TRACES
+        return None
     try:
         from wenyuan.service.search.traces_otel import OtelTraces
     except ImportError as error:
@@ -208,16 +208,17 @@ def _traces(settings: TracingSettings, library_id: str, shown: Callable[[str], s
 
 
 def _open_outside(
-    spec: IndexSpec, library_id: str, allowed: SourcesSettings, traces: Traces
+    spec: IndexSpec, library_id: str, allowed: SourcesSettings, traces: Traces | None
 ) -> Callable[[Source], Outside]:
     scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
+    traced = dict if traces is None else traces.carried
 
     def open_source(source: Source) -> Outside:
         if source.type == "api":
             from wenyuan.engines.external.service import open_remote
 
             return open_remote(
-                source, library_id=library_id, traced=traces.carried, env_allowed=allowed.env_allowed,
+                source, library_id=library_id, traced=traced, env_allowed=allowed.env_allowed,
                 allow_private=allowed.allow_private,
             )  # fmt: skip
         if "collection" in source.settings:

@@ -111,9 +111,9 @@ def test_legs_of_a_source_that_is_gone_are_forgotten() -> None:
     """Numbers are kept of our own legs and of sources that are registered."""
     meter = LegMeter()
     for source in ("", "kb", "gone"):
-        meter.add("outside" if source else "keyword", source, "ok", 0.1)
-    assert {names[1] for names in meter.read(["kb"])} == {"", "kb"}
-    assert {names[1] for names in meter.read(["kb", "gone"])} == {"", "kb"}
+        meter.add(("outside" if source else "keyword", source, "ok"), 0.1)
+    assert {names[1] for names in meter.of(["kb"])} == {"", "kb"}
+    assert {names[1] for names in meter.of(["kb", "gone"])} == {"", "kb"}
 
 
 # -- who may read it -----------------------------------------------------------------------------------------

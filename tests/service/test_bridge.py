@@ -123,7 +123,7 @@ def test_cosines_by_definition(mixed: wenyuan.Library) -> None:
         c.passage_id: c.row.vector for c in mixed.catalog.changes(0, mixed.catalog.seq()) if c.row is not None
     }
     vectors = QueryVectors(mixed.encoder)
-    axis = vectors.general("latin", NEVER) - vectors.general("han", NEVER)
+    axis = vectors.mean("questions", "latin", NEVER) - vectors.mean("questions", "han", NEVER)
     mean = np.mean(list(rows.values()), axis=0)
     without, with_it = cosines(mixed, question, 0.0), cosines(mixed, question, BRIDGE)
     common = without.keys() & with_it.keys()

@@ -16,7 +16,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.vectors import check_deadline
 from wenyuan.encoders.hashing import HashingEncoder
 from wenyuan.service.search.legs import QueryVectors
-from wenyuan.service.search.threads import LegExecutor, Legs, outcome
+from wenyuan.service.search.threads import LegExecutor, Legs
 
 
 @pytest.fixture
@@ -40,14 +40,14 @@ def raises(error: BaseException) -> Callable[[], Any]:
 def test_result(executor: LegExecutor) -> None:
     """A leg's result comes back as it is, an empty one too."""
     for value in ([1, 2], [], None):
-        assert outcome(executor.begin(lambda value=value: value), "leg", within(5)) is value
+        assert executor.outcome(executor.begin(lambda value=value: value), "leg", within(5)) is value
 
 
 def test_own_error_passes(executor: LegExecutor) -> None:
     """What is said in our own words passes unchanged."""
     error = IndexCorrupt("row 3 does not match", component="engine local")
     with pytest.raises(KnowledgeError) as caught:
-        outcome(executor.begin(raises(error)), "keyword leg", within(5))
+        executor.outcome(executor.begin(raises(error)), "keyword leg", within(5))
     assert caught.value is error
 
 
@@ -55,7 +55,7 @@ def test_own_error_passes(executor: LegExecutor) -> None:
 def test_foreign_error_is_translated(executor: LegExecutor, error: Exception) -> None:
     """Whatever else a leg raises names the leg and the error; a TimeoutError of its own is not our deadline."""
     with pytest.raises(EngineUnavailable, match=f"keyword leg: {type(error).__name__}") as caught:
-        outcome(executor.begin(raises(error)), "keyword leg", within(5))
+        executor.outcome(executor.begin(raises(error)), "keyword leg", within(5))
     assert caught.value.__cause__ is error
 
 
@@ -66,14 +66,14 @@ def test_deadline(executor: LegExecutor) -> None:
     waiting = executor.begin(lambda: begun.append(1))
     for future in (*stuck, waiting):
         with in_time(), pytest.raises(EngineTimeout, match="vector leg"):
-            outcome(future, "vector leg", within(0.1))
+            executor.outcome(future, "vector leg", within(0.1))
     release.set()
-    assert outcome(executor.begin(lambda: 7), "leg", within(5)) == 7
+    assert executor.outcome(executor.begin(lambda: 7), "leg", within(5)) == 7
     assert begun == []
 
 
 def counted(executor: LegExecutor) -> dict[tuple[str, ...], int]:
-    return {names: timing.count for names, timing in executor.meter.read([]).items()}
+    return {names: timing.count for names, timing in executor.meter.of([]).items()}
 
 
 def test_together(executor: LegExecutor) -> None:

@@ -94,8 +94,7 @@ def test_exact_without_what_was_not_measured(desk: Desk, tmp_path: Path) -> None
 def test_an_answer_of_a_former_version_says_so(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores were told otherwise before there was a probability that anything answers: a replay names that as the reason."""
     with monkeypatch.context() as then:
-        abstention = desk.library._retriever._abstention
-        then.setattr(type(abstention), "recorded", lambda self: {"score": 0.2, "most": 0.3, "lift": 0.25})
+        then.setattr("wenyuan.service.search.retriever.VERSION", 0)
         then.setattr("wenyuan.service.search.retriever.curve_of", lambda known, mode: Curve(1.0, 1.42))
         then.setattr(Curve, "measured", lambda self: {"calibration": 1, "intercept": 0.36, "slope": 1.42})
         audit_id = desk.ask("安全培训")

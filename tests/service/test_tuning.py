@@ -168,7 +168,7 @@ def test_too_few_questions_are_declined_with_how_many_are_needed(house: Any, ori
 def test_a_map_begins_where_questions_are_moved_to_without_it(house: Any) -> None:
     """One that changes nothing finds what is found without it; one of before began at the question as embedded."""
     legs, deadline = house._retriever._own, house._retriever.deadline()
-    profile = house._retriever.profile("latin", house.catalog.seq(), deadline)
+    profile = house._retriever.profile("latin", house._retriever.tuning())
     profile = replace(profile, traits=Traits(bridge=0.3))
     vector = house.encoder.encode_queries(["formal3 是什么"], deadline=deadline)[0]
     nothing = QueryMap(matrix=np.eye(len(vector), dtype=np.float32), shift=np.zeros(len(vector), np.float32))

@@ -133,7 +133,7 @@ class Library:
         models: Models,
         reading: Reading,
         open_outside: Callable[[Source], Outside],
-        traces: Traces,
+        traces: Traces | None,
         release: Callable[[], None],
     ) -> None:
         catalog, engine, encoder = storage.catalog, storage.engine, models.encoder

@@ -193,12 +193,6 @@ def rescale(cosine: float, scale: tuple[float, float]) -> float:
     return min(1.0, max(0.0, (cosine - low) / (high - low)))
 
 
-def rescaled(cosines: Array, scale: tuple[float, float]) -> Array:
-    """`rescale` for an array; NaN (no vector) becomes 0."""
-    low, high = scale
-    return np.where(np.isnan(cosines), 0.0, np.minimum(1.0, np.maximum(0.0, (cosines - low) / (high - low))))
-
-
 def trust_factor(trust: int) -> float:
     """Factor of a probability: .98 for trust 1 … 1.02 for trust 5. It only breaks near-ties."""
     return 0.97 + 0.01 * trust

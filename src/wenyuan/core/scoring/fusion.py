@@ -28,7 +28,7 @@ from wenyuan.core.addresses import folder_of
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
-from wenyuan.core.scoring import rescaled, trust_factor
+from wenyuan.core.scoring import trust_factor
 from wenyuan.core.scoring.probability import Curve, shown, unsettled
 from wenyuan.core.scoring.rerank import before, told
 from wenyuan.core.text import fold, has_han, identifiers, query_terms, terms
@@ -253,10 +253,6 @@ class Candidates:
         columns |= {name: values[which] for name, values in columns.items() if values is not None}
         return Candidates(**columns)
 
-    def without(self, passages: Sequence[int]) -> Candidates:
-        """The candidates except these passages."""
-        return self.taken(~np.isin(self.passage_ids, passages)) if passages else self
-
     def ordered(self) -> Candidates:
         """Sorted by score; ties by passage id, the older first."""
         return self.taken(np.lexsort((self.passage_ids, -self.scores)))
@@ -301,8 +297,9 @@ class Fusion:
     scale: tuple[float, float]
 
     def vectors(self, cosines: Array) -> Array:
-        """Vector scores, 0..1; NaN (no vector) becomes 0."""
-        return rescaled(cosines, self.scale)
+        """Vector scores, 0..1, as `rescale` has them; NaN (no vector) becomes 0."""
+        low, high = self.scale
+        return np.where(np.isnan(cosines), 0.0, np.minimum(1.0, np.maximum(0.0, (cosines - low) / (high - low))))
 
     def scores(self, keyword: Array | None, vectors: Array | None) -> Array:
         """Fused scores, of one leg alone if there is only one; non-decreasing in `keyword`.

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from wenyuan.core.access import TaskProfile, profile_of
 from wenyuan.core.addresses import Holder, folder_of, path_words, readable
@@ -68,6 +68,29 @@ class Record(ChangeFeed, Protocol):
         ...
 
 
+T = TypeVar("T")
+
+
+class PerChange(Generic[T]):
+    """A value that depends on the state of the catalog: read once, and kept until the catalog is at another change.
+    Thread-safe.
+
+    Args:
+        read: Reads it, given the change.
+    """
+
+    def __init__(self, read: Callable[[int, Deadline | None], T]) -> None:
+        self._read = read
+        self._lock = threading.Lock()
+        self._at: tuple[int, T] | None = None
+
+    def at(self, change: int, deadline: Deadline | None = None) -> T:
+        with self._lock:
+            if self._at is None or self._at[0] != change:
+                self._at = (change, self._read(change, deadline))
+            return self._at[1]
+
+
 # Which sources a request may see: those asked for, trusted enough, and in force on its day.
 
 
@@ -117,37 +140,17 @@ class Sources:
             )
         return found
 
-
-class RegistryReader:
-    """Reads the registry, and caches it until the catalog changes."""
-
-    def __init__(self, record: Record) -> None:
-        self._record = record
-        self._lock = threading.Lock()
-        self._at: tuple[int, Sources] | None = None
-
-    def sources(self, change: int, deadline: Deadline) -> Sources:
-        """The registry as of `change` or later."""
-        with self._lock:
-            if self._at is None or self._at[0] != change:
-                self._at = (change, _registry(self._record.sources(deadline)))
-            return self._at[1]
-
-    def seen(
-        self, sources: Sources, wanted: Sequence[str] | None, *, min_trust: int, day: date
-    ) -> tuple[list[str], list[Source]]:
+    def seen(self, wanted: Sequence[str] | None, *, min_trust: int, day: date) -> tuple[list[str], list[Source]]:
         """The local sources (ids) and external sources that a request may search.
 
         Raises:
             NotFound: a source is asked for that does not exist.
         """
         for name in wanted or ():
-            if name not in sources.by_id:
+            if name not in self.by_id:
                 raise NotFound(msg("there is no source {name}", name=repr(name)), hint="wenyuan source list")
-        names = sources.by_id.keys() if wanted is None else wanted
-        allowed = [
-            sources.by_id[n] for n in names if sources.by_id[n].trust >= min_trust and sources.in_force(n, day)
-        ]
+        names = self.by_id.keys() if wanted is None else wanted
+        allowed = [self.by_id[n] for n in names if self.by_id[n].trust >= min_trust and self.in_force(n, day)]
         own = [s.source_id for s in allowed if s.type == "static_doc"]
         return own, [s for s in allowed if s.type != "static_doc"]
 
@@ -166,7 +169,8 @@ def lasts(sources: Sequence[Source]) -> Mapping[str, date | None]:
     return effective_ends(items, undated=date.min)
 
 
-def _registry(listed: Sequence[Source]) -> Sources:
+def registry_of(listed: Sequence[Source]) -> Sources:
+    """The registry, made of its sources; raises ConfigError for sources that supersede one another in a loop."""
     try:
         ends = lasts(listed)
     except InvalidRequest as error:  # the registry is at fault, not who asks
@@ -216,18 +220,11 @@ class TopicReader:
     def __init__(self, record: Record, information: Callable[[Sequence[str]], Mapping[str, float]]) -> None:
         self._record = record
         self._information = information
-        self._lock = threading.Lock()
-        self._at: tuple[int, tuple[TaskProfile, ...]] | None = None
-
-    def _profiles(self, change: int, deadline: Deadline) -> tuple[TaskProfile, ...]:
-        with self._lock:
-            if self._at is None or self._at[0] != change:
-                self._at = (change, self._record.profiles_at(change, deadline))
-            return self._at[1]
+        self._profiles = PerChange(record.profiles_at)
 
     def told(self, task_id: str, change: int, deadline: Deadline) -> Told:
         """What a task id contributes, at the change that the index has reached."""
-        profile = profile_of(self._profiles(change, deadline), task_id) if task_id else None
+        profile = profile_of(self._profiles.at(change, deadline), task_id) if task_id else None
         if profile is not None or not task_id:
             return Told(profile=profile)
         words = set(_words(path_words(task_id)))
@@ -235,13 +232,11 @@ class TopicReader:
         held = tuple(sorted(word for word in words if found[word] != found[_UNKNOWN]))
         return Told(words=held, strange=len(words) - len(held))
 
-    def of(self, query: Query, change: int, deadline: Deadline) -> Topic | None:
-        """The topic of a request, or None if its context names none.
+    def of(self, query: Query, change: int, deadline: Deadline) -> Topic:
+        """The topic that a request's context names.
 
         A document that the caller may not see is looked up nowhere: it tells what one that does not exist tells.
         """
-        if not query.source_document_uri and not query.task_id:
-            return None
         uri = readable(query.source_document_uri.partition("#")[0])
         known = self._record.document_by_uri(uri, query.seen, deadline) if uri else None
         told = self.told(query.task_id, change, deadline)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Deadline, Encoder, Hit
-from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, VERSION, Standing
+from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, Standing
 from wenyuan.service.search.analysis import AnalysedQuery, strange
 from wenyuan.service.search.candidates import why_empty
 from wenyuan.service.search.legs import Found, OwnLegs
@@ -35,28 +34,20 @@ class Abstention:
 
     Args:
         encoder: None in a library without vectors.
+
+    Attributes:
+        least: The threshold: a score if `search.floor` is set, otherwise a probability that there is an answer.
+        measured: Whether the probability model was fitted with the library's encoder, or for keyword-only libraries.
     """
 
     def __init__(self, own: OwnLegs, encoder: Encoder | None, settings: SearchSettings) -> None:
         self._own, self._encoder, self._settings = own, encoder, settings
+        self.least = ABSTAIN[settings.abstain] if settings.floor is None else settings.floor
+        self.measured = encoder is None or encoder.fingerprint.id == MEASURED_WITH
         # An encoder whose cosines were not measured may call the right passage far away: what the words say is enough, too.
         self._models = [MODELS["hybrid"]] if encoder is not None else []
         if encoder is None or not self.measured:
             self._models.append(MODELS["keyword-only"])
-
-    @property
-    def least(self) -> float:
-        """The threshold: a score if `search.floor` is set, otherwise a probability that there is an answer."""
-        return ABSTAIN[self._settings.abstain] if self._settings.floor is None else self._settings.floor
-
-    @property
-    def measured(self) -> bool:
-        """Whether the probability model was fitted with the library's encoder, or for keyword-only libraries."""
-        return self._encoder is None or self._encoder.fingerprint.id == MEASURED_WITH
-
-    def recorded(self) -> Mapping[str, float]:
-        """The thresholds and model of this decision, as they go into the audit record."""
-        return {"answerable": float(VERSION), "least": self.least}
 
     def verdict(self, query: AnalysedQuery, found: Found, ranked: Ranked, deadline: Deadline) -> Verdict:
         """Decide for a question, from the best candidates that were found.
@@ -73,7 +64,7 @@ class Abstention:
         probability = max(model.probability(standing) for model in self._models)
         if self._settings.floor is not None or probability >= self.least:
             return Verdict(probability, "")
-        nearest = max(ranked, key=_fused)[0].score
+        nearest = max(ranked, key=lambda pair: pair[0].parts["fused"])[0].score
         return Verdict(probability, _refusal(probability, self.least, nearest, self._settings.abstain))
 
     def standing(self, query: AnalysedQuery, found: Found, ranked: Ranked, deadline: Deadline) -> Standing:
@@ -82,7 +73,7 @@ class Abstention:
         Raises:
             KnowledgeError: the engine or the encoder failed.
         """
-        hit, passage = max(ranked, key=_fused)
+        hit, passage = max(ranked, key=lambda pair: pair[0].parts["fused"])
         aim = found.aim
         return Standing(
             keyword=hit.parts.get("keyword", 0.0),
@@ -91,10 +82,6 @@ class Abstention:
             across=(passage.language == "zh") != (query.script == "han"),
             strange=strange(query.text, self._encoder),
         )
-
-
-def _fused(pair: tuple[Hit, Passage]) -> float:
-    return pair[0].parts["fused"]
 
 
 def _refusal(probability: float, least: float, score: float, abstain: str) -> str:

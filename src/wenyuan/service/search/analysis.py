@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -41,36 +40,33 @@ class AnalysedQuery:
     reference: Reference | None
 
 
-class Analyser:
-    """Analyses queries with the synonyms of a record; the synonym table is reloaded when its version changes."""
+def analysed(text: str, synonyms: SynonymTable) -> AnalysedQuery:
+    """Analyse a query, with the library's synonyms."""
+    names = bool(identifiers(text))
+    return AnalysedQuery(
+        text=text,
+        wordings=synonyms.wordings(text),
+        script=script_of(text),
+        names=names,
+        reference=reference_of(text) if names else None,
+    )
+
+
+class SynonymReader:
+    """Reads the synonym table of a record; it is made anew only when its version is another."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
-        self._lock = threading.Lock()
-        self._change = -1
         self._version = 0
         self._table = SynonymTable()
 
-    def analysed(self, text: str, change: int, deadline: Deadline | None = None) -> AnalysedQuery:
-        """Analyse a query with the synonyms in effect at a change."""
-        names = bool(identifiers(text))
-        return AnalysedQuery(
-            text=text,
-            wordings=self._synonyms(change, deadline).wordings(text),
-            script=script_of(text),
-            names=names,
-            reference=reference_of(text) if names else None,
-        )
-
-    def _synonyms(self, change: int, deadline: Deadline | None) -> SynonymTable:
-        with self._lock:
-            if self._change != change:
-                version = self._record.synonyms_version(change, deadline)
-                if version != self._version:
-                    self._table = SynonymTable(self._record.synonyms_at(change, deadline))
-                    self._version = version
-                self._change = change
-            return self._table
+    def __call__(self, change: int, deadline: Deadline | None) -> SynonymTable:
+        """The synonyms in effect at a change; not thread-safe."""
+        version = self._record.synonyms_version(change, deadline)
+        if version != self._version:
+            self._table = SynonymTable(self._record.synonyms_at(change, deadline))
+            self._version = version
+        return self._table
 
 
 # The collection.
@@ -100,31 +96,6 @@ class CollectionProfile:
 def fits(tuning: Tuning | KeptTuning, encoder: Encoder | None) -> bool:
     """Whether a tuning was learned with this encoder; vectors of different encoders are not comparable."""
     return encoder is not None and tuning.encoder in ("", encoder.fingerprint.key)
-
-
-class ActiveTuning:
-    """The tuning in effect at a change, if it fits the encoder; reloaded after every change of the catalog."""
-
-    def __init__(self, record: Record, encoder: Encoder | None) -> None:
-        self._record = record
-        self._encoder = encoder
-        self._lock = threading.Lock()
-        self._at: tuple[int, Tuning | None] | None = None
-
-    def at(self, change: int, deadline: Deadline | None = None) -> Tuning | None:
-        """The tuning in effect at a change; None without one, or if it was learned with another encoder.
-
-        Raises:
-            IndexCorrupt: its map is damaged: an answer without it would be another answer.
-        """
-        if self._encoder is None:
-            return None
-        with self._lock:
-            if self._at is None or self._at[0] != change:
-                found = self._record.tuning_at(change, deadline)
-                usable = found is not None and fits(found, self._encoder)
-                self._at = (change, found if usable else None)
-            return self._at[1]
 
 
 # Texts about nothing in particular, and about everything: what a query and a passage are told apart from.
@@ -269,7 +240,9 @@ def strange(query: str, encoder: Any) -> bool:
     Args:
         encoder: Asked if it can tell (`unlikely`).
     """
-    if repeats(query) or _interleaved(query):
+    chinese = [has_han(c) for c in query if c.isalpha()]
+    turns = sum(one != other for one, other in pairwise(chinese))  # more than in any real text
+    if repeats(query) or (turns >= _TURNS and turns > _TURNING * len(chinese)):
         return True
     unlikely = getattr(encoder, "unlikely", None)
     return unlikely is not None and bool(unlikely(query))
@@ -279,13 +252,6 @@ def repeats(query: str) -> bool:
     """Whether a query repeats a few characters over and over: ``呵呵呵呵``, ``asdf asdf asdf asdf``."""
     text = "".join(query.split())
     return any(text[size:] == text[:-size] for size in range(1, min(_UNIT, len(text) // _REPEATED) + 1))
-
-
-def _interleaved(query: str) -> bool:
-    """Whether Chinese and Latin letters alternate more than in any real text."""
-    chinese = [has_han(c) for c in query if c.isalpha()]
-    turns = sum(one != other for one, other in pairwise(chinese))
-    return turns >= _TURNS and turns > _TURNING * len(chinese)
 
 
 def _word(draw: random.Random, alphabet: str, low: int, high: int) -> str:

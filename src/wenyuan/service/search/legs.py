@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,20 +19,19 @@ import numpy as np
 from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable, EngineTimeout
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Passage
-from wenyuan.core.ports import Deadline, Encoder, Engine, LegResult
+from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.scoring import CENTRE
 from wenyuan.core.scoring import shares as law_shares
 from wenyuan.core.scoring.adapt import QueryMap
-from wenyuan.core.scoring.fusion import Array, Candidates, column
+from wenyuan.core.scoring.fusion import Candidates, column
 from wenyuan.core.scoring.probability import NEAR
 from wenyuan.core.scoring.vectors import CHINESE, checked_vectors
-from wenyuan.core.text.synonyms import Wordings
 from wenyuan.runtime import usable_cores
 from wenyuan.service.query import LegReport
 from wenyuan.service.search.analysis import GENERAL, PASSAGES, SCRIPTS, AnalysedQuery, CollectionProfile
 from wenyuan.service.search.cache import CacheCounts
 from wenyuan.service.search.candidates import Cutoff, LabelVectors, LawLookup, above, contenders
-from wenyuan.service.search.threads import FairSemaphore, Leg, LegExecutor, Legs
+from wenyuan.service.search.threads import FairSemaphore, LegExecutor, Legs
 
 # The vectors of queries: made once for all legs of a request, and remembered where that is set.
 
@@ -61,18 +60,18 @@ class QueryVectors:
             held = sum(vector.nbytes for vector in self._known.values())
             return CacheCounts(**self._asked, values=len(self._known), bytes=held)
 
-    def general(self, script: str, deadline: Deadline) -> Any:
-        """Mean vector of general questions in a script, (dim,) float32; it is subtracted to centre query vectors."""
-        return self._mean(GENERAL[script], lambda texts: self.encoder.encode_queries(texts, deadline=deadline))
-
-    def passages(self, script: str, deadline: Deadline) -> Any:
-        """Mean vector of general passages in a script, (dim,) float32; it is subtracted to centre passage vectors."""
-        deadline.check("encoder")
-        return self._mean(PASSAGES[script], self.encoder.encode_passages)
-
-    def _mean(self, texts: tuple[str, ...], embed: Callable[[Sequence[str]], Any]) -> Any:
+    def mean(self, of: Literal["questions", "passages"], script: str, deadline: Deadline) -> Any:
+        """Mean vector of general questions or passages in a script, (dim,) float32; it is subtracted to centre vectors."""
+        texts = (GENERAL if of == "questions" else PASSAGES)[script]
         if texts not in self._means:
-            vectors = checked_vectors(embed(texts), len(texts), self.encoder.fingerprint.dimension, "encoder")
+            deadline.check("encoder")
+            encoder = self.encoder
+            made = (
+                encoder.encode_queries(texts, deadline=deadline)
+                if of == "questions"
+                else encoder.encode_passages(texts)
+            )
+            vectors = checked_vectors(made, len(texts), encoder.fingerprint.dimension, "encoder")
             self._means[texts] = vectors.mean(axis=0)
         return self._means[texts]
 
@@ -288,8 +287,7 @@ class OwnLegs:
         cosines = self._labels.cosines(aim.vector, best, request.deadline) if best else {}
         if not cosines:
             return found
-        levelled = {number: aim.level(cosine) for number, cosine in cosines.items()}
-        return request.profile.fusion.labelled(found, column(levelled, found.passage_ids.tolist()))
+        return request.profile.fusion.labelled(found, aim.level(column(cosines, found.passage_ids.tolist())))
 
     def nearness(self, script: str, aim: Aim, passage: Passage, deadline: Deadline) -> float:
         """The centred cosine of a query and a passage, −1..1; see `core.scoring.probability`.
@@ -301,8 +299,8 @@ class OwnLegs:
             KnowledgeError: the engine or the encoder failed.
         """
         assert self._vectors is not None
-        common = self._vectors.passages("han" if passage.language == CHINESE else "latin", deadline)
-        asked = aim.asked - self._vectors.general(script, deadline)
+        common = self._vectors.mean("passages", "han" if passage.language == CHINESE else "latin", deadline)
+        asked = aim.asked - self._vectors.mean("questions", script, deadline)
         length, level = float((asked @ asked) ** 0.5), float((common @ common) ** 0.5)
         number = passage.passage_id
         to = self._engine.cosines(asked / length, [number], deadline=deadline).get(number)
@@ -319,17 +317,16 @@ class OwnLegs:
             legs: What runs them.
         """
         deadline, fusion, law = request.deadline, request.profile.fusion, request.profile.traits.law
-        second: Leg[_Near] | None = None
-        if self._vectors is not None:
-            second = legs.begin(partial(self._vector, self._vectors, request), "vector")
+        vectors = self._vectors
+        second = None if vectors is None else legs.begin(partial(self._vector, vectors, request), "vector")
         first = legs.begin(lambda: self._keyword(request), "keyword")
         words = legs.outcome(first, "keyword leg", deadline)
         reports = [LegReport(name="keyword", state="ok", ms=words.ms, hits=len(words.scores))]
         if second is None:
             ids = list(words.scores)
-            shares = self._shares_of(ids, law, deadline)
+            shares = column(self.shares(ids, law, deadline), ids, 1.0)
             found = fusion.candidates(
-                np.array(ids, np.int64), column(words.scores, ids), None, shares, _wordings(words.reworded, ids)
+                np.array(ids, np.int64), column(words.scores, ids), None, shares, column(words.reworded, ids, 0.0)
             )
             return Found(found, reports, None, len(ids))
         near = legs.outcome(second, "vector leg", deadline)
@@ -338,25 +335,22 @@ class OwnLegs:
             LegReport(name="vector", state="ok", ms=near.ms, hits=len(near.cosines), remembered=near.remembered)
         )
         missing = [number for number in words.scores if number not in near.cosines]
+        asked = legs.begin(lambda: self._engine.cosines(aim.vector, missing, deadline=deadline), "cosines")
+        further = legs.outcome(asked, "vector leg", deadline)
+        known = {**near.cosines, **further}
         ids = [*near.cosines, *missing]
-        known = {**near.cosines, **self._cosines(legs, aim, missing, deadline)}
         cosines, keyword = aim.level(column(known, ids)), column(words.scores, ids)
-        shares = self._shares_of(ids, law, deadline)
+        shares = column(self.shares(ids, law, deadline), ids, 1.0)
         numbers = np.array(ids, np.int64)
         if request.cut is not None:
             may = contenders(keyword, cosines, words.unseen, fusion, request.cut, shares)
-            numbers, keyword, cosines = numbers[may], keyword[may], cosines[may]
-            shares = None if shares is None else shares[may]
+            numbers, keyword, cosines, shares = numbers[may], keyword[may], cosines[may], shares[may]
         ids, unknown = numbers.tolist(), np.isnan(keyword)
-        others = self._worded(legs, request.query.wordings, numbers[unknown].tolist(), deadline)
+        rest = numbers[unknown].tolist()
+        others = _best([self._keyword_scores(legs, said, rest, deadline) for said in request.query.wordings.each])
         keyword = np.where(unknown, column(others.scores, ids, 0.0), keyword)
-        reworded = _wordings({**words.reworded, **others.reworded}, ids)
+        reworded = column({**words.reworded, **others.reworded}, ids, 0.0)
         return Found(fusion.candidates(numbers, keyword, cosines, shares, reworded), reports, aim, len(near.cosines))
-
-    def _shares_of(self, passages: Sequence[int], law: float, deadline: Deadline) -> Array | None:
-        """The statute factor of each candidate, (n,); None if all are 1."""
-        shares = self.shares(passages, law, deadline)
-        return column(shares, passages, 1.0) if shares else None
 
     def aim(self, script: str, vector: Any, profile: CollectionProfile, deadline: Deadline) -> Aim:
         """The centred target of a query, with the learned query map applied if there is one.
@@ -371,25 +365,19 @@ class OwnLegs:
             vector: The query's, as it was embedded, (dim,) float32.
         """
         learned = None if profile.tuning is None else profile.tuning.map
-        if learned is not None and not learned.aimed:
-            return mapped(learned, Aim(vector=vector, asked=vector))
-        centred = self._centred(script, vector, profile.traits.bridge, deadline)
-        return centred if learned is None else mapped(learned, centred)
-
-    def _centred(self, script: str, vector: Any, bridge: float, deadline: Deadline) -> Aim:
-        if self._vectors is None:
-            return Aim(vector=vector, asked=vector)
-        own = self._vectors.general(script, deadline)
-        common = CENTRE * own
-        if bridge:
-            (other,) = (s for s in SCRIPTS if s != script)
-            common = common + bridge * (own - self._vectors.general(other, deadline))
-        moved = vector - common
-        length = float((moved @ moved) ** 0.5)
-        if not length:
-            return Aim(vector=vector, asked=vector)
-        # What is taken off is put back as it is over the whole collection, so that cosines keep their scale.
-        return Aim(vector=moved / length, scale=length, offset=self._engine.mean_cosine(common), asked=vector)
+        aim = Aim(vector=vector, asked=vector)
+        if self._vectors is not None and (learned is None or learned.aimed):
+            own = self._vectors.mean("questions", script, deadline)
+            common = CENTRE * own
+            if profile.traits.bridge:
+                (other,) = (s for s in SCRIPTS if s != script)
+                common = common + profile.traits.bridge * (own - self._vectors.mean("questions", other, deadline))
+            moved = vector - common
+            if length := float((moved @ moved) ** 0.5):
+                # What is taken off is put back as it is over the whole collection, so that cosines keep their scale.
+                offset = self._engine.mean_cosine(common)
+                aim = Aim(vector=moved / length, scale=length, offset=offset, asked=vector)
+        return aim if learned is None else mapped(learned, aim)
 
     def naming(self, named: Sequence[str], passages: Sequence[int], deadline: Deadline) -> Collection[int]:
         """Those of the passages that contain one of the identifiers (see `text.identifiers`)."""
@@ -406,7 +394,9 @@ class OwnLegs:
             everyone = set().union(*scores)
             for words, known in zip(query.each, scores, strict=True):
                 known.update(engine.keyword_scores(words, sorted(everyone - known.keys()), deadline=deadline))
-        unseen = max(_most_unseen(result, depth) for result in results)
+        # The most that a passage can score which the leg, asked for `depth` of them, did not give.
+        last = [result.hits[-1].score for result in results if len(result.hits) >= depth]
+        unseen = (1.0 + _ROUNDING) * max(last, default=0.0)
         return replace(_best(scores), unseen=unseen, ms=(time.perf_counter() - begun) * 1e3)
 
     def _vector(self, vectors: QueryVectors, request: LegRequest) -> _Near:
@@ -417,11 +407,6 @@ class OwnLegs:
         cosines = {hit.passage_id: hit.parts["cosine"] for hit in result.hits}
         return _Near(cosines, aim, (time.perf_counter() - begun) * 1e3, remembered)
 
-    def _cosines(self, legs: Legs, aim: Aim, passages: Sequence[int], deadline: Deadline) -> Mapping[int, float]:
-        """Cosines to the target of passages that only the keyword leg found."""
-        asked = legs.begin(lambda: self._engine.cosines(aim.vector, passages, deadline=deadline), "cosines")
-        return legs.outcome(asked, "vector leg", deadline)
-
     def _keyword_scores(
         self, legs: Legs, words: list[str], passages: Sequence[int], deadline: Deadline
     ) -> Mapping[int, float]:
@@ -429,10 +414,6 @@ class OwnLegs:
         engine = self._engine
         asked = legs.begin(lambda: engine.keyword_scores(words, passages, deadline=deadline), "keyword_scores")
         return legs.outcome(asked, "keyword leg", deadline)
-
-    def _worded(self, legs: Legs, query: Wordings, passages: Sequence[int], deadline: Deadline) -> _Words:
-        """Keyword scores, in the best wording, of passages that only the vector leg found."""
-        return _best([self._keyword_scores(legs, words, passages, deadline) for words in query.each])
 
 
 def _best(scores: Sequence[Mapping[int, float]]) -> _Words:
@@ -443,13 +424,3 @@ def _best(scores: Sequence[Mapping[int, float]]) -> _Words:
             if score > best.get(passage_id, 0.0):
                 best[passage_id], reworded[passage_id] = score, number
     return _Words(best, reworded)
-
-
-def _wordings(reworded: Mapping[int, int], passages: Sequence[int]) -> Array | None:
-    """Number of the best wording of each passage, (n,) int64; None if it is the query itself for all."""
-    return np.array([reworded.get(number, 0) for number in passages], np.int64) if reworded else None
-
-
-def _most_unseen(by_keyword: LegResult, depth: int) -> float:
-    """Upper bound of the keyword score of passages that the leg, asked for `depth`, did not return."""
-    return (1.0 + _ROUNDING) * by_keyword.hits[-1].score if len(by_keyword.hits) >= depth else 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date
 from itertools import compress
@@ -25,25 +26,27 @@ from wenyuan.core.scoring.fusion import (
     Leeway,
     Reference,
     Request,
+    Topic,
     adjusted,
     missing_place,
     title_terms,
 )
-from wenyuan.core.scoring.probability import NEAR, curve_of
+from wenyuan.core.scoring.probability import NEAR, VERSION, curve_of
 from wenyuan.core.scoring.rerank import REVISION as COPIES
 from wenyuan.core.scoring.rerank import Copies, beside, copied, distinct
 from wenyuan.runtime import deadline_after
 from wenyuan.service.query import Answer, LegReport, Query
 from wenyuan.service.rules import RuleQuestion, of_type
 from wenyuan.service.rules.derive import Derived, Deriver
-from wenyuan.service.search import Record, RegistryReader, Sources, Told, TopicReader
+from wenyuan.service.search import PerChange, Record, Sources, Told, TopicReader, registry_of
 from wenyuan.service.search.abstention import Abstention, Ranked
 from wenyuan.service.search.analysis import (
     SCRIPTS,
-    ActiveTuning,
     AnalysedQuery,
-    Analyser,
     CollectionProfile,
+    SynonymReader,
+    analysed,
+    fits,
     script_of,
 )
 from wenyuan.service.search.candidates import (
@@ -58,7 +61,7 @@ from wenyuan.service.search.candidates import (
 from wenyuan.service.search.external import ExternalSearch, Reranking, no_outside, unaddressed
 from wenyuan.service.search.legs import Aim, Found, LegRequest, OwnLegs, QueryVectors
 from wenyuan.service.search.threads import Leg, LegExecutor
-from wenyuan.service.search.traces import NO_TRACES, Traces
+from wenyuan.service.search.traces import Traces
 from wenyuan.settings import RulesSettings, SearchSettings
 
 # The read path: request → scope → (keyword ∥ vector ∥ outside) → fuse → adjust → guard → cut → answer.
@@ -106,7 +109,7 @@ class Retriever:
         united: RulesSettings | None = None,
         *,
         reranking: Reranking | None = None,
-        traces: Traces = NO_TRACES,
+        traces: Traces | None = None,
     ) -> None:
         self._record, self._engine, self._encoder = record, engine, encoder
         self._settings = settings
@@ -124,8 +127,10 @@ class Retriever:
         self._external = ExternalSearch(
             open_outside or no_outside, vectors, LegExecutor(settings.threads, traces, self.meter)
         )
-        self._sources, self._tuned = RegistryReader(record), ActiveTuning(record, encoder)
-        self._topics, self._analyser = TopicReader(record, engine.information), Analyser(record)
+        self._registry = PerChange(lambda _, deadline: registry_of(record.sources(deadline)))
+        self._tuned = PerChange(self._tuning_at)
+        self._synonyms = PerChange(SynonymReader(record))
+        self._topics = TopicReader(record, engine.information)
         self._abstention = Abstention(self._own, encoder, settings)
         self.mode = "hybrid" if encoder is not None else "keyword-only"
 
@@ -140,34 +145,48 @@ class Retriever:
             deadline: Another than that of a request.
         """
         deadline = deadline or self.deadline()
-        with until(deadline), self._traces.retrieval(query) as told:
+        span = nullcontext() if self._traces is None else self._traces.retrieval(query)
+        with until(deadline), span as traced:
             while True:  # the deadline ends it
                 try:
-                    return told(self._retrieve(query, deadline))
+                    answer = self._retrieve(query, deadline)
                 except _Moved:
                     deadline.check("retrieval")
                     time.sleep(_A_MOMENT)
+                else:
+                    return answer if traced is None else traced(answer)
 
     def _retrieve(self, query: Query, deadline: Deadline) -> Answer:
         begun = time.perf_counter()
         change = self._engine.sync(self._record, deadline=deadline)
         day = query.as_of or date.today()
-        registry = self.registry(deadline=deadline)  # not as of `change`: the index may be behind, rights may not
-        own, outside = self._sources.seen(registry, query.sources, min_trust=query.min_trust, day=day)
-        scope = Scope(sources=frozenset(own), as_of=day, filter=self._filter(query, change, deadline))
-        analysed = self._analyser.analysed(query.text, change, deadline)
-        if why := _needless(analysed.wordings.words, (*own, *outside), registry):
+        latest = self._record.seq()
+        registry = self._registry.at(latest, deadline)  # not as of `change`: the index may be behind, rights may not
+        own, outside = registry.seen(query.sources, min_trust=query.min_trust, day=day)
+        scope = Scope(
+            sources=frozenset(own),
+            as_of=day,
+            filter=self._of_type(query, change, deadline) if query.engineering_type else query.filter,
+        )
+        asked = analysed(query.text, self._synonyms.at(change, deadline))
+        if why := _needless(asked.wordings.words, (*own, *outside), registry):
             return self._nothing(change, scope, why)
-        profile = self.profile(analysed.script, change, deadline)
-        asked = self._external.ask(outside, query.text, query.limit, day, deadline)
-        deriving = self._derive(query, replace(scope, filter=query.filter), registry, change, deadline)
+        profile = self.profile(asked.script, self._tuned.at(change, deadline))
+        elsewhere = self._external.ask(outside, query.text, query.limit, day, deadline) if outside else ()
+        deriving = None
+        if query.rules != "none" and self._rules is not None and self._rules.configured(change):
+            deriving = self._derive(
+                self._rules, query, replace(scope, filter=query.filter), registry, change, deadline
+            )
         trusts = {name: registry.by_id[name].trust for name in own}
-        own_part = self._searched(query, analysed, scope, trusts, profile, change, deadline)
+        own_part = self._searched(query, asked, scope, trusts, profile, change, deadline)
         ranked, copies, legs = own_part.ranked, own_part.copies, own_part.legs
-        foreign, reports = self._external.collect(asked, deadline)
-        ranked, copies = beside(ranked, copies, meeting(self._addressed(foreign, scope), scope.filter))
+        if elsewhere:
+            foreign, reports = self._external.collect(elsewhere, deadline)
+            ranked, copies = beside(ranked, copies, meeting(self._addressed(foreign, scope), scope.filter))
+            legs += reports
         ranked, judged = self.reranking.best(query.text, ranked, query.limit, self._external.executor, deadline)
-        legs += reports + judged
+        legs += judged
         derived = None if deriving is None else self._executor.outcome(deriving, "rules leg", deadline)
         if derived is not None:
             legs.append(LegReport(name="rules", state="ok", ms=derived.ms, hits=len(derived.found)))
@@ -191,20 +210,20 @@ class Retriever:
             floors=profile.recorded,
             reason="" if ranked else own_part.why,
             stale=self.stale(),
-            stale_by=self._behind(change),
+            stale_by=self._record.lag(change) if change < latest else 0.0,
             derived=derived,
             weight=profile.fusion.weight,
             curve=profile.curve,
             copies={number: same for number, same in copies.items() if number in passages},
             tuning="" if profile.tuning is None else profile.tuning.fingerprint,
-            wordings=analysed.wordings.others,
+            wordings=asked.wordings.others,
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
         )
 
     def _searched(
         self,
         query: Query,
-        analysed: AnalysedQuery,
+        asked: AnalysedQuery,
         scope: Scope,
         trusts: Mapping[str, int],
         profile: CollectionProfile,
@@ -212,37 +231,65 @@ class Retriever:
         deadline: Deadline,
     ) -> _Searched:
         """Search the library's own sources: each passage with its probability, or nothing if an answer is unlikely."""
+        found, ranked, copies = self._candidates(query, asked, scope, trusts, profile, change, deadline)
+        verdict = self._abstention.verdict(asked, found, ranked, deadline)
+        why = verdict.why
+        if why:
+            ranked = []
+        else:
+            rivals = found.candidates.scores[~np.isin(found.candidates.passage_ids, copied(copies))]
+            ranked = likely(ranked, rivals, profile.curve, verdict.probability)
+        if asked.reference and (lacking := missing_place(query.text, asked.reference, (p for _, p in ranked))):
+            ranked, why = [], lacking
+        return _Searched(ranked, copies, found.reports, why, verdict.probability)
 
-        def candidates(reach: int) -> tuple[Found, Ranked]:
-            in_context = bool(query.source_document_uri or query.task_id)
+    def _candidates(
+        self,
+        query: Query,
+        asked: AnalysedQuery,
+        scope: Scope,
+        trusts: Mapping[str, int],
+        profile: CollectionProfile,
+        change: int,
+        deadline: Deadline,
+    ) -> tuple[Found, Ranked, Copies]:
+        """What the own legs found, the best candidates without copies (as many as are wanted, if there are so many), and
+        the copies of each.
+        """
+        in_context = bool(query.source_document_uri or query.task_id)
+        topic = self._topics.of(query, change, deadline) if in_context else None
+        depth = max(self._settings.depth, 2 * query.limit)
+        if asked.names:  # a place that is named may share little else with the query
+            depth *= _DEEPER
+        request = LegRequest(query=asked, scope=scope, depth=depth, profile=profile, deadline=deadline)
+        if asked.reference:  # that can lift the last one of all, whatever its statute
+            request = replace(request, profile=replace(profile, traits=replace(profile.traits, law=0.0)))
+        wanted = self.reranking.reach(query.limit)
+        reach = wanted if profile.copies else wanted + max(wanted, _SPARE)
+        while True:
             cut = Cutoff.of(self._settings.floor, reach, trusts.values(), in_context)
-            found = self._found(analysed, scope, self._depth(query, analysed), profile, cut, deadline)
-            return found, self._ranked(found.candidates, query, analysed.reference, scope, cut, deadline, change)
+            found = Found(NO_CANDIDATES, [], None, 0)
+            if scope.sources:
+                found = self._own.found(request if asked.reference else replace(request, cut=cut))
+            ranked = self._ranked(found.candidates, topic, asked.reference, scope, cut, deadline, change)
+            if profile.copies:  # they are given, too, as answers of a former version did
+                return found, ranked, {}
+            kept, copies = distinct(sorted(ranked, key=_preferred))
+            if len(kept) >= wanted or len(ranked) < reach:
+                return found, kept, copies
+            reach *= 4
 
-        found, ranked, copies = _distinct(candidates, self.reranking.reach(query.limit), copies=profile.copies)
-        verdict = self._abstention.verdict(analysed, found, ranked, deadline)
-        given = [] if verdict.why else ranked
-        rivals = found.candidates.without(copied(copies)).scores
-        given = likely(given, rivals, profile.curve, verdict.probability)
-        given, why = _there(analysed, given)
-        return _Searched(given, copies, found.reports, why or verdict.why, verdict.probability)
-
-    def _filter(self, query: Query, change: int, deadline: Deadline) -> Filter | None:
+    def _of_type(self, query: Query, change: int, deadline: Deadline) -> Filter:
         """The request's filter, combined with the one that its engineering type implies."""
-        if not query.engineering_type:
-            return query.filter
         kind = query.engineering_type
         names = frozenset((kind,)) if self._rules is None else self._rules.names_of_type(kind, change, deadline)
         typed = of_type(names, self._united.type_facets)
         return typed if query.filter is None else And((query.filter, typed))
 
     def _derive(
-        self, query: Query, scope: Scope, registry: Sources, change: int, deadline: Deadline
-    ) -> Leg[Derived] | None:
-        """Start deriving rules if the request wants them and the library has any; None otherwise."""
-        rules = self._rules
-        if query.rules == "none" or rules is None or not rules.configured(change):
-            return None
+        self, rules: Deriver, query: Query, scope: Scope, registry: Sources, change: int, deadline: Deadline
+    ) -> Leg[Derived]:
+        """Start deriving rules."""
         question = RuleQuestion(
             text=query.text,
             processes=query.processes,
@@ -266,11 +313,11 @@ class Retriever:
         change = self._record.seq()
         day = query.as_of or date.today()
         registry = self.registry(change, deadline)
-        own, _ = self._sources.seen(registry, query.sources, min_trust=query.min_trust, day=day)
+        own, _ = registry.seen(query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter)
-        deriving = self._derive(query, scope, registry, change, deadline)
-        if deriving is None:
+        if query.rules == "none" or self._rules is None or not self._rules.configured(change):
             return self._nothing(change, scope, "the library has no rules")
+        deriving = self._derive(self._rules, query, scope, registry, change, deadline)
         derived = self._executor.outcome(deriving, "rules leg", deadline)
         found = sorted(derived.found, key=_order)  # what a limit cuts, the leg has cut, and says so
         return replace(
@@ -285,11 +332,7 @@ class Retriever:
 
     def registry(self, change: int | None = None, deadline: Deadline | None = None) -> Sources:
         """The registry at a change of the catalog, by default the latest."""
-        return self._sources.sources(self._record.seq() if change is None else change, deadline or self.deadline())
-
-    def _behind(self, change: int) -> float:
-        """Age in seconds of the oldest change that is not yet indexed; 0 unless another process is writing."""
-        return 0.0 if change >= self._record.seq() else self._record.lag(change)
+        return self._registry.at(self._record.seq() if change is None else change, deadline or self.deadline())
 
     def follow(self) -> None:
         """Bring the index up to date, within the time of one request."""
@@ -298,6 +341,15 @@ class Retriever:
     def tuning(self) -> Tuning | None:
         """The tuning in effect now."""
         return self._tuned.at(self._record.seq())
+
+    def _tuning_at(self, change: int, deadline: Deadline | None) -> Tuning | None:
+        """The tuning in effect at a change; None without one, or if it was learned with another encoder.
+
+        Raises:
+            IndexCorrupt: its map is damaged: an answer without it would be another answer.
+        """
+        found = None if self._encoder is None else self._record.tuning_at(change, deadline)
+        return found if found is not None and fits(found, self._encoder) else None
 
     def told(self, task_id: str, deadline: Deadline | None = None) -> Told:
         """What a task id contributes to rankings."""
@@ -312,11 +364,8 @@ class Retriever:
             return tuning.weight
         return VECTOR_WEIGHT if self._settings.vector_weight is None else self._settings.vector_weight
 
-    def profile(self, script: str, change: int, deadline: Deadline | None = None) -> CollectionProfile:
-        """The collection profile for queries in a script, at a change."""
-        return self._profile(script, self._tuned.at(change, deadline))
-
-    def _profile(self, script: str, tuning: Tuning | None) -> CollectionProfile:
+    def profile(self, script: str, tuning: Tuning | None) -> CollectionProfile:
+        """The collection profile for queries in a script, under a tuning."""
         known = self.floors().get(script, {})
         traits, curve = Traits.of(known), curve_of(known, self.mode)
         distinct = known.get("distinct", float(COPIES))
@@ -326,7 +375,8 @@ class Retriever:
             "law": traits.law,
             "labels": float(traits.labels),
             "removed": self._engine.removed_share(),
-            **self._abstention.recorded(),
+            "answerable": float(VERSION),
+            "least": self._abstention.least,
             **curve.measured(),
         }
         scale = (0.0, 1.0) if self._encoder is None else self._encoder.fingerprint.scale
@@ -342,15 +392,15 @@ class Retriever:
     def aim(self, question: str, vector: Any) -> Aim:
         """The vector search target of a query without any tuning."""
         script = script_of(question)
-        return self._own.aim(script, vector, self._profile(script, None), self.deadline())
+        return self._own.aim(script, vector, self.profile(script, None), self.deadline())
 
     def shares(self, candidates: Collection[int]) -> Mapping[int, float]:
         """Statute factors of candidates; see `OwnLegs.shares`."""
-        return self._own.shares(candidates, self._profile(SCRIPTS[0], None).traits.law, self.deadline())
+        return self._own.shares(candidates, self.profile(SCRIPTS[0], None).traits.law, self.deadline())
 
     def labels(self, passages: Collection[int]) -> Mapping[int, Any]:
         """Label vectors of passages, in libraries where labels count."""
-        counted = self._profile(SCRIPTS[0], None).traits.labels
+        counted = self.profile(SCRIPTS[0], None).traits.labels
         return self._labels.of(passages, self.deadline()) if counted else {}
 
     def floors(self) -> Mapping[str, Mapping[str, float]]:
@@ -360,30 +410,6 @@ class Retriever:
     def deadline(self) -> Deadline:
         """The deadline of a request that starts now."""
         return deadline_after(self._settings.deadline)
-
-    def _depth(self, query: Query, analysed: AnalysedQuery) -> int:
-        depth = max(self._settings.depth, 2 * query.limit)
-        # A place that is named may share little else with the query.
-        return depth * _DEEPER if analysed.names else depth
-
-    def _found(
-        self,
-        analysed: AnalysedQuery,
-        scope: Scope,
-        depth: int,
-        profile: CollectionProfile,
-        cut: Cutoff,
-        deadline: Deadline,
-    ) -> Found:
-        """Candidates of the own legs. For a query that names a clause: all of them, since that can lift the last one."""
-        if not scope.sources:
-            return Found(NO_CANDIDATES, [], None, 0)
-        wanted: Cutoff | None = cut
-        if analysed.reference:
-            wanted, profile = None, replace(profile, traits=replace(profile.traits, law=0.0))
-        return self._own.found(
-            LegRequest(query=analysed, scope=scope, depth=depth, profile=profile, deadline=deadline, cut=wanted)
-        )
 
     def _addressed(self, foreign: list[tuple[Hit, Passage]], scope: Scope) -> list[tuple[Hit, Passage]]:
         """External passages; their addresses are removed if a more trusted visible source holds that document."""
@@ -403,7 +429,7 @@ class Retriever:
     def _ranked(
         self,
         found: Candidates,
-        query: Query,
+        topic: Topic | None,
         reference: Reference | None,
         scope: Scope,
         cut: Cutoff,
@@ -411,7 +437,6 @@ class Retriever:
         change: int,
     ) -> Ranked:
         """The candidates that count, after adjustment; `change` is the one that was searched."""
-        topic = self._topics.of(query, change, deadline)
         if reference:  # a named place counts however little else its text shares with the query: the floor comes last
             naming = self._own.naming(reference.named, found.passage_ids.tolist(), deadline)
             candidates = cut.placed(found, naming).hits()
@@ -421,7 +446,8 @@ class Retriever:
         moved = len(passages) < len(candidates) and self._record.seq() != change
         if moved and deadline.remaining() > self._settings.deadline * _WAITS_FOR_INDEX:
             raise _Moved
-        told = self._information(reference, passages)
+        said = reference.terms().union(*map(title_terms, passages.values())) if reference else ()
+        told = self._engine.information(sorted(said)) if said else {}
         leeway = Leeway.among(found.scores[:NEAR].tolist())
         request = Request(topic=topic, leeway=leeway, reference=reference, information=told)
         ranked = []
@@ -443,10 +469,6 @@ class Retriever:
             raise _Moved
         return ranked
 
-    def _information(self, reference: Reference | None, passages: Mapping[int, Passage]) -> Mapping[str, float]:
-        titles = map(title_terms, passages.values())
-        return {} if reference is None else self._engine.information(sorted(reference.terms().union(*titles)))
-
     def _nothing(self, change: int, scope: Scope, reason: str) -> Answer:
         return Answer(
             hits=Ranking(), passages={}, mode=self.mode, floor=0.0, legs=(), generation=change, scope=scope,
@@ -465,36 +487,10 @@ def _needless(words: Sequence[str], sources: Sequence[object], registry: Sources
     return "the library has no source that is in force on that day"
 
 
-def _distinct(
-    candidates: Callable[[int], tuple[Found, Ranked]], wanted: int, *, copies: bool
-) -> tuple[Found, Ranked, Copies]:
-    """At least `wanted` best candidates without copies, if there are as many, and the copies of each.
-
-    Args:
-        candidates: Gives candidates, and at least as many of the best as it is asked for, if there are as many.
-        copies: Give copies, too, as answers of a former version did.
-    """
-    if copies:
-        return *candidates(wanted), {}
-    reach = wanted + max(wanted, _SPARE)
-    while True:
-        found, ranked = candidates(reach)
-        kept, same = distinct(sorted(ranked, key=_preferred))
-        if len(kept) >= wanted or len(ranked) < reach:
-            return found, kept, same
-        reach *= 4
-
-
 def _preferred(pair: tuple[Hit, Passage]) -> tuple[float, int]:
     """Sort key for choosing among copies: score, then trust."""
     hit, _ = pair
     return -hit.score * hit.parts.get("trust", 1.0), hit.passage_id
-
-
-def _there(query: AnalysedQuery, ranked: Ranked) -> tuple[Ranked, str]:
-    """The hits and ``""``; or no hits and the reason, if the query names a clause that no document has."""
-    why = missing_place(query.text, query.reference, (passage for _, passage in ranked))
-    return ([], why) if why else (ranked, "")
 
 
 def _order(pair: tuple[Hit, Passage]) -> tuple[float, int]:

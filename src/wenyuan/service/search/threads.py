@@ -10,12 +10,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotDone
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from wenyuan.core.errors import EngineTimeout, EngineUnavailable, KnowledgeError
 from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
-from wenyuan.service.search.traces import NO_TRACES, LegMeter, LegTrace, Traces
+from wenyuan.service.search.traces import LegMeter, Traces
 
 # Where the legs of a request run: in threads other than its own, so that one that hangs cannot hold the request.
 
@@ -24,25 +25,35 @@ T = TypeVar("T")
 
 
 class Leg(Future[T], Generic[T]):
-    """The future of one leg, with its labels for metrics.
+    """The future of one leg.
+
+    Args:
+        leg, source: What it is counted as, names of a closed set and of a source; ``""`` for what is not counted.
 
     Attributes:
-        leg, source: What it is counted as.
-        trace: Its part of the request's trace.
-        seconds: How long it took, from when it was asked for; of use when it is done.
+        trace: Its part of the request's trace; None where nothing is traced.
+        begun: When it was asked for, by `time.perf_counter`.
+        seconds: How long it took since then; 0 until it is done.
     """
 
-    def __init__(self, leg: str, source: str, trace: LegTrace = NO_TRACES) -> None:
+    def __init__(self, leg: str, source: str, traces: Traces | None) -> None:
         super().__init__()
-        self.trace = trace
         self.leg, self.source = leg, source
-        self._asked = time.perf_counter()
-        self.seconds = 0.0
+        self.trace = None if traces is None else traces.leg(leg, source)
+        self.begun, self.seconds = time.perf_counter(), 0.0
 
-    def stop_watch(self) -> float:
-        """Record, and return, the seconds since the leg was started."""
-        self.seconds = time.perf_counter() - self._asked
-        return self.seconds
+    def run(self, call: Callable[[], T]) -> None:
+        """Compute the result in this thread, unless its request has given up."""
+        if not self.set_running_or_notify_cancel():
+            return
+        try:
+            result = call() if self.trace is None else self.trace.run(call)
+        except BaseException as error:
+            self.seconds = time.perf_counter() - self.begun
+            self.set_exception(error)
+        else:
+            self.seconds = time.perf_counter() - self.begun
+            self.set_result(result)
 
 
 class Legs(Protocol):
@@ -50,7 +61,7 @@ class Legs(Protocol):
 
     def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]: ...
 
-    def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T: ...
+    def outcome(self, leg: Leg[T], name: str, deadline: Deadline) -> T: ...
 
 
 class LegExecutor:
@@ -61,9 +72,9 @@ class LegExecutor:
         meter: Counts the legs; that of another executor, where both are counted as one.
     """
 
-    def __init__(self, size: int, traces: Traces = NO_TRACES, meter: LegMeter | None = None) -> None:
+    def __init__(self, size: int, traces: Traces | None = None, meter: LegMeter | None = None) -> None:
         self._traces = traces
-        self._jobs: queue.SimpleQueue[tuple[Leg[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._size = size
         self.meter = meter or LegMeter()
         for number in range(size):
@@ -71,32 +82,45 @@ class LegExecutor:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            _run(*job)
+            job()
             del job  # what was asked and found does not stay until the next one
 
     def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]:
-        """Start `call` in a thread, in a copy of the caller's `contextvars` context.
-
-        Args:
-            leg, source: What it is counted as by `outcome`: names of a closed set, and of a source.
-        """
-        future: Leg[T] = Leg(leg, source, self._traces.leg(leg, source))
-        context = contextvars.copy_context()
-        self._jobs.put((future, lambda: context.run(future.trace.run, call)))
+        """Start `call` in a thread, in a copy of the caller's `contextvars` context; for `leg` and `source` see `Leg`."""
+        future: Leg[T] = Leg(leg, source, self._traces)
+        self._jobs.put(partial(contextvars.copy_context().run, future.run, call))
         return future
 
-    def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T:
-        """As the function `outcome`; the result is counted in metrics."""
+    def outcome(self, leg: Leg[T], name: str, deadline: Deadline) -> T:
+        """The result of a leg, which is counted in metrics.
+
+        Args:
+            name: What messages call it.
+
+        Raises:
+            EngineTimeout: it did not answer in time (it is cancelled if it had not begun).
+            KnowledgeError: what the leg raised; anything else it raised becomes `EngineUnavailable`.
+        """
+        state, result = "failed", None
         try:
-            result = outcome(future, name, deadline)
+            result = leg.result(timeout=deadline.remaining())
+            state = "ok"
+            return result
         except EngineTimeout:
-            self._count(future, "timeout", future.seconds or future.stop_watch())
+            state = "timeout"
             raise
         except KnowledgeError:
-            self._count(future, "failed", future.seconds)
             raise
-        self._count(future, "ok", future.seconds, _size(result))
-        return result
+        except Exception as error:
+            if isinstance(error, NotDone) and not leg.done():  # the leg itself may have raised a TimeoutError
+                state = "timeout"
+                leg.cancel()
+                raise EngineTimeout("no answer before the deadline", component=name) from error
+            raise EngineUnavailable(
+                msg("{kind}: {error}", kind=type(error).__name__, error=error), component=name
+            ) from error
+        finally:
+            self._count(leg, state, result)
 
     def together(self, call: Callable[[SequentialLegs], T], deadline: Deadline) -> T:
         """Run a call that starts legs in one thread of this pool, its legs in sequence.
@@ -109,7 +133,7 @@ class LegExecutor:
         legs = SequentialLegs(self, self._traces)
         whole = self.begin(lambda: call(legs))
         try:
-            return outcome(whole, "own legs", deadline)
+            return self.outcome(whole, "own legs", deadline)
         except EngineTimeout as error:
             if whole.done() and not whole.cancelled():
                 raise  # a leg said so itself, and was counted
@@ -117,12 +141,14 @@ class LegExecutor:
             doing, name = legs.doing
             if doing is None:
                 raise
-            self._count(doing, "timeout", doing.stop_watch())
+            self._count(doing, "timeout")
             raise EngineTimeout(error.message, component=name) from error
 
-    def _count(self, future: Leg[Any], state: str, seconds: float, hits: int | None = None) -> None:
-        self.meter.add(future.leg, future.source, state, seconds)
-        future.trace.end(state, hits)
+    def _count(self, leg: Leg[Any], state: str, result: object = None) -> None:
+        if leg.leg:
+            self.meter.add((leg.leg, leg.source, state), leg.seconds or time.perf_counter() - leg.begun)
+        if leg.trace is not None:
+            leg.trace.end(state, result)
 
     def close(self) -> None:
         for _ in range(self._size):
@@ -137,70 +163,21 @@ class SequentialLegs:
         abandoned: Nobody waits for them any more: they are neither gone on with nor counted.
     """
 
-    def __init__(self, executor: LegExecutor, traces: Traces) -> None:
+    def __init__(self, executor: LegExecutor, traces: Traces | None) -> None:
         self._executor, self._traces = executor, traces
         self.doing: tuple[Leg[Any] | None, str] = (None, "")
         self.abandoned = False
 
     def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]:
-        self._check_wanted()
-        future: Leg[T] = Leg(leg, source, self._traces.leg(leg, source))
+        future: Leg[T] = Leg(leg, source, self._traces)
         self.doing = future, f"{leg} leg"
-        _run(future, lambda: future.trace.run(call))
+        future.run(call)
         return future
 
-    def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T:
-        self._check_wanted()
-        return self._executor.outcome(future, name, deadline)
-
-    def _check_wanted(self) -> None:
+    def outcome(self, leg: Leg[T], name: str, deadline: Deadline) -> T:
         if self.abandoned:
             raise EngineTimeout("nobody waits for it any more", component=self.doing[1])
-
-
-def _run(future: Leg[T], call: Callable[[], T]) -> None:
-    """Compute a leg's result in this thread, unless its request has given up."""
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        result = call()
-    except BaseException as error:
-        future.stop_watch()
-        future.set_exception(error)
-    else:
-        future.stop_watch()
-        future.set_result(result)
-
-
-def _size(result: Any) -> int | None:
-    """Number of hits of a leg's result, if it has any."""
-    found: Any = result[0] if isinstance(result, tuple) and result else result
-    found = getattr(found, "hits", getattr(found, "found", getattr(found, "scores", found)))
-    return len(found) if hasattr(found, "__len__") else None
-
-
-def outcome(future: Future[T], name: str, deadline: Deadline) -> T:
-    """The result of a leg.
-
-    Raises:
-        EngineTimeout: it did not answer in time (it is cancelled if it had not begun).
-        KnowledgeError: what the leg raised; anything else it raised becomes `EngineUnavailable`.
-    """
-    try:
-        return future.result(timeout=deadline.remaining())
-    except NotDone as error:
-        if future.done():  # the leg itself raised a TimeoutError
-            raise EngineUnavailable(
-                msg("{kind}: {error}", kind=type(error).__name__, error=error), component=name
-            ) from error
-        future.cancel()
-        raise EngineTimeout("no answer before the deadline", component=name) from error
-    except KnowledgeError:
-        raise
-    except Exception as error:
-        raise EngineUnavailable(
-            msg("{kind}: {error}", kind=type(error).__name__, error=error), component=name
-        ) from error
+        return self._executor.outcome(leg, name, deadline)
 
 
 def abreast(calls: Sequence[Callable[[], T]]) -> Sequence[Callable[[], T]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from wenyuan.service.query import Answer, Query
 
-# Where traces of retrievals go: nowhere, unless OpenTelemetry is switched on (`traces_otel`).
+# Traces of retrievals, where OpenTelemetry is switched on (`traces_otel`); elsewhere there are none.
 #
 # The rooms below know this module only; without the setting nothing of OpenTelemetry is loaded.
 
@@ -30,8 +30,8 @@ class LegTrace(Protocol):
         """Call a function within this leg's span and return its result; outgoing requests belong to that span."""
         ...
 
-    def end(self, state: str, hits: int | None = None) -> None:
-        """End the leg's span with its state: ``ok``, ``failed``, ``timeout``; the first call counts."""
+    def end(self, state: str, result: object = None) -> None:
+        """End the leg's span with its state (``ok``, ``failed``, ``timeout``) and what it found; the first call counts."""
         ...
 
 
@@ -44,37 +44,13 @@ class Traces(Protocol):
         """
         ...
 
-    def leg(self, leg: str, source: str) -> LegTrace: ...
+    def leg(self, leg: str, source: str) -> LegTrace | None:
+        """The trace of a leg; None outside of a retrieval."""
+        ...
 
     def carried(self) -> Mapping[str, str]:
         """HTTP headers that propagate the trace to another service."""
         ...
-
-
-class _Nothing:
-    """The no-op implementation, without tracing."""
-
-    def retrieval(self, _query: Query) -> AbstractContextManager[Callable[[Answer], Answer]]:
-        return _QUIET
-
-    def leg(self, _leg: str, _source: str) -> LegTrace:
-        return self
-
-    def carried(self) -> Mapping[str, str]:
-        return {}
-
-    def run(self, call: Callable[[], T]) -> T:
-        return call()
-
-    def end(self, state: str, hits: int | None = None) -> None: ...
-
-
-def _unheard(answer: Answer) -> Answer:
-    return answer
-
-
-_QUIET = nullcontext(_unheard)
-NO_TRACES = _Nothing()
 
 
 # Numbers that only grow: how often something happened, and how long it took. In memory, of this process.
@@ -131,21 +107,15 @@ class Timings:
                 self._seconds.pop(name, None)
 
 
-class LegMeter:
+class LegMeter(Timings):
     """Leg metrics by leg, source (``""`` for the own index) and state, with durations.
 
     States are ``ok``, ``failed`` and ``timeout``; the time of one that did not answer is what was waited for it.
     """
 
-    def __init__(self) -> None:
-        self._timings = Timings()
-
-    def add(self, leg: str, source: str, state: str, seconds: float) -> None:
-        self._timings.add((leg, source, state), seconds)
-
-    def read(self, sources: Sequence[str]) -> Mapping[Names, Timing]:
+    def of(self, sources: Sequence[str]) -> Mapping[Names, Timing]:
         """``(leg, source, state)`` → histogram; removed sources are dropped."""
-        found, known = self._timings.read(), {"", *sources}
+        found, known = self.read(), {"", *sources}
         gone = [names for names in found if names[1] not in known]
-        self._timings.forget(gone)
+        self.forget(gone)
         return {names: timing for names, timing in found.items() if names not in gone}

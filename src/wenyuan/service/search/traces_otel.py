@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from opentelemetry import context, trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
@@ -19,7 +19,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.service.query import Answer, Query
-from wenyuan.service.search.traces import INCOMING, NO_TRACES, LegTrace
+from wenyuan.service.search.traces import INCOMING, LegTrace
 
 T = TypeVar("T")
 _CARRIER = TraceContextTextMapPropagator()
@@ -89,10 +89,10 @@ class OtelTraces:
             span.set_attribute("gen_ai.retrieval.documents", json.dumps(found, ensure_ascii=False))
         return answer
 
-    def leg(self, leg: str, source: str) -> LegTrace:
+    def leg(self, leg: str, source: str) -> LegTrace | None:
         """See `Traces.leg`."""
         if not context.get_value(_WITHIN):
-            return NO_TRACES
+            return None
         told = {"wenyuan.leg": leg, **({"gen_ai.data_source.id": source} if source else {})}
         return _LegSpan(self._tracer.start_span(f"leg {leg}", attributes=told))
 
@@ -117,13 +117,20 @@ class _LegSpan:
             finally:
                 self._done = time.time_ns()
 
-    def end(self, state: str, hits: int | None = None) -> None:
+    def end(self, state: str, result: object = None) -> None:
         if not self._span.is_recording():
             return
         self._span.set_attribute("wenyuan.state", state)
-        if hits is not None:
+        if (hits := _size(result)) is not None:
             self._span.set_attribute("wenyuan.hits", hits)
         if state != "ok":
             self._span.set_attribute("error.type", state)
             self._span.set_status(Status(StatusCode.ERROR))
         self._span.end(self._done or None)
+
+
+def _size(result: Any) -> int | None:
+    """Number of hits of a leg's result, if it has any."""
+    found: Any = result[0] if isinstance(result, tuple) and result else result
+    found = getattr(found, "hits", getattr(found, "found", getattr(found, "scores", found)))
+    return len(found) if hasattr(found, "__len__") else None
