@@ -36,7 +36,7 @@ from wenyuan.core.scoring.evaluation import changed, ndcg, reciprocal_rank
 from wenyuan.core.scoring.rerank import SHARES, probability, share_at
 from wenyuan.evaluation.data import read_judged
 from wenyuan.evaluation.run import default_cache, entries_of
-from wenyuan.service.search.external import _text
+from wenyuan.service.search.candidates import _text
 
 DEPTH = 30
 AT = (10, 20)

@@ -54,7 +54,7 @@ from wenyuan.evaluation.data import read_judged
 from wenyuan.evaluation.report import measured
 from wenyuan.evaluation.run import Ranked, Run, default_cache, entries_of
 from wenyuan.service.library import Library
-from wenyuan.service.search.abstention import Verdict
+from wenyuan.service.search.retriever import Verdict
 
 K = 10
 DEPTH = 30

@@ -29,7 +29,7 @@ from wenyuan.service.ingest import Recognition, Remote
 from wenyuan.service.ingest.redaction import Questions, Redactor, library_key, load_names
 from wenyuan.service.library import Library, Models, Reading, Storage
 from wenyuan.service.search.cache import Store
-from wenyuan.service.search.external import Reranking
+from wenyuan.service.search.candidates import Reranking
 from wenyuan.service.search.searcher import SearchResult
 from wenyuan.service.search.traces import Traces
 from wenyuan.settings import (

@@ -43,7 +43,8 @@ def test_nothing_is_in_force_together_with_what_supersedes_it(items):
         begin = item.effective_from
         for old in (by_id[name] for name in item.supersedes):
             if item.status != "draft":
-                assert not old.in_force_on(begin, ends=ends[old.id])
+                first, last = old.days(ends=ends[old.id])
+                assert not first <= begin <= last
                 assert ends[old.id] <= begin - timedelta(days=1)
 
 
@@ -115,14 +116,14 @@ def test_an_undated_successor_counts_from_the_given_day():
 
 def test_status_and_dates_decide_together():
     """A draft is never in force, what is retired was until its last day, both ends count."""
-    day = date(2024, 1, 1)
-    assert Validity().in_force_on(day)
-    assert Validity(effective_from=day, effective_until=day).in_force_on(day)
-    assert not Validity(effective_from=day + timedelta(days=1)).in_force_on(day)
-    assert not Validity(status="draft").in_force_on(day)
-    assert not Validity(status="retired").in_force_on(day)
-    assert Validity(status="retired", effective_until=day).in_force_on(day)
-    assert not Validity(effective_until=day).in_force_on(day, ends=day - timedelta(days=1))
+    day, eve = date(2024, 1, 1), date(2023, 12, 31)
+    never = (date.max, date.min)
+    assert Validity().days() == (date.min, date.max)
+    assert Validity(effective_from=day, effective_until=day).days() == (day, day)
+    assert Validity(status="draft").days() == never
+    assert Validity(status="retired").days() == never
+    assert Validity(status="retired", effective_until=day).days() == (date.min, day)
+    assert Validity(effective_until=day).days(ends=eve) == (date.min, eve)
 
 
 @pytest.mark.parametrize(

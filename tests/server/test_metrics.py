@@ -22,12 +22,13 @@ from http_door import JSON, EchoService, ask, assert_problem, call, serving
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sources import SourceState
+from wenyuan.runtime import BOUNDS, Timings
 from wenyuan.server.app import ROUTES
 from wenyuan.server.metrics import MetricFamilies, histogram
 from wenyuan.server.middleware import RequestMetrics
 from wenyuan.server.settings import Limits
 from wenyuan.service.operations.refresh import Worker
-from wenyuan.service.search.traces import BOUNDS, LegMeter, Timings
+from wenyuan.service.search.threads import LegMeter
 
 Numbers = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import migrations, schema
 from wenyuan.catalog.corrections import Corrections
 from wenyuan.catalog.documents import Documents
-from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, Values, name_library
+from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, name_library
 from wenyuan.catalog.learning import Evaluations, Synonyms, Tunings
 from wenyuan.catalog.listings import Listings
 from wenyuan.catalog.origins import Origins
@@ -19,7 +19,7 @@ from wenyuan.catalog.readings import Readings
 from wenyuan.catalog.rules.graph import RulesGraph
 from wenyuan.catalog.rules.writes import Citations, NameVectors, RuleWrites
 from wenyuan.catalog.sql import translated
-from wenyuan.catalog.storage import Database, Files, Place
+from wenyuan.catalog.storage import Database, Files, Place, Values
 from wenyuan.catalog.writes import DocumentWrites, Vectors
 from wenyuan.core.errors import CatalogUnavailable, CatalogVersion
 from wenyuan.core.messages import msg

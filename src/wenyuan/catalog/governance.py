@@ -1,10 +1,9 @@
-"""Agents, keys, sources, task profiles, library-wide values and the library's identity."""
+"""Agents, keys, sources, task profiles and the library's identity."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import secrets
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,14 +30,14 @@ from wenyuan.core.access import (
     profile_to_wire,
     task_faults,
 )
-from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound, listed
+from wenyuan.core.errors import InvalidRequest, NotFound, listed
 from wenyuan.core.messages import msg
-from wenyuan.core.model import EncoderFingerprint, Source
+from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
 from wenyuan.runtime import has_ended
 
-__all__ = ["Access", "Identity", "SourceRegistry", "SourceState", "TaskProfiles", "Values", "name_library"]
+__all__ = ["Access", "Identity", "SourceRegistry", "SourceState", "TaskProfiles", "name_library"]
 
 
 # Agents and their keys.
@@ -369,54 +368,6 @@ class TaskProfiles:
 
 def _row(profile: TaskProfile, seq: int) -> dict[str, Any]:
     return {"profile_id": profile.profile_id, "definition": profile_to_wire(profile), "at": now(), "seq": seq}
-
-
-# What is kept of the library as a whole, by key.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Values:
-    """Library-wide settings and state: JSON values by key."""
-
-    database: Database
-
-    def value(self, key: str) -> Any:
-        """The JSON value of a key, or None.
-
-        Raises:
-            CatalogUnavailable: it cannot be read, or is no JSON.
-        """
-        raw = self.database.remembered.get(("value", key), lambda: self._value(key))
-        try:
-            return None if raw is None else json.loads(raw)  # a fresh value: callers may change it
-        except ValueError as error:
-            raise CatalogUnavailable(
-                msg("the stored value {key} is no JSON", key=repr(key)), component="catalog"
-            ) from error
-
-    def _value(self, key: str) -> str | None:
-        with self.database.reading(f"reading {key!r}") as connection:
-            raw: str | None = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "value/" + key))
-        return raw
-
-    def set_value(self, key: str, value: Any) -> None:
-        """Store a JSON value under a key, replacing the former one."""
-        with self.database.changing(f"writing {key!r}") as connection:
-            connection.execute(t.library.delete().where(t.library.c.key == "value/" + key))
-            connection.execute(
-                t.library.insert(), {"key": "value/" + key, "value": json.dumps(value, ensure_ascii=False)}
-            )
-
-    def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
-        """Measured collection traits for a retrieval mode, by script (see `core.scoring.Traits`); empty before the
-        first measurement.
-        """
-        return self.database.remembered.get(("floor", mode), lambda: (self.value("floor") or {}).get(mode, {}))
-
-    def encoder(self) -> EncoderFingerprint | None:
-        """Fingerprint of the encoder that computed the stored vectors; None while there are none."""
-        value = self.value("encoder")
-        return None if value is None else EncoderFingerprint(**{**value, "scale": tuple(value["scale"])})
 
 
 # Which library this is: an id among libraries that ask one another, and the place for which it was given.

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Any, Literal, Protocol
 
 import sqlalchemy as sa
 
+from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace
-from wenyuan.catalog.lock import Present, WriterLock
+from wenyuan.catalog.lock import WriterLock
 from wenyuan.catalog.rows import ReadCache
 from wenyuan.catalog.sql import (
+    Present,
     closed,
     connect_reader,
     connect_writer,
@@ -26,6 +30,7 @@ from wenyuan.catalog.sql import (
 )
 from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.core.messages import msg
+from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
 from wenyuan.runtime import exists, is_file
 from wenyuan.settings import CatalogSettings
@@ -145,6 +150,54 @@ class Database:
         """One transaction that writes, with the writer lock held."""
         with self.writing(), translated(doing), self.writer.begin() as connection:
             yield connection
+
+
+# What is kept of the library as a whole, by key.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """Library-wide settings and state: JSON values by key."""
+
+    database: Database
+
+    def value(self, key: str) -> Any:
+        """The JSON value of a key, or None.
+
+        Raises:
+            CatalogUnavailable: it cannot be read, or is no JSON.
+        """
+        raw = self.database.remembered.get(("value", key), lambda: self._value(key))
+        try:
+            return None if raw is None else json.loads(raw)  # a fresh value: callers may change it
+        except ValueError as error:
+            raise CatalogUnavailable(
+                msg("the stored value {key} is no JSON", key=repr(key)), component="catalog"
+            ) from error
+
+    def _value(self, key: str) -> str | None:
+        with self.database.reading(f"reading {key!r}") as connection:
+            raw: str | None = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "value/" + key))
+        return raw
+
+    def set_value(self, key: str, value: Any) -> None:
+        """Store a JSON value under a key, replacing the former one."""
+        with self.database.changing(f"writing {key!r}") as connection:
+            connection.execute(t.library.delete().where(t.library.c.key == "value/" + key))
+            connection.execute(
+                t.library.insert(), {"key": "value/" + key, "value": json.dumps(value, ensure_ascii=False)}
+            )
+
+    def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
+        """Measured collection traits for a retrieval mode, by script (see `core.scoring.Traits`); empty before the
+        first measurement.
+        """
+        return self.database.remembered.get(("floor", mode), lambda: (self.value("floor") or {}).get(mode, {}))
+
+    def encoder(self) -> EncoderFingerprint | None:
+        """Fingerprint of the encoder that computed the stored vectors; None while there are none."""
+        value = self.value("encoder")
+        return None if value is None else EncoderFingerprint(**{**value, "scale": tuple(value["scale"])})
 
 
 class Files:

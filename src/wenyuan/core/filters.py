@@ -113,7 +113,7 @@ class Scope:
         """The reference semantics of a scope."""
         return (
             row.source_id in self.sources
-            and row.valid_from <= self.day <= row.valid_until
+            and row.valid_from <= self.as_of.toordinal() <= row.valid_until
             and (self.filter is None or matches(self.filter, row))
         )
 

@@ -7,7 +7,7 @@ answer is ``LegResult.ok(())`` and nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -36,19 +36,20 @@ class Hit(NamedTuple):
     parts: Mapping[str, float] = MappingProxyType({})
 
 
-class Ranking(Sequence[Hit]):
+class Ranking(tuple[Hit, ...]):
     """Hits, best first.
 
     Raises:
         ValueError: a score outside 0..1 or NaN, a score that rises, a passage twice.
     """
 
-    __slots__ = ("_hits",)
+    __slots__ = ()
 
-    def __init__(self, hits: Sequence[Hit] = ()) -> None:
+    def __new__(cls, hits: Iterable[Hit] = ()) -> Ranking:
+        found = tuple(hits)
         seen: set[int] = set()
         last = 1.0
-        for rank, hit in enumerate(hits, start=1):
+        for rank, hit in enumerate(found, start=1):
             if not 0.0 <= hit.score <= 1.0:  # false for NaN too
                 raise ValueError(f"score {hit.score!r} at rank {rank} is not in 0..1")
             if hit.score > last:
@@ -57,19 +58,10 @@ class Ranking(Sequence[Hit]):
                 raise ValueError(f"passage {hit.passage_id} stands twice in the ranking")
             seen.add(hit.passage_id)
             last = hit.score
-        self._hits = tuple(hits)
-
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]
-        return self._hits[index]
-
-    def __len__(self) -> int:
-        return len(self._hits)
-
-    def __iter__(self) -> Iterator[Hit]:
-        return iter(self._hits)
+        return super().__new__(cls, found)
 
     def __repr__(self) -> str:
-        return f"Ranking({list(self._hits)!r})"
+        return f"Ranking({list(self)!r})"
 
 
 @dataclass(frozen=True, slots=True)

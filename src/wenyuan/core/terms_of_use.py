@@ -326,8 +326,8 @@ class Validity:
     status: Status = "in_force"
     supersedes: tuple[str, ...] = ()
 
-    def in_force_on(self, day: date, *, ends: date | None = None) -> bool:
-        """Whether it is in force on a day.
+    def days(self, *, ends: date | None = None) -> tuple[date, date]:
+        """The first and the last day on which it is in force; the last is before the first where it never is.
 
         A draft never is; what is retired was, as long as its last day is known.
 
@@ -336,8 +336,8 @@ class Validity:
         """
         last = min((d for d in (self.effective_until, ends) if d is not None), default=None)
         if self.status == "draft" or (self.status == "retired" and last is None):
-            return False
-        return (self.effective_from or date.min) <= day <= (last or date.max)
+            return date.max, date.min
+        return self.effective_from or date.min, last or date.max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from starlette.responses import Response
 
 from wenyuan.core.errors import KnowledgeError, NotPermitted
 from wenyuan.core.ports import ModelUse
+from wenyuan.runtime import BOUNDS, Timing
 from wenyuan.server.access import route
 from wenyuan.server.handling import json_response
 from wenyuan.server.middleware import RequestMetrics
@@ -29,7 +30,6 @@ from wenyuan.service.operations import SourceHealth
 from wenyuan.service.operations.health import LibraryStats
 from wenyuan.service.operations.refresh import WorkerProgress
 from wenyuan.service.search.cache import CacheCounts
-from wenyuan.service.search.traces import BOUNDS, Timing
 from wenyuan.wire import ReadinessShape
 
 Counted = Iterable[tuple[tuple[str, ...], float]]

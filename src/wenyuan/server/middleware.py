@@ -16,11 +16,12 @@ import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from wenyuan.runtime import Timing, Timings
 from wenyuan.server.access import Limiter, Route
 from wenyuan.server.handling import GONE, STATUS_HEADER, Body, ClientGone
 from wenyuan.server.problems import Problem, refusal
 from wenyuan.server.settings import Authenticate, ServerSettings, check_page
-from wenyuan.service.search.traces import INCOMING, Timing, Timings
+from wenyuan.service.search.traces import INCOMING
 
 # What goes through the server: counted by names of closed sets, so that no caller can fill the memory.
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
 from wenyuan.core.addresses import part_of
@@ -70,10 +70,11 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
     if type(min_trust) is not int or not 1 <= min_trust <= 5:
         faults.append(Fault("context.min_trust", "must be an integer from 1 to 5"))
     as_of = None
-    try:
-        as_of = _day(context.get("as_of"))
-    except InvalidRequest as error:
-        faults += error.faults
+    if (day := context.get("as_of")) is not None:
+        try:
+            as_of = date.fromisoformat(day)
+        except (TypeError, ValueError):
+            faults.append(Fault("context.as_of", msg("is {value}, not a date like 2026-11-21", value=repr(day))))
     if faults:
         raise InvalidRequest(listed(faults), faults=tuple(faults))
     processes = context.get("processes")
@@ -84,15 +85,11 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
         as_of=as_of,
         source_document_uri=told["source_document_uri"] or "",
         task_id=told["task_id"] or "",
-        rules=_rules(told["chapter"], settings or RulesSettings()),
+        rules="within" if told["chapter"] in (None, *(settings or RulesSettings()).chapters_need_rules) else "none",
         engineering_type=told["engineering_type"] or "",
         processes=None if processes is None else tuple(processes),
         parameters=context.get("parameters") or {},
     )
-
-
-def _rules(chapter: str | None, settings: RulesSettings) -> Literal["within", "none"]:
-    return "within" if chapter is None or chapter in settings.chapters_need_rules else "none"
 
 
 def _rule_faults(context: Mapping[str, Any]) -> list[Fault]:
@@ -122,19 +119,6 @@ def _rule_faults(context: Mapping[str, Any]) -> list[Fault]:
     return faults
 
 
-def _day(value: object) -> date | None:
-    """A day from a request's context (``as_of``), or None when it is not given."""
-    if value is None:
-        return None
-    try:
-        return date.fromisoformat(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        fault = Fault("context.as_of", msg("is {value}, not a date like 2026-11-21", value=repr(value)))
-        raise InvalidRequest(
-            msg("{place} {fault}", place=fault.path, fault=fault.message), faults=(fault,)
-        ) from error
-
-
 # Answers as the contract's fragments.
 
 
@@ -145,6 +129,7 @@ def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
         about["stale_by"] = round(answer.stale_by, 1)
     if answer.degraded:
         about["degraded"] = ", ".join(answer.degraded)
+    derived = {} if answer.derived is None else answer.derived.details  # path, evidence and condition of a rule
     return tuple(
         Fragment(
             source=passage.uri,
@@ -155,8 +140,8 @@ def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
                 **_place(passage),
                 "passage_id": passage.ref,
                 "mode": answer.mode,
-                **_calibrated(hit, answer),
-                **_derivation(hit, answer),
+                **({} if answer.calibrated or "raw" not in hit.parts else {"calibrated": False}),
+                **derived.get(hit.passage_id, {}),
                 **about,
             },
         )
@@ -192,14 +177,21 @@ def about_hit(hit: Hit, passage: Passage, stale: Mapping[str, str], copies: Sequ
 
 def beside_hit(passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage]) -> dict[str, Any]:
     """Since when its source is overdue, where else the same stands, how surely it was read; nothing of what is not so."""
-    also = {"also_in": also_in(copies)} if copies else {}
-    read = recognised(passage.recognition, passage.text)
-    return staleness(passage.source_id, stale) | also | read | reworded(passage.corrected)
+    also: dict[str, Any] = {}
+    if passage.source_id in stale:
+        also["stale_since"] = stale[passage.source_id]
+    if copies:
+        also["also_in"] = also_in(copies)
+    if passage.recognition is not None:
+        also |= recognised(passage.recognition, passage.text)
+    if passage.corrected is not None:
+        also |= reworded(passage.corrected)
+    return also
 
 
-def reworded(told: Corrected | None) -> dict[str, Any]:
+def reworded(told: Corrected) -> dict[str, Any]:
     """The members that say who wrote a text otherwise than it was read; nothing where nobody did."""
-    return {} if told is None or not told.by else {"corrected_by": told.by, "corrections": list(told.ids)}
+    return {"corrected_by": told.by, "corrections": list(told.ids)} if told.by else {}
 
 
 def recognised(told: Recognition | None, text: str) -> dict[str, Any]:
@@ -209,21 +201,6 @@ def recognised(told: Recognition | None, text: str) -> dict[str, Any]:
     doubts = [{**one._asdict(), "text": text[one.start : one.end]} for one in told.uncertain]
     sure = {"ocr": True, "confidence": told.confidence, "least_confidence": told.least}
     return {**sure, "uncertain": doubts} if doubts else sure
-
-
-def staleness(source_id: str, stale: Mapping[str, str]) -> dict[str, str]:
-    """The member that says since when a source is overdue; nothing while it is not."""
-    return {"stale_since": stale[source_id]} if source_id in stale else {}
-
-
-def _calibrated(hit: Hit, answer: Answer) -> dict[str, bool]:
-    """That probabilities were not measured with the library's encoder."""
-    return {} if "raw" not in hit.parts or answer.calibrated else {"calibrated": False}
-
-
-def _derivation(hit: Hit, answer: Answer) -> Mapping[str, Any]:
-    """Path, evidence and condition of a rule."""
-    return {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
 
 
 def _place(passage: Passage) -> dict[str, Any]:

@@ -49,7 +49,7 @@ from wenyuan.service.rules.quotes import CitedPlaces
 from wenyuan.service.rules.rulebook import Rulebook
 from wenyuan.service.rules.search import RuleSearch
 from wenyuan.service.search.cache import Store
-from wenyuan.service.search.external import Reranking
+from wenyuan.service.search.candidates import Reranking
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher, SearchRequest, SearchResult
 from wenyuan.service.search.traces import Traces

@@ -18,7 +18,7 @@ from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS
 from wenyuan.core.prompt import Snippet
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
-from wenyuan.service.fragments import about_hit, staleness
+from wenyuan.service.fragments import about_hit
 from wenyuan.service.generation.answers import Answered, as_data
 from wenyuan.service.learning.tuning import MAX_JUDGED
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
@@ -384,7 +384,9 @@ def _passage(found: Found, stale: Mapping[str, str]) -> dict[str, Any]:
 
 def _snippet(snippet: Snippet, stale: Mapping[str, str]) -> dict[str, Any]:
     shape = SnippetShape.model_validate(snippet, from_attributes=True)
-    return shape.model_dump(exclude_unset=True) | staleness(snippet.source.rpartition("#")[0], stale)
+    source_id = snippet.source.rpartition("#")[0]
+    since = {"stale_since": stale[source_id]} if source_id in stale else {}
+    return shape.model_dump(exclude_unset=True) | since
 
 
 def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:

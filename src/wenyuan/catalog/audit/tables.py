@@ -15,9 +15,17 @@ from sqlalchemy import event
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit import GENESIS, Head, HeadFile
-from wenyuan.catalog.lock import Present
 from wenyuan.catalog.schema import ID, TEXT
-from wenyuan.catalog.sql import connect_reader, connect_writer, empty_log, insert_new, let_go, reading, translated
+from wenyuan.catalog.sql import (
+    Present,
+    connect_reader,
+    connect_writer,
+    empty_log,
+    insert_new,
+    let_go,
+    reading,
+    translated,
+)
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, CatalogVersion
 from wenyuan.core.messages import msg
 from wenyuan.runtime import upgrade_command

@@ -93,19 +93,14 @@ def has_traditional(text: str) -> bool:
 def simplified(text: str) -> str:
     """Chinese text in Simplified characters; text with kana is Japanese, and is left unchanged."""
     # To translate text in which there is nothing to translate takes longest: every miss is an exception.
-    return text.translate(_T2S) if has_traditional(text) and not _KANA.search(text) else text
-
-
-def _composed(text: str) -> str:
-    """NFKC, skipped for texts that it would not change."""
-    return unicodedata.normalize("NFKC", narrowed(text))
+    return text.translate(_T2S) if _ANY_TRADITIONAL.search(text) and not _KANA.search(text) else text
 
 
 def _with_case(text: str) -> str:
     """As `fold`, but keeps the case, by which Roman numerals and letters of appendices are recognised."""
-    composed = _composed(text)
+    composed = unicodedata.normalize("NFKC", narrowed(text))
     # To translate text in which there is nothing to translate takes longest: every miss is an exception.
-    return composed.translate(_T2S) if has_traditional(composed) else composed
+    return composed.translate(_T2S) if _ANY_TRADITIONAL.search(composed) else composed
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import date
 from types import MappingProxyType
@@ -44,7 +44,8 @@ def preview_of(text: str) -> str:
 
 def _masked(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text)
-    plain = plain.translate({ord(c): shown for c in set(plain) if (shown := _shown(c)) != c})
+    if not (plain.isascii() and plain.isprintable()):
+        plain = plain.translate({ord(c): shown for c in set(plain) if (shown := _shown(c)) != c})
     plain = _MASKED.sub(HIDDEN, _MAIL.sub(HIDDEN, plain))
     return _NUMBER.sub(HIDDEN, _TOKEN.sub(_hide_mixed, plain)).strip()
 
@@ -80,20 +81,12 @@ def request_of(query: Query) -> dict[str, Any]:
         "task_id": query.task_id,
         # Older records, and those of who may see everything, do not have it.
         **({"seen": list(query.seen)} if query.seen is not None and query.source_document_uri else {}),
-        **_of_rules(query),
+        # Nor what concerns rules, unless it is asked for.
+        **({"rules": query.rules} if query.rules != "within" else {}),
+        **({"engineering_type": query.engineering_type} if query.engineering_type else {}),
+        **({"processes": list(query.processes)} if query.processes is not None else {}),
+        **({"parameters": dict(query.parameters)} if query.parameters else {}),
     }
-
-
-def _of_rules(query: Query) -> dict[str, Any]:
-    """The members of a query that concern rules, if it has any; older records lack them."""
-    said = {
-        "rules": query.rules,
-        "engineering_type": query.engineering_type,
-        "processes": None if query.processes is None else list(query.processes),
-        "parameters": dict(query.parameters),
-    }
-    usual: dict[str, Any] = {"rules": "within", "engineering_type": "", "processes": None, "parameters": {}}
-    return {name: value for name, value in said.items() if value != usual[name]}
 
 
 def synonyms_of(answer: Answer) -> list[int]:
@@ -177,7 +170,6 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     derivation: int = 0,
     synonyms: Sequence[int] = (),
     redacted: Mapping[str, int] = MappingProxyType({}),
-    preview: Callable[[str], str] = preview_of,
 ) -> dict[str, Any]:
     """A record of kind ``retrieval``, for `AuditLog.append`.
 
@@ -196,7 +188,6 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         derivation: `core.rules.inference.REVISION`, where rules were derived; 0 where none were asked for.
         synonyms: See `synonyms_of`.
         redacted: How many values of each kind were taken out of the question.
-        preview: Makes the preview of the query; whatever it gives is cut to 80 characters.
     """
     text = str(request.get("query", ""))
     record: dict[str, Any] = {
@@ -204,7 +195,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "principal": principal.key_id,
         "door": door,
         "agent": principal.agent_id or request.get("agent_id"),
-        "preview": _cut(preview(text), PREVIEW_CHARS),
+        "preview": preview_of(text),
         "query_chars": len(text),
         "request": {n: _plain(request[n]) for n in _SHOWN_OF_REQUEST if request.get(n) not in (None, "")},
         "scope": _scope_entry(scope, trusts or {}),
@@ -217,7 +208,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "cache_hit": cache_hit,
     }
     optional = {
-        "error": _cut(_masked(error), _ERROR_CHARS),
+        "error": error and _cut(_masked(error), _ERROR_CHARS),
         "error_code": error_code,
         "degraded": list(degraded),
         "withheld": _plain(withheld),

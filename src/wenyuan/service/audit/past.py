@@ -22,7 +22,7 @@ from wenyuan.service.rules import SCHEMAS, stored_schema
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.rules.names import names_of
 from wenyuan.service.search.analysis import SCRIPTS
-from wenyuan.service.search.external import Reranking
+from wenyuan.service.search.candidates import Reranking
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.settings import RulesSettings, SearchSettings
 

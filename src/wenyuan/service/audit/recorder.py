@@ -38,7 +38,7 @@ from wenyuan.service.audit.replay import Replay, Rerun, replay, rerun_of
 from wenyuan.service.ingest.redaction import UNREADABLE, Questions
 from wenyuan.service.query import Answer, Query
 from wenyuan.service.search import Allowed
-from wenyuan.service.search.external import Reranking
+from wenyuan.service.search.candidates import Reranking
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import Found, Searcher, SearchRequest, SearchResult
 from wenyuan.settings import Settings

@@ -13,7 +13,7 @@ from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.messages import msg
 from wenyuan.core.ports import ChangeFeed, Encoder, Engine, LanguageModel, ModelUse
 from wenyuan.core.records import AuditProgress
-from wenyuan.runtime import deadline_after
+from wenyuan.runtime import Timing, deadline_after
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.operations import SourceHealth, describe_state, healths
 from wenyuan.service.operations.refresh import BackgroundRefresh, WorkerProgress
@@ -22,7 +22,6 @@ from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.search.cache import CacheCounts
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import Searcher
-from wenyuan.service.search.traces import Timing
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog

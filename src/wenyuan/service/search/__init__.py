@@ -111,19 +111,25 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """A snapshot of the source registry at one change of the catalog."""
+    """A snapshot of the source registry at one change of the catalog.
+
+    Attributes:
+        days: First and last day in force of each; the last is before the first where it never is.
+        ends: The last day of each before its successor; None if none follows.
+    """
 
     by_id: Mapping[str, Source]
-    validity: Mapping[str, Validity]
+    days: Mapping[str, tuple[date, date]]
     ends: Mapping[str, date | None]
 
     def in_force(self, source_id: str, day: date) -> bool:
         """Whether a source is in force on a day; a superseded source ends when its successor takes effect."""
-        return self.validity[source_id].in_force_on(day, ends=self.ends[source_id])
+        first, last = self.days[source_id]
+        return first <= day <= last
 
     def last_day(self, source_id: str) -> date | None:
         """The last day on which a source is in force; None if it does not end."""
-        own, succeeded = self.validity[source_id].effective_until, self.ends[source_id]
+        own, succeeded = self.by_id[source_id].effective_until, self.ends[source_id]
         return min(filter(None, (own, succeeded)), default=None)
 
     def within(self, domains: Collection[str]) -> list[str]:
@@ -175,7 +181,8 @@ def registry_of(listed: Sequence[Source]) -> Sources:
         ends = lasts(listed)
     except InvalidRequest as error:  # the registry is at fault, not who asks
         raise ConfigError(error.message, component="sources", hint="correct their supersedes") from error
-    return Sources({s.source_id: s for s in listed}, {s.source_id: _validity(s) for s in listed}, ends)
+    days = {s.source_id: _validity(s).days(ends=ends[s.source_id]) for s in listed}
+    return Sources({s.source_id: s for s in listed}, days, ends)
 
 
 def _validity(source: Source) -> Validity:

@@ -262,10 +262,9 @@ class Searcher:
 
     def bounded(self, query: Query, principal: Principal) -> Query:
         """A contract query, narrowed to what the principal's agent may see."""
-        agent = self.agent_of(None, principal)
-        if agent is None:
+        if principal.agent_id is None:
             return query
-        registry = self._retriever.registry()
+        agent, registry = self._catalog.agent(principal.agent_id), self._retriever.registry()
         sources = tuple(sorted(registry.within(_domains(agent))))
         seen = _seen(agent, registry, query.as_of or date.today())
         return replace(query, sources=sources, seen=seen, min_trust=max(query.min_trust, agent.min_trust))

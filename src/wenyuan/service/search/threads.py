@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotDone
 from functools import partial
@@ -16,7 +16,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from wenyuan.core.errors import EngineTimeout, EngineUnavailable, KnowledgeError
 from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
-from wenyuan.service.search.traces import LegMeter, Traces
+from wenyuan.runtime import Names, Timing, Timings
+from wenyuan.service.search.traces import Traces
 
 # Where the legs of a request run: in threads other than its own, so that one that hangs cannot hold the request.
 
@@ -62,6 +63,20 @@ class Legs(Protocol):
     def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]: ...
 
     def outcome(self, leg: Leg[T], name: str, deadline: Deadline) -> T: ...
+
+
+class LegMeter(Timings):
+    """Leg metrics by leg, source (``""`` for the own index) and state, with durations.
+
+    States are ``ok``, ``failed`` and ``timeout``; the time of one that did not answer is what was waited for it.
+    """
+
+    def of(self, sources: Sequence[str]) -> Mapping[Names, Timing]:
+        """``(leg, source, state)`` → histogram; removed sources are dropped."""
+        found, known = self.read(), {"", *sources}
+        gone = [names for names in found if names[1] not in known]
+        self.forget(gone)
+        return {names: timing for names, timing in found.items() if names not in gone}
 
 
 class LegExecutor:
