@@ -44,9 +44,6 @@ def list_agents(ctx: typer.Context) -> None:
     Example 示例:
       wenyuan agent list
     """
-    from rich.table import Table
-    from rich.text import Text
-
     from wenyuan.core.access import agent_to_wire
 
     terminal: Terminal = ctx.obj
@@ -56,12 +53,8 @@ def list_agents(ctx: typer.Context) -> None:
     if not agents:
         terminal.say("no_agents")
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for key in ("col_agent", "col_trust", "col_scope", "col_title"):
-        table.add_column(terminal.text(key), overflow="fold")
-    for agent in agents:
-        table.add_row(*map(Text, (agent.agent_id, f"≥{agent.min_trust}", _scope(agent), agent.title)))
-    terminal.show(table)
+    rows = ((agent.agent_id, f"≥{agent.min_trust}", _scope(agent), agent.title) for agent in agents)
+    terminal.table(rows, "col_agent", "col_trust", "col_scope", "col_title")
 
 
 def _scope(agent: Agent) -> str:
@@ -301,9 +294,6 @@ def list_keys(ctx: typer.Context) -> None:
     Example 示例:
       wenyuan key list
     """
-    from rich.table import Table
-    from rich.text import Text
-
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         keys = found.catalog.keys()
@@ -311,14 +301,12 @@ def list_keys(ctx: typer.Context) -> None:
     if not keys:
         terminal.say("no_keys")
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("col_key", "col_agent", "col_rights", "col_until", "col_state"):
-        table.add_column(terminal.text(name), overflow="fold")
-    for key in keys:
-        until = _day(key.expires_at) or terminal.text("no_end")
-        state = terminal.text(f"state_{_state(key)}")
-        table.add_row(*map(Text, (key.key_id, key.agent_id or "–", ", ".join(sorted(key.rights)), until, state)))
-    terminal.show(table)
+    rows = (
+        (key.key_id, key.agent_id or "–", ", ".join(sorted(key.rights)),
+         _day(key.expires_at) or terminal.text("no_end"), terminal.text(f"state_{_state(key)}"))
+        for key in keys
+    )  # fmt: skip
+    terminal.table(rows, "col_key", "col_agent", "col_rights", "col_until", "col_state")
 
 
 def revoke(
@@ -372,9 +360,6 @@ def list_all(ctx: typer.Context) -> None:
     Example 示例:
       wenyuan task list
     """
-    from rich.table import Table
-    from rich.text import Text
-
     from wenyuan.core.access import profile_to_wire
 
     terminal: Terminal = ctx.obj
@@ -384,13 +369,11 @@ def list_all(ctx: typer.Context) -> None:
     if not profiles:
         terminal.say("no_profiles")
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for key in ("col_profile", "col_tasks", "col_domains", "col_terms", "col_title"):
-        table.add_column(terminal.text(key), overflow="fold")
-    for profile in profiles:
-        lists = (", ".join(profile[name]) for name in _FIELDS)
-        table.add_row(*map(Text, (profile["profile_id"], *lists, profile["title"])))
-    terminal.show(table)
+    rows = (
+        (profile["profile_id"], *(", ".join(profile[name]) for name in _FIELDS), profile["title"])
+        for profile in profiles
+    )
+    terminal.table(rows, "col_profile", "col_tasks", "col_domains", "col_terms", "col_title")
 
 
 def show(

@@ -83,9 +83,6 @@ def corrections(
     Example 示例:
       wenyuan corrections --source policies
     """
-    from rich.table import Table
-    from rich.text import Text
-
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         listed = found.corrections(document_id=document, source=source, before=before, limit=limit)
@@ -95,14 +92,12 @@ def corrections(
     if not listed:
         terminal.say("no_corrections")
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for key in ("col_number", "col_when", "col_by", "col_action", "col_state"):
-        table.add_column(terminal.text(key), overflow="fold")
-    for one in listed:
-        state = terminal.text("correction_undone_state" if one["state"] == "undone" else f"correction_{one['state']}")
-        cells = (one["correction_id"], one["made_at"][:10], one["actor"], _action(terminal, one["action"]), state)
-        table.add_row(*(Text(printable(str(cell))) for cell in cells))
-    terminal.show(table)
+    rows = (
+        (one["correction_id"], one["made_at"][:10], one["actor"], _action(terminal, one["action"]),
+         terminal.text("correction_undone_state" if one["state"] == "undone" else f"correction_{one['state']}"))
+        for one in listed
+    )  # fmt: skip
+    terminal.table(rows, "col_number", "col_when", "col_by", "col_action", "col_state", right=(0,))
     for one in listed:
         words = one["original"] or terminal.text("correction_document")
         short = words if len(words) <= _SHOWN else f"{words[:_SHOWN]}…"

@@ -406,10 +406,16 @@ def _show(terminal: Terminal, checked: Checked) -> None:
     seen: dict[str, Tried] = {}
     for way in (best, *checked.tried):
         seen.setdefault(way.pooling, way)
-    for pooling, way in seen.items():
-        shares = {"zh": f"{way.found['zh']:4.0%}", "en": f"{way.found['en']:4.0%}"}
-        name = text(f"encoder_pooling_{pooling or 'own'}")
-        terminal.show(text("encoder_row", name=name, margin=f"{way.margin:+.2f}", **shares), wrap=False)
+    rows = (
+        (
+            text(f"encoder_pooling_{pooling or 'own'}"),
+            f"{way.found['zh']:.0%}",
+            f"{way.found['en']:.0%}",
+            f"{way.margin:+.2f}",
+        )
+        for pooling, way in seen.items()
+    )
+    terminal.table(rows, "col_pooling", "col_zh", "col_en", "col_margin", right=(1, 2, 3), indent=2)
     if checked.ahead is not None:
         sure = "encoder_sure" if checked.ahead.verdict == "better" else "encoder_unsure"
         terminal.show(text(sure, pooling=best.pooling, ahead=f"{checked.ahead.mean:+.2f}"))

@@ -56,9 +56,6 @@ def list_all(
       wenyuan document list --source policies
       wenyuan document list --state failed
     """
-    from rich.table import Table
-    from rich.text import Text
-
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         page = found.list_documents(source=source, state=state, q=containing, after=after, limit=limit)
@@ -68,15 +65,13 @@ def list_all(
     if not page.documents:
         terminal.say("no_documents")
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for key in ("col_number", "col_source", "col_state", "col_passages", "col_kept", "col_title"):
-        number = key in ("col_number", "col_passages", "col_kept")
-        table.add_column(terminal.text(key), justify="right" if number else "left", overflow="fold")
-    for one in page.documents:
-        cells = (one["document_id"] or "", one["source_id"], _state(terminal, one["state"]),
-                 one["passages"], _percent((one["fidelity"] or {}).get("kept")), one["title"] or one["uri"])  # fmt: skip
-        table.add_row(*(Text(printable(str(cell))) for cell in cells))
-    terminal.show(table)
+    rows = (
+        (one["document_id"] or "", one["source_id"], _state(terminal, one["state"]), one["passages"],
+         _percent((one["fidelity"] or {}).get("kept")), one["title"] or one["uri"])
+        for one in page.documents
+    )  # fmt: skip
+    headers = ("col_number", "col_source", "col_state", "col_passages", "col_kept", "col_title")
+    terminal.table(rows, *headers, right=(0, 3, 4))
     for one in page.documents:
         if one["failure"] is not None:
             _show_failure(terminal, one)

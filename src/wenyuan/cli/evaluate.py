@@ -59,15 +59,14 @@ def list_runs(terminal: Terminal) -> None:
     terminal.document({"status": "SUCCESS", "evaluations": [asdict(one) for one in found]})
     if not found:
         terminal.say("eval_none")
-    for one in found:
-        told = {name: f"{one.figures[name]:.3f}" for name in ("ndcg@10", "answered", "refused")}
-        terminal.show(
-            terminal.text(
-                "eval_run", number=one.evaluation_id, day=_day(one.at), name=one.name, questions=one.questions,
-                ndcg=told["ndcg@10"], answered=told["answered"], refused=told["refused"],
-            ),
-            wrap=False,
-        )  # fmt: skip
+        return
+    rows = (
+        (one.evaluation_id, _day(one.at), *(f"{one.figures[name]:.3f}" for name in ("ndcg@10", "answered", "refused")),
+         one.questions, one.name)
+        for one in found
+    )  # fmt: skip
+    headers = ("col_number", "col_when", "eval_ndcg", "eval_answered", "col_refused", "col_questions", "col_name")
+    terminal.table(rows, *headers, right=(0, 2, 3, 4, 5))
 
 
 def _former(library: Library, own: Evaluation) -> WholeEvaluation | None:
@@ -90,8 +89,9 @@ def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, C
             terminal.show(f"    {where + ': ' if where else ''}{address}", wrap=False)
     before = since[0].figures if since else {}
     in_vain = ("no_answer_refused", "no_answer_first") if "no_answer" in own.figures else ()
-    for name in ("ndcg@10", "recall@10", "mrr@10", "hit@1", *_SHARES, *in_vain, "ece", "p50_ms", "p95_ms"):
-        terminal.show(f"  {text('eval_' + name.partition('@')[0])}  {_said(name, own.figures, before)}", wrap=False)
+    names = ("ndcg@10", "recall@10", "mrr@10", "hit@1", *_SHARES, *in_vain, "ece", "p50_ms", "p95_ms")
+    rows = [(text("eval_" + name.partition("@")[0]), *_said(name, own.figures, before)) for name in names]
+    terminal.table(rows, right=(1, 2), indent=2)
     if since is not None:
         former, change = since
         told = {"lower": f"{change.lower:+.3f}", "upper": f"{change.upper:+.3f}", "mean": f"{change.mean:+.3f}"}
@@ -102,14 +102,13 @@ def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, C
         terminal.show(text("eval_kept", number=own.evaluation_id))
 
 
-def _said(name: str, now: Mapping[str, float | None], before: Mapping[str, float | None]) -> str:
-    """A figure, and by how much it is another than before."""
+def _said(name: str, now: Mapping[str, float | None], before: Mapping[str, float | None]) -> tuple[str, str]:
+    """A figure, and its difference to the evaluation before; ``""`` where there is none."""
     value, former = now[name], before.get(name)
     if value is None:
-        return "–"
+        return "–", ""
     digits = 1 if name.endswith("_ms") else 3
-    moved = f"  {value - former:+.{digits}f}" if former is not None else ""
-    return f"{value:.{digits}f}{moved}"
+    return f"{value:.{digits}f}", f"{value - former:+.{digits}f}" if former is not None else ""
 
 
 def _day(at: float) -> str:
@@ -311,11 +310,12 @@ def _show_verdict(terminal: Terminal, verdict: Verdict, heading: str) -> None:
     """Before and after on held-out questions, fold by fold."""
     text = terminal.text
     terminal.show(text(heading))
-    rows = [(text("tune_fold", number=n), *pair) for n, pair in enumerate(verdict.by_fold, 1)]
-    for name, before, after in [*rows, (text("tune_all"), verdict.before, verdict.after)]:
-        terminal.show(
-            f"  {name}  {bar(before, after)}  {before:.3f} → {after:.3f}  {after - before:+.3f}", wrap=False
-        )
+    folds = [(text("tune_fold", number=n), *pair) for n, pair in enumerate(verdict.by_fold, 1)]
+    rows = (
+        (name, bar(before, after), f"{before:.3f} → {after:.3f}", f"{after - before:+.3f}")
+        for name, before, after in [*folds, (text("tune_all"), verdict.before, verdict.after)]
+    )
+    terminal.table(rows, indent=2)
     counts = {"better": verdict.better, "worse": verdict.worse}
     promised = {"gain": f"{verdict.gain:+.3f}", "lower": f"{verdict.lower:+.3f}", "upper": f"{verdict.upper:+.3f}"}
     terminal.show(text("tune_sure", **counts, **promised))

@@ -98,16 +98,15 @@ def _kind(written: str | None, kinds: Mapping[str, Kind]) -> str | None:
 
 
 def _show_nodes(terminal: Terminal, nodes: Sequence[GraphNode], titles: Mapping[str, str]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for key in ("col_kind", "col_name", "col_english"):
-        table.add_column(terminal.text(key), overflow="fold")
-    for node in nodes:
-        others = ", ".join(label for label in node.labels.values() if label != node.name)
-        table.add_row(*map(Text, (titles.get(node.kind, node.kind), node.name, others)))
-    terminal.show(table)
+    rows = (
+        (
+            titles.get(node.kind, node.kind),
+            node.name,
+            ", ".join(label for label in node.labels.values() if label != node.name),
+        )
+        for node in nodes
+    )
+    terminal.table(rows, "col_kind", "col_name", "col_english")
 
 
 def show(
@@ -281,9 +280,6 @@ def packs(ctx: typer.Context) -> None:
     Example 示例:
       wenyuan rules packs
     """
-    from rich.table import Table
-    from rich.text import Text
-
     from wenyuan.app import holds_library
     from wenyuan.packs import shipped
 
@@ -295,12 +291,9 @@ def packs(ctx: typer.Context) -> None:
     terminal.document({"status": "SUCCESS", "shipped": list(shipped()), "imported": list(imported)})
     if terminal.as_json:
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for key in ("col_pack", "col_imported"):
-        table.add_column(terminal.text(key), overflow="fold")
-    for name in sorted({*shipped(), *imported}):
-        table.add_row(Text(name), terminal.text("yes" if name in imported else "no"))
-    terminal.show(table)
+    names = sorted({*shipped(), *imported})
+    rows = ((name, terminal.text("yes" if name in imported else "no")) for name in names)
+    terminal.table(rows, "col_pack", "col_imported")
 
 
 _COMMANDS: Commands = {

@@ -167,7 +167,13 @@ def list_all(
     elif not terminal.as_json:
         shown = listed if everything else [one for one in listed if not _only_quoted(one)]
         if shown:
-            terminal.show(_table(terminal, shown))
+            rows = (
+                (one["source_id"], stars(int(str(one["trust"]))), one["documents"], one["passages"], one["failures"],
+                 one["title"])
+                for one in shown
+            )  # fmt: skip
+            headers = ("col_source", "col_trust", "col_documents", "col_passages", "col_failures", "col_title")
+            terminal.table(rows, *headers, right=(2, 3, 4))
         if len(shown) < len(listed):
             terminal.show(terminal.text("sources_quoted", count=len(listed) - len(shown)))
         for overdue in (entry for entry in listed if entry["stale_since"]):
@@ -178,20 +184,6 @@ def list_all(
 def _only_quoted(source: Mapping[str, object]) -> bool:
     """Whether a source was registered for what rules quote of it, and nothing of it was taken in."""
     return source["type"] == "static_doc" and not source["path"] and not source["documents"]
-
-
-def _table(terminal: Terminal, listed: list[dict[str, object]]) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for key in ("col_source", "col_trust", "col_documents", "col_passages", "col_failures", "col_title"):
-        number = key in ("col_documents", "col_passages", "col_failures")
-        table.add_column(terminal.text(key), justify="right" if number else "left", overflow="fold")
-    for source in listed:
-        cells = (source["source_id"], stars(int(str(source["trust"]))), source["documents"], source["passages"])
-        table.add_row(*(Text(str(cell)) for cell in (*cells, source["failures"], source["title"])))
-    return table
 
 
 def show(

@@ -47,9 +47,6 @@ def list_all(
       wenyuan synonyms list
       wenyuan synonyms list --containing 交付
     """
-    from rich.table import Table
-    from rich.text import Text
-
     from wenyuan.core.text.synonyms import containing as kept
     from wenyuan.core.text.synonyms import described
 
@@ -62,13 +59,9 @@ def list_all(
     if not entries:
         terminal.say("no_synonyms" if not containing else "no_such_synonyms")
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for key in ("col_term", "", "col_synonym", "col_by"):
-        table.add_column(terminal.text(key) if key else "", overflow="fold")
-    for entry in entries if everything else entries[:SCREEN]:
-        arrow = "↔" if entry.both else "→"
-        table.add_row(*(Text(printable(cell)) for cell in (entry.term, arrow, entry.synonym, entry.actor)))
-    terminal.show(table)
+    shown = entries if everything else entries[:SCREEN]
+    rows = ((entry.term, "↔" if entry.both else "→", entry.synonym, entry.actor) for entry in shown)
+    terminal.table(rows, "col_term", "", "col_synonym", "col_by")
     if len(entries) > SCREEN and not everything:
         terminal.show(terminal.text("synonyms_more", count=len(entries) - SCREEN))
 

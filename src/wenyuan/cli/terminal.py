@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -110,6 +110,35 @@ class Terminal:
         """Results for a person; nothing with ``--json``."""
         if not self.as_json:
             self.out.print(*shown, markup=False, highlight=False, soft_wrap=not wrap)
+
+    def table(
+        self, rows: Iterable[Sequence[object]], *headers: str, right: Collection[int] = (), indent: int = 0
+    ) -> None:
+        """Rows as aligned columns for a person; nothing with ``--json``. A full-width character takes two columns.
+
+        Where the terminal is too narrow, cells are continued on further lines, columns of numbers are not.
+
+        Args:
+            rows: Each has one cell for every column.
+            headers: Message keys of the column headers, ``""`` for an empty one; without any there is no header.
+            right: Positions of the columns that are aligned to the right: those with numbers.
+            indent: Blanks before each row.
+        """
+        if self.as_json:
+            return
+        from rich.padding import Padding
+        from rich.table import Table
+        from rich.text import Text
+
+        written = [[Text(printable(str(cell))) for cell in row] for row in rows]
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(headers))
+        for at in range(len(headers) or max(map(len, written), default=0)):
+            header = self.text(headers[at]) if headers and headers[at] else ""
+            number = at in right
+            table.add_column(header, justify="right" if number else "left", overflow="fold", no_wrap=number)
+        for cells in written:
+            table.add_row(*cells)
+        self.show(Padding(table, (0, 0, 0, indent), expand=False) if indent else table)
 
     def document(self, value: Mapping[str, Any]) -> None:
         """The result as JSON, with ``--json`` only."""
