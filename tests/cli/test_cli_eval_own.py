@@ -40,7 +40,9 @@ def test_figures_are_shown_and_kept(house: Path) -> None:
     first = run("eval", *args)
     assert first.exit_code == 0, first.stderr
     assert "golden.csv: 4 questions" in first.stdout
-    assert "nDCG@10            1.000" in first.stdout
+    figures = dict(line.rsplit(maxsplit=1) for line in first.stdout.splitlines() if "@" in line or "error" in line)
+    assert figures["nDCG@10"] == "1.000"
+    assert "calibration error" in figures, "a label stays on its line"
     assert "Kept as evaluation 1." in first.stdout
     for name in ("leave", "rooms", "badges"):
         (house / "docs" / f"{name}.md").unlink()
@@ -51,7 +53,7 @@ def test_figures_are_shown_and_kept(house: Path) -> None:
     assert "比第 1 次评测" in second.stdout
     assert "0 个问题变好，3 个变差" in second.stdout
     listed = run("eval", "--runs", "--library", house / "library")
-    assert [line.split()[0] for line in listed.stdout.splitlines()] == ["2", "1"]
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == ["number", "2", "1"]
     document = json.loads(run("eval", *args, "--no-save", "--json").stdout)
     assert (document["against"], document["change"]["verdict"]) == (2, "no difference")
     assert document["evaluation"]["evaluation_id"] == 0

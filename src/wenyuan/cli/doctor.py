@@ -415,7 +415,7 @@ def _show(terminal: Terminal, checked: Checked) -> None:
         )
         for pooling, way in seen.items()
     )
-    terminal.table(rows, "col_pooling", "col_zh", "col_en", "col_margin", right=(1, 2, 3), indent=2)
+    terminal.table(rows, "col_pooling", "col_zh", "col_en", "col_margin", right=(1, 2, 3))
     if checked.ahead is not None:
         sure = "encoder_sure" if checked.ahead.verdict == "better" else "encoder_unsure"
         terminal.show(text(sure, pooling=best.pooling, ahead=f"{checked.ahead.mean:+.2f}"))

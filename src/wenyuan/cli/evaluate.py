@@ -91,7 +91,7 @@ def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, C
     in_vain = ("no_answer_refused", "no_answer_first") if "no_answer" in own.figures else ()
     names = ("ndcg@10", "recall@10", "mrr@10", "hit@1", *_SHARES, *in_vain, "ece", "p50_ms", "p95_ms")
     rows = [(text("eval_" + name.partition("@")[0]), *_said(name, own.figures, before)) for name in names]
-    terminal.table(rows, right=(1, 2), indent=2)
+    terminal.table(rows, right=(1, 2))
     if since is not None:
         former, change = since
         told = {"lower": f"{change.lower:+.3f}", "upper": f"{change.upper:+.3f}", "mean": f"{change.mean:+.3f}"}
@@ -315,7 +315,7 @@ def _show_verdict(terminal: Terminal, verdict: Verdict, heading: str) -> None:
         (name, bar(before, after), f"{before:.3f} → {after:.3f}", f"{after - before:+.3f}")
         for name, before, after in [*folds, (text("tune_all"), verdict.before, verdict.after)]
     )
-    terminal.table(rows, indent=2)
+    terminal.table(rows)
     counts = {"better": verdict.better, "worse": verdict.worse}
     promised = {"gain": f"{verdict.gain:+.3f}", "lower": f"{verdict.lower:+.3f}", "upper": f"{verdict.upper:+.3f}"}
     terminal.show(text("tune_sure", **counts, **promised))

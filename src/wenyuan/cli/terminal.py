@@ -111,9 +111,7 @@ class Terminal:
         if not self.as_json:
             self.out.print(*shown, markup=False, highlight=False, soft_wrap=not wrap)
 
-    def table(
-        self, rows: Iterable[Sequence[object]], *headers: str, right: Collection[int] = (), indent: int = 0
-    ) -> None:
+    def table(self, rows: Iterable[Sequence[object]], *headers: str, right: Collection[int] = ()) -> None:
         """Rows as aligned columns for a person; nothing with ``--json``. A full-width character takes two columns.
 
         Where the terminal is too narrow, cells are continued on further lines, columns of numbers are not.
@@ -122,11 +120,9 @@ class Terminal:
             rows: Each has one cell for every column.
             headers: Message keys of the column headers, ``""`` for an empty one; without any there is no header.
             right: Positions of the columns that are aligned to the right: those with numbers.
-            indent: Blanks before each row.
         """
         if self.as_json:
             return
-        from rich.padding import Padding
         from rich.table import Table
         from rich.text import Text
 
@@ -138,7 +134,7 @@ class Terminal:
             table.add_column(header, justify="right" if number else "left", overflow="fold", no_wrap=number)
         for cells in written:
             table.add_row(*cells)
-        self.show(Padding(table, (0, 0, 0, indent), expand=False) if indent else table)
+        self.show(table)
 
     def document(self, value: Mapping[str, Any]) -> None:
         """The result as JSON, with ``--json`` only."""
