@@ -20,7 +20,7 @@ from wenyuan.connectors import open_connector
 from wenyuan.connectors.files import FilesSettings, _options, _Secrets, _server
 from wenyuan.core.connectors import Opening
 from wenyuan.core.errors import ConfigError, SourceError
-from wenyuan.service.ingest import IngestReport
+from wenyuan.service.ingest.report import IngestReport
 
 
 class Shelf:

@@ -21,7 +21,7 @@ import wenyuan
 from wenyuan.conformance.connectors import check_connector
 from wenyuan.connectors import open_connector
 from wenyuan.core.errors import ConfigError, SourceError
-from wenyuan.service.ingest import IngestReport
+from wenyuan.service.ingest.report import IngestReport
 
 WHO = b"A Writer <a@example.com>"
 

@@ -19,7 +19,7 @@ from wenyuan.cli.root import app
 from wenyuan.conformance.connectors import check_connector
 from wenyuan.connectors import open_connector
 from wenyuan.core.errors import ConfigError, OriginalChanged, SourceError
-from wenyuan.service.ingest import IngestReport
+from wenyuan.service.ingest.report import IngestReport
 
 QUICK = {"delay": 0, "allow_private": True, "timeout": 5}
 

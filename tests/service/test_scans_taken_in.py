@@ -10,7 +10,7 @@ import pytest
 import wenyuan
 from scans import draw
 from wenyuan.core.errors import SourceError
-from wenyuan.service.ingest import Progress
+from wenyuan.service.ingest.report import Progress
 
 
 def _scan(path: Path, *texts: str) -> None:

@@ -9,6 +9,7 @@ from shlex import quote
 import sqlalchemy as sa
 
 from wenyuan.catalog import migrations, schema
+from wenyuan.catalog.context_sentences import ContextSentences
 from wenyuan.catalog.corrections import Corrections
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, name_library
@@ -47,6 +48,7 @@ class Catalog:
         self.origins = Origins(database)
         self.readings = Readings(database)
         self.corrected = Corrections(database)
+        self.contexts = ContextSentences(database)
         self.writes = DocumentWrites(database)
         self.vectors = Vectors(database)
         self.listings = Listings(database)
@@ -244,6 +246,14 @@ class Catalog:
     passages_of_document = delegate("readings", Readings.passages_of_document)
     document_lines = delegate("readings", Readings.document_lines)
     worst_read = delegate("readings", Readings.worst_read)
+
+    kept_sentences = delegate("contexts", ContextSentences.kept_sentences)
+    keep_sentences = delegate("contexts", ContextSentences.keep_sentences)
+    forget_sentences = delegate("contexts", ContextSentences.forget_sentences)
+    live_numbers = delegate("contexts", ContextSentences.live_numbers)
+    served_passages = delegate("contexts", ContextSentences.served_passages)
+    serve_sentences = delegate("contexts", ContextSentences.serve_sentences)
+    sentences_of = delegate("contexts", ContextSentences.sentences_of)
 
     corrections = delegate("corrected", Corrections.corrections)
     correction = delegate("corrected", Corrections.correction)

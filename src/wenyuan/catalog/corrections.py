@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.documents import batches
-from wenyuan.catalog.rows import corrected_of, recognition_of, vector_rows
+from wenyuan.catalog.rows import context_of, corrected_of, recognition_of, vector_rows
 from wenyuan.catalog.sql import insert_new, next_seq, now
 from wenyuan.catalog.storage import Database
 from wenyuan.catalog.writes import carried, check_vectors, note_lost, passage_row
@@ -108,7 +108,7 @@ class Corrections:
                 return None
             held = carried(connection, document_id)
         cut = sorted((one for one, _ in held if one["corrected"] is None), key=lambda one: one["start"])
-        return CorrectedDocument(document_id, *row, tuple(map(_passage, cut)))
+        return CorrectedDocument(document_id, *row, tuple(map(stored_passage, cut)))
 
     def correct(
         self,
@@ -239,10 +239,13 @@ def _kept(row: sa.RowMapping) -> KeptCorrection:
     )  # fmt: skip
 
 
-def _passage(row: Mapping[str, Any]) -> NewPassage:
+def stored_passage(row: Mapping[str, Any] | sa.RowMapping) -> NewPassage:
+    """A passage of its row as it was stored."""
     plain = ("uri", "text", "sha256", "start", "end", "page", "line", "cell", "vector_key", "label_key")
     return NewPassage(
         **{name: row[name] for name in plain},
         headings=tuple(row["headings"]),
         recognition=recognition_of(row["recognised"]),
+        corrected=corrected_of(row["corrected"]),
+        context=context_of(row["context"]),
     )

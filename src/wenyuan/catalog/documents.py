@@ -44,13 +44,19 @@ def _replacement(connection: sa.Connection, gone: Any) -> Mapping[str, Any] | No
     heir = connection.execute(sa.select(d.document_id, d.fingerprint, d.effective_until).where(same)).first()
     if heir is None:
         return None
-    twin = sa.select(p.passage_id).where(p.document_id == heir.document_id, p.sha256 == gone.sha256).limit(1)
+    same_text = sa.and_(p.document_id == heir.document_id, p.sha256 == gone.sha256)
+    twin = sa.select(p.passage_id).where(same_text).limit(1)
+    again = sa.select(p.passage_id).where(
+        same_text, p.removed_seq.is_(None), p.corrected.is_not_distinct_from(gone.corrected)
+    )
+    said = sa.select(p.passage_id).where(same_text, p.context.is_not(None))
     return {
         "document_id": heir.document_id,
         "same_content": heir.fingerprint == gone.fingerprint,
         "same_document": heir.document_id == gone.document_id,
         "effective_until": _date(heir.effective_until),
         "passage_id": connection.scalar(twin),
+        "placed": all(connection.scalar(one.limit(1)) is not None for one in (again, said)),
     }
 
 
@@ -489,7 +495,7 @@ class Documents:
     def changes(self, after: int, upto: int, *, vectors: bool = True) -> Iterator[Change]:
         p, d, v = t.passages.c, t.documents.c, t.vectors.c
         removed = sa.select(p.passage_id, p.removed_seq).where(p.removed_seq > after, p.removed_seq <= upto)
-        columns = [p.passage_id, p.source_id, p.document_id, p.headings, p.text, p.seq, p.corrected,
+        columns = [p.passage_id, p.source_id, p.document_id, p.headings, p.text, p.seq, p.corrected, p.context,
                    d.title, d.lead, d.language, d.collection, d.facets, d.effective_from, d.effective_until]  # fmt: skip
         added = sa.select(*columns, *([p.vector_key, p.removed_seq, v.vector, v.crc] if vectors else []))
         added = added.join(t.documents, d.document_id == p.document_id)
@@ -519,11 +525,12 @@ class Documents:
             is registered now (None: not at all); ``document_uri`` (``""`` when it went with its source);
             ``added_seq``; ``removed_at`` in seconds since the epoch; ``effective_from`` and ``effective_until``
             of the document; ``replaced_by``, the live document of the same URI, or None: its ``document_id``,
-            ``same_content``, ``same_document`` (the passage was corrected), ``effective_until``, and ``passage_id`` of the passage with the same text.
+            ``same_content``, ``same_document`` (the passage was corrected), ``effective_until``, ``passage_id`` of the passage with the same
+            text, and ``placed``: whether it stands there again, since its context sentence came, changed or went.
         """
         p, d, c = t.passages.c, t.documents.c, t.commits.c
         query = (
-            sa.select(p.source_id, p.document_id, p.sha256, p.seq, p.removed_seq, c.at)
+            sa.select(p.source_id, p.document_id, p.sha256, p.seq, p.removed_seq, p.corrected, c.at)
             .add_columns(d.uri, d.fingerprint, d.effective_from, d.effective_until)
             .join(t.documents, d.document_id == p.document_id)
             .outerjoin(t.commits, c.seq == p.removed_seq)

@@ -63,10 +63,18 @@ def _corrections(connection: sa.Connection) -> None:
     schema.corrections.create(connection, checkfirst=True)
 
 
+def _context_sentences(connection: sa.Connection) -> None:
+    """Adds what a language model says of where passages stand."""
+    if _with_column(connection, "passages", "context", "TEXT"):
+        schema.with_context.create(connection)
+    schema.context_sentences.create(connection, checkfirst=True)
+
+
 MIGRATIONS = (
     _first_tables, _governance, schema.rules_tables.create_all, schema.tuning_tables.create_all,
     partial(schema.cited.create, checkfirst=True), schema.profile_tables.create_all, schema.evaluation_tables.create_all,
     _verified, schema.synonym_tables.create_all, _leads, _labels, _readings, schema.listing_tables.create_all, _corrections,
+    _context_sentences,
 )  # fmt: skip
 """Step n makes version n of version n − 1; steps are only ever added."""
 

@@ -11,10 +11,10 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.rows import corrected_of, fidelity_of, recognition_of, unpack_lines
+from wenyuan.catalog.rows import context_of, corrected_of, fidelity_of, recognition_of, unpack_lines
 from wenyuan.catalog.storage import Database
 from wenyuan.core.fidelity import Fidelity, Line, Recognition
-from wenyuan.core.model import Corrected, DocumentState
+from wenyuan.core.model import ContextSentence, Corrected, DocumentState
 from wenyuan.core.ports import Deadline
 
 
@@ -63,6 +63,7 @@ class PlacedPassage(NamedTuple):
     cell: str | None
     recognition: Recognition | None
     corrected: Corrected | None
+    context: ContextSentence | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,6 +134,7 @@ class Readings:
             p.cell,
             p.recognised,
             p.corrected,
+            p.context,
         ).where(live)
         with self.database.reading("reading a document") as connection:
             if after:
@@ -145,7 +147,12 @@ class Readings:
             rows = connection.execute(query.order_by(p.start, p.passage_id).limit(limit + 1)).all()
         told = [
             PlacedPassage(
-                *row[:3], tuple(row.headings), *row[4:10], recognition_of(row.recognised), corrected_of(row.corrected)
+                *row[:3],
+                tuple(row.headings),
+                *row[4:10],
+                recognition_of(row.recognised),
+                corrected_of(row.corrected),
+                context_of(row.context),
             )
             for row in rows[:limit]
         ]

@@ -17,7 +17,17 @@ import sqlalchemy as sa
 from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.core.fidelity import Fidelity, Line, Recognition, Uncertain
 from wenyuan.core.messages import msg
-from wenyuan.core.model import FOREVER, Corrected, IndexRow, Passage, Source, heading_text, shown_title
+from wenyuan.core.model import (
+    FOREVER,
+    ContextSentence,
+    Corrected,
+    IndexRow,
+    Passage,
+    Source,
+    heading_text,
+    indexed_headings,
+    shown_title,
+)
 from wenyuan.core.terms_of_use import LiveVersion
 from wenyuan.core.text.summaries import with_lead
 
@@ -124,7 +134,7 @@ def index_row(row: sa.RowMapping, *, with_vector: bool) -> IndexRow:
         passage_id=row["passage_id"],
         source_id=row["source_id"],
         document_id=row["document_id"],
-        heading_text=heading_text(row["title"], row["headings"]),
+        heading_text=heading_text(row["title"], indexed_headings(row["headings"], context_of(row["context"]))),
         text=with_lead(row["lead"], row["text"], questions_of(row["corrected"])),
         language=row["language"],
         collection=row["collection"],
@@ -159,6 +169,15 @@ def corrected_of(text: str | None) -> Corrected | None:
         return None
     told = json.loads(text)
     return Corrected(ids=tuple(told["ids"]), by=told["by"], questions=tuple(told["questions"]))
+
+
+def context_text(said: ContextSentence | None) -> str | None:
+    """JSON: ``{"text": …, "model": …, "prompt": …}``."""
+    return None if said is None else json.dumps(asdict(said), ensure_ascii=False)
+
+
+def context_of(text: str | None) -> ContextSentence | None:
+    return None if text is None else ContextSentence(**json.loads(text))
 
 
 _LINE = np.dtype([("start", "<u4"), ("end", "<u4"), ("page", "<u4"), ("box", "<f4", (4,)), ("confidence", "<f4")])

@@ -404,6 +404,7 @@ passages = sa.Table(
     sa.Column("label_key", TEXT),  # of the vector of its label; "" has none, null was never asked
     sa.Column("corrected", TEXT),  # JSON, see `rows.corrected_text`; null: it is as it was cut
     sa.Column("recognised", TEXT),  # JSON, see `rows.recognition_text`; null: nothing of it was an image
+    sa.Column("context", TEXT),  # JSON, see `rows.context_text`; null: no model said where it stands
     sa.Column("seq", ID, nullable=False),
     sa.Column("removed_seq", ID),
     sqlite_autoincrement=True,
@@ -424,8 +425,28 @@ sa.Index(
     postgresql_where=passages.c.removed_seq.is_not(None),
 )
 
-INTERNAL = frozenset(("vector_key", "label_key", "seq", "removed_seq"))
+with_context = sa.Index(
+    "passages_with_context",
+    passages.c.source_id,
+    sqlite_where=sa.and_(passages.c.context.is_not(None), passages.c.removed_seq.is_(None)),
+    postgresql_where=sa.and_(passages.c.context.is_not(None), passages.c.removed_seq.is_(None)),
+)
+
+INTERNAL = frozenset(("vector_key", "label_key", "context", "seq", "removed_seq"))
 """Columns of a passage that are no part of what it says."""
+
+# What a language model said of where passages stand, and what of that was refused: nothing is asked twice.
+context_sentences = sa.Table(
+    "context_sentences",
+    tables,
+    sa.Column("source_id", TEXT, primary_key=True),
+    sa.Column("key", TEXT, primary_key=True),  # `core.context_sentences.key_of`
+    sa.Column("sentence", TEXT, nullable=False),  # "" where it was refused
+    sa.Column("refusal", TEXT, nullable=False),  # "" where it was not
+    sa.Column("model", TEXT, nullable=False),
+    sa.Column("prompt", sa.Integer, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),  # seconds since the epoch
+)
 
 # How a document was read: only of those whose reader says anything of that. No words but the warnings.
 readings = sa.Table(

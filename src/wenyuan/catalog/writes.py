@@ -12,12 +12,29 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.documents import batches
-from wenyuan.catalog.rows import corrected_text, day, questions_of, reading_row, recognition_text, vector_rows
+from wenyuan.catalog.rows import (
+    context_of,
+    context_text,
+    corrected_text,
+    day,
+    questions_of,
+    reading_row,
+    recognition_text,
+    vector_rows,
+)
 from wenyuan.catalog.sql import insert_new, next_seq, now, translated
 from wenyuan.catalog.storage import Database
 from wenyuan.core.errors import VectorsGone
 from wenyuan.core.messages import msg
-from wenyuan.core.model import NewDocument, NewPassage, embedded_text, heading_text, label_text, shown_title
+from wenyuan.core.model import (
+    NewDocument,
+    NewPassage,
+    embedded_text,
+    heading_text,
+    indexed_headings,
+    label_text,
+    shown_title,
+)
 from wenyuan.core.text.summaries import with_lead
 
 # What is stored of documents, and what of them is ended or erased.
@@ -214,6 +231,7 @@ def forget_source(connection: sa.Connection, source_id: str) -> None:
     connection.execute(t.entries.delete().where(t.entries.c.source_id == source_id))
     connection.execute(t.source_state.delete().where(t.source_state.c.source_id == source_id))
     connection.execute(t.corrections.delete().where(t.corrections.c.source_id == source_id))
+    connection.execute(t.context_sentences.delete().where(t.context_sentences.c.source_id == source_id))
     connection.execute(s.delete().where(s.c.source_id == source_id))
 
 
@@ -269,6 +287,7 @@ def passage_row(passage: NewPassage, source_id: str, document_id: int, seq: int)
         "label_key": passage.label_key,
         "recognised": recognition_text(passage.recognition),
         "corrected": corrected_text(passage.corrected),
+        "context": context_text(passage.context),
         "seq": seq,
         "removed_seq": None,
     }
@@ -378,7 +397,7 @@ def _pages(connection: sa.Connection) -> Iterator[list[_Text]]:
 def _texts(connection: sa.Connection, after: int, limit: int) -> list[_Text]:
     p, d = t.passages.c, t.documents.c
     query = (
-        sa.select(p.passage_id, d.title, d.lead, p.headings, p.cell, p.text, p.corrected)
+        sa.select(p.passage_id, d.title, d.lead, p.headings, p.cell, p.text, p.corrected, p.context)
         .join(t.documents, d.document_id == p.document_id)
         .where(p.removed_seq.is_(None), p.passage_id > after)
         .order_by(p.passage_id)
@@ -390,8 +409,9 @@ def _texts(connection: sa.Connection, after: int, limit: int) -> list[_Text]:
             embedded_text(heading_text(title, headings), with_lead(lead, text, questions)),
             label_text(shown_title(title, cell, text), headings, lead, questions),
         )
-        for number, title, lead, headings, cell, text, told in connection.execute(query)
+        for number, title, lead, own, cell, text, told, said in connection.execute(query)
         for questions in [questions_of(told)]
+        for headings in [indexed_headings(own, context_of(said))]
     ]
 
 
@@ -404,7 +424,7 @@ NAMES = "name:"
 
 _OF_PASSAGES: Mapping[str, Any] = {
     "uri": "", "headings": [], "text": "", "sha256": "", "cell": None, "vector_key": None,
-    "label_key": None, "recognised": None, "corrected": None,
+    "label_key": None, "recognised": None, "corrected": None, "context": None,
 }  # fmt: skip
 _OF_DOCUMENTS: Mapping[str, Any] = {
     "uri": "", "title": "", "lead": "", "fingerprint": "", "facets": {}, "notes": []

@@ -111,20 +111,26 @@ def show(
     if told["failure"] is not None:
         _show_failure(terminal, told)
     for one in listed:
-        terminal.show("")
-        where = " ".join(str(part) for part in (one["ref"], " > ".join(one["headings"])) if part)
-        terminal.show(printable(where), wrap=False)
-        indented(terminal, printable(one["text"]) or terminal.text("passage_withheld"))
-        if "questions" in one:
-            indented(
-                terminal, terminal.text("passage_questions", questions=terminal.text("comma").join(one["questions"]))
-            )
-        if "corrected_by" in one:
-            by = {"actor": one["corrected_by"], "numbers": ", ".join(map(str, one["corrections"]))}
-            indented(terminal, terminal.text("passage_corrected", **by))
-        for doubt in one.get("uncertain", ()):
-            said = terminal.text("passage_uncertain", text=doubt["text"], confidence=f"{doubt['confidence']:.2f}")
-            indented(terminal, said)
+        _show_passage(terminal, one)
+
+
+def _show_passage(terminal: Terminal, one: Mapping[str, Any]) -> None:
+    terminal.show("")
+    where = " ".join(str(part) for part in (one["ref"], " > ".join(one["headings"])) if part)
+    terminal.show(printable(where), wrap=False)
+    indented(terminal, printable(one["text"]) or terminal.text("passage_withheld"))
+    if "questions" in one:
+        indented(
+            terminal, terminal.text("passage_questions", questions=terminal.text("comma").join(one["questions"]))
+        )
+    if "context" in one:
+        indented(terminal, terminal.text("passage_context", **one["context"]))
+    if "corrected_by" in one:
+        by = {"actor": one["corrected_by"], "numbers": ", ".join(map(str, one["corrections"]))}
+        indented(terminal, terminal.text("passage_corrected", **by))
+    for doubt in one.get("uncertain", ()):
+        said = terminal.text("passage_uncertain", text=doubt["text"], confidence=f"{doubt['confidence']:.2f}")
+        indented(terminal, said)
 
 
 def _passages(library: Library, document: int) -> list[Mapping[str, Any]]:

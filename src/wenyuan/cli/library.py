@@ -22,7 +22,7 @@ from wenyuan.core.messages import msg
 if TYPE_CHECKING:
     from wenyuan.catalog.backup import Step
     from wenyuan.core.model import Source
-    from wenyuan.service.ingest import IngestReport
+    from wenyuan.service.ingest.report import IngestReport
     from wenyuan.service.library import Library
 
 
@@ -281,6 +281,7 @@ def show_report(terminal: Terminal, report: IngestReport) -> None:
         terminal.show(text("report_rules", **counts))
     if report.corrections_lost:
         terminal.show(text("report_corrections", count=sum(map(len, report.corrections_lost.values()))))
+    _show_context(terminal, report)
     if report.skipped:
         kinds = ", ".join(f"{count} × {suffix}" for suffix, count in sorted(report.skipped.items()))
         terminal.show(text("report_skipped", kinds=kinds))
@@ -294,6 +295,23 @@ def show_report(terminal: Terminal, report: IngestReport) -> None:
             terminal.show(f"    {name}: {terminal.own(reason.removeprefix(name + ': '))}", wrap=False)
         if len(report.failed) > _SHOWN_FAILURES:
             terminal.show(text("more", count=len(report.failed) - _SHOWN_FAILURES))
+
+
+def _show_context(terminal: Terminal, report: IngestReport) -> None:
+    """What came of asking a language model where passages stand."""
+    text, counts = terminal.text, asdict(report)
+    if report.context_sentences or report.context_left_out or report.context_waiting:
+        left_out = sum(report.context_left_out.values())
+        terminal.show(text("report_context", **{**counts, "left_out": left_out}))
+    if report.context_left_out:
+        why = ", ".join(
+            f"{text('left_out_' + one)} {count}" for one, count in sorted(report.context_left_out.items())
+        )
+        terminal.show(text("report_context_left_out", why=why))
+    if report.context_error:
+        terminal.show(text("report_context_waiting", why=terminal.own(report.context_error), source=report.source_id))
+    if report.context_removed:
+        terminal.show(text("report_context_removed", **counts))
 
 
 # ``backup`` and ``reembed``: a copy of a library that is in use, and another encoder for one.

@@ -44,6 +44,9 @@ def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     supersedes: Annotated[str | None, typer.Option(metavar="A,B", help="What it replaces. 取代的来源")] = None,
     collection: Annotated[str | None, typer.Option(help="A name to filter by. 集合")] = None,
     language: Annotated[str | None, typer.Option(help="zh, en … 语言")] = None,
+    context: Annotated[
+        bool | None, typer.Option("--context/--no-context", help="Context sentences by the model. 语境句")
+    ] = None,
 ) -> None:
     """Change how a source is described; what is not named stays, and "" takes a value away.
 
@@ -54,6 +57,7 @@ def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     Example 示例:
       wenyuan source set policies --trust 5 --refresh-cycle daily
       wenyuan source set policies --effective-until ""
+      wenyuan source set policies --context && wenyuan ingest policies
     """
     given = {
         "title": title,
@@ -71,11 +75,15 @@ def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         "collection": collection,
         "language": language,
     }
+    from wenyuan.core.sources import with_context_wanted
+
     terminal: Terminal = ctx.obj
-    changes = {name: value for name, value in given.items() if value is not None}
-    if not changes:
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if not changes and context is None:
         raise typer.BadParameter(terminal.text("set_what"))
     with opened(terminal) as found:
+        if context is not None:
+            changes["settings"] = with_context_wanted(found.catalog.source(source).settings, context)
         changed, outcomes = _set(found, source, changes)
     code = exit_code(outcomes)
     terminal.document(

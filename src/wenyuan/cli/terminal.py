@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from wenyuan.core.errors import Fault, KnowledgeError
-    from wenyuan.service.ingest import Progress
+    from wenyuan.service.ingest.report import Progress
 
 
 # What a command speaks with: results on standard output, everything else on standard error, in one language.
@@ -277,6 +277,8 @@ class Bar:
 
     def _told(self, at: Progress, now: float) -> tuple[str, dict[str, Any]]:
         """What is said, and what stands in it: of a file whose pages are recognised, how far that is."""
+        if at.sentences_total:
+            return "progress_sentences", {"done": at.sentences, "total": at.sentences_total}
         if at.pages < at.pages_total:
             _, first, begun = self._pages_of
             rate, left = _pages_pace(at.pages - first, at.pages_total - at.pages, now - begun)
@@ -297,6 +299,8 @@ class Bar:
         Args:
             since: Files that took no work: what is left takes as long as the others did.
         """
+        if at.sentences_total:
+            return at.sentences / at.sentences_total
         files = (at.files + 1 - since) / max(1, at.files_total - since)
         return files * at.embedded / at.passages if self._embeds and at.passages else files
 

@@ -287,6 +287,19 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSentence:
+    """What a language model says of where a passage stands; see `core.context_sentences`.
+
+    Attributes:
+        model, prompt: Which model said so, and by which version of the prompt.
+    """
+
+    text: str
+    model: str
+    prompt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewPassage:
     """A passage about to be stored.
 
@@ -295,6 +308,7 @@ class NewPassage:
             where nothing is embedded. ``""`` for the label of a passage that has none.
         recognition: None where none of it was recognised in an image.
         corrected: None where nobody changed anything.
+        context: None where no model said where it stands.
     """
 
     uri: str
@@ -310,6 +324,7 @@ class NewPassage:
     label_key: str | None = None
     recognition: Recognition | None = None
     corrected: Corrected | None = None
+    context: ContextSentence | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,6 +361,11 @@ class NewDocument:
 def heading_text(title: str, headings: Sequence[str]) -> str:
     """Title and heading path, one a line, each once: what is indexed and embedded with a passage."""
     return "\n".join(dict.fromkeys(part for part in (title, *headings) if part))
+
+
+def indexed_headings(headings: Sequence[str], context: ContextSentence | None) -> tuple[str, ...]:
+    """The headings under which a passage is indexed and embedded: its context sentence is the innermost one."""
+    return (*headings, context.text) if context is not None else tuple(headings)
 
 
 def shown_title(title: str, cell: str | None, text: str) -> str:

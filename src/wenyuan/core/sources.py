@@ -199,8 +199,10 @@ _SENSITIVITIES = {
 
 _ORDER = ("public", "internal", "confidential", "restricted")
 MODEL = "llm"
-"""The setting of a source that says whether a language model may be shown its texts: ``allow`` or ``deny``."""
+"""The setting of a source that says whether a language model may be shown its texts: ``allow`` or ``deny``; or what it is to
+do with them: ``{context: true}`` for context sentences, which it may be shown them for."""
 _MODEL_CHOICES = ("allow", "deny")
+_CONTEXT = "context"
 
 
 def kept_from_model(source: Source, most: str) -> str:
@@ -209,9 +211,25 @@ def kept_from_model(source: Source, most: str) -> str:
     Args:
         most: The highest sensitivity that it may be shown.
     """
-    if source.settings.get(MODEL, "allow") != "allow":
+    told = source.settings.get(MODEL, "allow")
+    if told != "allow" and not isinstance(told, Mapping):
         return "denied"
     return "sensitivity" if _ORDER.index(source.sensitivity) > _ORDER.index(most) else ""
+
+
+def wants_context(source: Source) -> bool:
+    """Whether a language model is to say of a source's passages where they stand; see `core.context_sentences`."""
+    told = source.settings.get(MODEL)
+    return isinstance(told, Mapping) and told.get(_CONTEXT) is True
+
+
+def with_context_wanted(settings: Mapping[str, Any], wanted: bool) -> dict[str, Any]:
+    """A source's settings with context sentences switched on or off."""
+    rest = {name: value for name, value in settings.items() if name != MODEL}
+    if wanted:
+        return {**rest, MODEL: {_CONTEXT: True}}
+    kept = settings.get(MODEL)
+    return rest if isinstance(kept, Mapping) or kept is None else {**rest, MODEL: kept}
 
 
 def described_anew(known: Source, given: Source) -> Source:
@@ -385,9 +403,11 @@ def _settings(value: Any) -> dict[str, Any]:
         raise ValueError("holds what JSON cannot say") from error
     if faults := secret_faults(value):
         raise InvalidRequest(listed(faults), faults=faults)
-    if value.get(MODEL, "allow") not in _MODEL_CHOICES:
-        fault = Fault(f"settings.{MODEL}", msg("must be allow or deny, not {value}", value=repr(value[MODEL])))
-        raise InvalidRequest(listed([fault]), faults=(fault,))
+    told = value.get(MODEL, "allow")
+    switch = isinstance(told, Mapping) and told.keys() == {_CONTEXT} and isinstance(told[_CONTEXT], bool)
+    if told not in _MODEL_CHOICES and not switch:
+        said = msg("must be allow, deny, or a mapping with context: true or false, not {value}", value=repr(told))
+        raise InvalidRequest(listed([fault := Fault(f"settings.{MODEL}", said)]), faults=(fault,))
     return dict(value)
 
 

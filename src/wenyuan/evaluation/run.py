@@ -21,7 +21,8 @@ from wenyuan.core.ports import Deadline, Hit
 from wenyuan.core.text import ANALYZER, search_terms
 from wenyuan.evaluation.data import READ_AS, Corpus, Question
 from wenyuan.runtime import deadline_after
-from wenyuan.service.ingest import READING, Ingester, Progress
+from wenyuan.service.ingest import READING, Ingester
+from wenyuan.service.ingest.report import Progress
 from wenyuan.service.library import Library
 from wenyuan.settings import load_settings
 

@@ -273,6 +273,7 @@ def _passage(one: PlacedPassage, text: str | None, lines: Sequence[Line]) -> dic
         **{name: value for name, value in place.items() if value is not None},
         **recognised(told, shown),
         **_changed(one.corrected),
+        **({"context": {**asdict(one.context), "generated": True}} if one.context is not None else {}),
         "boxes": [
             {"page": line.page, "box": [round(side, _BOX) for side in line.box], "start": line.start, "end": line.end}
             for line in lines

@@ -30,6 +30,7 @@ from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, asked, fragments_of
 from wenyuan.service.generation.answering import Answerer
+from wenyuan.service.generation.context_sentences import ContextSentences
 from wenyuan.service.generation.summaries import Summarizer
 from wenyuan.service.ingest import Ingester, Recognition, Remote
 from wenyuan.service.ingest.corrections import CorrectionDesk
@@ -205,6 +206,7 @@ class Library:
             catalog=catalog, engine=engine, encoder=encoder, read=reading.read, readable=reading.readable,
             uploads=storage.folder / "uploads", redacting=reading.questions.redacting, remote=reading.remote,
             recognition=reading.recognition,
+            contexts=ContextSentences(catalog=catalog, llm=models.llm, settings=settings.llm),
         )  # fmt: skip
         self.ingestion = Ingestion(ingester=ingester, traits=self.traits, health=self.health, refusal=models.refusal)
         self.uploads, self.correction_desk = (

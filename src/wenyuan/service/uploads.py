@@ -23,8 +23,9 @@ from wenyuan.core.errors import CatalogBusy, InvalidRequest, NotFound, SourceErr
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
 from wenyuan.core.uploads import clean_name
-from wenyuan.service.ingest import Ingester, IngestReport, Progress
+from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.registry import Ingestion
+from wenyuan.service.ingest.report import IngestReport, Progress
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog

@@ -133,6 +133,12 @@ _PASSAGES: Mapping[str, Any] = {
                     "corrections": {"type": "array", "items": _COUNT},
                     "corrected_by": {**_TEXT, "description": "Who wrote its text otherwise than it was read."},
                     "questions": {"type": "array", "items": _TEXT, "description": "What else it answers."},
+                    "context": {
+                        "type": "object",
+                        "description": "What a language model says of where it stands: indexed with it, no part of its text.",
+                        "required": ["text", "model", "prompt", "generated"],
+                        "properties": {"text": _TEXT, "model": _TEXT, "prompt": _COUNT, "generated": {"const": True}},
+                    },
                 },
             },
         },

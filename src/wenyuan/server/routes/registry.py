@@ -40,7 +40,7 @@ from wenyuan.service.ingest.registry import apply, plan
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker, describe_state
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest import IngestReport, Progress
+    from wenyuan.service.ingest.report import IngestReport, Progress
     from wenyuan.service.library import Library
 
 
@@ -102,7 +102,17 @@ class IngestJobs:
             run = self._known.get(source_id)
         at = None if run is None else run.at
         running = run is not None and run.ended is None
-        names = ("files", "files_total", "passages", "embedded", "name", "pages", "pages_total")
+        names = (
+            "files",
+            "files_total",
+            "passages",
+            "embedded",
+            "name",
+            "pages",
+            "pages_total",
+            "sentences",
+            "sentences_total",
+        )
         return {
             "source_id": source_id,
             "running": running,

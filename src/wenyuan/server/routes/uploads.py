@@ -21,7 +21,7 @@ from wenyuan.server.uploads import MAX_FORM, PAUSE, boundary_of, receive_files
 from wenyuan.service.uploads import Given, UploadReport
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest import Progress
+    from wenyuan.service.ingest.report import Progress
     from wenyuan.service.library import Library
 
 _TEXT, _COUNT = {"type": "string"}, {"type": "integer"}

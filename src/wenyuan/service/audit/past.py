@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from wenyuan.core.access import TaskProfile
 from wenyuan.core.addresses import Holder
 from wenyuan.core.errors import TextsGone
-from wenyuan.core.model import IndexRow, Label, LabelVector, Passage, Source, embedded_text, label_text
+from wenyuan.core.model import (
+    IndexRow,
+    Label,
+    LabelVector,
+    Passage,
+    Source,
+    embedded_text,
+    indexed_headings,
+    label_text,
+)
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.scoring.adapt import Tuning
 from wenyuan.core.text.synonyms import Synonym
@@ -108,8 +117,10 @@ class RecordAt(FeedAt):
         found = list(self._catalog.label_vectors(passage_ids, deadline))
         missing = set(passage_ids) - {label.passage_id for label in found}
         if missing and self._embed is not None:
+            said = self._catalog.sentences_of(sorted(missing))
             for number, passage in self._catalog.passages_at(sorted(missing), self._generation, deadline).items():
-                if text := label_text(passage.title, passage.headings, passage.lead):
+                headings = indexed_headings(passage.headings, said.get(number))
+                if text := label_text(passage.title, headings, passage.lead):
                     found.append(LabelVector(number, text, self._embed(text)))
         return found
 

@@ -73,7 +73,7 @@ def _evidence(lost: Mapping[str, Any]) -> str:
 
 Cause = Literal[
     "query erased", "query not kept", "query redacted", "texts not kept", "status", "settings changed", "encoder changed", "document changed",
-    "document removed", "passage corrected", "source removed", "source changed", "validity", "left the scope", "passages added",
+    "document removed", "passage corrected", "context sentence changed", "source removed", "source changed", "validity", "left the scope", "passages added",
     "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained", "measured anew",
     "index merged",
     "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
@@ -273,6 +273,13 @@ def end_of(entry: Mapping[str, Any], fate: Fate) -> Difference:
             detail=msg("{document_uri} was removed {at}", document_uri=fate["document_uri"], at=at),
             ref=ref,
         )
+    if heir["same_document"] and heir["placed"]:
+        detail = msg(
+            "{document_uri}: the passage was given another context sentence {at}, or lost it",
+            document_uri=fate["document_uri"],
+            at=at,
+        )
+        return Difference(what="context sentence changed", detail=detail, ref=ref)
     if heir["same_document"]:
         detail = msg("{document_uri}: the passage was corrected {at}", document_uri=fate["document_uri"], at=at)
         return Difference(what="passage corrected", detail=detail, ref=ref)

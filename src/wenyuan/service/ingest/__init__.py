@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -36,11 +36,13 @@ from wenyuan.runtime import deadline_after, is_dir
 from wenyuan.service.ingest.embedding import Embedding
 from wenyuan.service.ingest.holdings import Holding, Holdings, LocalHoldings, Memory, ReadContent, RemoteHoldings
 from wenyuan.service.ingest.redaction import RedactionChange, Redactor, change_of
+from wenyuan.service.ingest.report import IngestReport, Progress
 from wenyuan.service.ingest.versions import AddressTaken, Stated, dated, settle
 from wenyuan.service.rules.quotes import follow_quotes
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
+    from wenyuan.service.generation.context_sentences import ContextSentences
 
 # The write path: source → read → chunk → passages → embed → catalog commit → index sync → report.
 
@@ -54,24 +56,6 @@ _SYNC_AFTER = 4_000  # passages after which the index follows during a long run
 _SYNC_SECONDS = 2.0  # or this time: who asks meanwhile is answered from the index, which may not be far behind
 _NO_HURRY = 3_600.0  # seconds: writing an index has no deadline of a request
 _LINES, _LINES_TYPE = (".jsonl", ".ndjson"), "application/jsonl"  # whose documents may have addresses of their own
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """Where a run is: files met, those among them that were as before, passages made and embedded, and the file at hand.
-
-    Attributes:
-        pages: Pages of the file at hand that were recognised in pictures, of `pages_total`; both 0 where it has none.
-    """
-
-    files: int
-    files_total: int
-    passages: int
-    embedded: int
-    name: str
-    unchanged: int = 0
-    pages: int = 0
-    pages_total: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,35 +75,6 @@ class Recognition:
 
 
 NO_RECOGNITION = Recognition(watched=lambda _told, _keep: nullcontext(), settled=lambda: None)
-
-
-@dataclass(slots=True, kw_only=True)
-class IngestReport:
-    """What a run did. Documents that failed keep their older version, if they had one.
-
-    Attributes:
-        held_back: Documents that were not met and stay all the same, since they may be in a file that failed.
-        corrections_lost: By the address of a document, the ids of corrections whose words are no longer in it.
-        evidences_lost, rules_retired: Of the rules, what the documents no longer support; see `service.rules.quotes`.
-    """
-
-    source_id: str
-    files: int = 0
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    retired: int = 0
-    held_back: int = 0
-    evidences_lost: int = 0
-    rules_retired: int = 0
-    passages: int = 0
-    embedded: int = 0
-    seconds: float = 0.0
-    failed: dict[str, str] = field(default_factory=dict)
-    redacted: dict[str, int] = field(default_factory=dict)
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    corrections_lost: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +103,7 @@ class Ingester:
         redacting: What is taken out of a source's documents (see `service.ingest.redaction`).
         remote: What reads sources that lie elsewhere; None: only files of this machine are read.
         recognition: What recognises pages that are pictures, while `read` runs.
+        contexts: What gives passages their context sentences; None: nothing does.
     """
 
     catalog: Catalog
@@ -159,6 +115,7 @@ class Ingester:
     redacting: Callable[[Source], Redactor] = Redactor.of
     remote: Remote | None = None
     recognition: Recognition = NO_RECOGNITION
+    contexts: ContextSentences | None = None
 
     def ingest(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
         """Bring the catalog and the index up to what lies at the source's path.
@@ -181,6 +138,7 @@ class Ingester:
                 raise
             run.settle_versions()
             self._end(change, report)
+            run.settle_contexts()
         report.seconds = time.monotonic() - begun
         return report
 
@@ -289,10 +247,12 @@ class _Run:
         self._since_sync, self._synced_at = 0, time.monotonic()
         self._at = (0, "")
         self._pages = (0, 0)
+        self._looked = (0, 0)
         self._unread = 0  # files that were as before
         self._read: list[str] = []  # of the file at hand: the URIs of its documents
         self.memory: Memory | None = None  # of what a connector listed
         self.redactor = ingester.redacting(source)
+        self._sentences = ingester.contexts.of(source, self.redactor) if ingester.contexts is not None else None
         self._stated = Stated(ingester.catalog, source)
         self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
 
@@ -427,7 +387,8 @@ class _Run:
         if lost:
             self.report.corrections_lost[document.uri] = lost
         kept = set(served if corrections else cut)
-        passages = tuple(self._embedding.keyed(one, document.title, document.lead) for one in served)
+        lead = document.lead if len(cut) > 1 or document.part_of else ""  # else nothing stands below it
+        passages = tuple(self._keyed(one, document, lead) for one in served)
         if document.uri in self._live:
             self.report.changed += 1
         else:
@@ -437,7 +398,7 @@ class _Run:
                 source_id=self._source.source_id,
                 uri=document.uri,
                 title=document.title,
-                lead=document.lead if len(cut) > 1 or document.part_of else "",  # else nothing stands below it
+                lead=lead,
                 fingerprint=stamp,
                 passages=passages,
                 media_type=document.media_type,
@@ -457,6 +418,13 @@ class _Run:
         )
         self._size += len(passages)
         self.report.passages += len(passages)
+
+    def _keyed(self, passage: NewPassage, document: Document, lead: str) -> NewPassage:
+        """A passage with the keys of its vectors, and with what a model said of it before."""
+        said = None if self._sentences is None else self._sentences.known(passage, document.title, lead)
+        if said is None:
+            return self._embedding.keyed(passage, document.title, document.lead)
+        return self._embedding.keyed(replace(passage, context=said), document.title, lead)
 
     def _passage(self, document: Document, draft: Draft, recognised: Recognised) -> NewPassage:
         text = document.text[draft.start : draft.end]
@@ -522,6 +490,22 @@ class _Run:
         except InvalidRequest as error:
             self._fail(f"versions of {self._source.source_id}", DocumentRejected(error.message))
 
+    def settle_contexts(self) -> None:
+        """Ask a language model where passages stand, of a source that wants that; what failed is reported."""
+        if self._to.contexts is None:
+            return
+        came = self._to.contexts.settle(
+            self._source, self._sentences, self._embedding, progress=self._looked_at, follow=self._to.follow
+        )
+        report = self.report
+        report.context_sentences, report.context_left_out = came.made, dict(came.left_out)
+        report.context_waiting, report.context_removed, report.context_error = came.waiting, came.removed, came.error
+        report.context_tokens_in, report.context_tokens_out = came.tokens_in, came.tokens_out
+
+    def _looked_at(self, done: int, total: int) -> None:
+        self._looked = done, total
+        self._tell(0)
+
     def _tell(self, embedded: int) -> None:
         self.report.embedded += embedded
         if self._progress is not None:
@@ -536,6 +520,8 @@ class _Run:
                     unchanged=min(number, self._unread),
                     pages=self._pages[0],
                     pages_total=self._pages[1],
+                    sentences=self._looked[0],
+                    sentences_total=self._looked[1],
                 )
             )
 

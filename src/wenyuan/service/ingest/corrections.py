@@ -236,7 +236,9 @@ class CorrectionDesk:
         def served(number: int) -> tuple[Sequence[NewPassage], Sequence[int]]:
             new = () if made is None else (replace(made[0], correction_id=number),)
             passages, lost = corrected(document.passages, (*before, *new))
-            return [embedding.keyed(one, document.title, document.lead) for one in passages], lost
+            # What a model said of a passage was said of the words that it had; the next reading asks anew.
+            own = [one if one.corrected is None else replace(one, context=None) for one in passages]
+            return [embedding.keyed(one, document.title, document.lead) for one in own], lost
 
         served(0)  # what is to be embedded is so before the transaction begins
         try:

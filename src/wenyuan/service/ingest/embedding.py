@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.model import NewPassage, embedded_text, heading_text, label_text, shown_title
+from wenyuan.core.model import NewPassage, embedded_text, heading_text, indexed_headings, label_text, shown_title
 from wenyuan.core.ports import Encoder
 from wenyuan.core.text.summaries import with_lead
 
@@ -39,8 +39,9 @@ class Embedding:
             return passage
         questions = () if passage.corrected is None else passage.corrected.questions
         text = with_lead(lead, passage.text, questions)
-        embedded = embedded_text(heading_text(title, passage.headings), text)
-        label = label_text(shown_title(title, passage.cell, passage.text), passage.headings, lead, questions)
+        headings = indexed_headings(passage.headings, passage.context)
+        embedded = embedded_text(heading_text(title, headings), text)
+        label = label_text(shown_title(title, passage.cell, passage.text), headings, lead, questions)
         encoder = self._encoder.fingerprint.key
         key, label_key = vector_key(encoder, embedded), vector_key(encoder, label) if label else ""
         self._texts[key] = embedded

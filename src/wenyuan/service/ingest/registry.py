@@ -29,9 +29,10 @@ from wenyuan.core.registry import Entry, Plan, Registry, diff, parse_registry, r
 from wenyuan.core.scoring.vectors import checked_vectors
 from wenyuan.core.sources import described_anew, parse_cycle
 from wenyuan.core.terms_of_use import parse_copyright
-from wenyuan.service.ingest import Ingester, IngestReport, Progress
+from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.embedding import vector_key
 from wenyuan.service.ingest.redaction import Redactor
+from wenyuan.service.ingest.report import IngestReport, Progress
 from wenyuan.service.operations.health import Health
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker
 from wenyuan.service.search import lasts

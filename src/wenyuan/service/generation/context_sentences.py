@@ -1,0 +1,286 @@
+"""Context sentences for the passages of a source: a model is asked once for each, and what it says is checked.
+
+A source is read first, and is whole without them. Then each passage that has none is asked about, some at once, and is
+served anew with its sentence. What fails (no model, no time, no tokens left) leaves passages as they are; the next time the
+source is taken in, what is missing is asked for. Answers and refusals are kept, so that nothing is asked twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wenyuan.core.answering import shown_of
+from wenyuan.core.context_sentences import (
+    PROMPT_VERSION,
+    SCHEMA,
+    KeptSentence,
+    key_of,
+    messages,
+    read_sentence,
+    refused,
+)
+from wenyuan.core.errors import KnowledgeError, LlmError, LlmRejected, VectorsGone
+from wenyuan.core.messages import msg
+from wenyuan.core.model import ContextSentence, NewPassage, Passage, Source
+from wenyuan.core.ports import LanguageModel
+from wenyuan.core.sources import kept_from_model, wants_context
+from wenyuan.runtime import deadline_after
+from wenyuan.service.generation.answering import none_is_set_up
+from wenyuan.settings import LlmSettings
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.context_sentences import ServedPassage
+    from wenyuan.service.ingest.embedding import Embedding
+    from wenyuan.service.ingest.redaction import Redactor
+
+log = logging.getLogger(__name__)
+
+Tell = Callable[[int, int], None]
+"""Is told how many passages were looked at, of how many; at least every second."""
+_AT_ONCE = 64  # passages read, asked about and stored at once
+_TICK = 1.0  # seconds after which progress is told again, whether there was any or not
+
+
+@dataclass(slots=True, kw_only=True)
+class ContextReport:
+    """What came of asking for context sentences.
+
+    Attributes:
+        made: Sentences that the model gave now, and that passed.
+        left_out: Those that did not, by reason; see `core.context_sentences.Refusal`.
+        waiting: Passages that were not asked about.
+        removed: Passages whose sentence was taken away.
+        error: Why passages are waiting; ``""`` where none is.
+    """
+
+    made: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    waiting: int = 0
+    removed: int = 0
+    error: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class _Said(NamedTuple):
+    kept: KeptSentence
+    tokens_in: int
+    tokens_out: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ContextSentences:
+    """Gives the passages of sources their context sentences, or takes them away.
+
+    Attributes:
+        llm: None where none is set up.
+    """
+
+    catalog: Catalog
+    llm: LanguageModel | None
+    settings: LlmSettings
+
+    def of(self, source: Source, redactor: Redactor) -> SourceSentences | None:
+        """The sentences of one source; None where it wants none."""
+        return SourceSentences(self, source, redactor) if wants_context(source) else None
+
+    def settle(
+        self,
+        source: Source,
+        sentences: SourceSentences | None,
+        embedding: Embedding,
+        *,
+        progress: Tell,
+        follow: Callable[[], None],
+    ) -> ContextReport:
+        """Give the live passages of a source their sentences; or take those away that there are, where it wants none.
+
+        Args:
+            follow: Lets the index follow: what it gives must not have ended.
+        """
+        report = ContextReport()
+        numbers = self.catalog.live_numbers(source.source_id, with_context=sentences is None)
+        if sentences is None:
+            for at in range(0, len(numbers), _AT_ONCE):
+                held = self.catalog.served_passages(numbers[at : at + _AT_ONCE])
+                report.removed += self._served(source, [(one, None) for one in held], embedding)
+                follow()
+            self.catalog.forget_sentences(source.source_id, self.catalog.kept_sentences(source.source_id).keys())
+            return report
+        live: set[str] = set()
+        for at in range(0, len(numbers), _AT_ONCE):
+            held = self.catalog.served_passages(numbers[at : at + _AT_ONCE])
+            keys = {one.passage_id: sentences.key(one.passage, one.title, one.lead) for one in held}
+            live |= set(keys.values())
+            new = [one for one in held if keys[one.passage_id] not in sentences.kept]
+            sentences.ask(new, keys, report, partial(_looked_at, progress, at, len(numbers)))
+            given = [
+                (one, sentences.kept[key].said)
+                for one in held
+                if (key := keys[one.passage_id]) in sentences.kept and sentences.kept[key].said != one.passage.context
+            ]
+            if given:
+                self._served(source, given, embedding)
+                follow()
+        if report.error:
+            log.warning(
+                "%d passages of %s wait for a context sentence: %s", report.waiting, source.source_id, report.error
+            )
+        if not report.waiting:
+            self.catalog.forget_sentences(source.source_id, sentences.kept.keys() - live)
+        return report
+
+    def _served(
+        self, source: Source, given: Sequence[tuple[ServedPassage, ContextSentence | None]], embedding: Embedding
+    ) -> int:
+        """Serve passages with other sentences; returns how many."""
+        passages: dict[int, NewPassage] = {
+            one.passage_id: embedding.keyed(replace(one.passage, context=said), one.title, one.lead)
+            for one, said in given
+        }
+        try:
+            count = self.catalog.serve_sentences(source.source_id, passages, embedding.vectors())
+        except VectorsGone:  # another source had the same texts, and was removed between the look and the commit
+            count = self.catalog.serve_sentences(source.source_id, passages, embedding.vectors())
+        embedding.clear()
+        return count
+
+
+def _looked_at(progress: Tell, before: int, total: int, done: int) -> None:
+    progress(before + done, total)
+
+
+class SourceSentences:
+    """The context sentences of one source that wants them: what is kept, and what the model says now.
+
+    Attributes:
+        kept: By key, also what was refused.
+    """
+
+    def __init__(self, of: ContextSentences, source: Source, redactor: Redactor) -> None:
+        self._of, self._source, self._redactor = of, source, redactor
+        self.kept: dict[str, KeptSentence] = dict(of.catalog.kept_sentences(source.source_id))
+
+    def key(self, passage: NewPassage, title: str, lead: str) -> str:
+        """What the sentence of a passage is kept under."""
+        return key_of(
+            model=self._of.settings.model, redaction=f"{self._redactor.fingerprint} {self._source.copyright}",
+            title=title, headings=passage.headings, lead=lead, sha256=passage.sha256,
+        )  # fmt: skip
+
+    def known(self, passage: NewPassage, title: str, lead: str) -> ContextSentence | None:
+        """What the model said of a passage before."""
+        kept = self.kept.get(self.key(passage, title, lead))
+        return None if kept is None else kept.said
+
+    def ask(
+        self, new: Sequence[ServedPassage], keys: Mapping[int, str], report: ContextReport,
+        progress: Callable[[int], None],
+    ) -> None:  # fmt: skip
+        """Ask about passages, as many at once as the model takes, and keep what it says.
+
+        After the first failure nobody else is asked; why stands in the report.
+        """
+        if new and not report.error:
+            report.error = self._closed()
+        if report.error or not new:
+            report.waiting += len(new)
+            return
+        passages = self._of.catalog.passages([one.passage_id for one in new])
+        told = {}
+        for one, answer in self._answers([passages[o.passage_id] for o in new if o.passage_id in passages], progress):
+            if isinstance(answer, KnowledgeError):
+                report.error = report.error or str(answer)
+                continue
+            told[keys[one.passage_id]] = answer.kept
+            report.tokens_in, report.tokens_out = (
+                report.tokens_in + answer.tokens_in,
+                report.tokens_out + answer.tokens_out,
+            )
+            if answer.kept.refusal:
+                report.left_out[answer.kept.refusal] += 1
+            else:
+                report.made += 1
+        report.waiting += len(new) - len(told)
+        if told:
+            self._of.catalog.keep_sentences(
+                self._source.source_id, told, model=self._of.settings.model, prompt=PROMPT_VERSION
+            )
+            self.kept |= told
+
+    def _closed(self) -> str:
+        """Why the model cannot be asked about this source; ``""`` where it can."""
+        if self._of.llm is None:
+            return str(none_is_set_up())
+        why = kept_from_model(self._source, self._of.settings.max_sensitivity)
+        if why:
+            return msg(
+                "the language model may not be shown texts of sensitivity {sensitivity}: llm.max_sensitivity is {most}",
+                sensitivity=self._source.sensitivity, most=self._of.settings.max_sensitivity,
+            )  # fmt: skip
+        return ""
+
+    def _answers(
+        self, passages: Sequence[Passage], progress: Callable[[int], None]
+    ) -> Iterator[tuple[Passage, _Said | LlmError]]:
+        """What the model says of each, as it comes; after a failure what was not begun is left."""
+        failed, gone, done = Event(), Event(), 0
+        chars = self._of.catalog.document_chars({p.document_id for p in passages if p.copyright})
+        pool = ThreadPoolExecutor(self._of.settings.concurrency, thread_name_prefix="context")
+        try:
+            asked: dict[Future[_Said | None], Passage] = {
+                pool.submit(self._answer, passage, chars, failed, gone): passage for passage in passages
+            }
+            pending = set(asked)
+            while pending:
+                finished, pending = wait(pending, timeout=_TICK, return_when=FIRST_COMPLETED)
+                done += len(finished)
+                progress(done)
+                for future in finished:
+                    try:
+                        answer = future.result()
+                    except LlmError as error:
+                        failed.set()
+                        yield asked[future], error
+                    else:
+                        if answer is not None:
+                            yield asked[future], answer
+        finally:
+            failed.set()
+            gone.set()
+            pool.shutdown(cancel_futures=True)
+
+    def _answer(self, passage: Passage, chars: Mapping[int, int], failed: Event, gone: Event) -> _Said | None:
+        """What the model says of one passage; None where nobody waits for that any more."""
+        if failed.is_set() or self._of.llm is None:
+            return None
+        shown, _ = shown_of([passage], chars)
+        if not shown:  # its terms of use let a model see nothing of it
+            return _Said(KeptSentence(None, "copyright"), 0, 0)
+        text, around = shown[0].text, (passage.title, *passage.headings, passage.lead, shown[0].text)
+        said: dict[str, Any] = {
+            "title": passage.title,
+            "headings": passage.headings,
+            "lead": passage.lead,
+            "text": text,
+        }
+        try:
+            reply = self._of.llm.ask(
+                messages(**said), schema=SCHEMA, read=read_sentence,
+                deadline=deadline_after(self._of.settings.timeout).unless(gone.is_set),
+            )  # fmt: skip
+        except LlmRejected:
+            return _Said(KeptSentence(None, "form"), 0, 0)
+        sentence = reply.value
+        why = refused(sentence, around) or ("redaction" if self._redactor.text(sentence) != sentence else None)
+        own = ContextSentence(text=sentence, model=self._of.settings.model, prompt=PROMPT_VERSION)
+        kept = KeptSentence(None, why) if why else KeptSentence(own, "")
+        return _Said(kept, reply.tokens_in, reply.tokens_out)

@@ -1,0 +1,66 @@
+"""How far taking a source in has come, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a run is: files met, those among them that were as before, passages made and embedded, and the file at hand.
+
+    Attributes:
+        pages: Pages of the file at hand that were recognised in pictures, of `pages_total`; both 0 where it has none.
+        sentences: Passages that have a context sentence or were looked at for one, of `sentences_total`; both 0 before that.
+    """
+
+    files: int
+    files_total: int
+    passages: int
+    embedded: int
+    name: str
+    unchanged: int = 0
+    pages: int = 0
+    pages_total: int = 0
+    sentences: int = 0
+    sentences_total: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class IngestReport:
+    """What a run did. Documents that failed keep their older version, if they had one.
+
+    Attributes:
+        held_back: Documents that were not met and stay all the same, since they may be in a file that failed.
+        corrections_lost: By the address of a document, the ids of corrections whose words are no longer in it.
+        evidences_lost, rules_retired: Of the rules, what the documents no longer support; see `service.rules.quotes`.
+        context_sentences, context_left_out, context_waiting, context_removed, context_error: What came of asking a language
+            model where passages stand; see `service.generation.context_sentences.ContextReport`.
+        context_tokens_in, context_tokens_out: Tokens that this took.
+    """
+
+    source_id: str
+    files: int = 0
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    retired: int = 0
+    held_back: int = 0
+    evidences_lost: int = 0
+    rules_retired: int = 0
+    passages: int = 0
+    embedded: int = 0
+    seconds: float = 0.0
+    failed: dict[str, str] = field(default_factory=dict)
+    redacted: dict[str, int] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    corrections_lost: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    context_sentences: int = 0
+    context_left_out: dict[str, int] = field(default_factory=dict)
+    context_waiting: int = 0
+    context_removed: int = 0
+    context_error: str = ""
+    context_tokens_in: int = 0
+    context_tokens_out: int = 0
