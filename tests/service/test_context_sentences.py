@@ -12,6 +12,7 @@ import pytest
 
 import wenyuan
 from catalog_parts import raw
+from command_line import runner
 from liars_outcomes import PLACED
 from liars_server import FAULTS, KEY, PLACING, Server, lying
 from wenyuan.core.access import Principal
@@ -287,3 +288,25 @@ def test_corrections_and_sentences_bear_one_another(tmp_path: Path, server: Serv
         library.ingest("docs")
         assert texts(library)[0][0] != "客户投诉应当当天响应。"
         assert [bool(said) for _, said in texts(library)] == [True, True]
+
+
+def test_at_the_command_line(tmp_path: Path, server: Server) -> None:
+    """One option switches it, the report counts, and the sentence is marked where a passage is shown; in both languages."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "rules.md").write_text(TEXTS["zh"], "utf-8")
+    model = {"WENYUAN_LLM__URL": server.url, "WENYUAN_LLM__MODEL": "m-7b"}
+    run = runner(tmp_path / "library", **model, COLUMNS="200")
+    run("add", tmp_path / "docs", "--source", "docs")
+    assert run("source", "set", "docs", "--context").output
+    server.faults = ["no choices"] * 2
+    waiting = run("ingest", "docs", "--lang", "zh").output
+    assert "待生成 2 个段落" in waiting and "下次读取时补齐：wenyuan ingest docs" in waiting
+    said = run("ingest", "docs", "--lang", "en").output
+    assert "2 sentences made, 0 left out, 0 passages waiting; tokens: 200 in, 40 out" in said
+    shown = run("document", "show", "1", "--passages", "--lang", "zh").output
+    assert "语境句（由 m-7b 生成，提示词版本 1，不属于原文）：本段出自" in shown
+    run("source", "set", "docs", "--no-context")
+    assert "2 sentences removed" in run("ingest", "docs", "--lang", "en").output
+    server.begin("number")
+    run("source", "set", "docs", "--context")
+    assert "舍弃原因：含上下文没有的数字 2" in run("ingest", "docs", "--lang", "zh").output
