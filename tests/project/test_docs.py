@@ -72,7 +72,7 @@ def test_the_package_says_that_it_has_types() -> None:
 
 
 def _options(command: Any) -> set[str]:
-    return {name for option in command.params for name in option.opts}
+    return {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
 
 
 def _is_value(words: list[str], word: str, options: set[str]) -> bool:
