@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 import wenyuan
 from listening import listening
+from wenyuan.cli.options import setting
 from wenyuan.cli.root import app
 
 USAGE = [
@@ -95,6 +96,27 @@ def test_wrong_usage_as_json_is_one_document(args: list[str]) -> None:
     document = json.loads(done.stdout)
     assert (done.exit_code, document["status"], document["error"]["code"]) == (2, "FAILED", "invalid_request")
     assert document["error"]["hint"] == "wenyuan search -h"
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("max_pages=200", 200),
+        ("allow_private=true", True),
+        ("since=2026-01-05", "2026-01-05"),
+        ("since=2026-02-30", "2026-02-30"),
+        ("exclude=['/旧/*', \"/old/*\"]", ["/旧/*", "/old/*"]),
+        ("名称=制度", "制度"),
+        ("name=*.md", "*.md"),
+        ("name=!!python/name:os.system", "!!python/name:os.system"),
+        ("size=.inf", ".inf"),
+    ],
+)
+def test_a_setting_is_read_as_in_a_registry_file(written: str, value: object) -> None:
+    """A day stays text, and what is no plain value is the text as it was typed."""
+    name, read = setting(written)
+    assert (name, read) == (written.partition("=")[0], value)
+    assert type(read) is type(value)
 
 
 def test_a_group_without_a_command_shows_its_help() -> None:

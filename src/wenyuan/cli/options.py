@@ -157,20 +157,22 @@ def place(text: str) -> str:
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """``name=value`` as written on a command line; the value as in YAML: a number, true, a text.
+    """``name=value`` as written on a command line; the value as a registry file has it: a number, true, a text.
 
     Raises:
         typer.BadParameter: it is no such pair.
     """
-    import yaml
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.registry import load_marked
 
     name, found, value = text.partition("=")
     if not found or not name.strip():
         raise typer.BadParameter("must be NAME=VALUE")
     try:
-        return name.strip(), yaml.safe_load(value)
-    except yaml.YAMLError:
+        read = load_marked(value)
+    except InvalidRequest:
         return name.strip(), value
+    return name.strip(), value if read.faults else read.value
 
 
 def web_address(text: str) -> str:

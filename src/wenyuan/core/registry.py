@@ -42,6 +42,10 @@ from wenyuan.core.sources import is_source_id, parse_source, shown_source, sourc
 #
 # Only plain values come out (text, numbers, booleans, null, lists, mappings with text keys); a date stays text.
 # Anchors, aliases and ``<<`` work, but what they expand to is bounded.
+#
+# Packs of rules have a reader of their own (`readers.rulebooks.entries`): they come from others, are ten times as large,
+# and their values are texts, so that one refuses aliases, builds no nodes, and reads ``no`` as text. A registry is short,
+# and the field says whether ``no`` is a text or False, so both are kept here.
 
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
