@@ -1,4 +1,4 @@
-"""Access control: agents, their keys and rights, what they may see, and what must never be shown."""
+"""Access control: agents, keys and rights, task profiles, and masking of secrets in settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AGENT_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainScope:
-    """A knowledge domain and how many passages of it an answer may hold (``"auto"``: as the scores say)."""
+    """A knowledge domain, and how many of its passages an answer may hold (``"auto"``: decided by the scores)."""
 
     domain: str
     top_k: int | Literal["auto"] = 3
@@ -54,7 +54,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A credential, without its secret: bound to an agent (or to none: an operator's) and to rights.
+    """An API key without its secret, bound to an agent (None: an operator's key) and to rights.
 
     Attributes:
         created_at, expires_at, revoked_at: Seconds since the epoch; None for never.
@@ -70,7 +70,8 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Who is behind a request. Made only where a credential was checked, or where none is needed (loopback).
+    """The authenticated caller of a request. Created only where a credential was checked, or where none is needed
+    (loopback).
 
     Attributes:
         agent_id: The agent it acts for and is bound to; None: any.
@@ -86,7 +87,7 @@ class Principal:
 
 
 def parse_scope(value: object, path: str = "knowledge_scope") -> tuple[DomainScope, ...]:
-    """A knowledge scope from its wire form, ``[{"domain": …, "top_k": 3 | "auto"}]``.
+    """Parse a knowledge scope, ``[{"domain": …, "top_k": 3 | "auto"}]``.
 
     Raises:
         InvalidRequest: listing every fault.
@@ -133,7 +134,7 @@ _AGENT_FIELDS = ("agent_id", "title", "knowledge_scope", "min_trust", "allow_low
 
 
 def parse_agent(value: Mapping[str, Any], path: str = "") -> Agent:
-    """An agent from its wire form; InvalidRequest lists every fault."""
+    """Parse an agent; InvalidRequest lists every fault."""
     faults: list[Fault] = []
     at = f"{path}." if path else ""
     _unknown(value, _AGENT_FIELDS, path, faults)
@@ -164,7 +165,7 @@ def parse_agent(value: Mapping[str, Any], path: str = "") -> Agent:
 
 
 def agent_to_wire(agent: Agent) -> dict[str, Any]:
-    """What `parse_agent` reads."""
+    """The inverse of `parse_agent`."""
     return {
         "agent_id": agent.agent_id,
         "title": agent.title,
@@ -218,7 +219,7 @@ _BY_OTHERS = frozenset(f"settings.{name}" for name in _OTHERS_NAMES)
 
 
 def scrubbed(name: str, value: Any) -> Any:
-    """A value without its secrets; a changed secret still shows as changed, from ``***`` to ``***``.
+    """A value with secrets masked as ``***``; a changed secret thus shows as ``***`` → ``***``.
 
     Args:
         name: What the value is called; of some names, any value is a secret. A name that ends in ``_env`` is that
@@ -236,7 +237,7 @@ def scrubbed(name: str, value: Any) -> Any:
 
 
 def shown_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A source's settings without the secrets that they should not hold; what `secret_faults` passes is unchanged."""
+    """A source's settings with secrets masked. Settings that pass `secret_faults` are unchanged."""
     return {
         name: _texts_scrubbed(value) if name in _OTHERS_NAMES else scrubbed(name, value)
         for name, value in settings.items()
@@ -250,7 +251,7 @@ def _texts_scrubbed(value: Any) -> Any:
 
 
 def secret_faults(settings: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """What a source's settings hold that belongs into the environment."""
+    """Faults for secrets in a source's settings, which belong in environment variables."""
     return tuple(_faults(settings, "settings"))
 
 
@@ -286,7 +287,7 @@ _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskProfile:
-    """What tasks of one kind are about.
+    """The subject of a kind of task, used to rank its results.
 
     Attributes:
         tasks: Ids of tasks that it counts for; one that ends in ``*`` stands for all that begin so.
@@ -302,7 +303,7 @@ class TaskProfile:
 
 
 def profile_of(profiles: Iterable[TaskProfile], task_id: str) -> TaskProfile | None:
-    """The profile that names a task most exactly; None when none does."""
+    """The profile with the most specific pattern for a task id; None when none matches."""
     found = [(pattern, profile) for profile in profiles for pattern in profile.tasks if _meets(pattern, task_id)]
     return max(found, key=lambda pair: (not pair[0].endswith("*"), len(pair[0])))[1] if found else None
 
@@ -312,7 +313,7 @@ def _meets(pattern: str, task_id: str) -> bool:
 
 
 def task_faults(profile: TaskProfile, others: Iterable[TaskProfile]) -> tuple[Fault, ...]:
-    """Two profiles that name a task alike would leave it open which counts."""
+    """Faults for task patterns that are in two profiles, so that neither is the more specific."""
     taken = {task: one.profile_id for one in others if one.profile_id != profile.profile_id for task in one.tasks}
     return tuple(
         Fault(f"tasks[{at}]", msg("{task} has the profile {taken} already", task=repr(task), taken=repr(taken[task])))
@@ -322,7 +323,7 @@ def task_faults(profile: TaskProfile, others: Iterable[TaskProfile]) -> tuple[Fa
 
 
 def parse_profile(value: Mapping[str, Any]) -> TaskProfile:
-    """A profile from its wire form; without `tasks` it counts for all whose ids begin with its own.
+    """Parse a task profile. Without `tasks` it applies to all task ids that start with its own id.
 
     Raises:
         InvalidRequest: listing every fault.
@@ -351,7 +352,7 @@ def parse_profile(value: Mapping[str, Any]) -> TaskProfile:
 
 
 def _texts(value: Mapping[str, Any], name: str, faults: list[Fault]) -> tuple[str, ...]:
-    """Texts without doubles, in the order in which they were given."""
+    """Texts without duplicates, in their order."""
     given = value.get(name, ())
     if not isinstance(given, Sequence) or isinstance(given, str):
         faults.append(Fault(name, "must be an array of strings"))
@@ -369,7 +370,7 @@ def _texts(value: Mapping[str, Any], name: str, faults: list[Fault]) -> tuple[st
 
 
 def profile_to_wire(profile: TaskProfile) -> dict[str, Any]:
-    """What `parse_profile` reads."""
+    """The inverse of `parse_profile`."""
     return {
         "profile_id": profile.profile_id,
         "title": profile.title,

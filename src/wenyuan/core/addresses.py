@@ -1,4 +1,4 @@
-"""URIs of documents and passages: how they are written, where they open, and which may be shown."""
+"""URIs of documents and passages: building, comparing, and deciding which may be shown as links."""
 
 from __future__ import annotations
 
@@ -35,22 +35,24 @@ def _escape(text: str, keep: re.Pattern[str]) -> str:
 
 
 def file_uri(path: PurePath) -> str:
-    """``file:///…`` of an absolute path."""
+    """The ``file:///…`` URI of an absolute path."""
     return "file://" + _escape(path.as_posix(), _PATH_KEEP)
 
 
 def escaped_path(path: str) -> str:
-    """A path as it stands in an address: Chinese left as it is; what would end it, or be read otherwise, escaped."""
+    """A path escaped for a URI: Chinese stays readable, reserved characters are escaped."""
     return _escape(path, _PATH_KEEP)
 
 
 def is_web_address(text: str) -> bool:
-    """Whether a text is ``https://…``, ``s3://…`` or the like, slashes that a path has lost included; ``C:/`` is none."""
+    """Whether a text is ``https://…``, ``s3://…`` or the like, also with slashes lost in path handling; ``C:/`` is
+    not.
+    """
     return _ADDRESS.match(text) is not None
 
 
 def local_path(path: P) -> P:
-    """The path itself, as a caller gave it.
+    """The path unchanged.
 
     Raises:
         InvalidRequest: it is a web address: nothing is fetched.
@@ -67,7 +69,7 @@ def local_path(path: P) -> P:
 
 
 def legible(name: str) -> str:
-    """A file's name as text: names that are no UTF-8 were mostly written by a Chinese Windows (GB18030)."""
+    """A file name as text; names that are not UTF-8 are decoded as GB18030, as Chinese Windows writes them."""
     raw = name.encode("utf-8", "surrogateescape")
     for encoding in ("utf-8", "gb18030"):
         try:
@@ -78,7 +80,7 @@ def legible(name: str) -> str:
 
 
 def with_fragment(uri: str, fragment: str, directive: str = "") -> str:
-    """`uri` with an unescaped fragment added, escaped as far as needed.
+    """`uri` with a fragment, which is escaped as far as needed.
 
     Args:
         directive: Escaped; behind ``:~:`` it tells a browser more than the fragment does, and nobody else anything.
@@ -88,7 +90,7 @@ def with_fragment(uri: str, fragment: str, directive: str = "") -> str:
 
 
 def with_part(uri: str, part: str) -> str:
-    """The URI of one of several documents of a file: ``…/fees.xlsx?sheet=2024``, ``…/all.zip?entry=a.md&sheet=2024``.
+    """The URI of one of several documents in a file: ``…/fees.xlsx?sheet=2024``, ``…/all.zip?entry=a.md&sheet=2024``.
 
     Args:
         part: ``name=value``, the value escaped as far as needed (`escaped_value`).
@@ -97,12 +99,12 @@ def with_part(uri: str, part: str) -> str:
 
 
 def escaped_value(text: str) -> str:
-    """A text as the value of a URI's query, Chinese left as it is."""
+    """A text escaped for a query value of a URI; Chinese stays readable."""
     return _escape(text, _VALUE_KEEP)
 
 
 def readable(uri: str) -> str:
-    """The same address as `file_uri` writes it: what others escape (``%E6%94%BF``) in plain characters."""
+    """The URI with unneeded escapes (``%E6%94%BF``) decoded, as `file_uri` writes it."""
     scheme, found, rest = uri.partition("://")
     return f"{scheme}://{_escape(unquote(rest), _PATH_KEEP)}" if found else uri
 
@@ -114,7 +116,7 @@ def folder_of(uri: str) -> str:
 
 
 def path_words(uri: str) -> str:
-    """The words of a URI's path, file extension left out: what its author called the thing.
+    """The words of a URI's path without file extension, as a description of the document.
 
     Anything else that names a thing will do too, a path or a task's id; none of it is refused.
     """
@@ -164,7 +166,7 @@ def slug(heading: str) -> str:
 
 
 def anchor_at(block: Block, start: int) -> tuple[str | None, int]:
-    """The anchor at or nearest above an offset inside a block, and where it lies (at the block's start at the earliest)."""
+    """The nearest anchor at or above an offset in a block, and its offset (at least the block's start)."""
     anchor, at = block.anchor, block.start
     for offset, inner in block.inner:
         if offset > start:
@@ -174,20 +176,20 @@ def anchor_at(block: Block, start: int) -> tuple[str | None, int]:
 
 
 def parted(address: str) -> tuple[str, str, str]:
-    """An address as its document, the fragment without escapes, and what only browsers are told."""
+    """Split an address into document URI, unescaped fragment, and browser text directive."""
     document, _, told = address.partition("#")
     fragment, _, directive = told.partition(":~:")
     return document, unquote(fragment), directive
 
 
 def part_of(uri: str) -> int | None:
-    """Which of the passages at its fragment an address means, where it says so."""
+    """Which of several passages with the same fragment an address means (``part=2``); None where it does not say."""
     found = _PART.search(uri)
     return int(found[1]) if found else None
 
 
 def as_kept(address: str) -> str:
-    """An address as the catalog writes it, however it is escaped."""
+    """Normal form of an address as stored in the catalog."""
     document, fragment, directive = parted(address)
     members = [member.partition("=") for member in directive.split("&") if member]
     told = "&".join(f"{name}{mark}{_escaped(unquote(value))}" for name, mark, value in members)
@@ -195,7 +197,7 @@ def as_kept(address: str) -> str:
 
 
 def placed(passages: Iterable[Passage], fragment: str) -> list[Passage]:
-    """Of one document's passages, in order, those that a fragment (unescaped) means: an anchor, or a name of the place.
+    """The passages of a document (given in order) that an unescaped fragment refers to: by anchor or name of a place.
 
     A place may be named by its clause (``第十三条``), its heading, its cell, page or line. ``…-part-2``, as addresses were
     written before they held anchors alone, is the second passage of a name.
@@ -213,7 +215,7 @@ def placed(passages: Iterable[Passage], fragment: str) -> list[Passage]:
 
 
 def _again(passage: Passage, name: str) -> bool:
-    """Whether a passage stands below a later heading of the same name: ``scope-1``."""
+    """Whether a passage is below the n-th heading of a repeated name: ``scope-1``."""
     head, _, number = parted(passage.uri)[1].rpartition("-")
     return head == name and number.isdigit()
 
@@ -233,7 +235,7 @@ def _called(labels: Iterable[str]) -> Sequence[str]:
 
 
 class Opener:
-    """Finds the words with which passages of one document begin and that no earlier place of it has."""
+    """Finds the opening words of passages that are unique up to there in the document, for ``text=`` directives."""
 
     def __init__(self, document: Document) -> None:
         shown = document.media_type in _BROWSERS_SHOW and len(document.text) <= _MOST_SEARCHED
@@ -243,7 +245,7 @@ class Opener:
         self._split = _SPLITS.get(document.media_type, _SPLIT)
 
     def directive(self, start: int, end: int, *, anchored: bool) -> str:
-        """``text=…`` for a passage ``text[start:end]``; ``""`` where its anchor says all, or no words of its own do.
+        """``text=…`` for a passage ``text[start:end]``; ``""`` where its anchor suffices or it has no unique opening.
 
         Args:
             anchored: The passage begins at its anchor.
@@ -267,7 +269,7 @@ class Opener:
 
 
 def told_words(quote: str) -> str:
-    """The first words of a quote, escaped for ``text=``: as many as browsers need to find them; ``""`` without any."""
+    """The first words of a quote, escaped for ``text=``; ``""`` when it has none."""
     for _, run in _runs(quote, 0, len(quote), _QUOTED):
         if found := [words for words in _beginnings(run) if 0 < len(words) <= 2 * _MOST_CHARS]:
             return _escaped(next((words for words in found if len(words) >= _MOST_CHARS // 2), found[-1]))
@@ -275,13 +277,13 @@ def told_words(quote: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """A text as browsers compare it, each character still in its place."""
+    """A text normalised as browsers compare it, with character positions unchanged."""
     lower = text.lower()
     return (lower if len(lower) == len(text) else text).replace("\n", " ").replace(_NO_BREAK, " ")
 
 
 def _openings(text: str, start: int, end: int, split: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-    """Offsets and words of what may open a passage: runs without markup in its first lines, short ones first."""
+    """Candidate openings of a passage with offsets: runs without markup in its first lines, shortest first."""
     found = _runs(text, start, min(end, start + _NEAR), split)
     for at, run in itertools.islice(found, _MOST_RUNS):
         seen = ""
@@ -307,7 +309,7 @@ def _runs(text: str, start: int, end: int, split: re.Pattern[str]) -> Iterator[t
 
 
 def _beginnings(run: str) -> Iterator[str]:
-    """Where a run may be cut: at words, after Chinese at punctuation alone, since browsers do not part its words."""
+    """Prefixes of a run at word ends; in Chinese only at punctuation, since browsers do not segment it."""
     if _WIDE.search(run):
         taken = ""
         for part in _STOPS.split(run):
@@ -346,7 +348,7 @@ _SCRIPTS = frozenset(("javascript", "data", "vbscript", "blob", "filesystem", "a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """A document that has an address: of which source, and how far that is trusted."""
+    """A document with a given address: its source, and that source's trust."""
 
     source_id: str
     document_id: int
@@ -354,19 +356,19 @@ class Holder:
 
 
 def scheme_of(address: str) -> str:
-    """The scheme of an address in small letters, as a browser reads it; ``""`` for what has none."""
+    """The scheme of an address in lower case, as browsers parse it; ``""`` without one."""
     # Browsers leave out white space and controls before they look: "java\nscript:" is a script.
     name, found, _ = re.sub(r"[\x00-\x20]", "", address).partition(":")
     return name.lower() if found and _SCHEME.fullmatch(name) else ""
 
 
 def is_script(address: str) -> bool:
-    """Whether a browser would run it, or make something up of it."""
+    """Whether a browser would execute an address (``javascript:``) or render content from it (``data:``)."""
     return scheme_of(address) in _SCRIPTS
 
 
 def stated_address(text: str) -> str:
-    """An address that a document may state of itself, in its usual spelling, without a fragment; ``""`` for any other.
+    """Normal form of an address stated in a document, without its fragment; ``""`` if it is not allowed.
 
     That is ``http`` and ``https`` with a host and without a user, and ``urn``.
     """
@@ -385,7 +387,7 @@ def stated_address(text: str) -> str:
 
 
 def lies_under(address: str, base: str) -> bool:
-    """Whether an address lies below another, without a step that leads out of it."""
+    """Whether an address is below another one, without ``..`` steps that leave it."""
     plain = unquote(address)
     steps = re.split(r"[/?#\\]", plain)
     return address.startswith(base) and ".." not in steps and not any(c <= " " for c in plain)
@@ -401,7 +403,8 @@ _NO_PAGES = (
 
 
 def without_clause(uri: str, clause: str) -> str:
-    """`uri` without a fragment that only repeats the clause: ``…/37#第十条`` → ``…/37``, for nothing there is called so.
+    """`uri` without a fragment that only repeats the clause, ``…/37#第十条`` → ``…/37``, since no such anchor exists
+    there.
 
     In Markdown and DOCX, whose clauses are opened in this way, it stays.
     """
@@ -414,7 +417,7 @@ def without_clause(uri: str, clause: str) -> str:
 
 
 def address_of(uri: str, clause: str, quote: str) -> str:
-    """Where an evidence is opened: a page of the web without an anchor at the first words of the quote."""
+    """The address at which an evidence can be opened; a web page without an anchor opens at the quote's first words."""
     bare = without_clause(uri, clause)
     if not quote or "#" in bare or not bare.startswith(("https://", "http://")) or _ends(bare, _NO_PAGES):
         return bare

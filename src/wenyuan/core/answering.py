@@ -1,4 +1,4 @@
-"""Answers by a language model, held to evidence: what it is shown, what it must give, and what is cut out of the stored text.
+"""Answers by a language model with evidence: prompts, parsing, and cutting quotes out of the stored text.
 
 A model gives claims, each with the id of a passage and the first and the last words of what it rests on. The words that are
 quoted are never the model's: the program cuts the sentences between the anchors out of the stored text.
@@ -72,7 +72,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class Proposed(NamedTuple):
-    """A claim as the model gave it: nothing of it is believed."""
+    """An unverified claim from the model."""
 
     text: str
     passage: str
@@ -81,7 +81,7 @@ class Proposed(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What a model gave, and what it says that nobody told it."""
+    """The parsed output of the model: claims, and what it says is missing."""
 
     claims: tuple[Proposed, ...]
     missing: str
@@ -89,20 +89,20 @@ class Written(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A passage, and as much of its beginning as a model may be shown."""
+    """A passage, and the part from its start that the model may see."""
 
     passage: Passage
     text: str
 
 
 def messages(question: str, shown: Sequence[Shown], rules: Sequence[str] = ()) -> list[Mapping[str, str]]:
-    """What a model is told. Everything that was retrieved stands within one JSON value, hidden characters left out."""
+    """The prompt for answering. All retrieved text is in one JSON value, with hidden characters removed."""
     more = {"rules": [visible(rule) for rule in rules]} if rules else {}
     return _told(SYSTEM, {"task": "answer", "question": question, "passages": _as_data(shown), **more})
 
 
 def summary_messages(shown: Sequence[Shown]) -> list[Mapping[str, str]]:
-    """What a model is told that is to choose the sentences of summaries; whatever was asked does not bear on them."""
+    """The prompt for choosing summary sentences; it does not contain the question."""
     return _told(SUMMARY, {"task": "summarize", "passages": _as_data(shown)})
 
 
@@ -123,7 +123,7 @@ def _as_data(shown: Sequence[Shown]) -> list[dict[str, str]]:
 
 
 def read_written(value: Any) -> Written:
-    """The claims of a model's JSON.
+    """Parse the model's JSON.
 
     Raises:
         ValueError: it is not of the form, with where.
@@ -158,7 +158,9 @@ def _proposed(claim: Any, number: int) -> Proposed:
 def shown_of(
     passages: Sequence[Passage], document_chars: Mapping[int, int]
 ) -> tuple[list[Shown], list[Passage]]:  # fmt: skip
-    """What of passages their terms of use let a model be shown, in whole sentences; and those of which that is nothing."""
+    """The parts of passages that their terms of use allow a model to see, in whole sentences; and the passages with
+    none.
+    """
     shown, kept_back, given = list[Shown](), list[Passage](), dict[str, int]()
     for passage in passages:
         room = room_of(passage, document_chars)
@@ -175,14 +177,14 @@ def shown_of(
 
 
 def room_of(passage: Passage, document_chars: Mapping[int, int]) -> int | None:
-    """How many characters of a passage's document may be given in all; None: no limit."""
+    """How many characters of a passage's document may be shown in total; None: no limit."""
     if not passage.copyright:
         return None
     return parse_copyright(passage.copyright).room(document_chars.get(passage.document_id, passage.end))
 
 
 def quote_between(text: str, first: str, last: str) -> Span | None:
-    """The whole sentences from the first to the last words; None unless both stand there exactly once, in this order."""
+    """The whole sentences from the first to the last words; None unless both occur exactly once, in this order."""
     within = _letters(text)
     starts, stops = (_places(within[0], _letters(words)[0]) for words in (first, last))
     if len(starts) != 1 or len(stops) != 1 or starts[0] > stops[0]:
@@ -194,13 +196,13 @@ def quote_between(text: str, first: str, last: str) -> Span | None:
 
 @lru_cache(maxsize=256)
 def _letters(text: str) -> tuple[str, tuple[int, ...]]:
-    """The letters and figures of a text in one form, width, case and marks left out; and of each its place in the text."""
+    """Letters and digits of a text with width, case and punctuation normalised; and the position of each in the text."""
     found = [(letter, at) for at, one in enumerate(text) for letter in fold(one) if letter.isalnum()]
     return "".join(letter for letter, _ in found), tuple(at for _, at in found)
 
 
 def _places(text: str, part: str) -> list[int]:
-    """Where a part stands in a text."""
+    """Offsets of all occurrences of a part."""
     found, at = [], text.find(part) if part else -1
     while at >= 0:
         found.append(at)
@@ -209,6 +211,6 @@ def _places(text: str, part: str) -> list[int]:
 
 
 def whole(text: str, start: int, end: int) -> Span:
-    """The sentences of which a span has a part."""
+    """The span extended to whole sentences."""
     touched = [(a, b) for a, b in sentences(text) if a < end and start < b]
     return (touched[0][0], touched[-1][1]) if touched else (start, end)

@@ -1,4 +1,4 @@
-"""Where a source's documents lie: what a connector must be, and the addresses of what is read through one.
+"""The interface of connectors, and addresses of remote sources.
 
 A connector lists what there is and fetches one thing at a time. Both are bounded, and neither keeps anything: what
 must be known at the next listing is written down by the library, and given back.
@@ -26,7 +26,7 @@ LIBRARY_SETTINGS = frozenset(("base_uri", "redaction", "required"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One thing that a connector lists.
+    """An item listed by a connector, such as a file or page.
 
     Attributes:
         key: What it is fetched by; the same at every listing for as long as it is there, at most 2,000 characters.
@@ -52,7 +52,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What the library remembers of the last run.
+    """The entries of the last run, given back to the connector.
 
     Attributes:
         entries: By key, as they were listed. What holds a value that the source's redaction takes out is not remembered.
@@ -64,17 +64,17 @@ class Known:
 
 
 class ListingCut(SourceError):
-    """A listing stopped at a limit of its own: what was listed counts, and nothing is taken for gone."""
+    """The listing stopped at a configured limit: listed entries count, and no missing entry is taken as removed."""
 
 
 class Connector(Protocol):
-    """Reads what lies elsewhere; made for one run over one source.
+    """Reads a remote source; created for one run over one source.
 
     It is used by one thread at a time.
     """
 
     def list(self, known: Known) -> Iterator[Entry]:
-        """All that there is now, each once, in any order; what ends without an error is taken to be all there is.
+        """All entries, each once, in any order; ending without an error means that the list is complete.
 
         An entry may be fetched as soon as it is given, before the next one is asked for.
 
@@ -84,7 +84,7 @@ class Connector(Protocol):
         """
 
     def fetch(self, entry: Entry, most: int) -> bytes:
-        """The bytes of an entry, of this listing or of an earlier one.
+        """The bytes of an entry, from this listing or an earlier one.
 
         Args:
             most: No more than so many bytes are taken.
@@ -95,12 +95,12 @@ class Connector(Protocol):
         """
 
     def close(self) -> None:
-        """Let go of connections and temporary files; may be called twice."""
+        """Close connections and delete temporary files; may be called twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What a connector is made for, and what it may use. A factory takes one, and connects to nothing yet.
+    """What a connector factory receives: source, settings and permissions. The factory must not connect yet.
 
     Attributes:
         source: Its registry entry.
@@ -123,7 +123,7 @@ class Opening:
 
     @property
     def component(self) -> str:
-        """Who speaks, for messages."""
+        """Name of the connector in error messages."""
         return f"source {self.source.source_id}"
 
 
@@ -135,17 +135,17 @@ Factory = Callable[[Opening], Connector]
 
 
 def is_remote(path: str) -> bool:
-    """Whether a source's path is the address of something that a connector reads; else it is a file or folder."""
+    """Whether a source's path is an address for a connector rather than a local file or folder."""
     return is_web_address(path)
 
 
 def connector_scheme(path: str) -> str:
-    """``https``, ``s3`` or ``git+https`` of an address, in small letters."""
+    """The scheme of an address in lower case: ``https``, ``s3``, ``git+https``."""
     return path.partition(":")[0].strip().lower()
 
 
 def checked_address(text: str) -> str:
-    """The address of a source, as it is kept.
+    """Normal form of a source's address.
 
     Raises:
         ValueError: nothing may be read by it, whatever the connector.
@@ -178,7 +178,7 @@ def checked_address(text: str) -> str:
 
 
 def needs_host(scheme: str) -> bool:
-    """Whether an address of that scheme means a machine on the network."""
+    """Whether addresses of that scheme name a network host."""
     return scheme.lower() in _WITH_HOST
 
 
@@ -189,13 +189,13 @@ _STEPS = re.compile(r"[/\\]|::")
 
 
 def leads_up(path: str) -> bool:
-    """Whether a path, key or name holds a step ``..``, however it is written."""
+    """Whether a path, key or name contains a ``..`` step, in any encoding."""
     plain = unquote(unquote(path))
     return any(step.strip() == ".." for text in (path, plain) for step in _STEPS.split(text))
 
 
 def local_places(path: str) -> tuple[str, ...]:
-    """The paths of this machine that an address reads from: ``git+file:///srv/repo``, ``zip://*::file:///srv/a.zip``."""
+    """The local paths that an address reads: ``git+file:///srv/repo``, ``zip://*::file:///srv/a.zip``."""
     found = []
     for part in path.split("::"):
         scheme, slashes, rest = part.partition("://")
@@ -212,7 +212,7 @@ _ARCHIVES = frozenset(("zip", "tar"))
 
 
 def host_of(parts: SplitResult) -> str:
-    """Host and port, for messages."""
+    """Host and port for error messages."""
     host = parts.hostname or ""
     shown = f"[{host}]" if ":" in host else host
     return shown if parts.port is None else f"{shown}:{parts.port}"

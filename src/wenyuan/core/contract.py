@@ -1,4 +1,4 @@
-"""The contract's answer, read strictly: nothing is taken on trust, and no message repeats what it says."""
+"""Strict parsing of contract responses; error messages never repeat their content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wenyuan.core.model import Fragment, RetrievalResponse
 
 
 def read_object(content: bytes) -> dict[str, Any]:
-    """Strict JSON (RFC 8259): UTF-8, no NaN, no member twice, no half of a surrogate pair, an object at the top.
+    """Parse strict JSON (RFC 8259): UTF-8, no NaN, no duplicate member, no lone surrogate, an object at the top.
 
     Raises:
         ValueError, RecursionError: it is anything else.
@@ -29,7 +29,7 @@ def read_object(content: bytes) -> dict[str, Any]:
 
 
 def failure(body: Mapping[str, Any]) -> str:
-    """The reason, when a body is a RetrievalResponse that says FAILED; else ``""``."""
+    """The error message when a body is a response with status FAILED; else ``""``."""
     if body.get("status") != "FAILED":
         return ""
     reason = body.get("error_message")
@@ -37,7 +37,7 @@ def failure(body: Mapping[str, Any]) -> str:
 
 
 def read_fragments(body: Mapping[str, Any], *, max_results: int) -> tuple[Fragment, ...]:
-    """The fragments of a RetrievalResponse that says SUCCESS, best first.
+    """The fragments of a response with status SUCCESS, best first.
 
     Raises:
         ValueError: it says something else or breaks the contract: too many fragments, members that are missing or
@@ -73,7 +73,7 @@ def _fragment(member: object, path: str) -> Fragment:
 
 
 def _unpaired(body: dict[str, Any]) -> bool:
-    """Whether an escape brought in what is no text: nothing could store it, hash it, or write it again."""
+    """Whether a value contains a lone surrogate, which cannot be stored, hashed or written."""
     try:
         json.dumps(body, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
@@ -103,7 +103,7 @@ def _finite(text: str) -> float:
 
 
 def named_twice(name: str, value: str | None, query: str | None) -> str | None:
-    """The text that was given as `name` or as ``query``; None when it was given as neither.
+    """The text given as `name` or as its alias ``query``; None when neither is given.
 
     Raises:
         InvalidRequest: two texts that differ.
@@ -118,7 +118,7 @@ def named_twice(name: str, value: str | None, query: str | None) -> str | None:
 
 
 def required_query(name: str, value: str | None, query: str | None) -> str:
-    """As `named_twice`; a text must be given.
+    """As `named_twice`, but one of them must be given.
 
     Raises:
         InvalidRequest: two texts that differ, or none.

@@ -1,4 +1,4 @@
-"""What people correct of passages, as pure functions: the passages as they were cut, and the ones that are served instead."""
+"""Applying people's corrections to passages, as pure functions from original to served passages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _GAP = "\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """One correction of a passage, which is known by its words: its number changes when the document is read again.
+    """One correction of a passage. The passage is identified by its text, since ids change when the document is read
+    again.
 
     Attributes:
         correction_id: 0 for one that has none yet.
@@ -44,14 +45,14 @@ class Correction:
 
 
 class CorrectedPassages(NamedTuple):
-    """The passages that are served, and the ids of the corrections whose words are no longer in the document."""
+    """The passages to serve, and the ids of corrections whose text is no longer in the document."""
 
     passages: tuple[NewPassage, ...]
     lost: tuple[int, ...]
 
 
 def corrected(passages: Iterable[NewPassage], corrections: Iterable[Correction]) -> CorrectedPassages:
-    """Apply corrections in their order to the passages of a document as they were cut.
+    """Apply corrections in order to the original passages of a document.
 
     A correction counts where its passage is, or within a longer one that has all of its words; else it is lost, and changes
     nothing. Nothing is in the result of a correction that is left out: to undo one is to apply the others.
@@ -70,7 +71,7 @@ def corrected(passages: Iterable[NewPassage], corrections: Iterable[Correction])
 
 
 def _found(served: Sequence[NewPassage], correction: Correction) -> tuple[int, int] | None:
-    """Which passage has the words of a correction, and at which offset: one that is these words before one that has more."""
+    """Index of the passage for a correction and offset in it; an exact match is preferred to a longer passage."""
     held = [(n, at) for n, p in enumerate(served) if (at := p.text.find(correction.old)) >= 0]
     if not held:
         return None
@@ -159,7 +160,7 @@ def _joined(served: list[NewPassage], correction: Correction) -> list[NewPassage
 
 
 def _cut(passage: NewPassage, start: int, end: int, correction: Correction) -> NewPassage | None:
-    """``text[start:end]`` of a passage as one of its own, without the white space at its ends; None for nothing else."""
+    """``text[start:end]`` of a passage as a passage, stripped; None when nothing is left."""
     if (start, end) == (0, len(passage.text)):
         return passage
     text = passage.text[start:end]

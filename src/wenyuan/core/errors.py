@@ -1,4 +1,4 @@
-"""Every way in which the service can fail, by what the caller can do about it.
+"""The tree of errors, by what the caller can do about them.
 
 ::
 
@@ -106,7 +106,7 @@ __all__ = [
 
 
 class KnowledgeError(Exception):
-    """Something failed.
+    """Base of all errors of the service.
 
     Args:
         message: What failed and why, in one sentence without secrets.
@@ -130,19 +130,19 @@ class KnowledgeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong in a request: where (a JSON path such as ``context.task_id``) and what."""
+    """One fault in a request: its place (a JSON path such as ``context.task_id``) and message."""
 
     path: str
     message: str
 
 
 def listed(faults: Iterable[Fault], form: str = "{place} {fault}") -> str:
-    """Several faults in one message, each with its place."""
+    """Several faults joined to one message, each with its place."""
     return joined(msg(form, place=fault.path, fault=fault.message) for fault in faults)
 
 
 class InvalidRequest(KnowledgeError):
-    """The request is malformed; `faults` lists all that is wrong with it."""
+    """The request is malformed; `faults` lists every fault."""
 
     code = "invalid_request"
 
@@ -152,7 +152,7 @@ class InvalidRequest(KnowledgeError):
 
 
 class Conflict(InvalidRequest):
-    """What is asked for does not fit how things stand: it is done already, or something else rests on it."""
+    """The request conflicts with the present state: it is already done, or something else depends on it."""
 
     code = "conflict"
 
@@ -166,14 +166,14 @@ class NotPermitted(KnowledgeError):
 
 
 class NotFound(NotPermitted):
-    """What the caller named is not there, or must not be known to be: the two are told alike.
+    """The named thing does not exist or is not visible to the caller; the two look the same.
 
     On the wire it is ``not_permitted``, as what is refused is, unless a route says that nothing is there (404).
     """
 
 
 class UnknownName(NotFound):
-    """Nothing that the caller may see is called so: an answer would be empty for another reason than having nothing."""
+    """No visible node, kind or relation has that name; raised so that it is not taken for an empty result."""
 
     code = "unknown_name"
 
@@ -187,13 +187,13 @@ class SourceError(KnowledgeError):
 
 
 class DocumentRejected(SourceError):
-    """One document cannot be taken in; others go on."""
+    """One document cannot be ingested; others go on."""
 
     code = "document_rejected"
 
 
 class OriginalUnavailable(SourceError):
-    """The file that a document was read from cannot be given as it was read."""
+    """The original file of a document is not available in the state in which it was read."""
 
     code = "original_unavailable"
 
@@ -219,13 +219,13 @@ class CatalogBusy(CatalogError):
 
 
 class VectorsGone(CatalogBusy):
-    """Vectors that were stored when one looked are not any more: what had them was removed meanwhile."""
+    """Stored vectors that were to be reused have been removed meanwhile."""
 
     code = "vectors_gone"
 
 
 class TextsGone(CatalogError):
-    """The library as it was at a change cannot be had: a source that it held was removed, or redacted anew, since.
+    """An earlier state of the library is incomplete: a source was removed or redacted anew since.
 
     Args:
         change: Of the catalog.
@@ -323,13 +323,15 @@ class LlmBudgetSpent(LlmError):
 
 
 class RetrievalFailed(KnowledgeError):
-    """The service answered FAILED (or could not be reached): there is no answer, which is not an empty one."""
+    """Client side: the service answered FAILED or could not be reached. There is no answer, which differs from an
+    empty one.
+    """
 
     code = "retrieval_failed"
 
 
 class Closed(RetrievalFailed):
-    """What was asked had been closed before: a library, a client, a retriever."""
+    """A library, client or retriever was used after it was closed."""
 
     code = "closed"
 
@@ -338,7 +340,7 @@ class Closed(RetrievalFailed):
 
 
 def did_you_mean(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """``"; did you mean 'allow'?"``, or ``""`` when nothing known is near: at least `cutoff` alike, 0..1."""
+    """``"; did you mean 'allow'?"``, or ``""`` when no known word has a similarity of at least `cutoff` (0..1)."""
     near = get_close_matches(word[:64].lower(), sorted(known), n=1, cutoff=cutoff)
     return msg("; did you mean {near}?", near=repr(near[0])) if near else ""
 
@@ -357,14 +359,14 @@ _AFTERWARDS = ("close", "__exit__")  # may be called again
 
 
 def refusal(thing: object) -> Closed:
-    """What whoever asks a closed thing is told."""
+    """The error for using a closed object."""
     return Closed(
         msg("this {kind} is closed, and answers nothing any more", kind=type(thing).__name__), hint="open it again"
     )
 
 
 def refusing_once_closed(*but: str) -> Callable[[type[T]], type[T]]:
-    """A class all of whose public methods and properties raise `Closed` once an object's ``_closed`` is true.
+    """Class decorator: public methods and properties raise `Closed` once an object's ``_closed`` is true.
 
     Those of its bases too; ``close`` sets it, and may be called twice.
 
@@ -400,7 +402,7 @@ def _refusing(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Counted(str):
-    """A value of a message that may be counted: ``{count:fault|faults}`` becomes ``1 fault`` or ``2 faults``.
+    """A message value with plural forms: ``{count:fault|faults}`` becomes ``1 fault`` or ``2 faults``.
 
     Raises:
         ValueError: what stands after the colon is not the two forms, the singular first.

@@ -1,4 +1,4 @@
-"""What was read of a file, against what it holds: places of lines on pages, doubtful characters, and a record of losses."""
+"""Reading quality: places of lines on pages, uncertain characters, and how much of a file its document contains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PICTURES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp"}
 
 
 class Line(NamedTuple):
-    """A printed line of a paged document: ``text[start:end]`` of the document, and where it stands on its page.
+    """A printed line of a paged document, ``text[start:end]``, with its place on the page.
 
     Attributes:
         page: 1-based.
@@ -28,7 +28,7 @@ class Line(NamedTuple):
 
 
 class Uncertain(NamedTuple):
-    """Characters ``text[start:end]`` of a document that were not recognised surely enough to be quoted as sure.
+    """Characters ``text[start:end]`` of a document recognised with low confidence.
 
     Attributes:
         kind: What the characters say: ``number``, ``date``, ``amount``, ``unit``, ``clause``.
@@ -43,7 +43,7 @@ class Uncertain(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
-    """How much of a file its document holds. Characters are counted without white space.
+    """How completely a file was read. Characters are counted without white space.
 
     Attributes:
         pages: Pages, slides or sheets; 0 where the format has none.
@@ -71,14 +71,16 @@ class Fidelity:
 
     @property
     def kept(self) -> float | None:
-        """Share of the file's own characters that are in the text, 0..1; None where they cannot be counted."""
+        """Share (0..1) of the file's characters that are in the text; None where they cannot be counted."""
         if not self.source_characters:
             return None
         return 1 - self.lost / self.source_characters
 
     @property
     def score(self) -> float | None:
-        """The least of what can be told, 0..1: the share kept, the share that is the file's own, and the confidence."""
+        """The minimum (0..1) of the known ones among: share kept, share not invented, and confidence. None when none
+        is known.
+        """
         own = None
         if self.source_characters is not None and self.read_characters:
             own = 1 - self.invented / self.read_characters
@@ -88,7 +90,7 @@ class Fidelity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recognition:
-    """How surely a passage was recognised, of which a part at least was an image.
+    """Recognition confidence of a passage that was, at least partly, an image.
 
     Attributes:
         confidence: Mean of its recognised lines by their length, 0..1.
@@ -101,19 +103,19 @@ class Recognition:
     uncertain: tuple[Uncertain, ...] = ()
 
     def doubts(self, start: int, end: int) -> tuple[Uncertain, ...]:
-        """What of ``text[start:end]`` of the passage was not read surely."""
+        """The uncertain characters in ``text[start:end]`` of the passage."""
         return tuple(one for one in self.uncertain if one.start < end and start < one.end)
 
 
 def part_of(told: Recognition | None, start: int, end: int) -> Recognition | None:
-    """What is told of ``text[start:end]``, where `told` is of the text."""
+    """The recognition of ``text[start:end]``, from that of the whole text."""
     if told is None:
         return None
     return replace(told, uncertain=_within(told.uncertain, start, end))
 
 
 def _within(uncertain: Sequence[Uncertain], start: int, end: int) -> tuple[Uncertain, ...]:
-    """What of ``text[start:end]`` was not read surely, with offsets into that."""
+    """The uncertain spans inside ``text[start:end]``, with offsets relative to `start`."""
     return tuple(
         one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start)
         for one in uncertain
@@ -122,7 +124,7 @@ def _within(uncertain: Sequence[Uncertain], start: int, end: int) -> tuple[Uncer
 
 
 def together(parts: Sequence[tuple[int, int, Recognition | None]]) -> Recognition | None:
-    """What is told of a text, by what is told of its parts: where each begins, how long it is, and what is told of it."""
+    """The recognition of a text from those of its parts, each given as start, length and recognition."""
     known = [(at, length, told) for at, length, told in parts if told is not None]
     if not known:
         return None
@@ -135,7 +137,7 @@ def together(parts: Sequence[tuple[int, int, Recognition | None]]) -> Recognitio
 
 
 class Recognised:
-    """What was recognised of a document, to be asked for passages of it.
+    """Recognition data of a document, queried by passage.
 
     Args:
         lines: In order of their offsets.
@@ -148,7 +150,7 @@ class Recognised:
         self._uncertain = uncertain
 
     def of(self, start: int, end: int) -> Recognition | None:
-        """Of ``text[start:end]``; None where nothing of it was recognised in an image."""
+        """Recognition of ``text[start:end]``; None where no part of it was an image."""
         if not self._lines and not self._uncertain:
             return None
         lines = self._lines[bisect_right(self._ends, start) : bisect_left(self._starts, end)]

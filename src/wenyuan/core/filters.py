@@ -93,7 +93,7 @@ Filter = In | Range | And | Or | Not
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The visible sources, day and filter of a request; a required argument of every engine call.
+    """What a request may search: sources, day and filter. A required argument of every engine call.
 
     Attributes:
         sources: Ids of the sources that are allowed, trusted enough and in force on `as_of`.
@@ -110,7 +110,7 @@ class Scope:
         return self.as_of.toordinal()
 
     def allows(self, row: IndexRow) -> bool:
-        """The reference semantics of a scope."""
+        """Reference semantics of a scope on a row."""
         return (
             row.source_id in self.sources
             and row.valid_from <= self.as_of.toordinal() <= row.valid_until
@@ -145,7 +145,7 @@ def _within(value: Facet | None, test: Range) -> bool:
 
 
 def matches(test: Filter, row: IndexRow) -> bool:
-    """The reference semantics of a filter on a row."""
+    """Reference semantics of a filter on a row."""
     match test:
         case In():
             value = field_value(test.field, row)
@@ -161,8 +161,8 @@ def matches(test: Filter, row: IndexRow) -> bool:
 
 
 def parse_filter(tree: Mapping[str, object]) -> Filter:
-    """Filter from its wire form: ``{"field": value | [values] | {"ge":…, "le":…}}`` joined by AND,
-    with ``{"and": [...]}``, ``{"or": [...]}``, ``{"not": {...}}``.
+    """Parse a filter: ``{"field": value | [values] | {"ge":…, "le":…}}`` joined by AND, with ``{"and": [...]}``,
+    ``{"or": [...]}``, ``{"not": {...}}``.
 
     Raises:
         InvalidRequest: unknown field, operator or value type, or too deep.
@@ -260,7 +260,7 @@ class Conditions:
 
 
 def of_sources(sources: Sequence[Source], held: Mapping[str, Mapping[str, Sequence[Facet]]]) -> Known:
-    """The fields of some sources: metadata of their documents, and fields of the registry.
+    """The filterable fields of some sources: document metadata, and fields of the registry.
 
     Args:
         held: By source, the fields that its documents have (as `core.filters` names them) with their values.
@@ -275,7 +275,7 @@ def of_sources(sources: Sequence[Source], held: Mapping[str, Mapping[str, Sequen
 
 
 def compiled(wanted: Condition | Conditions, known: Known) -> Filter:
-    """The equivalent filter.
+    """The filter for conditions in another protocol's form.
 
     Raises:
         InvalidRequest: no document has such a field, none has a value of it that is more or less than the given one,
@@ -333,7 +333,7 @@ def _met(wanted: Condition, test: str, values: Sequence[tuple[Facet, In]]) -> Fi
 
 
 def _any_of(met: Sequence[In]) -> Filter:
-    """A filter for any of several values of a field; without values, one that matches nothing."""
+    """A filter for any of several values of a field; without values it matches nothing."""
     if not met:
         nobody = In("source_id", ("",))
         return And((nobody, Not(nobody)))
@@ -346,7 +346,7 @@ def _kind(value: Facet) -> str:
 
 
 def _alike(compare: Callable[[Facet, Facet], bool]) -> Callable[[Facet, Facet], bool]:
-    """A comparison within one type; across types it is false, as ``"1"`` is not ``1``."""
+    """A comparison restricted to one type; across types it is false: ``"1"`` is not ``1``."""
     return lambda value, given: _kind(value) == _kind(given) and compare(value, given)
 
 

@@ -1,4 +1,4 @@
-"""Messages that carry what they were made of, so that they can be said in another language."""
+"""Messages with their template and values, so that they can be translated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Value = str | tuple[str, ...]
 
 
 class Message(str):
-    """A message: a text as any other, with its English template and what stands in it.
+    """A string that also carries its English template and values.
 
     Attributes:
         template: With a ``{name}`` for each value; it is the key of the message in other languages.
@@ -32,12 +32,12 @@ class Message(str):
 
 
 def msg(template: str, /, **values: object) -> str:
-    """A `Message`: ``msg("there is no source {name}", name=repr(name))`` reads as an f-string would."""
+    """Make a `Message`: ``msg("there is no source {name}", name=repr(name))``."""
     return Message(template, {name: _text(value) for name, value in values.items()})
 
 
 def joined(messages: Iterable[object]) -> str:
-    """Several messages as one, a `Message`."""
+    """Several messages joined to one."""
     return Message("{messages}", {"messages": tuple(map(_text, messages))})
 
 

@@ -1,4 +1,4 @@
-"""The values that every room speaks in. They are frozen, keyword-only, and check themselves."""
+"""The value types shared by all packages. They are frozen, keyword-only and validated on construction."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A structural piece of a document: ``text[start:end]`` of the document that holds it.
+    """A structural part of a document, ``text[start:end]``.
 
     Attributes:
         kind: ``heading`` and ``clause`` open a section; ``row`` is a passage of its own (an FAQ entry).
@@ -141,7 +141,7 @@ DOCUMENT_STATES: tuple[DocumentState, ...] = get_args(DocumentState)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One thing read from a source: its text and the blocks that cover it.
+    """A document read from a source: its text and the blocks that cover it.
 
     Attributes:
         uri: Absolute URI of the document, without a fragment.
@@ -199,7 +199,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A passage as the chunker cuts it: ``document.text[start:end]`` with its address.
+    """A passage as cut by the chunker: ``document.text[start:end]`` with its address.
 
     Attributes:
         headings: Path of headings and clause labels above and at the passage, outermost first.
@@ -220,7 +220,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
-    """What people changed of a passage; see `core.corrections`.
+    """Which corrections changed a passage; see `core.corrections`.
 
     Attributes:
         ids: Of the corrections that made it what it is.
@@ -235,7 +235,7 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """The retrievable unit, as the catalog holds it.
+    """The unit of retrieval, as stored in the catalog.
 
     Attributes:
         uri: The document's URI with the fragment that finds the passage.
@@ -274,7 +274,7 @@ class Passage:
 
     @property
     def counted_trust(self) -> int:
-        """How far it is trusted beside others: one level less where a number in it was not read surely, and at least 1."""
+        """Trust used for ranking: one level lower (at least 1) where a number in the passage is uncertain."""
         doubtful = self.recognition is not None and self.recognition.uncertain
         return max(1, self.trust - 1) if doubtful else self.trust
 
@@ -301,7 +301,7 @@ class ContextSentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPassage:
-    """A passage about to be stored.
+    """A passage to be stored.
 
     Attributes:
         vector_key, label_key: Name its vector and that of its `label_text`, which are stored or given beside it; None
@@ -329,7 +329,7 @@ class NewPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewDocument:
-    """A document about to be stored, with all its passages; `lines`, `uncertain` and `fidelity` as of `Document`.
+    """A document to be stored with all its passages; `lines`, `uncertain` and `fidelity` as in `Document`.
 
     Attributes:
         originals: The passages as they were cut that corrections left out or changed; they are kept, and not served.
@@ -359,7 +359,7 @@ class NewDocument:
 
 
 def heading_text(title: str, headings: Sequence[str]) -> str:
-    """Title and heading path, one a line, each once: what is indexed and embedded with a passage."""
+    """Title and heading path, one per line without repetition: indexed and embedded with a passage."""
     return "\n".join(dict.fromkeys(part for part in (title, *headings) if part))
 
 
@@ -369,14 +369,14 @@ def indexed_headings(headings: Sequence[str], context: ContextSentence | None) -
 
 
 def shown_title(title: str, cell: str | None, text: str) -> str:
-    r"""What a passage is called: a row of questions and answers (``question\nanswer``) by its question, all else by its document."""
+    r"""Display title of a passage: the question of an FAQ row (``question\nanswer``), otherwise the document's title."""
     question, answered, _ = text.partition("\n")
     is_question = cell is not None and answered and len(question) <= _MOST_TITLE and "; " not in question
     return question if is_question else title
 
 
 def label_text(title: str, headings: Sequence[str], lead: str, questions: Sequence[str] = ()) -> str:
-    """The label of a passage, which is embedded apart from it, too: title and headings, or the lead; ``""`` for none.
+    """The label of a passage, embedded separately: title and headings, or the lead; ``""`` for none.
 
     Args:
         questions: That people say it answers: they take the place of all else, as the question of an FAQ does.
@@ -387,13 +387,13 @@ def label_text(title: str, headings: Sequence[str], lead: str, questions: Sequen
 
 
 def embedded_text(heading: str, text: str) -> str:
-    """What is embedded of a passage: its text below its `heading_text`."""
+    """The text embedded for a passage: its `heading_text` followed by its text."""
     return f"{heading}\n{text}".strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderFingerprint:
-    """What makes two vectors comparable; stored with every index, never mixed.
+    """Identity of an encoder: vectors are comparable only if it is equal. Stored with every index.
 
     Attributes:
         script: What characters are written as before they are embedded: ``simplified``, or ``""``, as they are.
@@ -412,14 +412,14 @@ class EncoderFingerprint:
 
     @property
     def key(self) -> str:
-        """One string that differs whenever vectors would."""
+        """A string that differs whenever vectors would differ."""
         return "|".join(
             (self.id, self.sha256[:16], str(self.dimension), self.query_prefix, self.passage_prefix,
              self.pooling, self.quantisation, *((self.script,) if self.script else ()))
         )  # fmt: skip
 
     def told_beside(self, other: EncoderFingerprint) -> str:
-        """How this one is named where `other` is named, too: with what they differ in."""
+        """Name of this encoder in a message beside `other`, including what differs."""
         if (self.id, self.dimension) == (other.id, other.dimension):
             for name in ("sha256", "query_prefix", "passage_prefix", "pooling", "quantisation", "script"):
                 own = getattr(self, name)
@@ -430,7 +430,7 @@ class EncoderFingerprint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexRow:
-    """What an engine needs to know of one passage.
+    """The data of one passage that engines index.
 
     Attributes:
         heading_text: Title, heading path and clause labels, indexed with the text and marked as its own.
@@ -496,7 +496,7 @@ class RetrievalRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fragment:
-    """One piece of evidence: where from, what, how relevant (0..1)."""
+    """One piece of evidence: source, content, and relevance (0..1)."""
 
     source: str
     content: str
@@ -510,7 +510,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalResponse:
-    """SUCCESS with fragments (perhaps none), or FAILED with a reason: never anything between."""
+    """SUCCESS with fragments (perhaps none), or FAILED with a reason."""
 
     status: Literal["SUCCESS", "FAILED"]
     fragments: tuple[Fragment, ...] = ()
@@ -532,7 +532,7 @@ class RetrievalResponse:
 
 
 class Label(NamedTuple):
-    """Of one passage: its document's title, its headings, and its language."""
+    """Title of the document, headings and language of one passage."""
 
     title: str
     headings: tuple[str, ...]
@@ -540,7 +540,7 @@ class Label(NamedTuple):
 
 
 class LabelVector(NamedTuple):
-    """The vector of a passage's `core.model.label_text`; passages with the same label have the same.
+    """The vector of a passage's `core.model.label_text`; passages with equal labels share it.
 
     Attributes:
         key: What it is stored under.

@@ -1,5 +1,5 @@
-"""Building a prompt context from ranked passages: trust, repetition, copyright and token budget; every loss is
-counted.
+"""Builds a prompt context from ranked passages under limits on trust, repetition, copyright and tokens; everything
+withheld is counted.
 
 Passages are admitted one at a time. First rules within their reserved share of the budget: those that the question
 asks for, then the others, mandatory ones before recommended ones; then everything else, best score first; then the rules that are left, so that what either does not use is
@@ -84,7 +84,7 @@ class ContextPolicy:
 
     @property
     def least_trust(self) -> int:
-        """The lowest trust that is admitted."""
+        """The lowest trust admitted."""
         return self.min_trust if self.allow_low_trust else max(self.min_trust, LOW_TRUST)
 
 
@@ -122,13 +122,13 @@ class Snippet:
 
     @property
     def tokens(self) -> int:
-        """Estimate of what a reader sees of it: source, title, heading, content and attribution."""
+        """Estimated tokens of the snippet: source, title, heading, content and attribution."""
         return estimate_tokens("\n".join((self.source, self.title, self.heading, self.content, self.attribution)))
 
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A passage that was withheld: why, how many characters, and whether entirely."""
+    """A withheld passage: reason, number of characters, and whether all of it was withheld."""
 
     ref: str
     reason: Reason
@@ -194,7 +194,7 @@ def build_context(
 
 
 def _rank(rule: Candidate) -> tuple[bool, int]:
-    """Sort key: what was asked for, then mandatory rules; a rule without a strength counts as mandatory."""
+    """Sort key of rules: those asked for first, then mandatory ones; a rule without strength counts as mandatory."""
     strength = rule.item.passage.facets.get("strength")
     return not rule.item.answers, _STRENGTHS.index(strength) if strength in _STRENGTHS else 0
 
@@ -211,7 +211,7 @@ def _terms_of(copyright: str) -> Copyright:
 # --- admission ------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What is given of a candidate: spans of its document; without spans, only its address."""
+    """The admitted part of a candidate: spans of its document; without spans, only its address."""
 
     candidate: Candidate
     spans: tuple[Span, ...]
@@ -219,7 +219,7 @@ class _Given:
 
 
 class _Shelf:
-    """What has been given and withheld so far."""
+    """Collects what is admitted and withheld."""
 
     def __init__(self, document_chars: Mapping[int, int], used: Mapping[str, int]) -> None:
         self._document_chars = document_chars
@@ -231,12 +231,12 @@ class _Shelf:
         self._details: list[Withheld] = []
 
     def withhold(self, item: ScoredPassage, reason: Reason, *, part: int | None = None) -> None:
-        """Count a passage as withheld, entirely or (`part` characters) in part."""
+        """Record a passage as withheld, entirely or in `part` characters."""
         lost = len(item.passage.text) if part is None else part
         self._details.append(Withheld(item.passage.ref, reason, lost, part is None))
 
     def admit(self, candidate: Candidate, limit: int) -> bool:
-        """Add what may be given of a candidate; False if the snippets would exceed `limit` tokens."""
+        """Admit what is allowed of a candidate; False if the snippets would exceed `limit` tokens."""
         spans = candidate.tidy(without(candidate.spans, self._taken(candidate)))
         if not spans or self._repeats(candidate):
             self.withhold(candidate.item, "duplicate")
@@ -273,19 +273,19 @@ class _Shelf:
         )
 
     def _taken(self, candidate: Candidate) -> list[Span]:
-        """Spans already given of the candidate's document, of any origin."""
+        """Spans of the candidate's document already admitted, from passages of any origin."""
         if not candidate.located:
             return []
         same = [held for place, held in self._given.items() if place[1:] == candidate.place[1:]]
         return [span for held in same for given in held for span in given.spans]
 
     def _repeats(self, candidate: Candidate) -> bool:
-        """Whether another passage said the same; several extracts of one passage are no repetition."""
+        """Whether another passage has the same text; several extracts of one passage do not count."""
         before = self._said.get(candidate.key)
         return before is not None and (before != candidate.item.passage.ref or not candidate.located)
 
     def _allowed(self, candidate: Candidate, spans: tuple[Span, ...]) -> tuple[Span, ...]:
-        """The part of the spans that copyright allows."""
+        """The part of the spans within the copyright limit."""
         passage = candidate.item.passage
         known = max(passage.end, len(passage.text))
         room = _terms_of(passage.copyright).room(self._document_chars.get(passage.document_id, known))
@@ -302,7 +302,7 @@ class _Shelf:
 
 # --- snippets -------------------------------------------------------------------------------------------
 def _runs(given: Iterable[_Given]) -> list[tuple[_Given, ...]]:
-    """Passages grouped where they touch or overlap, in document order."""
+    """Groups of passages that touch or overlap, in document order."""
     runs: list[list[_Given]] = []
     reach = 0
     for one in sorted(given, key=lambda g: (g.candidate.start, g.candidate.end, g.candidate.order, g.spans)):
@@ -347,7 +347,7 @@ def _snippet(run: Sequence[_Given]) -> Snippet:
 
 
 def _doubtful(given: _Given) -> bool:
-    """Whether any of the characters that are given was not read surely."""
+    """Whether any admitted character is uncertain."""
     told, start = given.candidate.item.passage.recognition, given.candidate.start
     if told is None or given.candidate.generated:
         return told is not None and bool(told.uncertain)

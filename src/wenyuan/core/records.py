@@ -1,4 +1,4 @@
-"""Frozen records of the audit, of evaluations, and of tuning."""
+"""Value types of audit records, evaluations and tunings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QueryState = Literal["kept", "erased", "not kept", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
-    """A record as it stands in the chain.
+    """A record of the audit chain.
 
     Attributes:
         at: Seconds since the epoch.
@@ -46,7 +46,7 @@ class AuditRecord:
 
 
 def folded(records: Iterable[AuditRecord]) -> list[tuple[AuditRecord, int]]:
-    """Questions and changes, in the order of the records, and how many more of the records are of each one's parts.
+    """Records with those of one question's parts folded into one entry, each with the number of folded records.
 
     A question that was asked in parts (of rules, cases and templates; of several domains) stands where its newest
     record does, as its first one, if that is among the records.
@@ -60,7 +60,7 @@ def folded(records: Iterable[AuditRecord]) -> list[tuple[AuditRecord, int]]:
 
 @dataclass(frozen=True, slots=True)
 class AuditFault:
-    """The first thing that is wrong with a chain: at which record, and what."""
+    """The first fault in a chain: record number and description."""
 
     seq: int
     what: str
@@ -68,7 +68,7 @@ class AuditFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """Whether an audit is whole.
+    """The result of verifying an audit log.
 
     Attributes:
         records: How many there are.
@@ -83,7 +83,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditProgress:
-    """How the writing of records is going.
+    """State of the audit writer.
 
     Attributes:
         records: The number of the last durable record: how many were ever written.
@@ -103,7 +103,7 @@ class AuditProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A question and one address of what answers it.
+    """A question and one address of its answer.
 
     Attributes:
         answer: URI of a passage or document, or the ref of a passage (``source_id#passage_id``); ``""``, with grade 0, for a
@@ -122,7 +122,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What somebody said of a part of an audited answer; `actor` is a key's id, ``at`` seconds since the epoch."""
+    """A caller's judgement of a part of an audited answer; `actor` is a key's id, ``at`` seconds since the epoch."""
 
     audit_id: str
     ref: str
@@ -133,7 +133,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptTuning:
-    """A tuning as the catalog has it; it counts from change `seq` until change `undone_seq` (None: still)."""
+    """A stored tuning; active from change `seq` until change `undone_seq` (None: still active)."""
 
     tuning_id: int
     seq: int
@@ -155,7 +155,7 @@ CUT = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedQuestion:
-    """What became of one question.
+    """Evaluation result of one question.
 
     Attributes:
         ndcg: At `CUT`, 0..1.
@@ -205,13 +205,13 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeEvaluation:
-    """An evaluation with what became of each question, in the order of the set."""
+    """An evaluation with the result of each question, in the order of the set."""
 
     evaluation: Evaluation
     asked: Sequence[AskedQuestion]
 
 
 def set_id_of(pairs: Iterable[Pair]) -> str:
-    """A name for the same questions with the same answers, in whatever order and wherever they stand."""
+    """An id of a question set that depends only on its questions and answers, not on order or location."""
     rows = sorted([p.question.strip(), p.answer, *p.otherwise, f"{p.grade:g}"] for p in pairs)
     return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -62,14 +62,14 @@ _NUMBERS = (f"{_TAG}int", f"{_TAG}float", f"{_TAG}bool")
 
 @dataclass(frozen=True, slots=True)
 class LineFault(Fault):
-    """A fault in a file, with its line (1-based; 0 where there is none)."""
+    """A fault in a file with its line (1-based; 0 where unknown)."""
 
     line: int = 0
 
 
 @dataclass(slots=True)
 class Marked:
-    """A YAML document.
+    """A parsed YAML document with line numbers.
 
     Attributes:
         value: The document as plain values.
@@ -84,7 +84,7 @@ class Marked:
     faults: list[LineFault] = field(default_factory=list)
 
     def line(self, path: str) -> int:
-        """The line of `path`, or of the nearest thing around it that has one."""
+        """The line of `path`, or of the nearest enclosing value with a line."""
         while path not in self.lines and path:
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return self.lines.get(path, 0)
@@ -95,7 +95,7 @@ class Marked:
 
 
 def refuse(faults: Iterable[LineFault], hint: str = "correct the file and try again") -> None:
-    """Raise InvalidRequest with all faults in the order of their lines; nothing when there are none."""
+    """Raise InvalidRequest with all faults sorted by line; does nothing without faults."""
     ordered = tuple(sorted(faults, key=lambda fault: fault.line))
     if ordered:
         told = (msg("line {line}: {fault}", line=f.line, fault=listed([f]) if f.path else f.message) for f in ordered)
@@ -103,7 +103,7 @@ def refuse(faults: Iterable[LineFault], hint: str = "correct the file and try ag
 
 
 def load_marked(text: str) -> Marked:
-    """Read one YAML document.
+    """Parse one YAML document.
 
     Raises:
         InvalidRequest: it is no YAML, or too large; other faults are in ``faults`` of what is returned.
@@ -136,7 +136,7 @@ def load_marked(text: str) -> Marked:
 
 
 def _check_depth(text: str) -> None:
-    """Raise where values are nested too deep for what comes after, which recurses."""
+    """Refuse values nested deeper than the recursive parser can handle."""
     depth = 0
     event: Any
     for event in yaml.parse(text, Loader=_LOADER):
@@ -148,7 +148,7 @@ def _check_depth(text: str) -> None:
 
 
 class _Walk:
-    """Turns nodes into values and writes down where they stand."""
+    """Converts YAML nodes to values and records their lines."""
 
     def __init__(self, marked: Marked) -> None:
         self._marked = marked
@@ -188,7 +188,7 @@ class _Walk:
         return found
 
     def _merged(self, node: Any, path: str) -> Iterator[yaml.MappingNode]:
-        """The mappings that ``<<`` brings in."""
+        """The mappings merged by ``<<``."""
         for key_node, value_node in node.value:
             if key_node.tag != f"{_TAG}merge":
                 continue
@@ -200,7 +200,7 @@ class _Walk:
                     self._fault(f"{path}.<<".strip("."), "must be a mapping", key_node.start_mark.line + 1)
 
     def _key(self, node: yaml.Node, path: str) -> tuple[str, str]:
-        """A key and its path; ``""`` for what is none, or was dealt with."""
+        """A key and its path; ``""`` for an invalid key or one already handled."""
         if node.tag == f"{_TAG}merge":
             return "", path
         if not isinstance(node, yaml.ScalarNode) or not node.value:
@@ -239,7 +239,7 @@ _SECTIONS = ("sources", "agents", "tasks")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """Sources, agents and profiles of tasks, of a file or of a library.
+    """Sources, agents and task profiles of a file or a library.
 
     Attributes:
         sections: Which of the three it speaks for; what is not in such a section is missing from it.
@@ -253,7 +253,7 @@ class Registry:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A source, an agent or a profile of tasks, by id."""
+    """The section and id of a source, an agent or a task profile."""
 
     kind: Kind
     id: str
@@ -261,7 +261,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One field that differs; values as they stand in a file."""
+    """One changed field, with its values as in a file."""
 
     kind: Kind
     id: str
@@ -272,7 +272,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What it takes to make a library what a file says.
+    """The changes that make a library match a file.
 
     Attributes:
         wanted: The file.
@@ -292,7 +292,7 @@ class Plan:
 
 # --- a file ---------------------------------------------------------------------------------------------
 def parse_registry(text: str, base: Path, *, library: Sequence[Source] = ()) -> Registry:
-    """The registry that a YAML (or JSON) text describes.
+    """Parse a registry from YAML (or JSON).
 
     Args:
         text: The file's content.
@@ -306,7 +306,7 @@ def parse_registry(text: str, base: Path, *, library: Sequence[Source] = ()) -> 
 
 
 class _File:
-    """One reading of a file: collects faults from all of it."""
+    """One parse of a file; collects all faults."""
 
     def __init__(self, marked: Marked, base: Path, library: Sequence[Source]) -> None:
         self._marked = marked
@@ -343,7 +343,7 @@ class _File:
         self._faults.append(self._marked.at(Fault(path, message)))
 
     def _entries(self, section: str, *, quiet: bool = False) -> list[tuple[str, dict[str, Any]]]:
-        """The mappings of a section with their paths, text as it was written (``no`` is a language, too)."""
+        """The mappings of a section with their paths; text fields keep their spelling (``no`` is a language code)."""
         listed = self._top.get(section, [])
         if not isinstance(listed, list):
             if not quiet:
@@ -367,7 +367,7 @@ class _File:
         return value
 
     def _parsed(self, section: str, id_key: str, parse: Callable[[Any, str], Any]) -> dict[str, Any]:
-        """What a section holds, by path."""
+        """The parsed entries of a section by path."""
         found = {}
         seen: dict[str, str] = {}
         for path, entry in self._entries(section):
@@ -387,7 +387,7 @@ class _File:
         return found
 
     def _check_supersession(self) -> None:
-        """Of what stands there, so that another fault of a source hides no loop."""
+        """Check for loops on the raw values, so that another fault in a source does not hide one."""
         sources: list[Source] = []
         paths: dict[str, str] = {}
         for path, entry in self._entries("sources", quiet=True):
@@ -443,7 +443,7 @@ _Dumper.add_representer(str, _Dumper.text)
 
 
 def registry_to_yaml(registry: Registry) -> str:
-    """The file that describes a registry; `parse_registry` reads the same registry from it."""
+    """The file for a registry; the inverse of `parse_registry`."""
     shown: dict[str, Any] = {"sources": [_spoken(source) for source in registry.sources]}
     if registry.agents:
         shown["agents"] = [agent_to_wire(agent) for agent in registry.agents]
@@ -453,7 +453,7 @@ def registry_to_yaml(registry: Registry) -> str:
 
 
 def _spoken(source: Source) -> dict[str, Any]:
-    """The fields that say something; the trust always does."""
+    """The fields of a source that differ from their defaults, and always its trust."""
     plain = source_to_wire(Source(source_id=source.source_id))
     told = shown_source(source)
     return {k: v for k, v in told.items() if k in ("source_id", "type", "trust_level") or v != plain[k]}
@@ -461,7 +461,7 @@ def _spoken(source: Source) -> dict[str, Any]:
 
 # --- two registries -------------------------------------------------------------------------------------
 def diff(state: Registry, wanted: Registry) -> Plan:
-    """What differs between what a library has and what a file says, in the sections that the file has."""
+    """The differences between a library and a file, in the sections that the file has."""
     added: list[Entry] = []
     changed: list[Change] = []
     unchanged: list[Entry] = []

@@ -1,4 +1,4 @@
-"""A source's definition, its state, and how often it is read again."""
+"""Source definitions, their state, and refresh cycles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LONGEST_CLAIM = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceState:
-    """How a source is doing. Times in seconds since the epoch, None for never.
+    """Refresh state of a source. Times in seconds since the epoch, None for never.
 
     Attributes:
         failure: Why the last refresh failed; ``""`` when it did not.
@@ -51,7 +51,7 @@ class SourceState:
     claimed_until: float | None = None
 
     def held_by(self, now: float) -> str:
-        """The worker that is at it at a moment; ``""`` for none."""
+        """The worker that holds the source's claim at a moment; ``""`` for none."""
         return self.claimed_by if now < (self.claimed_until or 0.0) <= now + LONGEST_CLAIM else ""
 
 
@@ -80,7 +80,7 @@ _WEEKDAY_CYCLE = range(2001, 2029)  # weekdays and leap years repeat after 28 ye
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """When a source is due again. Made by `parse_cycle`.
+    """A refresh cycle. Made by `parse_cycle`.
 
     Attributes:
         text: As given, trimmed; words in English.
@@ -123,7 +123,7 @@ class Cycle:
 
 @lru_cache(maxsize=1_024)
 def parse_cycle(text: str) -> Cycle:
-    """The cycle that a text names.
+    """Parse a refresh cycle.
 
     Raises:
         InvalidRequest: it names none, or one shorter than a minute or longer than 366 days.
@@ -206,7 +206,7 @@ _CONTEXT = "context"
 
 
 def kept_from_model(source: Source, most: str) -> str:
-    """Why a language model may not be shown a source's texts: ``denied`` or ``sensitivity``; ``""`` where it may.
+    """Why a language model may not see a source's texts: ``denied`` or ``sensitivity``; ``""`` where it may.
 
     Args:
         most: The highest sensitivity that it may be shown.
@@ -233,7 +233,7 @@ def with_context_wanted(settings: Mapping[str, Any], wanted: bool) -> dict[str, 
 
 
 def described_anew(known: Source, given: Source) -> Source:
-    """A known source with what another description of it says; what that leaves at its default stays."""
+    """A registered source updated with the non-default fields of another description."""
     plain = Source(source_id=given.source_id)
     names = (field.name for field in fields(Source))
     said = {name: getattr(given, name) for name in names if getattr(given, name) != getattr(plain, name)}
@@ -241,7 +241,7 @@ def described_anew(known: Source, given: Source) -> Source:
 
 
 def source_to_wire(source: Source) -> dict[str, Any]:
-    """A source's fields as they stand in a file; `parse_source` reads it back."""
+    """A source's fields as in a file; the inverse of `parse_source`."""
     return {
         "source_id": source.source_id,
         "title": source.title,
@@ -265,7 +265,7 @@ def source_to_wire(source: Source) -> dict[str, Any]:
 
 
 def shown_source(source: Source) -> dict[str, Any]:
-    """As `source_to_wire`, to be shown or exported: without the secrets that older settings may hold."""
+    """As `source_to_wire`, for display and export: secrets in older settings are masked."""
     told = source_to_wire(source)
     return told | {"settings": shown_settings(source.settings)}
 
@@ -275,7 +275,7 @@ def _iso(day: date | None) -> str | None:
 
 
 def parse_source(value: Mapping[str, Any], base: Path | None = None) -> Source:
-    """A source from its wire form; null means not given.
+    """Parse a source; null means not given.
 
     Args:
         value: ``trust`` is accepted for ``trust_level``, and fields of `Copyright` for ``copyright``.
@@ -322,7 +322,7 @@ def _without_address(fields: Mapping[str, Any], spelled: Mapping[str, str]) -> l
 
 
 def is_source_id(text: str) -> bool:
-    """Whether a source could have that id."""
+    """Whether a text is a valid source id."""
     try:
         return bool(Source(source_id=text))
     except InvalidRequest:
@@ -430,7 +430,7 @@ _NAMES: Mapping[str, str] = {"trust_level": "trust", "path": "path", **{name: na
 
 
 def supersession_faults(sources: Iterable[Source], others: Iterable[Source] = ()) -> tuple[Fault, ...]:
-    """What is wrong with who supersedes whom: unknown ids and loops; the fault's path is the source's id.
+    """Faults in which sources supersede which: unknown ids and loops; the fault's path is the source's id.
 
     Args:
         others: Sources that may be named and may close a loop, whose own unknown ids are not our business.

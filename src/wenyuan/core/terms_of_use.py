@@ -1,4 +1,4 @@
-"""Terms of use of sources: what may be quoted, and which documents are in force on a day."""
+"""Terms of use and validity: how much may be quoted, and which documents are in force on a day."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _RESERVED = re.compile(r"all rights reserved|版权所有|保留所有权利|保
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copyright:
-    """The terms of a source.
+    """The copyright terms of a source.
 
     Attributes:
         excerpt: ``allow``; ``limit``, with at least one of the two bounds; ``deny``: title and address only.
@@ -80,7 +80,7 @@ class Copyright:
         return self.attribution or ", ".join(part for part in (owner, self.licence) if part)
 
     def room(self, document_chars: int) -> int | None:
-        """How many characters of a document of that length may be given in all; None: no limit."""
+        """How many characters of a document of that length may be quoted in total; None: no limit."""
         if self.excerpt == "deny":
             return 0
         rooms = [self.max_chars_per_excerpt] if self.max_chars_per_excerpt is not None else []
@@ -89,7 +89,7 @@ class Copyright:
         return min(rooms, default=None)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Its fields by name, those that say nothing left out; `parse_copyright` reads it back."""
+        """Its non-default fields by name; the inverse of `parse_copyright`."""
         told = {name: getattr(self, name) for name in _FIELDS}
         return {name: value for name, value in told.items() if value not in ("", None)}
 
@@ -109,7 +109,7 @@ class Copyright:
 
 
 def parse_copyright(value: str | Mapping[str, Any] | None) -> Copyright:
-    """Terms from their short form or their fields; None and ``""`` allow excerpts.
+    """Parse terms in short form or as fields; None and ``""`` allow excerpts.
 
     Raises:
         InvalidRequest: listing every fault, with what may have been meant.
@@ -137,7 +137,7 @@ def _refuse(faults: list[Fault]) -> None:
 
 
 def _contradictions(fields: Mapping[str, Any]) -> list[Fault]:
-    """What is wrong with the fields themselves and between them."""
+    """Faults of single fields and between fields."""
     faults = []
     for name in _TEXTS:
         if not isinstance(fields.get(name, ""), str):
@@ -198,7 +198,7 @@ def _from_text(text: str) -> tuple[dict[str, Any], list[Fault]]:
 
 
 def _part(part: str) -> tuple[str, Any]:
-    """Field and value of one part. Raises ValueError with what is wrong with it."""
+    """Field and value of one part of the short form; ValueError says what is wrong."""
     word = _word(part)
     if word in _VERDICTS:
         return "excerpt", word
@@ -313,7 +313,7 @@ _LIST = re.compile(r"[,;，；、\n]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validity:
-    """When something is in force, and what it takes the place of.
+    """Period of validity, status, and what is superseded.
 
     Attributes:
         effective_until: The last day, inclusive.
@@ -342,7 +342,7 @@ class Validity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveVersion:
-    """A live document, as far as versions go. ``own_until`` is its own end, whatever supersedes it."""
+    """A live document with the fields for comparing versions. ``own_until`` is its own end, before supersession."""
 
     document_id: int
     uri: str
@@ -355,7 +355,7 @@ class LiveVersion:
 
 # --- what people write ----------------------------------------------------------------------------------
 def parse_status(text: str) -> Status:
-    """The status that a word names, in English or Chinese.
+    """Parse a status in English or Chinese.
 
     Raises:
         ValueError: it names none; the message says what may have been meant.
@@ -369,7 +369,7 @@ def parse_status(text: str) -> Status:
 
 
 def parse_date(value: object) -> date:
-    """A day as front matter or a registry gives it: a date, ``2024-03-01``, ``20240301`` or ``2024年3月1日``.
+    """Parse a day: a date, ``2024-03-01``, ``20240301`` or ``2024年3月1日``.
 
     Raises:
         ValueError: it is none.
@@ -387,7 +387,7 @@ def parse_date(value: object) -> date:
 
 
 def day_of(value: object) -> date:
-    """As `parse_date`, and of a moment the day that it is written with.
+    """As `parse_date`; also accepts a date with a time, of which the day is taken as written.
 
     Raises:
         ValueError: it is none.
@@ -423,7 +423,7 @@ def _real(match: re.Match[str]) -> date | None:
 
 @lru_cache(maxsize=1_024)
 def validity_field(key: str) -> str:
-    """The field of `Validity` that a key of front matter gives, however it is spelled; ``""`` when it gives none.
+    """The field of `Validity` for a front matter key in any spelling; ``""`` for other keys.
 
     Case, width, Traditional characters, spaces, ``_`` and ``-`` make no difference: ``Effective Until``,
     ``effectiveUntil``, ``失效 日期``.
@@ -432,7 +432,7 @@ def validity_field(key: str) -> str:
 
 
 def validity_from(*front_matter: Mapping[str, Any]) -> tuple[Validity, tuple[Fault, ...]]:
-    """Validity from the keys of front matter, in English or Chinese, and what is wrong with them; others are passed over.
+    """Validity from front matter keys in English or Chinese, and their faults; other keys are ignored.
 
     What cannot be read does not count. Of two keys that contradict one another the narrower counts: the later
     beginning, the earlier end, a status that is not in force.
@@ -532,7 +532,7 @@ def _unclear(items: Sequence[Validity], known: Mapping[str, Validity], undated: 
 
 
 def _loops(known: Mapping[str, Validity]) -> Iterator[Fault]:
-    """One fault for each loop, with the way around it. Depth first, without recursion: chains can be long."""
+    """One fault per loop, naming its members. Iterative depth-first search, since chains can be long."""
     done: set[str] = set()
     for root in known:
         path: list[str] = []

@@ -1,4 +1,4 @@
-"""Names of uploaded files: what of a name that a browser sent is kept."""
+"""Normalises the names of uploaded files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..
 
 
 def clean_name(given: str) -> str:
-    """The path below a folder, parts joined by ``/``, under which an uploaded file is kept.
+    """The relative path, parts joined by ``/``, under which an uploaded file is stored.
 
     Steps up and to the root lead nowhere and are left out; so are dots that hide a file, and characters that a file
     system or a terminal takes for something else. A name that stands for a device is given a ``_``.

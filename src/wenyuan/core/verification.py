@@ -1,4 +1,5 @@
-"""Whether a claim says what a text says: in its words, joined from pieces, or with a number or a duty changed.
+"""Compares a claim with a text: verbatim, stitched from pieces, or with a changed number, unit, date, negation or
+obligation.
 
 A claim and a text are compared by tokens: words, Chinese characters, numbers and quantities, each in one form (``24 小时`` =
 ``二十四小时`` = ``24 hours``); marks do not count. In this order:
@@ -77,7 +78,7 @@ _Raw = tuple[str, TokenKind, int, int]
 
 
 class Duty(NamedTuple):
-    """What a text says of may and must: of which class, and from which token to which (exclusive)."""
+    """A modal expression (may, must, must not …): its class and range of tokens."""
 
     name: DutyName
     first: int
@@ -86,7 +87,7 @@ class Duty(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A text as it is compared.
+    """A tokenised text.
 
     Attributes:
         duties: What it says of may and must, in its order.
@@ -105,7 +106,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a text says, and what a claim says in its place; ``""`` for nothing."""
+    """A difference: the text's words and the claim's; ``""`` for none."""
 
     was: str
     said: str
@@ -113,7 +114,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How a claim stands to a text.
+    """The relation of a claim to a text.
 
     Attributes:
         spans: Where the text says it (offsets); several where the claim is made of pieces.
@@ -153,7 +154,7 @@ _DUTY = re.compile("|".join(f"(?P<d{number}>{pattern})" for number, (_, pattern)
 
 @lru_cache(maxsize=4_096)
 def tokens_of(text: str) -> Tokens:
-    """A text as it is compared."""
+    """Tokenise a text."""
     folded, places = _folded(text)
     found: list[_Raw] = []
     at = 0
@@ -185,7 +186,7 @@ def tokens_of(text: str) -> Tokens:
 
 
 def _folded(text: str) -> tuple[str, Sequence[int]]:
-    """The folded text, and of each of its characters the place in the text."""
+    """The folded text, and the original position of each of its characters."""
     folded = fold(text)
     if len(folded) == len(text):
         return folded, range(len(text))
@@ -201,7 +202,7 @@ def _words(folded: str, start: int, end: int) -> Iterator[_Raw]:
 
 
 def _read_word(match: re.Match[str]) -> tuple[str, TokenKind]:
-    """The form in which a word or a number is compared, and what it is."""
+    """Normal form and kind of a word or number."""
     value = match[0]
     if value in NUMBER_WORDS:
         return str(NUMBER_WORDS[value]), "number"
@@ -217,7 +218,7 @@ def _read_word(match: re.Match[str]) -> tuple[str, TokenKind]:
 
 
 def _counts(match: re.Match[str]) -> bool:
-    """Whether Chinese numerals are a number: 第十三条, 三种; not 一般, 统一."""
+    """Whether Chinese numerals are a number (第十三条, 三种) and not part of a word (一般, 统一)."""
     before, after = match.string[match.start() - 1 : match.start()], match.string[match.end() : match.end() + 1]
     return before == "第" or (after in _MEASURES and (len(match[0]) > 1 or match[0] not in "一万千百"))
 
@@ -232,7 +233,7 @@ def _duties(folded: str, found: Sequence[_Raw]) -> Iterator[Duty]:
 
 
 def compared_with(claim: Tokens, text: str) -> Comparison | None:
-    """How a claim stands to a text; None where the text has too little of it."""
+    """Compare a claim with a text; None where they share too little."""
     if not claim.tokens or _most_held(claim, [text]) < LIKE * len(claim.tokens):
         return None
     tokens = tokens_of(text)
@@ -240,7 +241,7 @@ def compared_with(claim: Tokens, text: str) -> Comparison | None:
 
 
 def _most_held(claim: Tokens, texts: Iterable[str]) -> int:
-    """How many of a claim's tokens these texts have at most: a word that is not written in them is none of theirs.
+    """Upper bound on the number of a claim's tokens in these texts, by substring search.
 
     It is cheap, and tells of most texts that their tokens need not be read.
     """
@@ -249,7 +250,7 @@ def _most_held(claim: Tokens, texts: Iterable[str]) -> int:
 
 
 def stitched(claim: Tokens, texts: Sequence[str]) -> list[tuple[int, tuple[int, int]]]:
-    """The pieces that a claim is made of: of which text, and where there; nothing where it is not made of pieces.
+    """The pieces of texts that a claim is made of: index of the text and token range; empty where it is not stitched.
 
     A piece has `_PIECE` tokens at least, and is as long as can be; at least two are of different sentences.
     """
@@ -338,7 +339,7 @@ def _aligned(claim: Tokens, text: Tokens) -> Comparison | None:
 
 
 def _leaves_out(text: Tokens, block: tuple[str, int, int, int, int], low: int) -> bool:
-    """Whether a claim leaves out more here than a few words of one sentence."""
+    """Whether the claim omits more at this place than a few words of one sentence."""
     tag, _, _, c, d = block
     return tag == "insert" and (
         d - c > _DROPPED or any(t.after == "sentence" for t in text.tokens[low + c : low + d + 1])
@@ -346,7 +347,7 @@ def _leaves_out(text: Tokens, block: tuple[str, int, int, int, int], low: int) -
 
 
 def _pieces(text: Tokens, blocks: Sequence[tuple[str, int, int, int, int]], low: int) -> Iterator[tuple[int, int]]:
-    """Where the text has what a claim took from it, what was left out being none of it."""
+    """The ranges of the text used by a claim, without the omitted parts."""
     begun: int | None = None
     end = 0
     for tag, _, _, c, d in blocks:
@@ -360,7 +361,9 @@ def _pieces(text: Tokens, blocks: Sequence[tuple[str, int, int, int, int]], low:
 
 
 def _window(claim: Tokens, text: Tokens) -> tuple[int, int] | None:
-    """The sentence that has most of a claim's tokens, and its neighbours, as a range of tokens; None: hardly any has."""
+    """The token range of the sentence that shares most tokens with a claim, with its neighbours; None when too few
+    are shared.
+    """
     wanted, values = Counter(claim.values), text.values
     starts = [0, *(n for n, token in enumerate(text.tokens) if n and token.after == "sentence"), len(values)]
     held = [sum((wanted & Counter(values[a:b])).values()) for a, b in pairwise(starts)]
@@ -374,7 +377,8 @@ def _window(claim: Tokens, text: Tokens) -> tuple[int, int] | None:
 
 
 def _changed(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int, moved: Set[DutyName]) -> Kind | None:
-    """What kind of change it is that a claim has ``tokens[a:b]`` where the text has ``tokens[c:d]``; None: another one.
+    """The kind of change between ``tokens[a:b]`` of the claim and ``tokens[c:d]`` of the text; None for a change of
+    wording.
 
     Args:
         moved: Duties that the claim has at one place and the text at another.
@@ -399,7 +403,9 @@ def _changed(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int, moved:
 
 
 def _figure_changed(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int) -> Kind | Literal["moved", ""]:
-    """What of the numbers, quantities and dates of a claim is not in the text's place of it; ``moved``: it stands elsewhere."""
+    """The kind of a number, quantity or date in the claim that is missing at this place of the text; ``moved``: it is
+    elsewhere in it.
+    """
     said = [t for t in claim.tokens[a:b] if t.kind != "word"]
     was = [t for t in text.tokens[c:d] if t.kind != "word"]
     if not {t.value for t in said} - {t.value for t in was}:
@@ -412,7 +418,7 @@ def _figure_changed(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int)
 
 
 def _unit(text: Tokens, first: int, end: int) -> bool:
-    """Whether these tokens are a unit behind a number that is not read as a quantity: 4x100 米."""
+    """Whether these tokens are a unit after a number that does not form a quantity: 4x100 米."""
     return (
         0 < first < end
         and text.tokens[first - 1].kind == "number"
@@ -421,22 +427,22 @@ def _unit(text: Tokens, first: int, end: int) -> bool:
 
 
 def _negated(words: Sequence[str]) -> bool:
-    """Whether of two words one is the other with its negation: can, cannot."""
+    """Whether one of two words is the other's negation: can, cannot."""
     return len(words) == 2 and words[1].removesuffix("not") == words[0].removesuffix("not")
 
 
 def _figures(text: Tokens, tokens: Sequence[Token]) -> list[str]:
-    """The figures or numerals that tokens are written with."""
+    """The digits or numerals in tokens."""
     return [match[0] for t in tokens if (match := _FIGURES.search(fold(text.text[t.start : t.end])))]
 
 
 def _duties_at(text: Tokens, first: int, end: int) -> list[Duty]:
-    """What the text says of may and must by any of these tokens."""
+    """The modal expressions that overlap a range of tokens."""
     return [duty for duty in text.duties if duty.first < end and first < duty.end]
 
 
 def _shown(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int) -> Change:
-    """A change with the words beside it where one side is nothing, so that a reader finds the place."""
+    """A change for display; where one side is empty, neighbouring words are added on both."""
     if a == b or c == d:
         before, after = int(a > 0 and c > 0), int(b < len(claim.tokens) and d < len(text.tokens))
         a, b, c, d = a - before, b + after, c - before, d + after
@@ -465,7 +471,7 @@ _APART = re.compile(r"\s*[,，;；、]\s*")
 
 
 def claims_of(answer: str) -> list[Claim]:
-    """The sentences of an answer, each with what it cites; a mark behind a sentence's end is of that sentence.
+    """The sentences of an answer with their citations; a mark after a sentence's end belongs to that sentence.
 
     Marks are ``[1]``, ``[^1]``, ``【1】``, ``[[policies#12]]``, ``（来源：…）``, ``(source: …)``; several with commas between.
     """
