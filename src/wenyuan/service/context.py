@@ -1,4 +1,4 @@
-"""The context service: ranking → trust gate → merge → copyright → budget → knowledge_snippets.
+"""The context service: search → trust → merge → copyright → budget → snippets.
 
 It takes any implementation of the contract's idea of an answer: on a failure nothing is injected, the error
 goes up to the caller, logged and recorded.
@@ -28,7 +28,7 @@ MAX_EXTRA_QUERIES = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
-    """What an agent needs to know now.
+    """A request for prompt context.
 
     Attributes:
         top_k: By domain, another number than the agent's scope has; ``"auto"`` as the scores say.
@@ -52,7 +52,7 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What was built, from which results."""
+    """The snippets, and the search results they come from."""
 
     build: ContextBuild
     results: tuple[SearchResult, ...]
@@ -64,7 +64,7 @@ class Context:
 
 
 class ContextService:
-    """Builds contexts, within what each task of each agent has been given of documents that may not be given whole.
+    """Builds contexts, with copyright limits counted per task and document.
 
     Args:
         searcher: Knows whose scope counts.
@@ -90,7 +90,7 @@ class ContextService:
 
     @one_question()
     def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
-        """Search and build.
+        """Search and build a context.
 
         Raises:
             InvalidRequest, NotPermitted: the request.
@@ -172,7 +172,7 @@ class ContextService:
 
 
 def _below(least: int, result: SearchResult) -> SearchResult:
-    """What a search found that is trusted less."""
+    """The part of a result with trust below `least`."""
     return replace(result, passages=tuple(f for f in result.passages if f.passage.trust < least))
 
 
@@ -209,7 +209,7 @@ def _low_trust(request: ContextRequest, agent: Agent | None) -> bool:
 
 
 def _best(results: Sequence[SearchResult]) -> list[Found]:
-    """Each passage once, with its best score of all queries."""
+    """Each passage once, with its best score over all queries."""
     best: dict[int, Found] = {}
     for found in (f for result in results for f in result.passages):
         known = best.get(found.passage.passage_id)

@@ -1,4 +1,4 @@
-"""What is held of documents, for those who keep them and those who read them: lists, one document, its passages in order."""
+"""Lists and shows documents and their passages, for maintainers and readers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BOX = 4  # digits of a box's sides, which are shares of a page
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentPage:
-    """Documents by source and address; `next` is what the following page is asked for with, ``""`` for the last one."""
+    """Documents by source and address; `next` is the value for `after` of the following page, ``""`` on the last."""
 
     documents: tuple[Mapping[str, Any], ...]
     next: str
@@ -42,7 +42,7 @@ class DocumentPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassagePage:
-    """Passages of a document in its order; `next` as of `DocumentPage`, a passage's number."""
+    """Passages of a document in order; `next` as in `DocumentPage`, a passage id."""
 
     document: Mapping[str, Any]
     passages: tuple[Mapping[str, Any], ...]
@@ -51,7 +51,7 @@ class PassagePage:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DocumentDesk:
-    """Tells of documents what a caller may know of them."""
+    """Answers questions about documents within what the caller may see."""
 
     catalog: Catalog
     access: DocumentAccess
@@ -66,7 +66,7 @@ class DocumentDesk:
         after: str = "",
         limit: int = 50,
     ) -> DocumentPage:
-        """Documents that the caller may know of, by source and address.
+        """Documents visible to the caller, by source and address.
 
         Whoever is bound to an agent is told of those that it may read today; others of all, those that could not be
         taken in included.
@@ -98,7 +98,7 @@ class DocumentDesk:
         )
 
     def document(self, document_id: int, principal: Principal = LOCAL) -> Mapping[str, Any]:
-        """All that is told of one document, its notes and the warnings of its reading included.
+        """All data of one document, with notes and reading warnings.
 
         Raises:
             NotFound: there is no such document, or none that the caller may see; the two are told alike.
@@ -109,7 +109,7 @@ class DocumentDesk:
     def passages(
         self, document_id: int, principal: Principal = LOCAL, *, after: int = 0, limit: int = 50
     ) -> PassagePage:
-        """The passages of a document in its order, as far as its terms allow their words to be given at once.
+        """Passages of a document in order, with texts as far as copyright allows.
 
         Args:
             after: The number of the last passage of the page before.
@@ -132,7 +132,7 @@ class DocumentDesk:
         )
 
     def place_of(self, passage_id: int, principal: Principal = LOCAL, *, page: int = 50) -> Mapping[str, Any]:
-        """Which document a passage is of, and after which passage the page of `page` passages begins that holds it.
+        """The document of a passage, and the `after` value of the page of `page` passages that contains it.
 
         Raises:
             NotFound: there is no such passage, or none that the caller may see.
@@ -152,7 +152,7 @@ class DocumentDesk:
         }
 
     def _sources(self, principal: Principal) -> Mapping[str, Source]:
-        """The sources of which a caller may know: of an agent's those that it may read, in force today."""
+        """The sources visible to a caller; for an agent, those it may read that are in force today."""
         if principal.agent_id is not None:
             return self.access.readable_sources(principal)
         return {source.source_id: source for source in self.catalog.sources()}
@@ -201,7 +201,7 @@ class DocumentDesk:
 
 
 def _remedy(code: str, source_id: str) -> str:
-    """What helps a document that could not be taken in."""
+    """The command that helps with a document that could not be ingested."""
     again = f"wenyuan ingest {source_id}"
     if code == "unreadable":
         return msg("see to it that this user may read the file, then: {again}", again=again)
@@ -211,7 +211,7 @@ def _remedy(code: str, source_id: str) -> str:
 
 
 def _share(value: float | None) -> float | None:
-    """Four digits of a share, cut and not rounded: it is 1 where nothing is missing."""
+    """A share truncated (not rounded) to four digits, so that 1 means complete."""
     return None if value is None else math.floor(10_000 * value + _NOISE) / 10_000
 
 
@@ -238,7 +238,7 @@ def _place(mark: str) -> tuple[str, str] | None:
 
 
 def _given(texts: Sequence[str], room: int | None) -> list[str | None]:
-    """The texts as far as `room` characters go (None: all of them); None for what does not go."""
+    """The texts until `room` characters are used (None: all); None for the rest."""
     given: list[str | None] = []
     for text in texts:
         part = text if room is None else allowed_part(text, room)
@@ -249,7 +249,7 @@ def _given(texts: Sequence[str], room: int | None) -> list[str | None]:
 
 
 def _changed(told: Corrected | None) -> dict[str, Any]:
-    """The members that say what people changed of a passage; nothing where nobody did."""
+    """The members about corrections of a passage; empty without any."""
     if told is None:
         return {}
     asked = {"questions": list(told.questions)} if told.questions else {}
@@ -257,7 +257,7 @@ def _changed(told: Corrected | None) -> dict[str, Any]:
 
 
 def _passage(one: PlacedPassage, text: str | None, lines: Sequence[Line]) -> dict[str, Any]:
-    """A passage as it is told; `text` None: its terms do not let it be given here."""
+    """A passage as JSON values; `text` is None where copyright does not allow it."""
     shown = text or ""
     told = part_of(one.recognition, 0, len(shown))
     place = {"page": one.page, "line": one.line, "cell": one.cell}

@@ -1,4 +1,4 @@
-"""The fragment contract over the library: requests to queries, hits to fragments, and document text."""
+"""The fragment contract over the library: requests to queries, hits to fragments, and reading documents."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _TEXTS = ("source_document_uri", "task_id", "chapter", "engineering_type")
 
 
 def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Query:
-    """The query of a request; InvalidRequest lists what is wrong with its context.
+    """The query for a request; InvalidRequest lists the faults in its context.
 
     Args:
         settings: Which chapters need rules.
@@ -93,7 +93,7 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
 
 
 def _rule_faults(context: Mapping[str, Any]) -> list[Fault]:
-    """What is wrong with ``processes`` and ``parameters``."""
+    """Faults in ``processes`` and ``parameters``."""
     faults = []
     processes, parameters = context.get("processes"), context.get("parameters")
     if processes is not None and not (
@@ -123,7 +123,7 @@ def _rule_faults(context: Mapping[str, Any]) -> list[Fault]:
 
 
 def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
-    """The fragments of an answer, best first, each with all that is known of it."""
+    """The fragments of an answer, best first, with all metadata."""
     about: dict[str, Any] = {"audit_id": answer.audit_id} if answer.audit_id else {}
     if answer.stale_by:
         about["stale_by"] = round(answer.stale_by, 1)
@@ -150,7 +150,7 @@ def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
 
 
 def about_hit(hit: Hit, passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage] = ()) -> dict[str, Any]:
-    """What every answer says of a hit besides its address, its words and its score.
+    """Metadata of a hit common to all answers, beyond address, text and score.
 
     Args:
         stale: Since when each overdue source is, by its id.
@@ -176,7 +176,7 @@ def about_hit(hit: Hit, passage: Passage, stale: Mapping[str, str], copies: Sequ
 
 
 def beside_hit(passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage]) -> dict[str, Any]:
-    """Since when its source is overdue, where else the same stands, how surely it was read; nothing of what is not so."""
+    """Optional metadata of a hit: overdue source, copies elsewhere, recognition; absent where it does not apply."""
     also: dict[str, Any] = {}
     if passage.source_id in stale:
         also["stale_since"] = stale[passage.source_id]
@@ -190,12 +190,12 @@ def beside_hit(passage: Passage, stale: Mapping[str, str], copies: Sequence[Pass
 
 
 def reworded(told: Corrected) -> dict[str, Any]:
-    """The members that say who wrote a text otherwise than it was read; nothing where nobody did."""
+    """The members about corrections of a text; empty without any."""
     return {"corrected_by": told.by, "corrections": list(told.ids)} if told.by else {}
 
 
 def recognised(told: Recognition | None, text: str) -> dict[str, Any]:
-    """The members that say how surely a text was recognised in an image; nothing where it was not."""
+    """The members about recognition confidence; empty where the text was not recognised."""
     if told is None:
         return {}
     doubts = [{**one._asdict(), "text": text[one.start : one.end]} for one in told.uncertain]
@@ -204,7 +204,7 @@ def recognised(told: Recognition | None, text: str) -> dict[str, Any]:
 
 
 def _place(passage: Passage) -> dict[str, Any]:
-    """Clause, part of a file, and characters of the document."""
+    """Clause, part of a file, and character range in the document."""
     place: dict[str, Any] = {"clause": clause_label(passage.headings), "part": part_of(passage.uri)}
     if passage.passage_id > 0 and passage.start < passage.end:  # of what lies elsewhere, nobody knows
         place |= {"char_start": passage.start, "char_end": passage.end}
@@ -220,7 +220,7 @@ EVERYTHING = "all"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FragmentsRequest:
-    """What is asked, in any protocol.
+    """A request for fragments, in any protocol.
 
     Attributes:
         request: As the contract has it.
@@ -238,7 +238,7 @@ class FragmentsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FragmentsAnswer:
-    """What was found, best first: exactly what ``retrieve_fragments`` finds.
+    """The fragments found, best first, as ``retrieve_fragments`` finds them, with details.
 
     Attributes:
         degraded: Names of the legs that failed though they were allowed to.
@@ -256,7 +256,7 @@ class FragmentsAnswer:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FragmentSearch:
-    """Answers in more words than the contract has."""
+    """Searches for fragments with more options and details than the contract has."""
 
     settings: Settings
     catalog: Catalog
@@ -266,7 +266,7 @@ class FragmentSearch:
     fields: Fields
 
     def fragments(self, wanted: FragmentsRequest, principal: Principal = LOCAL) -> FragmentsAnswer:
-        """The fragments that ``retrieve_fragments`` would give, narrowed.
+        """The fragments of ``retrieve_fragments``, restricted to the request's domain and least score.
 
         Raises:
             UnknownDomain: there is no such domain, or none that the caller may ask.
@@ -321,7 +321,7 @@ def _both(one: Filter | None, other: Filter) -> Filter:
 
 
 class Fields:
-    """Which fields the documents of each source have, with their values; read anew after a change of the catalog."""
+    """Filterable fields of each source's documents with their values; read again after a change of the catalog."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -329,7 +329,7 @@ class Fields:
         self._at: tuple[int, Mapping[str, Mapping[str, Sequence[Facet]]]] | None = None
 
     def held(self, change: int, seconds: float) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
-        """As of `change` or later; a `KnowledgeError` when that takes longer than `seconds`."""
+        """The fields as of `change` or later; a `KnowledgeError` when reading takes longer than `seconds`."""
         with self._lock:
             if self._at is None or self._at[0] != change:
                 deadline = deadline_after(seconds)
@@ -351,7 +351,7 @@ _DOCUMENT = re.compile(r"document-([0-9]{1,18})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """What may be given of a document, or of a rule.
+    """The readable text of a document or a rule.
 
     Attributes:
         ref: The id under which it was asked for.
@@ -369,7 +369,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedDocument:
-    """A document that the library holds."""
+    """A document in a list."""
 
     document_id: int
     source_id: str
@@ -385,7 +385,7 @@ class ListedDocument:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DocumentAccess:
-    """Gives documents to read."""
+    """Reads documents within what the caller may see."""
 
     catalog: Catalog
     recorder: AuditRecorder
@@ -394,7 +394,7 @@ class DocumentAccess:
     searcher: Searcher
 
     def fetch(self, ref: str, principal: Principal = LOCAL, *, door: str = "fetch") -> Fetched:
-        """The words of a document, around a passage of it, or a rule with the clauses that support it.
+        """The text of a document around a passage, or a rule with its supporting clauses.
 
         Args:
             ref: ``source#42`` or ``source#rule-7`` as answers name them, or ``document-3``.
@@ -427,7 +427,7 @@ class DocumentAccess:
     def documents(
         self, principal: Principal = LOCAL, *, after: int = 0, limit: int = 100
     ) -> tuple[ListedDocument, ...]:
-        """Documents that the caller may read today, oldest first, those after a document's number."""
+        """Documents that the caller may read today, oldest first, those with ids above `after`."""
         sources = self.readable_sources(principal)
         rows = self.catalog.documents_after(sorted(sources), after, limit, date.today())
         return tuple(ListedDocument(**row, trust=sources[row["source_id"]].trust) for row in rows)
@@ -443,7 +443,7 @@ class DocumentAccess:
         }
 
     def readable_rules(self, principal: Principal = LOCAL) -> View:
-        """What of the rules graph the caller may see today."""
+        """The view of the rules graph that the caller has today."""
         allowed = self.searcher.allowed(principal)
         trusts = {name: source.trust for name, source in self.readable_sources(principal).items()}
         return View(trusts=trusts, day=date.today(), min_trust=1 if allowed is None else allowed.min_trust)
@@ -515,7 +515,7 @@ def _nothing(ref: str) -> NotFound:
 def _joined(
     pieces: Sequence[tuple[int, str, Recognition | None]], wanted: Passage
 ) -> tuple[str, int, Recognition | None]:
-    """The text of a document, passage by passage, where in it the wanted one begins, and how surely it was recognised."""
+    """The text of a document joined from passages, the offset of the wanted one, and its recognition."""
     text, at = "", 0
     parts: list[tuple[int, int, Recognition | None]] = []
     for passage_id, piece, told in pieces:
@@ -527,7 +527,7 @@ def _joined(
 
 
 def _allowed(text: str, at: int, terms: Copyright) -> tuple[int, str, str]:
-    """What of a document may be given around an offset: where it begins, what it is, and the notice that must stand beside it."""
+    """The permitted extract around an offset: its start, text, and the notice to show with it."""
     room = terms.room(len(text))
     if room == 0:
         return 0, "", "版权条款不允许摘录，仅给出标题与出处。Its terms allow no excerpt: title and address only."
@@ -545,6 +545,6 @@ def _allowed(text: str, at: int, terms: Copyright) -> tuple[int, str, str]:
 
 
 def allowed_part(text: str, room: int) -> str:
-    """The beginning of a text, no more than `room` characters, up to the end of a sentence where one has room."""
+    """The beginning of a text, at most `room` characters, cut at a sentence end where possible."""
     ends = [end for _, end in sentences(text, 0, min(len(text), room + 1)) if end <= room]
     return text[: max(ends, default=room)]

@@ -1,4 +1,4 @@
-"""The files that documents were read from: to be downloaded, and page by page as pictures.
+"""Access to original files: downloads, and pages as images.
 
 An original holds what the library does not: what redaction takes out, and pictures that nobody read. So it is given to
 whoever keeps the library, and to others only where its source is public, and nothing that was read from the file was
@@ -48,14 +48,14 @@ _TAKEN_OUT = ("⟦", "**", ".*.*")  # what redaction writes has one of these in 
 
 
 class Draw(Protocol):
-    """A page of a file as PNG; DocumentRejected where it has none or cannot be drawn."""
+    """Draws a page of a file as PNG; DocumentRejected where that is impossible."""
 
     def __call__(self, content: bytes, *, name: str, page: int, width: int) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalState:
-    """What of a document's original can be had.
+    """What is accessible of a document's original.
 
     Attributes:
         name: Of the file; ``""`` where nothing may be known of it.
@@ -71,7 +71,7 @@ class OriginalState:
 
 
 class PictureCache:
-    """PNG files, and files from elsewhere, by what they show or where they lie; the oldest are given up first. Safe to share between threads."""
+    """Cache of page images and remote files; the least recent are evicted. Safe to share between threads."""
 
     def __init__(self, most: int = _KEPT) -> None:
         self._most = most
@@ -95,7 +95,7 @@ class PictureCache:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Originals:
-    """Gives originals and pictures of their pages.
+    """Gives access to originals and images of their pages.
 
     Attributes:
         drawable: Whether the pages of a file of this name can be drawn.
@@ -116,7 +116,7 @@ class Originals:
     pictures: PictureCache = field(default_factory=PictureCache)
 
     def original_state(self, document_id: int, principal: Principal = LOCAL) -> OriginalState:
-        """What of a document's original can be had, without giving any of it.
+        """What is accessible of a document's original, without opening it to the caller.
 
         Raises:
             NotFound: there is no such document, or none that the caller may see.
@@ -178,7 +178,7 @@ class Originals:
     # -- who may see what --------------------------------------------------------------------------------
 
     def _found(self, document_id: int, principal: Principal) -> tuple[Origin, Source]:
-        """A document and its source: any for whoever keeps the library, for others what they may read today."""
+        """A document's origin and source: any for an operator, for others only what they may read today."""
         origin = self.catalog.origin(document_id)
         if origin is not None:
             if keeps_library(principal):
@@ -212,7 +212,7 @@ class Originals:
     # -- the file ----------------------------------------------------------------------------------------
 
     def _as_read(self, origin: Origin, source: Source) -> OriginalFile:
-        """The file of a document, which is as it was when it was read."""
+        """The file of a document, checked to be unchanged since it was read."""
         source = at_home(source, self.uploads)
         uri = self._own_uri(source, origin.uri)
         remote = is_remote(source.path)
@@ -224,7 +224,7 @@ class Originals:
         return found
 
     def _fetched(self, source: Source, uri: str, content: str) -> OriginalFile:
-        """What lies elsewhere; kept for a while, since each look at a page asks for it again."""
+        """A remote file, cached for a while since each page view needs it."""
         if self.connect is None:
             raise OriginalUnavailable(msg("no file of the source is known for {uri}", uri=repr(uri)))
         what = (source.source_id, uri, content)
@@ -238,7 +238,7 @@ class Originals:
         return found
 
     def _own_uri(self, source: Source, uri: str) -> str:
-        """The address that a file really has: what redaction took out of its name is not stored."""
+        """The real address of a file, in which redaction may have replaced parts of the name."""
         redactor = self.redacting(source)
         if not source.path or not uri.startswith("file:") or not any(mark in unquote(uri) for mark in _TAKEN_OUT):
             return uri
@@ -249,5 +249,5 @@ class Originals:
 
 
 def keeps_library(principal: Principal) -> bool:
-    """Whether somebody keeps the library, and may see all that its sources hold: with the right to its registry, as no agent."""
+    """Whether a caller is an operator who may see everything: a principal with the registry right and no agent."""
     return principal.agent_id is None and principal.may("registry")

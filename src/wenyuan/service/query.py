@@ -1,4 +1,4 @@
-"""What a library is asked, and what it answers."""
+"""`Query` and `Answer`: the input and output of a search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wenyuan.service.rules.derive import Derived
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One question to the library, already checked.
+    """A validated search query.
 
     Attributes:
         sources: Only these; None for all that are in force.
@@ -50,7 +50,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegReport:
-    """How one leg did: state ``ok``, ``failed`` or ``skipped`` (with why), time in ms, number of hits.
+    """The report of one leg: state ``ok``, ``failed`` or ``skipped`` (with the reason), time in ms, number of hits.
 
     Attributes:
         withheld: Hits of a source elsewhere that are not in force on the day, and so are not among `hits`.
@@ -112,13 +112,13 @@ class Answer:
     copies: Copies = field(default_factory=dict)
 
     def wording_of(self, hit: Hit) -> str:
-        """The other wording of the question that fits a hit best; ``""`` where its own words do."""
+        """The synonym wording of the question that matches a hit best; ``""`` where the original does."""
         number = int(hit.parts.get("wording", 0))
         return self.wordings[number - 1].text if number else ""
 
     @property
     def with_copies(self) -> list[Hit]:
-        """The hits, each followed by its copies: all that was found, for who measures it."""
+        """The hits, each followed by its copies, for measuring."""
         return [
             hit._replace(passage_id=number)
             for hit in self.hits

@@ -1,4 +1,4 @@
-"""Documents that were uploaded: kept in the library's own folder, read at once, replaced and deleted.
+"""Uploaded documents: stored in the library's folder, ingested at once, replaced and deleted.
 
 Only a source without a path is uploaded to: what it holds lies in ``uploads/<source id>`` of the library's folder. A
 source with a path is read from there, and nothing is ever written to it. A file that cannot be read is not kept, and
@@ -37,7 +37,7 @@ _FORGOTTEN = 24 * 3600.0  # seconds after which what a killed process left behin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """A file that came.
+    """A received file.
 
     Attributes:
         name: That it was sent with, perhaps with folders.
@@ -52,7 +52,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What became of one file.
+    """The result for one file.
 
     Attributes:
         name: As it is kept; of one that is not kept, as it was sent.
@@ -68,7 +68,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadReport:
-    """What became of each file, in the order in which they came; `report` is None where none of them was kept."""
+    """The result for each file in order of arrival; `report` is None where no file was kept."""
 
     source_id: str
     files: tuple[Taken, ...]
@@ -77,7 +77,7 @@ class UploadReport:
 
 @dataclass(slots=True)
 class _Placed:
-    """A file that was put into its place, and where the one lies that was there before."""
+    """A file moved to its place, and where the file it replaced is kept meanwhile."""
 
     name: str
     target: Path
@@ -88,7 +88,7 @@ class _Placed:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Uploads:
-    """Keeps what is uploaded."""
+    """Stores uploaded files."""
 
     catalog: Catalog
     ingestion: Ingestion
@@ -100,7 +100,7 @@ class Uploads:
 
     @contextmanager
     def incoming(self) -> Iterator[Path]:
-        """A folder for files that are coming, on the disk on which they will be kept; removed with what is left in it.
+        """A temporary folder for incoming files on the same disk as the uploads; removed with its content at the end.
 
         Raises:
             SourceError: it cannot be made.
@@ -120,7 +120,7 @@ class Uploads:
             shutil.rmtree(folder, ignore_errors=True)
 
     def check_takes_uploads(self, source_id: str) -> Source:
-        """The source, where documents can be uploaded to it.
+        """The source, if documents can be uploaded to it.
 
         Raises:
             NotFound: there is no such source.
@@ -138,7 +138,7 @@ class Uploads:
     def upload(
         self, source_id: str, given: Sequence[Given], progress: Callable[[Progress], None] | None = None
     ) -> UploadReport:
-        """Keep files and read them. One of the name of another is its new version.
+        """Store files and ingest them. A file with an existing name is a new version.
 
         Raises:
             NotFound, InvalidRequest: see `check_takes_uploads`.
@@ -164,7 +164,7 @@ class Uploads:
     def replace(
         self, document_id: int, given: Given, progress: Callable[[Progress], None] | None = None
     ) -> UploadReport:
-        """Keep a file in the place of the one that a document was read from; the document is superseded by its new version.
+        """Replace the file of a document; the new version supersedes the document.
 
         A file of the same kind takes the old one's name, another one comes under its own and the old one goes.
 
@@ -188,7 +188,7 @@ class Uploads:
         return UploadReport(source_id=source.source_id, files=tuple(taken.values()), report=report)
 
     def delete(self, document_id: int) -> tuple[str, int]:
-        """Delete the file that a document was read from; returns its source, and the number of documents that leave with it.
+        """Delete the file of a document; returns the source, and the number of documents removed with it.
 
         Raises:
             NotFound: there is no such document.
@@ -209,7 +209,7 @@ class Uploads:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Nobody else of this process moves files meanwhile."""
+        """Lock against other threads of this process that move files."""
         if not self.lock.acquire(timeout=_PATIENCE):
             raise CatalogBusy("other documents are being taken in", component="uploads", hint="try again in a while")
         try:
@@ -220,11 +220,11 @@ class Uploads:
     # -- in the folder -----------------------------------------------------------------------------------
 
     def home(self, source: Source) -> Path:
-        """The folder of what was uploaded to a source."""
+        """The folder of a source's uploads."""
         return self._ingester.uploads / source.source_id
 
     def _checked(self, given: Given, named: Mapping[str, Given]) -> tuple[str, str]:
-        """The name that a file is kept under, and why it is not."""
+        """The name under which a file is stored, and the reason why it is refused."""
         if given.reason:
             return "", given.reason
         try:
@@ -237,7 +237,7 @@ class Uploads:
         return name, msg("the name {name} stands twice", name=name) if name in named else ""
 
     def _file_of(self, document_id: int) -> tuple[Source, Path]:
-        """A document's source and its file, which was uploaded."""
+        """The source and the uploaded file of a document."""
         origin = self.catalog.origin(document_id)
         if origin is None:
             raise NotFound(msg("there is no such document: {document_id}", document_id=document_id))
@@ -289,13 +289,13 @@ class Uploads:
         return {one.name: _told(one, report, live) for one in placed}, report
 
     def _read(self, source: Source, progress: Callable[[Progress], None] | None) -> IngestReport:
-        """Read what lies in the folder; where nothing does, all documents of the source leave."""
+        """Ingest the folder; if it is empty, retire all documents of the source."""
         if self._files(source):
             return self.ingestion.ingest(source.source_id, progress)
         return self.ingestion.clear(source.source_id)
 
     def _forget(self, source: Source, shown: Sequence[str]) -> None:
-        """What could not be read is not kept, so nothing is left that a refresh could mend."""
+        """Delete failures of files that were not kept: a refresh could not fix them."""
         self.catalog.forget_failures(source.source_id, shown)
 
     def _put_back(self, placed: Sequence[_Placed]) -> None:
@@ -315,7 +315,7 @@ class Uploads:
 
     @staticmethod
     def _drop_empty(home: Path) -> None:
-        """Remove folders that hold nothing any more, the source's own included."""
+        """Remove empty folders, including the source's own."""
         for where, _, _ in os.walk(home, topdown=False):
             if not any(Path(where).iterdir()):
                 Path(where).rmdir()

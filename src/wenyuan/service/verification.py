@@ -1,4 +1,4 @@
-"""Verdicts on answers, by whomever: each claim against what the library holds. No model is asked.
+"""Verifies answers, by whomever written: a verdict on each claim. No model is used.
 
 A claim is looked for in what it cites and in all that the caller may see, by the words of the keyword leg; what that finds is
 compared token by token (`core.verification`). Only where no passage has the claim's words is the whole search asked, and
@@ -54,7 +54,7 @@ _PASSAGE = re.compile(r"(.+)#(\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyRequest:
-    """An answer to be verified.
+    """An answer to verify.
 
     Attributes:
         citations: What marks of sources stand for: an address, the id of a source or of a passage (``policies#12``). A
@@ -91,7 +91,7 @@ class VerifyRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quoted:
-    """Where the library says what a claim says, or what it was made of.
+    """A passage span that says what a claim says, or that it is assembled from.
 
     Attributes:
         start, end: Offsets into the passage's text.
@@ -107,14 +107,14 @@ class Quoted:
 
     @property
     def doubts(self) -> tuple[Uncertain, ...]:
-        """What of the quote was not read surely where it was recognised in an image; offsets into the passage's text."""
+        """The uncertain characters in the quote; offsets into the passage's text."""
         told = self.passage.recognition
         return () if told is None else told.doubts(self.start, self.end)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgainstRule:
-    """A mandatory rule that a claim contradicts, the clause that says so, and in what they differ."""
+    """A mandatory rule contradicted by a claim, its clause, and the differences."""
 
     ref: str
     text: str
@@ -160,13 +160,13 @@ class Verification:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many claims have each verdict."""
+        """Number of claims by verdict."""
         said = [one.verdict for one in self.claims]
         return {verdict: said.count(verdict) for verdict in VERDICTS if verdict in said}
 
 
 class _Match(NamedTuple):
-    """How a claim stands to a passage that has its words, perhaps changed; a paraphrase is none."""
+    """A comparison of a claim with a passage that has its words, possibly changed; not for paraphrases."""
 
     passage: Passage
     words: Verdict
@@ -174,7 +174,7 @@ class _Match(NamedTuple):
 
 
 class _Cited(NamedTuple):
-    """What a claim cites: sources as a whole, and documents; and what is neither."""
+    """The sources and documents cited by a claim, and citations that are neither."""
 
     sources: frozenset[str]
     documents: frozenset[int]
@@ -189,7 +189,7 @@ class _Cited(NamedTuple):
 
 
 class _Visible(NamedTuple):
-    """What may be seen, for one request.
+    """What the caller may see, for one request.
 
     Attributes:
         sources: All that the caller may see, in force or not.
@@ -207,7 +207,7 @@ class _Visible(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Verifier:
-    """Gives verdicts on the claims of an answer."""
+    """Verifies the claims of answers."""
 
     catalog: Catalog
     engine: Engine
@@ -218,7 +218,7 @@ class Verifier:
     """For every `_PER_DEADLINE` claims of a request."""
 
     def verify(self, request: VerifyRequest, principal: Principal = LOCAL, *, door: str = "verify") -> Verification:
-        """Look for each claim in what the caller may see, and say how it stands there.
+        """Verify each claim against what the caller may see.
 
         Raises:
             NotPermitted: the caller acts for an agent that is not there.
@@ -244,11 +244,11 @@ class Verifier:
         return replace(found, audit_id=self.recorder.verified(told, texts, bounds, principal, door=door))
 
     def judge(self, request: VerifyRequest, principal: Principal = LOCAL) -> Verification:
-        """As `verify`, without a record: for what is a part of something that has its own."""
+        """As `verify`, without an audit record: for requests that have their own."""
         return self._verified(request, self._query(request, principal))
 
     def _query(self, request: VerifyRequest, principal: Principal) -> Query:
-        """What bounds a verification, as a query."""
+        """The limits of a verification as a query."""
         day = request.as_of or date.today()
         query = Query(text=request.claims[0].text, limit=1, as_of=day, rules="none")
         return self.searcher.bounded(query, principal)
@@ -297,7 +297,7 @@ class Verifier:
         )  # fmt: skip
 
     def _not_judged(self, claim: Claim, cited: _Cited, visible: _Visible) -> JudgedClaim:
-        """A claim that no passage has the words of: the best passage, and how likely it is what was meant."""
+        """A claim whose words are in no passage: gives the best passage and its probability."""
         query = replace(visible.query, text=claim.text, sources=tuple(sorted(visible.sources)))
         answer = self.retriever.retrieve(query, visible.deadline)
         if not answer.hits:
@@ -312,7 +312,7 @@ class Verifier:
         )  # fmt: skip
 
     def _against(self, text: str, tokens: Tokens, visible: _Visible) -> AgainstRule | None:
-        """The mandatory rule for what a claim is about that the claim says otherwise.
+        """The mandatory rule that a claim contradicts; None without one.
 
         What it is about is not guessed by its meaning: a claim that has the words of a rule has the names in it, too.
         """
@@ -354,7 +354,7 @@ class Verifier:
         return [passages[n] for n in best if n in passages and passages[n].source_id in visible.sources]
 
     def _past(self, registry: Sources, sources: frozenset[str], day: date) -> tuple[Scope, ...]:
-        """What was in force on the last `_PAST_DAYS` days before a day on which something ceased to be, the latest first."""
+        """Scopes for the last `_PAST_DAYS` days before `day` on which something ceased to be in force, latest first."""
         ends = {registry.last_day(name) for name in sources} - {None}
         days = {end for end in ends if end is not None and end < day}
         days |= set(self.catalog.last_days(sorted(sources), day, _PAST_DAYS))
@@ -362,7 +362,7 @@ class Verifier:
         return tuple(Scope(sources=_in_force(registry, sources, end), as_of=end) for end in last)
 
     def _of_the_past(self, text: str, visible: _Visible) -> list[Passage]:
-        """The passages that share most words with a text of what was in force before."""
+        """The passages no longer in force that share most words with a text."""
         found: dict[int, Passage] = {}
         for scope in visible.past():
             for passage in self._by_words(text, scope, visible.deadline):
@@ -370,7 +370,7 @@ class Verifier:
         return list(found.values())
 
     def _cited(self, claim: Claim, citations: Mapping[str, str], visible: _Visible) -> _Cited:
-        """What the marks of a claim stand for, as far as the caller may see it."""
+        """The sources and documents of a claim's citations, as far as visible to the caller."""
         sources, documents, unknown = set(), set(), []
         for mark in claim.sources:
             told = citations.get(mark, mark)
@@ -383,7 +383,7 @@ class Verifier:
         return _Cited(frozenset(sources), frozenset(documents), tuple(unknown))
 
     def _document(self, told: str, visible: _Visible) -> int:
-        """The number of the document that an address, or the id of a passage, is of; 0 for none that the caller may see."""
+        """The document id of an address or passage ref; 0 for none visible."""
         if match := _PASSAGE.fullmatch(told):
             passage = self.catalog.passages([int(match[2])]).get(int(match[2]))
             if passage is not None and passage.source_id == match[1] and match[1] in visible.sources:
@@ -404,7 +404,7 @@ def _in_force(registry: Sources, sources: frozenset[str], day: date) -> frozense
 
 
 def _best(tokens: Tokens, passages: Sequence[Passage], cited: _Cited) -> tuple[_Match | None, list[Quoted]]:
-    """The passage that a claim stands nearest to, the cited ones first where two are as near; or the pieces it is made of."""
+    """The passage closest to a claim (cited ones preferred), or the pieces it is assembled from."""
     found = []
     for passage in passages:
         compared = compared_with(tokens, passage.text)
@@ -438,7 +438,7 @@ def _findings(
     in_force: Scope,
     chars: Mapping[int, int],
 ) -> tuple[Verdict, ...]:
-    """All that is to be said of a claim with these words, gravest first; ``verbatim`` last."""
+    """All findings on a claim with these words, gravest first; ``verbatim`` last."""
     found: list[Verdict] = [] if words == "verbatim" else [words]
     if cited.named and not all(cited.holds(one.passage) for one in evidence):
         found.append("wrong_source")
@@ -459,7 +459,7 @@ def _counts(passage: Passage, scope: Scope) -> bool:
 
 
 def _too_long(one: Quoted, chars: Mapping[int, int]) -> bool:
-    """Whether more is quoted than the terms of a document allow."""
+    """Whether a quote exceeds the copyright limit of its document."""
     if not one.passage.copyright:
         return False
     room = parse_copyright(one.passage.copyright).room(chars.get(one.passage.document_id, one.passage.end))
@@ -467,7 +467,7 @@ def _too_long(one: Quoted, chars: Mapping[int, int]) -> bool:
 
 
 def as_data(found: Verification) -> dict[str, Any]:
-    """For JSON: what every door gives."""
+    """JSON values of a verification, the same for all interfaces."""
     return {
         "claims": [_claim_as_data(one) for one in found.claims],
         "counts": dict(found.counts),
@@ -500,7 +500,7 @@ def _claim_as_data(one: JudgedClaim) -> dict[str, Any]:
 
 
 def _doubts(quoted: Quoted) -> dict[str, Any]:
-    """The member that says which characters of a quote were not read surely; nothing where all were."""
+    """The member with the uncertain characters of a quote; empty without any."""
     text = quoted.passage.text
     told = [{**one._asdict(), "text": text[one.start : one.end]} for one in quoted.doubts]
     return {"uncertain": told} if told else {}

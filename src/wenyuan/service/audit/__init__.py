@@ -1,4 +1,4 @@
-"""What is written into the audit: records of retrievals and of changes, made here and stored by `catalog.audit.log`.
+"""Builds audit records of retrievals and changes, which `catalog.audit.log` stores.
 
 A record holds what shows later which passages were given, and why: their ids, hashes, scores and trust; the scope,
 the settings, the encoder and the state of the library. It holds no text of passages, of the query only a preview
@@ -247,7 +247,7 @@ def digest_of(value: Any) -> str:
 
 
 def fetch_record(ref: str, uri: str, chars: int, principal: Principal, door: str) -> dict[str, Any]:
-    """The audit record of a document that was read, for `AuditLog.append`."""
+    """The audit record of reading a document, for `AuditLog.append`."""
     return {
         "kind": "fetch", "principal": principal.key_id, "agent": principal.agent_id, "door": door, "action": "read",
         "object": ref, "uri": uri, "quoted_chars": chars,
@@ -257,7 +257,8 @@ def fetch_record(ref: str, uri: str, chars: int, principal: Principal, door: str
 def verification_record(
     claims: Sequence[Mapping[str, Any]], bounds: Mapping[str, Any], principal: Principal, door: str
 ) -> dict[str, Any]:
-    """A record of verdicts on an answer, for `AuditLog.append`; the claims themselves are kept apart, as questions are.
+    """The audit record of a verification, for `AuditLog.append`; the claims themselves are stored separately, as
+    queries are.
 
     Args:
         claims: Of each its verdict, its findings, and the passages that these rest on.
@@ -275,7 +276,7 @@ def answer_record(
     door: str,
     action: Literal["answer", "summarize", "link"] = "answer",
 ) -> dict[str, Any]:
-    """A record of an answer by a model, for `AuditLog.append`; the question and what the model wrote are kept apart.
+    """The audit record of a model's answer, for `AuditLog.append`; question and model output are stored separately.
 
     Args:
         said: What was shown, claimed, dropped and withheld, by which model, at what cost; texts only as hashes.

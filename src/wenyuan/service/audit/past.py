@@ -1,4 +1,4 @@
-"""The library as it was when an answer was given, rebuilt from the catalog's changes up to the recorded one."""
+"""Rebuilds the library as of an earlier change, for replaying audited queries."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class FeedAt:
 
 
 class RecordAt(FeedAt):
-    """The catalog as it was at an earlier change, as far as that is known: a `Record` for a `Retriever`.
+    """The catalog as of an earlier change, as a `Record` for a `Retriever`.
 
     Passages and documents are those of that change. Of sources, those of the recorded scope are there, in force and
     with the recorded trust; what the library was like is what was recorded. What was not recorded is as it is now.
@@ -163,7 +163,7 @@ def past(
     reranking: Reranking | None = None,
     seconds: float = 600.0,
 ) -> Iterator[tuple[Retriever, RecordAt]]:
-    """A retriever over the library at an earlier change; it takes the time of indexing the whole library.
+    """A retriever over the library as of an earlier change; takes as long as indexing the whole library.
 
     Args:
         make_engine: Makes an empty engine, which is closed in the end.
@@ -211,7 +211,7 @@ def rerun_at(  # noqa: PLR0913  (what it is wired with)
     united: RulesSettings | None = None,
     reranking: Reranking | None = None,
 ) -> Rerun:
-    """Repeat a recorded query (see `audit.request_of`) on the library at its change; for the `rerun` of `replay`.
+    """Repeat a recorded query (see `audit.request_of`) on the library as of its change; for `rerun` of `replay`.
 
     Outside sources cannot be asked about the past: only the library's own are.
 

@@ -1,4 +1,4 @@
-"""Recording of searches in the audit."""
+"""Writes audit records of searches, answers and changes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _RECORDED: ContextVar[list[str] | None] = ContextVar("recorded", default=None)
 
 @contextmanager
 def one_question() -> Iterator[None]:
-    """What is recorded inside is of one question: every record but the first names that one in ``part_of``.
+    """Context for records of one question: all but the first name the first one in ``part_of``.
 
     Each part is a record of its own, since each is asked of its own scope, and replayed so.
     """
@@ -72,7 +72,7 @@ def one_question() -> Iterator[None]:
 
 
 class AuditRecorder:
-    """The audit of a library; with no log (switched off) it writes nothing and gives no ids."""
+    """Writes audit records; without a log (audit switched off) it does nothing and returns empty ids."""
 
     def __init__(
         self,
@@ -147,13 +147,13 @@ class AuditRecorder:
         return _appended(self.log, record, None if UNREADABLE in redacted else request)
 
     def attested(self, query: Query, answer: Answer, principal: Principal, *, door: str) -> Answer:
-        """An answer with the id of its record; raises as `answered` does."""
+        """Record an answer; returns it with the record's id. Raises as `answered`."""
         return replace(answer, audit_id=self.answered(query, answer, principal, door=door))
 
     def failed(
         self, query: Query, error: Exception, principal: Principal, *, door: str, agent_id: str | None = None
     ) -> str:
-        """Record a question that got no answer; of an error that is no `KnowledgeError` only its kind is told."""
+        """Record a failed query. Of an exception that is no `KnowledgeError` only the type is recorded."""
         if self.log is None:
             return ""
         scope = Scope(sources=frozenset(query.sources or ()), as_of=query.as_of or date.today())
@@ -170,7 +170,7 @@ class AuditRecorder:
         return _appended(self.log, record, None if UNREADABLE in redacted else request)
 
     def fetched(self, ref: str, uri: str, chars: int, principal: Principal, *, door: str) -> str:
-        """Record that a document was given to read; returns the record's id (``""`` when the audit is off).
+        """Record that a document was read; returns the record's id (``""`` when the audit is off).
 
         Raises:
             CatalogUnavailable: the audit cannot be written; then nothing may be given either.
@@ -183,7 +183,7 @@ class AuditRecorder:
         self, claims: Sequence[Mapping[str, Any]], texts: Sequence[str], bounds: Mapping[str, Any],
         principal: Principal, *, door: str,
     ) -> str:  # fmt: skip
-        """Record verdicts on an answer; returns the record's id (``""`` when the audit is off).
+        """Record a verification; returns the record's id (``""`` when the audit is off).
 
         Args:
             claims, bounds: See `verification_record`.
@@ -227,7 +227,7 @@ class AuditRecorder:
         return self.log.append(record, None if UNREADABLE in counts else kept)
 
     def changed(self, kind: Changed, action: str, name: str, before: Any, after: Any) -> None:
-        """Record a change of the registry, an agent or a key, by whoever is `ACTING`."""
+        """Record a change of the registry, an agent or a key, by the principal in `ACTING`."""
         if self.log is not None:
             self.log.append(change_record(kind, action, name, before, after, ACTING.get()))
 
@@ -235,7 +235,7 @@ class AuditRecorder:
         self, audit_id: str, retriever: Retriever, catalog: Catalog, make_engine: Callable[[], Engine],
         allowed: Allowed | None = None, *, exact: bool,
     ) -> Replay:  # fmt: skip
-        """Ask a recorded question again: of the library as it is, or (`exact`) as it was.
+        """Repeat a recorded query, on the present library or (`exact`) as of then.
 
         Args:
             allowed: What whoever wants to know may see now: nothing else is asked, nor told; None: everything.
@@ -295,7 +295,7 @@ def _appended(log: AuditLog, record: dict[str, Any], query: Mapping[str, Any] | 
 
 
 def _request_within(request: Mapping[str, Any], allowed: Allowed) -> Mapping[str, Any]:
-    """A recorded request, no wider than what is allowed now."""
+    """A recorded request narrowed to what is allowed now."""
     named = request["sources"]
     sources = sorted(allowed.sources if named is None else allowed.sources.intersection(named))
     near, trust = request.get("seen"), max(request["min_trust"], allowed.min_trust)
@@ -304,13 +304,13 @@ def _request_within(request: Mapping[str, Any], allowed: Allowed) -> Mapping[str
 
 
 def _fate_within(fate: Mapping[str, Any], allowed: Allowed) -> Mapping[str, Any]:
-    """What became of a statement, without who decided what, and without sources elsewhere."""
+    """A statement's fate without reviewers, and without sources outside what is allowed."""
     lost = [one for one in fate.get("lost", ()) if one["source_id"] in allowed.sources]
     return {**fate, "reason": "", "reviews": (), "lost": lost}
 
 
 def _asked_of(retriever: Retriever, record: Mapping[str, Any]) -> Callable[[Query], Answer]:
-    """What a recorded question was asked of: rules alone, or all that the library has."""
+    """The call that answered a recorded query: rules only, or all legs."""
     return retriever.derive if record.get("door") == "infer_rules" else retriever.retrieve
 
 
@@ -322,7 +322,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What a context was bounded by, and which passages did not come through.
+    """The limits on a context, and the passages that they excluded.
 
     Attributes:
         doubted: Of one answer: what would have been in it, were it trusted more.
@@ -335,7 +335,7 @@ class Bounds:
 
 
 class RecordedSearch:
-    """A searcher whose every answer and failure is in the audit.
+    """A searcher that records every answer and failure in the audit.
 
     Args:
         recorder: Writes the records.
@@ -346,12 +346,12 @@ class RecordedSearch:
         self.recorder = recorder
 
     def find(self, request: SearchRequest, principal: Principal) -> SearchResult:
-        """Search, and record what was found or why it failed."""
+        """Search, and record the result or failure."""
         with self.failures(request, principal, "search"):
             return self.attested(self._searcher.search(request, principal), request, principal, "search")
 
     def answered(self, query: Query, ask: Callable[[Query], Answer], principal: Principal, door: str) -> Answer:
-        """What a query is answered, with the id of its record; what fails is recorded, unless the request is at fault."""
+        """The answer to a query with its record id. Failures are recorded, except for invalid requests."""
         try:
             answer = ask(query)
         except (InvalidRequest, NotPermitted):
@@ -364,7 +364,7 @@ class RecordedSearch:
     def searches(
         self, requests: Sequence[SearchRequest], principal: Principal, door: str
     ) -> tuple[SearchResult, ...]:
-        """Search for each within the time of one request, and record the first failure, which ends it.
+        """Run several searches within one request's time; the first failure ends them and is recorded.
 
         What was found is recorded by `attested`, when it is known what is given.
         """
@@ -381,7 +381,7 @@ class RecordedSearch:
         self, result: SearchResult, request: SearchRequest, principal: Principal, door: str,
         bounds: Bounds | None = None,
     ) -> SearchResult:  # fmt: skip
-        """A result with the ids of its records, one for each domain.
+        """A result with record ids, one per domain.
 
         Raises:
             CatalogUnavailable: the audit cannot be written; then nothing may be given either.
@@ -402,7 +402,7 @@ class RecordedSearch:
 
     @contextmanager
     def failures(self, request: SearchRequest, principal: Principal, door: str) -> Iterator[None]:
-        """Record what fails inside, unless the request is at fault; it is raised in any case."""
+        """Context that records failures, except for invalid requests, and re-raises them."""
         try:
             yield
         except (InvalidRequest, NotPermitted):
@@ -416,7 +416,7 @@ class RecordedSearch:
     def failed(
         self, query: Query, error: Exception, principal: Principal, door: str, agent_id: str | None = None
     ) -> None:
-        """Record that a question got no answer."""
+        """Record a failed query."""
         try:
             self.recorder.failed(query, error, principal, door=door, agent_id=agent_id)
         except KnowledgeError as second:  # the answer says FAILED as it is
@@ -426,7 +426,7 @@ class RecordedSearch:
 def _kept_back(
     query: Query, answer: Answer, given: set[int], copies: set[int], bounds: Bounds | None
 ) -> Mapping[str, Mapping[str, int]]:
-    """By reason, the passages of one answer that were kept back wholly or partly: characters by short address."""
+    """Withheld passages of one answer: reason → short address → characters."""
     kept: dict[str, dict[str, int]] = {}
     doubted = (f.passage for f in (bounds.doubted if bounds is not None else ()))
     refs = {p.ref for p in doubted if query.sources is None or p.source_id in query.sources}

@@ -1,1 +1,1 @@
-"""What a language model is asked for, and what of its words is kept: only what the program can show to stand in the library."""
+"""Tasks for a language model. Of its output only what the program can find in the library is kept."""

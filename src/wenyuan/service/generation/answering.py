@@ -1,4 +1,5 @@
-"""Answers by a language model, every claim of which is checked: what cannot be shown to stand in the library is left out.
+"""Answers by a language model, every claim of which is checked against the library; claims without evidence are
+dropped.
 
 ::
 
@@ -78,7 +79,7 @@ Tell = Callable[[str, Mapping[str, Any]], None]
 
 
 def _nobody(_stage: str, _told: Mapping[str, Any]) -> None:
-    """Nobody wants to know."""
+    """Default callback: does nothing."""
 
 
 class _Checked(NamedTuple):
@@ -89,7 +90,7 @@ class _Checked(NamedTuple):
 
 
 class _Cut(NamedTuple):
-    """What becomes of one proposed claim."""
+    """The result of checking one proposed claim."""
 
     proposed: Proposed
     judged: JudgedClaim | None
@@ -100,7 +101,7 @@ class _Cut(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Answerer:
-    """Answers questions with a language model that is not believed.
+    """Answers questions with a language model whose output is not trusted.
 
     Attributes:
         llm: None where none is set up.
@@ -125,7 +126,7 @@ class Answerer:
         tell: Tell = _nobody,
         gone: Callable[[], bool] = lambda: False,
     ) -> Answered:
-        """Search, ask the model, check what it says, and record what came of it.
+        """Search, ask the model, check its claims, and record the result.
 
         Args:
             tell: Is told of each stage. No text is told before it is checked and recorded.
@@ -190,7 +191,7 @@ class Answerer:
     # -- the model --------------------------------------------------------------------------------------
 
     def shown(self, passages: Sequence[Passage]) -> tuple[list[Shown], Mapping[str, tuple[str, ...]]]:
-        """What the model may be shown of passages; and which it may not, by reason."""
+        """The parts of passages that the model may see; and the passages it may not, by reason."""
         registry = self.retriever.registry().by_id
         withheld: dict[str, tuple[str, ...]] = {}
         open_ = []
@@ -207,7 +208,7 @@ class Answerer:
         return shown, withheld
 
     def _may_see(self, rule: Found) -> bool:
-        """Whether the model may be shown a rule: all that it rests on must be open to it."""
+        """Whether the model may see a rule: all sources of its evidence must be open to it."""
         registry = self.retriever.registry().by_id
         names = {rule.passage.source_id, *(e["source_id"] for e in rule.derivation.get("evidence", ()))}
         return all(
@@ -234,7 +235,7 @@ class Answerer:
     def checked(
         self, proposed: Sequence[Proposed], shown: Sequence[Shown], request: AnswerRequest, principal: Principal
     ) -> _Checked:
-        """What of a model's claims may stand in an answer, and why the others may not."""
+        """The model's claims that may stand in the answer, and the reasons why the others may not."""
         if not proposed:
             return _Checked([], [], [])
         by_ref = {one.passage.ref: one for one in shown}
@@ -278,7 +279,7 @@ class Answerer:
         return self.verifier.judge(wanted, acting).claims
 
     def _whole(self, cuts: Sequence[_Cut], request: AnswerRequest, principal: Principal) -> list[_Cut]:
-        """The sentences that take the place of a model's words are checked like these."""
+        """Check the quoted sentences that replace the model's words like other claims."""
         new = [cut for cut in cuts if cut.reason in _REPLACED and cut.passage is not None and cut.span is not None]
         texts = [Claim(c.passage.text[slice(*c.span)], (c.passage.ref,)) for c in new if c.passage and c.span]
         verdicts = iter(self._verdicts(texts, request, principal) if texts else ())
@@ -293,7 +294,7 @@ class Answerer:
         return checked
 
     def _within_terms(self, checked: _Checked, request: AnswerRequest, principal: Principal) -> _Checked:
-        """Without what would make the quotes of a document, those given to the task before included, too many."""
+        """Drop claims whose quotes exceed a document's copyright limit, counting those given to the task before."""
         bounded = {document_key(p) for p in checked.passages if limited(p.copyright)}
         if not bounded:
             return checked
@@ -327,7 +328,7 @@ class Answerer:
     def _extracts(
         self, none: Answered, request: AnswerRequest, passages: Sequence[Passage], principal: Principal
     ) -> Answered:  # fmt: skip
-        """An answer of sentences of the best passages, chosen without a model; they pass the same gates."""
+        """An extractive answer from sentences of the best passages, without a model; it passes the same checks."""
         chosen = [
             (passage, span)
             for passage in passages[:_EXTRACTED]
@@ -369,7 +370,7 @@ class Answerer:
         )
 
     def replayed(self, kept: AuditRecord, principal: Principal = LOCAL) -> Replay:
-        """Whether what a model wrote then passes the same gates now; the model is not asked again.
+        """Whether recorded model output passes the same checks now; the model is not asked again.
 
         Of an agent's answer, what is cited must be in that agent's scope as it is now.
         """
@@ -392,7 +393,7 @@ class Answerer:
         return Replay(identical=False, differences=tuple(explained_by_redaction(said, differences)))
 
     def _why_otherwise(self, ref: str, was: str, now: str) -> Difference | None:
-        """Why claims on a passage have another fate now."""
+        """Why claims on a passage now have another result; None where they have not."""
         if was == now:
             return None
         number = ref.rpartition("#")[2]
@@ -405,7 +406,7 @@ class Answerer:
 
 
 def _fates_by_passage(said: Mapping[str, Any]) -> Mapping[str, str]:
-    """By passage, what became of the claims on it, for a reader."""
+    """By passage, a readable result of the claims on it."""
     found: dict[str, list[str]] = {}
     for one in said["claims"]:
         if one["origin"] in ("model", "quote"):
@@ -416,7 +417,7 @@ def _fates_by_passage(said: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def none_is_set_up() -> LlmUnavailable:
-    """What is told where no model is set up."""
+    """The error where no model is configured."""
     return LlmUnavailable(
         "no language model is set up: llm.url and llm.model name one", component="llm",
         hint="set llm.url and llm.model in wenyuan.toml, or WENYUAN_LLM__URL and WENYUAN_LLM__MODEL; on_failure=extract answers without one",
@@ -424,7 +425,9 @@ def none_is_set_up() -> LlmUnavailable:
 
 
 def _cut(proposed: Proposed, judged: JudgedClaim, shown: Mapping[str, Shown]) -> _Cut:
-    """What a claim rests on, and the gate that it does not pass: one that drops it before one that replaces its words."""
+    """The quote of a claim, and the first check that it fails: those that drop it before those that replace its
+    words.
+    """
     one = shown.get(proposed.passage)
     passage = one.passage if one is not None else judged.evidence[0].passage if judged.evidence else None
     span = quote_between(one.text, proposed.first, proposed.last) if one is not None else None
@@ -447,7 +450,7 @@ def _cut(proposed: Proposed, judged: JudgedClaim, shown: Mapping[str, Shown]) ->
 
 
 def _sentences_of(text: str, passage: Passage, within: Span) -> Span | None:
-    """The sentences of a part of a passage that say a text word by word."""
+    """The sentences within part of a passage that contain a text verbatim; None without any."""
     compared = compared_with(tokens_of(text), passage.text[slice(*within)])
     if compared is None or compared.kind != "verbatim":
         return None
@@ -456,13 +459,13 @@ def _sentences_of(text: str, passage: Passage, within: Span) -> Span | None:
 
 
 def _around(judged: JudgedClaim) -> Span:
-    """The sentences of the first passage that a verdict rests on."""
+    """The whole sentences of the first passage in a verdict's evidence."""
     first = judged.evidence[0]
     return whole(first.passage.text, first.start, first.end)
 
 
 def _speaks_for_itself(text: str) -> bool:
-    """Whether a sentence may stand in an answer: no heading, nothing that speaks to a model."""
+    """Whether a sentence may stand in an answer: it is no heading and no instruction to a model."""
     return (
         not text.startswith("#")
         and len(text) <= MOST_CHARS
@@ -483,7 +486,7 @@ def _citation(passage: Passage, span: Span) -> Citation:
 
 
 def _with_rules(answered: Answered, rules: Sequence[Found]) -> Answered:
-    """With the mandatory rules that apply and are not said yet, each with its clause.
+    """The answer with applicable mandatory rules added that it does not state yet, each with its clause.
 
     Where the question asks for rules, those that it asks for; else all that follow from what it names.
     """
@@ -505,7 +508,7 @@ def _with_rules(answered: Answered, rules: Sequence[Found]) -> Answered:
 
 
 def _rule(found: Found) -> AnswerClaim:
-    """A rule as a claim: its sentence, and the clause that says so."""
+    """A rule as a claim: its sentence, with the clause as citation."""
     passage = found.passage
     text = passage.text.partition("\n")[0]
     evidence: Mapping[str, Any] = next((e for e in found.derivation.get("evidence", ()) if e.get("quote")), {})

@@ -1,4 +1,4 @@
-"""What is asked of a language model, and what came of it: values, and their JSON."""
+"""Requests and results of answers by a language model, and their JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_PASSAGES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRequest:
-    """A question to be answered; the bounds are those of `SearchRequest`.
+    """A question to answer, with limits as in `SearchRequest`.
 
     Attributes:
         limit: Passages that the model is shown, where neither agent nor scope says how many.
@@ -52,7 +52,7 @@ class AnswerRequest:
 
     @property
     def search(self) -> SearchRequest:
-        """What is looked for: stored texts alone, since only these can be quoted."""
+        """The search for the question, restricted to stored passages, since only these can be quoted."""
         return SearchRequest(
             query=self.query, agent_id=self.agent_id, knowledge_scope=self.knowledge_scope, min_trust=self.min_trust,
             filter=self.filter, as_of=self.as_of, task_id=self.task_id, limit=self.limit, summary=False, rules="beside",
@@ -62,7 +62,7 @@ class AnswerRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """What a claim rests on: the source's own words.
+    """The evidence of a claim, in the source's words.
 
     Attributes:
         source: Address.
@@ -99,7 +99,7 @@ class AnswerClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedClaim:
-    """What a model said that is not in the answer, and why; `changes` and `rule` as `verify` shows them.
+    """A claim that is not in the answer, and why; `changes` and `rule` as in `verify`.
 
     Attributes:
         passage: What it cited.
@@ -116,7 +116,7 @@ class DroppedClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """An answer.
+    """The result of an answer request.
 
     Attributes:
         origin: ``model``, ``extractive`` or ``rules``; ``""`` where there is none.
@@ -146,12 +146,12 @@ class Answered:
 
     @property
     def text(self) -> str | None:
-        """The claims, each with the number of its citation; None where there is no answer."""
+        """The claims as text, each with the number of its citation; None without an answer."""
         return "\n".join(f"{claim.text} [{n}]" for n, claim in enumerate(self.claims, 1)) or None
 
 
 def fates(claims: Sequence[AnswerClaim], dropped: Sequence[DroppedClaim]) -> dict[str, Any]:
-    """What became of a model's claims, without texts: which passages they rest on, or why they were dropped."""
+    """The results of a model's claims without texts: cited passages, or the reason for dropping."""
     return {
         "claims": [
             {"passage": c.citation.ref, "start": c.citation.start, "end": c.citation.end, "origin": c.origin}
@@ -162,7 +162,7 @@ def fates(claims: Sequence[AnswerClaim], dropped: Sequence[DroppedClaim]) -> dic
 
 
 def as_data(answered: Answered, fragments: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """For JSON: what every door gives."""
+    """JSON values of an answer, the same for all interfaces."""
     reply = answered.reply
     return {
         "answer": answered.text,
@@ -186,7 +186,7 @@ def as_data(answered: Answered, fragments: Sequence[Mapping[str, Any]] = ()) -> 
 
 
 def claim_as_data(claim: AnswerClaim) -> dict[str, Any]:
-    """A claim, for JSON."""
+    """JSON values of a claim."""
     one = claim.citation
     citation: dict[str, Any] = {
         "source": one.source, "quote": one.quote, "start": one.start, "end": one.end, "ref": one.ref,

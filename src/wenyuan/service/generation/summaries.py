@@ -1,4 +1,4 @@
-"""Summaries of passages whose sentences a language model chooses: the program cuts them out of the stored text, as in answers.
+"""Summaries of passages: a language model selects sentences, which the program cuts out of the stored text.
 
 A passage keeps its extract where the model fails, may not be shown it, or says what cannot be shown; which of both it is, is said.
 What was chosen is remembered in this process, by the passage's hash, the model and what it was told.
@@ -37,7 +37,7 @@ Key = tuple[str, str, int]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Summarizer:
-    """Gives found passages summaries of sentences that a model chose."""
+    """Adds summaries with sentences selected by a model to search results."""
 
     answerer: Answerer
     _kept: OrderedDict[Key, tuple[Span, ...]] = field(default_factory=OrderedDict)
@@ -46,7 +46,7 @@ class Summarizer:
     def summarized(
         self, result: SearchResult, request: SearchRequest, principal: Principal, *, door: str = "search"
     ) -> SearchResult:
-        """A result whose summaries are the model's choice where that passed the gates; leg ``llm`` says how it went.
+        """A result with the model's summaries where they passed the checks; leg ``llm`` reports how that went.
 
         Raises:
             CatalogUnavailable: the audit cannot be written; then nothing may be given either.
@@ -68,7 +68,7 @@ class Summarizer:
     def _choose(
         self, passages: Sequence[Passage], request: SearchRequest, generation: int, principal: Principal, door: str
     ) -> None:
-        """Ask the model for the sentences of passages, check them, record that, and remember what passed."""
+        """Ask the model for sentences, check them, record the result, and cache what passed."""
         answerer = self.answerer
         if answerer.llm is None:
             raise none_is_set_up()
@@ -98,7 +98,7 @@ class Summarizer:
             self._keep(one, checked.claims)
 
     def _keep(self, shown: Shown, claims: Sequence[AnswerClaim]) -> None:
-        """Remember the sentences that were chosen of a passage, as many as a summary has room for."""
+        """Cache the selected sentences of a passage, as many as fit a summary."""
         passage, spans = shown.passage, list[Span]()
         for claim in claims:
             one = claim.citation

@@ -1,4 +1,4 @@
-"""The write path: from a source's files to stored, embedded and indexed passages."""
+"""Ingestion: from a source's files to stored, embedded and indexed passages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _LINES, _LINES_TYPE = (".jsonl", ".ndjson"), "application/jsonl"  # whose docume
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """What recognises the pages of files that are pictures.
+    """The OCR used while reading files, and its version.
 
     Attributes:
         watched: A context in which files are read: who is told of pages done and all pages (what is raised then ends the
@@ -79,7 +79,7 @@ NO_RECOGNITION = Recognition(watched=lambda _told, _keep: nullcontext(), settled
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remote:
-    """What reads sources that lie elsewhere.
+    """Access to sources that are read through connectors.
 
     Attributes:
         connect: A source → its connector; ConfigError where there is none or a setting is wrong.
@@ -94,7 +94,7 @@ class Remote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingester:
-    """Takes sources in.
+    """Ingests sources.
 
     Attributes:
         read: File and its URI → documents, perhaps as a stream; raises `DocumentRejected`.
@@ -118,7 +118,7 @@ class Ingester:
     contexts: ContextSentences | None = None
 
     def ingest(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
-        """Bring the catalog and the index up to what lies at the source's path.
+        """Update catalog and index to the present content of the source.
 
         Raises:
             SourceError: there is no path, it is gone, or holds nothing that can be read (then nothing is retired).
@@ -143,7 +143,7 @@ class Ingester:
         return report
 
     def clear(self, source: Source) -> IngestReport:
-        """All documents leave a source, of which nothing is left to read."""
+        """Retire all documents of a source that has no files left."""
         report = IngestReport(source_id=source.source_id)
         with self.catalog.taking_in(source.source_id):
             live = [number for number, _ in self.catalog.live_documents(source.source_id).values()]
@@ -197,11 +197,11 @@ class Ingester:
         memory.end(whole=not found.cut)
 
     def behind(self, source: Source) -> bool:
-        """Whether more is to be taken out of a source's texts than was when they were stored."""
+        """Whether the source's redaction is stricter now than when its texts were stored."""
         return change_of(self.catalog, source.source_id, self.redacting(source)) == "more"
 
     def reading(self, source: Source, encoder: str) -> str:
-        """What the fingerprint of every document begins with that is read in this way, for an encoder of this key.
+        """The prefix of document fingerprints for this way of reading and this encoder.
 
         Behind it and a colon stands the digest of the content; by that the catalog finds what is in two sources.
         """
@@ -210,24 +210,24 @@ class Ingester:
         return _digest(*how)[:16]
 
     def follow(self) -> None:
-        """Bring the index up to the catalog, however long that takes."""
+        """Update the index to the catalog, however long that takes."""
         self.engine.sync(self.catalog, deadline=_unhurried())
 
     def purge(self) -> None:
-        """As `follow`, and what was removed leaves the index's files too."""
+        """As `follow`, and also remove deleted texts from the index's files."""
         self.follow()  # at once, while writing the files anew takes its time
         self.engine.purge(self.catalog)
 
 
 def at_home(source: Source, uploads: Path) -> Source:
-    """The source as it is read: what was uploaded to one without a path lies in a folder of the library."""
+    """The source with the path it is read from: uploads to a source without a path are in a folder of the library."""
     if source.path or source.type != "static_doc" or not is_dir(uploads / source.source_id):
         return source
     return replace(source, path=str((uploads / source.source_id).absolute()))
 
 
 class _Run:
-    """One pass over a source: collects documents until a batch is worth a commit."""
+    """One run over a source; collects documents into batches and commits them."""
 
     def __init__(
         self, ingester: Ingester, source: Source, report: IngestReport, progress: Callable[[Progress], None] | None
@@ -258,11 +258,11 @@ class _Run:
 
     @cached_property
     def _corrections(self) -> Mapping[str, tuple[Correction, ...]]:
-        """By address of the document; read once their words are redacted as this run redacts (`RedactionChange`)."""
+        """Corrections by document URI, read after `RedactionChange` has redacted their texts."""
         return self._to.catalog.counting_corrections(self._source.source_id)
 
     def take_all(self, found: Holdings) -> None:
-        """Read all that a source holds, and commit it."""
+        """Read and commit everything in a source."""
         self.report.files, self.report.skipped = found.total, found.skipped
         for number, holding in enumerate(found):
             self.report.files = max(found.total, number + 1)
@@ -272,7 +272,7 @@ class _Run:
         self._to.recognition.settled()
 
     def take(self, holding: Holding, number: int) -> None:
-        """Read one file, unless its live version came of the same bytes in the same way."""
+        """Read one file, unless its live version is of the same bytes, read in the same way."""
         uri, entry = holding.uri, holding.entry
         shown = self.redactor.uri(uri)  # what is stored and told: a file's name may say too much
         self._leads = {}
@@ -298,7 +298,7 @@ class _Run:
             self.memory.note(entry, self._read if len(self.report.failed) == failed else ())
 
     def _listed_as_before(self, entry: Entry) -> bool:
-        """Whether a connector says of an entry that it is what was read, all of which is live."""
+        """Whether a listed entry is unchanged and all its documents are live."""
         if self.memory is None or not self.memory.as_before(entry):
             return False
         documents = self.memory.documents_of(entry)
@@ -330,7 +330,7 @@ class _Run:
                 self.flush()
 
     def _take(self, document: Document, stamp: str | None) -> None:
-        """One document; `stamp` is its file's, if it is all that the file holds."""
+        """Take one document; `stamp` is its file's fingerprint if it is the file's only document."""
         document, counts = self.redactor.document(self._stated.settled(dated(document)))
         if document.uri in self._seen:
             raise DocumentRejected(msg("the URI {uri} stands twice", uri=document.uri))
@@ -346,7 +346,7 @@ class _Run:
             self._add(document, stamp)
 
     def _lead(self, document: Document) -> str:
-        """The lead of a redacted document; of one that is a part, that of the first part, or its title.
+        """The lead of a redacted document; for a part of a text, the lead of the first part, or its title.
 
         Words of a part that is not in force, or in another collection, are not searched with those of one that is.
         """
@@ -442,7 +442,7 @@ class _Run:
         )
 
     def flush(self) -> None:
-        """Embed what is new, commit the batch, and let the index follow from time to time."""
+        """Embed new texts, commit the batch, and update the index from time to time."""
         if self._batch:
             self._commit()
         if self.memory is not None:
@@ -463,7 +463,7 @@ class _Run:
             self._since_sync, self._synced_at = 0, time.monotonic()
 
     def retire_vanished(self) -> None:
-        """Documents that are no longer there leave the library, unless they may be in a file that failed."""
+        """Retire documents no longer in the source, unless they may be in a file that failed."""
         source_id, failed = self._source.source_id, self.report.failed
         unmet = {uri: number for uri, (number, _) in self._live.items() if uri not in self._seen}
         held = {uri for uri in unmet if _file_of(uri) in failed}
@@ -478,12 +478,12 @@ class _Run:
         self._to.catalog.forget_failures(source_id, old)
 
     def hold_unmet(self, reason: str) -> None:
-        """Documents that were not met stay, since not all that there is was looked at."""
+        """Keep documents that were not seen, since the source was not read to its end."""
         self.report.held_back = len(self._live.keys() - self._seen)
         self.report.notes[self._source.path] = (reason,)
 
     def settle_versions(self) -> None:
-        """End superseded versions; what cannot be settled is reported, everything else stays as it is."""
+        """End superseded versions. Faults are reported and leave all versions unchanged."""
         try:
             for uri, notes in settle(self._to.catalog, self._source.source_id).items():
                 self.report.notes[uri] = (*self.report.notes.get(uri, ()), *notes)
@@ -527,12 +527,12 @@ class _Run:
 
 
 def _file_of(uri: str) -> str:
-    """The file that a document is of: sheets and lines have its URI, with a query. But a line may have one of its own."""
+    """The file URI of a document: sheets and lines add a query, but a line may state a URI of its own."""
     return uri.partition("?")[0] if uri.startswith("file:") else ""
 
 
 def _storable(text: str) -> str:
-    """The text, but for halves of surrogate pairs: JSON can spell them, no database or model takes them."""
+    """The text with lone surrogates replaced: JSON can contain them, databases and models cannot."""
     return text.encode("utf-8", "replace").decode()
 
 

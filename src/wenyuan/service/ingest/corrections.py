@@ -1,4 +1,4 @@
-"""Corrections of what was read: who made them, what is served since, and how they are undone."""
+"""Making, listing and undoing corrections of documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PASSAGE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#([0-9]{1,18})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectionRequest:
-    """What is to be corrected.
+    """A correction to make.
 
     Attributes:
         ref: The passage: ``policies#12``; or `document_id`, which can only be excluded.
@@ -80,7 +80,7 @@ class CorrectionRequest:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CorrectionDesk:
-    """Corrects documents. Only one corrects or reads a source at a time."""
+    """Makes and undoes corrections, holding the source's lock."""
 
     ingestion: Ingestion
 
@@ -89,7 +89,7 @@ class CorrectionDesk:
         return self.ingestion.ingester
 
     def correct(self, wanted: CorrectionRequest, actor: str = LOCAL_ACTOR) -> dict[str, Any]:
-        """Make a correction; the next question is answered with it.
+        """Make a correction; it takes effect with the next query.
 
         Raises:
             NotFound: the passage or document is not there (any more).
@@ -117,7 +117,7 @@ class CorrectionDesk:
         return self._described(kept)
 
     def undo(self, correction_id: int, actor: str = LOCAL_ACTOR) -> dict[str, Any]:
-        """Undo a correction; what was served before it is served again.
+        """Undo a correction; the former content is served again.
 
         Raises:
             NotFound: there is no such correction.
@@ -157,7 +157,7 @@ class CorrectionDesk:
         before: int | None = None,
         limit: int = 50,
     ) -> list[dict[str, Any]]:
-        """Corrections of a document, a source or all, also those that were undone, the newest first.
+        """Corrections of a document, a source or all, newest first, including undone ones.
 
         Raises:
             NotFound: there is no such document.
@@ -173,7 +173,7 @@ class CorrectionDesk:
         ]
 
     def _meant(self, wanted: CorrectionRequest) -> tuple[str, int, int]:
-        """Source, document and passage (0 for the whole document) that a request means."""
+        """Source, document id and passage id (0 for the whole document) of a request."""
         catalog = self.ingester.catalog
         if wanted.document_id is not None:
             held = catalog.held_document(wanted.document_id, date.today())
@@ -215,7 +215,7 @@ class CorrectionDesk:
         return made
 
     def _behind(self, passage: Any, ref: str) -> Any:
-        """The passage of a ref, which must stand right behind another one."""
+        """The passage of a ref, which must directly follow the given one."""
         other = self._passage(ref)
         found, _ = self.ingester.catalog.passages_of_document(passage.document_id, after=passage.passage_id, limit=1)
         if [one.passage_id for one in found] != [other.passage_id]:
@@ -252,16 +252,16 @@ class CorrectionDesk:
             self.ingester.follow()
 
     def _redacted(self, source_id: str) -> Any:
-        """What takes out of a text that people enter what is taken out of the source's documents."""
+        """The redaction of the source, for texts that people enter."""
         return self.ingester.redacting(self.ingester.catalog.source(source_id)).text
 
     def _audited(self, action: str, kept: KeptCorrection, actor: str) -> None:
-        """Without words: those are in the catalog, from which they can be erased."""
+        """Record a correction without its texts: these are only in the catalog, where they can be erased."""
         told = {"action": kept.correction.action, "source_id": kept.source_id, "uri": kept.uri, "actor": actor}
         self.ingester.catalog.database.on_change("correction", action, str(kept.correction.correction_id), None, told)
 
     def _number(self, kept: KeptCorrection) -> int | None:
-        """Of the live document that was corrected."""
+        """The id of the live document that was corrected; None without one."""
         found = self.ingester.catalog.document_by_uri(kept.uri, [kept.source_id])
         return None if found is None else found[0]
 

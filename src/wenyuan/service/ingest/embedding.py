@@ -1,4 +1,4 @@
-"""What is embedded of passages: their texts and labels, each once."""
+"""Collects the texts and labels of passages to be embedded, each once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def vector_key(encoder: str, text: str) -> str:
-    """What the vector of an embedded text is kept under.
+    """The key under which the vector of a text is stored.
 
     Args:
         encoder: The key of its fingerprint.
@@ -25,7 +25,7 @@ def vector_key(encoder: str, text: str) -> str:
 
 
 class Embedding:
-    """Collects what is to be embedded of passages that are about to be stored."""
+    """Collects what must be embedded for passages about to be stored."""
 
     def __init__(self, catalog: Catalog, encoder: Encoder | None) -> None:
         self._catalog = catalog
@@ -34,7 +34,7 @@ class Embedding:
         self._labels: dict[str, str] = {}  # of labels
 
     def keyed(self, passage: NewPassage, title: str, lead: str) -> NewPassage:
-        """A passage with the keys of its vectors, under the title and the lead of its document."""
+        """A passage with its vector keys, using title and lead of its document."""
         if self._encoder is None:
             return passage
         questions = () if passage.corrected is None else passage.corrected.questions
@@ -50,7 +50,7 @@ class Embedding:
         return replace(passage, vector_key=key, label_key=label_key)
 
     def vectors(self, progress: Callable[[int], None] | None = None) -> Mapping[str, Any]:
-        """By key, (dim,) float32, those that the catalog does not have."""
+        """Embed what the catalog does not have; (dim,) float32 by key."""
         if self._encoder is None:
             return {}
         vectors: dict[str, Any] = {}
@@ -62,5 +62,5 @@ class Embedding:
         return vectors
 
     def clear(self) -> None:
-        """Nothing is to be embedded any more."""
+        """Drop everything collected."""
         self._texts, self._labels = {}, {}

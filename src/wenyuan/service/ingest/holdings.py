@@ -1,4 +1,4 @@
-"""What a source holds: files of this machine, or what a connector lists. The write path takes both in the same way."""
+"""The files of a source, local or listed by a connector, under one interface for ingestion."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Holding(Protocol):
-    """One file, wherever it lies.
+    """One file of a source.
 
     Attributes:
         uri: Where people find it, without a fragment.
@@ -42,14 +42,14 @@ class Holding(Protocol):
     def entry(self) -> Entry | None: ...
 
     def digest(self) -> str:
-        """SHA-256 of its bytes. OSError, DocumentRejected or SourceError where they cannot be had."""
+        """SHA-256 of its bytes. OSError, DocumentRejected or SourceError where they cannot be read."""
 
     def documents(self) -> Iterable[Document]:
-        """What is read of it. DocumentRejected where that cannot be."""
+        """The documents read from it; DocumentRejected where it cannot be read."""
 
 
 class Holdings(Protocol):
-    """All that a source holds, in the order in which it is taken in.
+    """All files of a source in ingestion order.
 
     Attributes:
         total: How many files; as far as that is known.
@@ -71,7 +71,7 @@ class Holdings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Files that can be read, in a fixed order, and how many of other kinds were left out, by suffix."""
+    """Readable files in a fixed order, and the number of other files by suffix."""
 
     files: tuple[Path, ...]
     skipped: Mapping[str, int]
@@ -101,7 +101,7 @@ def find_files(path: Path, readable: Callable[[str], bool]) -> Found:
 
 
 def nothing_to_read(path: str, skipped: Mapping[str, int]) -> SourceError:
-    """Where a source lies there is nothing that can be read, but so many of other kinds."""
+    """The error for a source with no readable file, with the counts of other files."""
     kinds = ", ".join(f"{n} × {suffix}" for suffix, n in Counter(skipped).most_common(5)) or "it is empty"
     return SourceError(
         msg("nothing to read in {path}: {kinds}", path=path, kinds=kinds),
@@ -132,7 +132,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class LocalFile:
-    """A file of this machine; see `Holding`."""
+    """A local file; see `Holding`."""
 
     path: Path
     read: Callable[[Path, str], Iterable[Document]]
@@ -151,7 +151,7 @@ class LocalFile:
 
 
 class LocalHoldings:
-    """The files at or below a path; see `Holdings`. SourceError where nothing is there that can be read."""
+    """The files at or below a path; see `Holdings`. SourceError where none of them can be read."""
 
     cut = ""
 
@@ -174,7 +174,7 @@ ReadContent = Callable[[bytes, str, str], Iterable[Document]]
 
 
 class RemoteFile:
-    """What a connector lists; see `Holding`. It is fetched when first asked for, and once."""
+    """An entry listed by a connector; see `Holding`. It is fetched on first use, once."""
 
     def __init__(self, entry: Entry, connector: Connector, read: ReadContent) -> None:
         self.entry = entry
@@ -209,7 +209,7 @@ def _too_large(size: int) -> str:
 
 
 class RemoteHoldings:
-    """What a connector lists, as it comes; see `Holdings`.
+    """The entries of a connector in listing order; see `Holdings`.
 
     Raises:
         SourceError: while it is gone through: it cannot be listed to its end, or there is nothing that can be read.
@@ -249,7 +249,7 @@ class RemoteHoldings:
 
 @contextmanager
 def _blamed(kind: type[SourceError], component: str) -> Iterator[None]:
-    """What a connector raises that no connector may raise becomes an error with its name; the log has the rest."""
+    """Turns unexpected exceptions of a connector into an error that names it; details go to the log."""
     try:
         yield
     except KnowledgeError:
@@ -260,7 +260,7 @@ def _blamed(kind: type[SourceError], component: str) -> Iterator[None]:
 
 
 class Memory:
-    """What the library remembers of the entries of a source, during one run.
+    """The remembered entries of a source during one run.
 
     An entry counts as unchanged when its version is the same, it was read in the same way, and all its documents are
     live. Nothing is kept of an entry that names a value which the source's redaction takes out.
@@ -281,7 +281,7 @@ class Memory:
         return Known(entries={key: one.entry for key, one in self._held.items()}, complete=self._complete)
 
     def begin(self) -> None:
-        """From now on, and until `end`, what is remembered is not all there is."""
+        """Mark the remembered entries as incomplete until `end`."""
         if self._complete or self._catalog.value(_key(self._source_id)) is None:
             self._catalog.set_value(_key(self._source_id), False)
 
@@ -291,12 +291,12 @@ class Memory:
         return held.documents if held is not None else ()
 
     def as_before(self, entry: Entry) -> bool:
-        """Whether an entry need not be fetched, as far as its listing tells."""
+        """Whether an entry need not be fetched, according to its listing."""
         held = self._held.get(entry.key)
         return held is not None and bool(entry.version) and held.entry.version == entry.version
 
     def note(self, entry: Entry, documents: Sequence[str]) -> None:
-        """Remember an entry at the next `keep`; without documents: it could not be read."""
+        """Remember an entry at the next `keep`; without documents, it could not be read."""
         self._met.add(entry.key)
         held = self._held.get(entry.key)
         one = Remembered(entry=entry, how=self._how, documents=tuple(documents))
@@ -314,12 +314,12 @@ class Memory:
         )  # a version holds no words, and digits by chance
 
     def keep(self) -> None:
-        """Write down what was noted, now that its documents are committed."""
+        """Store the noted entries, after their documents were committed."""
         self._catalog.keep_listed(self._source_id, self._new)
         self._new = []
 
     def end(self, *, whole: bool) -> None:
-        """After all: forget what is no longer there, where all that there is was met."""
+        """End of the run: delete entries that are gone, if the listing was complete."""
         self.keep()
         if whole:
             self._catalog.forget_listed(self._source_id, sorted(self._held.keys() - self._met))

@@ -1,4 +1,4 @@
-"""The file that a document was read from, as it lies at its source now, here or elsewhere."""
+"""Opens the original file of a document, from its source's path or connector."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalFile:
-    """A file as it lies at its source.
+    """An original file.
 
     Attributes:
         name: What a person calls it, with its suffix.
@@ -33,7 +33,7 @@ class OriginalFile:
 
 
 def open_original(source: Source, uri: str) -> OriginalFile:
-    """The file that a document was read from. Who may see it is for the caller to ask: see `service.originals`.
+    """The file a document was read from. Access must be checked by the caller: see `service.originals`.
 
     Links that lead out of the source's path are refused, as they are when it is read.
 
@@ -65,7 +65,7 @@ def open_original(source: Source, uri: str) -> OriginalFile:
 
 
 def fetch_original(catalog: Catalog, connector: Connector, source: Source, uri: str) -> OriginalFile:
-    """As `open_original`, of a source that is read through a connector: fetched as it was listed last.
+    """As `open_original`, for a source with a connector: fetches the entry as last listed.
 
     Raises:
         OriginalUnavailable: nothing is remembered of it, or it cannot be had now.

@@ -1,4 +1,4 @@
-"""Redaction of documents and questions, changes of its policy, and recognised names."""
+"""Redaction of documents and questions, changes of redaction policy, and name recognisers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """A recogniser of names of persons, from outside.
+    """A recogniser of personal names.
 
     Attributes:
         find: Folded text → spans ``[start, end)`` in it.
@@ -44,7 +44,7 @@ class Names:
 
 
 def load_names(place: str) -> Names:
-    """The function that the setting ``redaction.ner`` names: ``lac`` (`names_in`) or ``module:function``.
+    """The name recogniser of the setting ``redaction.ner``: ``lac`` (`names_in`) or ``module:function``.
 
     Its attribute ``version``, if it has one, counts as its version: with another one, documents are read anew.
 
@@ -69,7 +69,7 @@ def load_names(place: str) -> Names:
 
 @dataclass(frozen=True)
 class Redactor:
-    """What is done to every document of one source before it is stored."""
+    """The redaction of one source's documents before storage."""
 
     policy: RedactionPolicy
     key: bytes = b""
@@ -77,7 +77,7 @@ class Redactor:
 
     @classmethod
     def of(cls, source: Source, key: bytes = b"", names: Names | None = None) -> Redactor:
-        """By ``sensitivity``, changed by the source's setting ``redaction: {actions: {…}}``.
+        """The redactor for a source: its ``sensitivity``, modified by the setting ``redaction: {actions: {…}}``.
 
         Raises:
             InvalidRequest: the setting is wrong, all faults at once.
@@ -85,7 +85,7 @@ class Redactor:
         return cls(parse_policy({"level": source.sensitivity, **source.settings.get("redaction", {})}), key, names)
 
     def leaves(self, text: str) -> bool:
-        """Whether nothing is taken out of a text, so that it may be written down as it is."""
+        """Whether a text contains nothing to redact, so that it may be stored as it is."""
         try:
             return self.text(text) == text
         except Exception:  # a document with it is not taken in, and says why
@@ -93,26 +93,26 @@ class Redactor:
 
     @property
     def fingerprint(self) -> str:
-        """What a document's fingerprint holds: it differs whenever another text would be written."""
+        """Part of document fingerprints: changes whenever the redacted text could change."""
         found = self.policy.fingerprint(self.key)
         asked = self.names is not None and self.policy.actions["person"] != "keep"
         return f"{found}:{self.names.version}" if self.names is not None and asked else found
 
     @cached_property
     def redaction(self) -> Redaction:
-        """What redacts by this policy."""
+        """The redaction by this policy."""
         return Redaction(self.policy, self.key, None if self.names is None else self.names.find)
 
     def text(self, text: str) -> str:
-        """A text that is told, a reason say."""
+        """Redact a text, such as an error message."""
         return self.redaction.text(text).text
 
     def uri(self, uri: str) -> str:
-        """An address, a file's say."""
+        """Redact an address, such as a file's."""
         return self.redaction.uri(uri)
 
     def document(self, document: Document) -> tuple[Document, Mapping[str, int]]:
-        """The document without what must not be stored, and how many values of each kind that were.
+        """The redacted document, and the number of redacted values by kind.
 
         Raises:
             DocumentRejected: it cannot be redacted, so it is not taken in.
@@ -129,7 +129,8 @@ class Redactor:
 
 
 def library_key(folder: Path) -> bytes:
-    """32 random bytes in ``pseudonym.key``, made at the first call, readable by the owner alone.
+    """The library's pseudonym key: 32 random bytes in ``pseudonym.key``, created on first use, readable by the owner
+    only.
 
     The file is there whole or not at all, wherever its making is cut off; of several processes that make it one wins.
 
@@ -178,7 +179,7 @@ Change = Literal["none", "less", "other", "more"]
 
 
 def change_of(catalog: Catalog, source_id: str, redactor: Redactor) -> Change:
-    """What differs between the stored texts of a source and what is now demanded of them.
+    """How a source's redaction policy differs from that of its stored texts.
 
     Returns:
         ``none``, also for a source that was never read; ``less`` is taken out; ``more`` (also while a change was
@@ -208,7 +209,7 @@ def _change(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> Change:
 
 
 class RedactionChange:
-    """One run over a source, seen from its redaction.
+    """Handles a change of redaction policy during one run over a source.
 
     Args:
         how: Begins the fingerprint of every document that is read in this run's way.
@@ -234,11 +235,11 @@ class RedactionChange:
 
     @property
     def to_more(self) -> bool:
-        """Whether more is to be taken out than before."""
+        """Whether the new policy redacts more."""
         return self._change == "more"
 
     def withdraw(self) -> int:
-        """Retire what was not read again, when it may not stay as it is; returns how many documents."""
+        """Retire documents that were not read again and may not stay under the new policy; returns how many."""
         if not self.to_more:
             return 0
         live = self._catalog.live_documents(self._source_id).values()
@@ -246,7 +247,7 @@ class RedactionChange:
         return self._catalog.retire_documents(self._source_id, old)
 
     def forget(self, purge: Callable[[], None]) -> None:
-        """Forget what was replaced; `purge` makes the index forget it too."""
+        """Erase replaced texts; `purge` removes them from the index too."""
         if self._change in ("none", "less"):
             return
         if self._catalog.forget_removed(self._source_id) or self._was_pending:
@@ -313,7 +314,7 @@ log = logging.getLogger(__name__)
 
 
 class Questions:
-    """Redacts questions as strictly as the strictest source of the library demands, and at least as a setting says.
+    """Redacts questions by the strictest source's level, and at least by the configured one.
 
     Args:
         redacting: What is taken out of a source's documents; questions are redacted as those of one would be.
@@ -330,11 +331,11 @@ class Questions:
         self._known: tuple[int, Redaction] | None = None
 
     def text(self, text: str, change: int = 0) -> str:
-        """A question that is kept, or shown in a trace; ``""`` for one that cannot be redacted. `change`: see `kept`."""
+        """A redacted question for storage or traces; ``""`` for one that cannot be redacted. `change`: see `kept`."""
         return str(self.kept({"query": text}, change)[0]["query"])
 
     def kept(self, request: Mapping[str, Any], change: int = 0) -> tuple[Mapping[str, Any], Mapping[str, int]]:
-        """A request of `audit.request_of` as it is kept, and how many values of each kind were taken out.
+        """A redacted request of `audit.request_of`, and the number of redacted values by kind.
 
         Args:
             change: Of the catalog, when it is known: the registry is read once for each.
@@ -359,7 +360,7 @@ class Questions:
         return self._known[1]
 
     def _level(self) -> Level:
-        """The strictest level of all sources; the strictest there is where the registry cannot be read."""
+        """The strictest level of all sources; the strictest possible where the registry cannot be read."""
         least: Level = next(level for level in LEVELS if level == self._least)
         soon = deadline_after(_PATIENCE)
         try:
@@ -390,7 +391,7 @@ def _redacted(request: Mapping[str, Any], redaction: Redaction, counts: Counter[
 
 
 def _values(name: str, value: Any, redaction: Redaction, counts: Counter[str]) -> Any:
-    """The values of a filter or of parameters; each is read with its name, which may be the cue."""
+    """Redact the values in a filter or in parameters; a value's name may indicate that it is personal."""
     if isinstance(value, Mapping):
         inner = {"ge", "le"} >= set(value)
         return {key: _values(name if inner else key, item, redaction, counts) for key, item in value.items()}

@@ -1,4 +1,4 @@
-"""The registry of a library: sources are added, read again, removed, embedded anew; a file says what there is to be."""
+"""Changes of a library's sources: adding, reading again, removing, re-embedding, and applying registry files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _READ_ANEW = frozenset(("path", "type", "language", "collection", "sensitivity",
 
 
 def contents(library: Library) -> Registry:
-    """The sources, agents and profiles of tasks of a library; paths are absolute."""
+    """The sources, agents and task profiles of a library; paths are absolute."""
     return Registry(
         sources=tuple(map(_at_home, library.sources())),
         agents=tuple(library.catalog.agents()),
@@ -71,7 +71,7 @@ def export(library: Library) -> str:
 
 
 def read_registry(library: Library, file: Path, *, prune: bool = False) -> Registry:
-    """A registry file, read for a library.
+    """Read a registry file for a library.
 
     Args:
         library: What it has may be referred to without being named, unless it will be pruned.
@@ -143,7 +143,7 @@ def _connector_faults(library: Library, registry: Registry) -> Iterator[Fault]:
 def apply(
     library: Library, plan: Plan, *, prune: bool = False, clock: Callable[[], float] = time.time
 ) -> tuple[RefreshOutcome, ...]:
-    """Carry a plan out. Interrupted, it can be made and carried out again; done twice, it changes nothing.
+    """Apply a plan. It is idempotent, and can be repeated after an interruption.
 
     New sources with a refresh cycle, and those of which something is to be read differently, are due at once.
     Nothing is read here but this: sources of whose texts more is to be taken out than before (a higher
@@ -190,7 +190,7 @@ def apply(
 
 
 def _check_loops(held: Iterable[Source], plan: Plan, *, prune: bool) -> None:
-    """Refuse a registry in which sources would supersede one another in a loop; nothing could be asked of it.
+    """Refuse a registry in which sources would supersede one another in a loop.
 
     Called with the library's writer lock held: of two changes that are sound apart, the second is refused.
     """
@@ -200,7 +200,7 @@ def _check_loops(held: Iterable[Source], plan: Plan, *, prune: bool) -> None:
 
 
 def _freed(held: Iterable[TaskProfile], plan: Plan, *, prune: bool) -> tuple[str, ...]:
-    """The profiles to be taken away before others are put: pruned ones, and those whose task another one gets.
+    """The profiles to remove before others are stored: pruned ones, and those whose task moves to another profile.
 
     Called with the library's writer lock held, as `_check_loops`.
     """
@@ -240,7 +240,7 @@ Tell = Callable[[int, int], None]
 
 
 def embed_anew(catalog: Catalog, encoder: Encoder, before: str, tell: Tell = lambda done, total: None) -> int:
-    """Embed whatever has no vector of `encoder` yet, then change over to them at once; returns how many were embedded.
+    """Embed everything without a vector of `encoder`, then switch over in one step; returns the number embedded.
 
     Until that last step the library answers as before. What was embedded before an interruption is not embedded again.
 
@@ -264,7 +264,7 @@ def embed_anew(catalog: Catalog, encoder: Encoder, before: str, tell: Tell = lam
 
 
 def _embed(catalog: Catalog, encoder: Encoder, texts: Collection[str]) -> int:
-    """Embed and store those of some texts that have no vector yet; returns how many those were."""
+    """Embed and store the texts without vectors; returns how many."""
     keys = {vector_key(encoder.fingerprint.key, text): text for text in texts}
     known = catalog.known_vectors(list(keys))
     new = {key: text for key, text in keys.items() if key not in known}
@@ -281,7 +281,7 @@ def _embed(catalog: Catalog, encoder: Encoder, texts: Collection[str]) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ingestion:
-    """Changes what a library holds: sources are added, read again and removed, and what is derived from them follows.
+    """Adds, reads and removes sources, and updates what is derived from them.
 
     Attributes:
         refusal: Why nothing may be taken in; ``""`` where it may.
@@ -301,7 +301,7 @@ class Ingestion:
         return self.ingester.encoder
 
     def add(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
-        """Register a source and take it in; one that is registered already must have the same path.
+        """Register a source and ingest it; a registered source must keep its path.
 
         Of a source that is registered already, what `source` leaves at its default stays as it is described: to take a
         value away, describe it anew (``wenyuan source set``, ``PATCH /v1/sources/{id}``).
@@ -349,7 +349,7 @@ class Ingestion:
         return report
 
     def ingest(self, source_id: str, progress: Callable[[Progress], None] | None = None) -> IngestReport:
-        """Read a registered source again; only what changed is read, embedded and indexed anew."""
+        """Read a registered source again; only changes are embedded and indexed."""
         self.check_may_write()
         source = self._catalog.source(source_id)
         if source.type != "static_doc":
@@ -366,22 +366,22 @@ class Ingestion:
         return report
 
     def clear(self, source_id: str) -> IngestReport:
-        """All documents leave a source, of whose uploaded files none is left."""
+        """Retire all documents of a source whose uploaded files are all deleted."""
         report = self.ingester.clear(self._catalog.source(source_id))
         self._settle()
         return report
 
     def behind(self, source: Source) -> bool:
-        """Whether a source must be read again, since more is to be taken out of its texts than was before."""
+        """Whether a source must be read again because its redaction became stricter."""
         return source.type == "static_doc" and self.ingester.behind(source)
 
     def check_may_write(self) -> None:
-        """EncoderUnavailable where nothing may be taken in."""
+        """EncoderUnavailable where nothing may be ingested."""
         if self.refusal:
             raise EncoderUnavailable(self.refusal, component="encoder", hint="wenyuan doctor")
 
     def remove(self, source_id: str) -> int:
-        """Remove a source and all that came from it; returns the number of documents.
+        """Remove a source and everything ingested from it; returns the number of documents.
 
         Raises:
             SourceError: it is removed, but files that were uploaded to it are still there.
@@ -404,12 +404,12 @@ class Ingestion:
         return gone
 
     def _settle(self) -> None:
-        """After a change: look at what the library is like, and make the next start quick."""
+        """After a change: measure the collection, and prepare a fast next start."""
         self.traits.keep()
         self.ingester.engine.checkpoint()
 
     def follow_reembedding(self) -> None:
-        """After `embed_anew`: build the index, measure what depends on vectors, and see that all of it is there.
+        """After `embed_anew`: build the index, measure what depends on vectors, and check completeness.
 
         Nothing to do where that has been done. May be broken off and begun again.
 
@@ -435,7 +435,7 @@ class Ingestion:
 
 
 def _check_described(source: Source) -> None:
-    """What a source says of itself must be understood before it counts; InvalidRequest when it is not."""
+    """Validate the settings in a source's description; InvalidRequest when they are invalid."""
     if is_remote(source.path):
         try:
             checked_address(source.path)

@@ -1,4 +1,4 @@
-"""Which versions of documents supersede others, and which addresses they state of themselves."""
+"""Determines which document versions supersede others, and which stated addresses are accepted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _BRACKETED = re.compile(r"\s*[（(【\[][^（(【\[]*\d{4}[^）)】\]]*[）)】\
 
 
 def dated(document: Document) -> Document:
-    """The document with the validity that its reader, its metadata and, where these leave it open, its name give it.
+    """The document with its validity, from reader, metadata or, failing these, file name.
 
     Raises:
         DocumentRejected: it ends before it begins.
@@ -72,7 +72,7 @@ def _own(document: Document) -> Mapping[str, date]:
 
 
 def settle(catalog: Catalog, source_id: str) -> Mapping[str, tuple[str, ...]]:
-    """End what is superseded, and let go on what no longer is; returns what is to be noted, by URI.
+    """End superseded versions and reopen those no longer superseded; returns notes by URI.
 
     Raises:
         InvalidRequest: documents that supersede one another in a loop, or what is not there.
@@ -114,13 +114,13 @@ def _path_of(path: str) -> PurePosixPath:
 
 
 def _bare(path: PurePosixPath) -> PurePosixPath:
-    """Without its suffix: a version may be of another format than the one before."""
+    """The path without suffix: a version may have another format than its predecessor."""
     return path.parent / path.stem
 
 
 # --- series of bracketed dates ----------------------------------------------------------------------------
 def _series(live: Sequence[LiveVersion]) -> Mapping[int, tuple[str, ...]]:
-    """By document, those of the version before it in a series: files of one folder that differ in nothing but the date.
+    """By document, its predecessor's documents in a series: files of one folder whose names differ only in the date.
 
     A file may hold many documents (rows, sheets), some with days of their own. They are one version, which begins on
     the day of its name, if any of them does; the first that does stands for all.
@@ -147,7 +147,7 @@ def _series(live: Sequence[LiveVersion]) -> Mapping[int, tuple[str, ...]]:
 
 # --- what front matter names ------------------------------------------------------------------------------
 def _named(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mapping[str, tuple[str, ...]]]:
-    """By document, ids of those that its front matter names, and notes of names that say too little, by URI.
+    """By document, the ids of those that its front matter says it supersedes; and by URI, notes on ambiguous names.
 
     A name is a file's, with or without its folder, a title or a URI. What it names may come later. Where many documents
     of a file name the same, the one that begins first speaks for all: what is named may be as many again.
@@ -180,7 +180,9 @@ def _said(version: LiveVersion) -> tuple[str, ...]:
 
 
 def _meant(name: str, version: LiveVersion, known: Mapping[str, list[LiveVersion]]) -> Sequence[LiveVersion]:
-    """What a name may be of. With a folder, it is of files whose path ends so, or begins so where the document lies."""
+    """The versions that a name may refer to. A name with a folder matches the end of a path, or a path relative to
+    the document.
+    """
     exact = [v for v in known.get(name, ()) if v.uri == name]
     if exact:
         return exact
@@ -206,13 +208,13 @@ _OTHERS = frozenset(("http", "https", "urn", "file"))
 
 
 class AddressTaken(DocumentRejected):
-    """A document states the address of another source's document."""
+    """A document states an address that belongs to another source's document."""
 
     code = "address_taken"
 
 
 class Stated:
-    """Settles the addresses that the documents of a source state.
+    """Decides on the addresses that a source's documents state.
 
     Args:
         source: Its setting ``base_uri`` is an address, ending in ``/``, below which its documents may state theirs.
@@ -227,7 +229,7 @@ class Stated:
         self._base = _base_of(source)
 
     def settled(self, document: Document) -> Document:
-        """A document under the address that counts: its own where that may be believed, else that of its line."""
+        """The document under its accepted address: the stated one if allowed, else that of its line."""
         if document.stated in ("", document.uri):
             return document
         if self._base and lies_under(document.stated, self._base):
@@ -239,7 +241,7 @@ class Stated:
         return replace(document, stated="", notes=(*document.notes, note))
 
     def claim(self, document: Document) -> tuple[str, ...]:
-        """Take the address that a document states, redacted or not; notes name who had it and is trusted less.
+        """Claim a document's stated address; notes name the less trusted holder that loses it.
 
         Of two sources that state the same address, the one that is trusted more has it; of equal ones, the first.
 

@@ -1,4 +1,4 @@
-"""How fresh what a library holds is: when each source is due to be read again, and an index that follows the catalog."""
+"""Freshness of sources: when each is due to be read again; and a thread that keeps the index up to date."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ can be told of it, and asking anew for each would cost more than it tells."""
 
 
 class _Here(tzinfo):
-    """This machine's time zone, with its changes of the hour: `datetime.astimezone` knows but the offset of one moment."""
+    """This machine's time zone with daylight saving changes; `datetime.astimezone` gives a fixed offset only."""
 
     def utcoffset(self, dt: datetime | None) -> timedelta | None:
         return None if dt is None else dt.replace(tzinfo=None).astimezone().utcoffset()
 
     def dst(self, dt: datetime | None) -> None:
-        """Not told."""
+        """Unknown: returns None."""
 
     def tzname(self, dt: datetime | None) -> str | None:
         return None if dt is None else dt.replace(tzinfo=None).astimezone().tzname()
@@ -51,7 +51,7 @@ _HERE = _Here()
 
 
 def cycle_of(source: Source) -> Cycle:
-    """How often a source is read again. What is retired, or is no longer or not yet asked, is never.
+    """The refresh cycle of a source; never for one that is retired or not in force.
 
     Raises:
         InvalidRequest: its refresh_cycle says nothing.
@@ -61,7 +61,7 @@ def cycle_of(source: Source) -> Cycle:
 
 
 def due_at(state: SourceState | None, cycle: Cycle, now: float) -> float | None:
-    """When a source is due, in seconds since the epoch: 0 for at once, None for never."""
+    """When a source is due, in seconds since the epoch: 0 for now, None for never."""
     if cycle.text == _NEVER:
         return None
     if state is None or (state.last_success is None and not state.failures):
@@ -75,7 +75,7 @@ def due_at(state: SourceState | None, cycle: Cycle, now: float) -> float | None:
 
 
 def stale_since(state: SourceState | None, cycle: Cycle, now: float) -> float | None:
-    """Since when a source should have been read again; None while what is held is as fresh as promised.
+    """Since when a source is overdue; None while it is fresh.
 
     Of a source that was never read and failed to be: since it failed last. Of one whose last success lies in the future,
     when it was read is not known: since now.
@@ -95,13 +95,13 @@ def _ahead(at: float | None, now: float) -> bool:
 
 
 def next_due(cycle: Cycle, at: float) -> float | None:
-    """The first moment of a cycle after another one, in this machine's time zone."""
+    """The first moment of a cycle after `at`, in this machine's time zone."""
     moment = cycle.next_after(datetime.fromtimestamp(at, _HERE))
     return None if moment is None else moment.timestamp()
 
 
 def describe_state(state: SourceState | None, source: Source, now: float) -> dict[str, object]:
-    """How a source is doing, for people and machines; moments in ISO 8601, UTC."""
+    """A source's refresh state as JSON values, times in ISO 8601, UTC."""
     reason = state.failure if state else ""
     try:
         cycle = cycle_of(source)
@@ -130,7 +130,7 @@ def _moment(at: float) -> str:
 # --- of all sources -------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceHealth:
-    """One source at a moment.
+    """Refresh state of one source at a moment.
 
     Attributes:
         due: Whether it is to be read now and nobody is at it.
@@ -144,7 +144,7 @@ class SourceHealth:
 
 
 def healths(catalog: Catalog, now: float) -> tuple[SourceHealth, ...]:
-    """How all sources are doing at a moment (seconds since the epoch)."""
+    """Refresh state of all sources at a moment (seconds since the epoch)."""
     states = catalog.source_states()
     return tuple(
         _health(source, states.get(source.source_id, SourceState(source_id=source.source_id)), now)
@@ -167,7 +167,7 @@ def _health(source: Source, state: SourceState, now: float) -> SourceHealth:
 
 
 class Freshness:
-    """Which sources are overdue. What it says may be a second old; safe to share between threads.
+    """Which sources are overdue. Cached for a second; safe to share between threads.
 
     Args:
         clock: Seconds since the epoch.
@@ -188,7 +188,7 @@ class Freshness:
         self._stale: Mapping[str, str] = {}
 
     def stale(self) -> Mapping[str, str]:
-        """Since when each overdue source is, by its id; moments in ISO 8601, UTC.
+        """By source id, since when it is overdue, in ISO 8601, UTC.
 
         Raises:
             CatalogError: it cannot be read.
@@ -221,7 +221,7 @@ _AS_FAR = 60.0  # seconds: less than a rebuilding takes, so whoever else writes 
 
 
 class IndexFollower:
-    """Brings an engine up to the catalog a moment after anybody's commit, in a thread of its own, until it is stopped.
+    """A thread that updates an engine's index after every commit, until it is stopped.
 
     An engine with files of its own is asked, too, to see that they are as it left them (``look``). A failure is logged once
     and tried again: a question that needs the change meets it, too, and says so.

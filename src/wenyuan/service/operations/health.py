@@ -1,4 +1,4 @@
-"""Whether the library can answer: health, statistics, and warming up."""
+"""Health checks, statistics, and warming up."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOTHING = {"documents": 0, "passages": 0, "vectors": 0, "failures": 0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexLag:
-    """How far the index is behind the catalog: changes, and seconds since the oldest that it has not seen."""
+    """How far the index is behind the catalog: number of changes, and age in seconds of the oldest one missing."""
 
     engine: str
     watermark: int
@@ -44,7 +44,7 @@ class IndexLag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryStats:
-    """The numbers of a library at a moment.
+    """Statistics of a library at a moment.
 
     Attributes:
         at: Seconds since the epoch.
@@ -69,7 +69,7 @@ class LibraryStats:
 
 
 def source_counts(catalog: Catalog) -> tuple[tuple[SourceHealth, ...], Mapping[str, Mapping[str, int]]]:
-    """How all sources are doing now, and what is held of each."""
+    """Refresh states of all sources, and counts of what each holds."""
     counts = catalog.counts_by_source()
     found = healths(catalog, time.time())
     return found, {h.source.source_id: counts.get(h.source.source_id, _NOTHING) for h in found}
@@ -87,7 +87,7 @@ def index_lag(feed: ChangeFeed, engine: Engine) -> IndexLag:
 
 
 def listed_sources(catalog: Catalog) -> list[dict[str, object]]:
-    """Each source, what the library holds of it, and how fresh that is."""
+    """Each source with counts of its content and its freshness."""
     found, counts = source_counts(catalog)
     now = time.time()
     return [
@@ -116,7 +116,7 @@ log = logging.getLogger(__name__)
 
 
 class WarmUp:
-    """Does once what the first question would have to wait for; what comes meanwhile waits for it, as it would without it.
+    """Performs once, in a thread, the work that the first query would wait for; queries meanwhile wait for it.
 
     Args:
         work: Does it. What fails in it is only logged: who asks next tries again, and is told.
@@ -131,7 +131,7 @@ class WarmUp:
         self._thread.start()
 
     def join(self, seconds: float | None = None) -> None:
-        """Wait until it has ended, at most so long."""
+        """Wait until it has finished, at most `seconds`."""
         if self._thread.is_alive():
             self._thread.join(seconds)
 
@@ -162,7 +162,9 @@ _REBUILT_THERE = "drop what the server holds of the index; it is built again fro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """Whether the library can answer; each part has ``state`` (ok, degraded, starting, failed) and ``detail``; one that failed ``hint``, too."""
+    """Whether the library can answer; each part has ``state`` (ok, degraded, starting, failed), ``detail`` and, if
+    failed, ``hint``.
+    """
 
     ready: bool
     parts: Mapping[str, Mapping[str, object]]
@@ -170,7 +172,7 @@ class Readiness:
 
 @dataclass(kw_only=True, eq=False)
 class Health:
-    """Tells of each part of a library whether it can answer.
+    """Health checks of a library's parts.
 
     Attributes:
         encoder_note: Why there is no encoder; ``""``: since it was set so.
@@ -191,7 +193,7 @@ class Health:
     warmth: WarmUp | None = None
 
     def warm_up(self) -> WarmUp:
-        """Make ready now, in a thread, what the first question needs: the names of the rules, models, and parts of files."""
+        """Load in a thread what the first query needs: names of rules, models, and parts of files."""
 
         def work() -> None:
             self.deriver.configured(self.catalog.seq())
@@ -202,7 +204,7 @@ class Health:
         return self.warmth
 
     def vitals(self) -> LibraryStats:
-        """How the library is doing, in numbers.
+        """Current statistics.
 
         Raises:
             CatalogError: it cannot be told.
@@ -222,7 +224,7 @@ class Health:
         )
 
     def readiness(self) -> Readiness:
-        """Whether the library can answer, part by part."""
+        """Check every part."""
         parts = {"catalog": _checked(self._check_catalog), "engine": _checked(self._check_engine)}
         if self.encoder is not None:
             parts["encoder"] = {"state": "ok", "detail": self.encoder.fingerprint.id}
@@ -257,7 +259,7 @@ class Health:
         return "a record can be written"
 
     def _asked(self, seconds: float) -> None:
-        """Ask a question of all that the library itself holds; raises what makes it fail."""
+        """Run a test query on the library's own content; raises what makes it fail."""
         own = tuple(source.source_id for source in self.catalog.sources() if source.type == "static_doc")
         deadline = deadline_after(seconds)
         self.retriever.retrieve(Query(text=_QUESTION, limit=1, sources=own), deadline)
@@ -302,7 +304,7 @@ class Health:
 
 
 def _checked(check: Callable[[], str]) -> Mapping[str, object]:
-    """A part of which a check tells; whatever it raises would make an answer fail."""
+    """The state of a part by its check; an exception means failed."""
     begun = time.perf_counter()
     try:
         return {"state": "ok", "detail": check(), "ms": round((time.perf_counter() - begun) * 1e3, 2)}
@@ -311,7 +313,7 @@ def _checked(check: Callable[[], str]) -> Mapping[str, object]:
 
 
 def _worker_part(done: WorkerProgress) -> Mapping[str, object]:
-    """A worker in trouble makes no answer wrong: what it should have refreshed says that it is overdue."""
+    """State of the worker, at worst degraded: answers stay right, and overdue sources are reported themselves."""
     detail = msg("{refreshed} refreshed, {failed} failed", refreshed=done.refreshed, failed=done.failed)
     trouble = done.trouble or ("" if done.alive else "it has ended")
     return {"state": "degraded" if trouble else "ok", "detail": f"{detail}; {trouble}" if trouble else detail}

@@ -1,4 +1,4 @@
-"""Refreshing sources when they are due, here or by a hired background worker."""
+"""Refreshes sources when they are due, on request or in a background thread."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _AT_LAST = 60.0  # and when what was done is to be written down
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshOutcome:
-    """What came of one refresh.
+    """The result of one refresh.
 
     Attributes:
         failure: Why it failed; ``""`` when it did not.
@@ -75,7 +75,7 @@ class RefreshOutcome:
 
 # --- when -----------------------------------------------------------------------------------------------
 def retry_delay(source_id: str, failures: int) -> float:
-    """Seconds until the next attempt: doubled with each failure in a row, from a minute up to 6 hours.
+    """Seconds until the next attempt: doubled with each consecutive failure, from a minute up to 6 hours.
 
     Up to a quarter less, by a hash of the source's id: sources that failed together are not tried together.
     """
@@ -86,7 +86,7 @@ def retry_delay(source_id: str, failures: int) -> float:
 
 # --- who ------------------------------------------------------------------------------------------------
 class _Stopped(BaseException):
-    """The worker was asked to stop: no failure of anything, so nothing catches it as one."""
+    """The worker was asked to stop. It is no failure, so error handlers do not catch it."""
 
 
 class Worker:
@@ -117,7 +117,7 @@ class Worker:
         self._ask = ask or self._asked
 
     def due(self) -> tuple[Source, ...]:
-        """The sources that are due and that nobody is at, the longest overdue first."""
+        """Due sources that no worker holds, the longest overdue first."""
         now = self._clock()
         states = self._catalog.source_states()
         found = []
@@ -159,7 +159,7 @@ class Worker:
     def run_once(
         self, stop: threading.Event | None = None, tell: Callable[[RefreshOutcome], None] | None = None
     ) -> list[RefreshOutcome]:
-        """Refresh all that is due now; one source that fails does not keep the others from it.
+        """Refresh everything due now; a failing source does not stop the others.
 
         Args:
             stop: Set it to end after the document at hand; what was being refreshed stays due.
@@ -182,7 +182,7 @@ class Worker:
     def run_forever(
         self, stop: threading.Event, poll: float = POLL, tell: Callable[[RefreshOutcome], None] | None = None
     ) -> None:
-        """Refresh what is due, look again every `poll` seconds, until `stop` is set. A catalog that fails is logged."""
+        """Refresh what is due, checking every `poll` seconds until `stop` is set. Catalog errors are logged."""
         while not stop.is_set():
             try:
                 self.run_once(stop, tell)
@@ -191,7 +191,7 @@ class Worker:
             stop.wait(poll)
 
     def record(self, source_id: str, begun: float, failure: str = "") -> None:
-        """Write down a refresh that was done without a worker; nothing when a worker is at that source."""
+        """Record a refresh done without a worker; does nothing while a worker holds the source."""
         if self._claim(source_id, wait=_AT_LAST):
             self._settle(self._catalog.source(source_id), begun, failure)
 
@@ -201,7 +201,7 @@ class Worker:
         return self._catalog.claim_source(source_id, self.name, self._clock() + self._lease, wait=wait)
 
     def _if_free(self, source_id: str, stop: threading.Event | None) -> RefreshOutcome | None:
-        """Refresh a source, unless somebody else is at it or has just been."""
+        """Refresh a source, unless another worker holds it or has just refreshed it."""
         try:
             if not self._claim(source_id, wait=_PATIENCE):
                 return None
@@ -255,7 +255,7 @@ class Worker:
     def _heart(
         self, source_id: str, stop: threading.Event | None, progress: Callable[[Progress], None] | None
     ) -> Callable[[Progress], None]:
-        """Renews the claim while work goes on."""
+        """A progress callback that also renews the claim."""
         beat_at = self._clock() + self._lease / 3
 
         def beat(at: Progress) -> None:
@@ -275,7 +275,7 @@ class Worker:
         return beat
 
     def _settle(self, source: Source, begun: float, failure: str) -> float | None:
-        """Write down how a refresh ended and let go of the source; returns when it is due again."""
+        """Record the end of a refresh and release the claim; returns when the source is due again."""
         now, failures = self._clock(), 0
         values: dict[str, Any] = {"last_success": begun, "failure": "", "failures": 0}
         if failure:
@@ -303,7 +303,7 @@ class Worker:
             self._catalog.let_go(source_id, self.name, wait=_PATIENCE)
 
     def _asked(self, source: Source) -> None:
-        """A question that only this source is asked."""
+        """A test query to this external source only."""
         leg = f"source {source.source_id}"
         answer = self._library.search(source.title, limit=1, sources=[source.source_id])
         for found in answer.legs:
@@ -320,7 +320,7 @@ def _held_back(report: IngestReport) -> str:
 
 
 def _all_failed(report: IngestReport) -> str:
-    """Why a source of which no document could be read counts as failed; ``""`` when one could."""
+    """The failure of a source none of whose documents could be read; ``""`` when one could."""
     if not report.failed or report.added or report.changed or report.unchanged:
         return ""
     uri, reason = next(iter(report.failed.items()))
@@ -333,7 +333,7 @@ def _all_failed(report: IngestReport) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerProgress:
-    """What a worker has done since it was started.
+    """State of a worker since its start.
 
     Attributes:
         alive: Whether it is at work, or waits for something to be due.
@@ -350,7 +350,7 @@ class WorkerProgress:
 
 
 class BackgroundRefresh:
-    """Refreshes what is due until it is stopped; one that meets an error of ours tries again at its next look.
+    """A thread that refreshes what is due until it is stopped; after an error it tries again at the next check.
 
     Args:
         library: Open, and closed only after `stop`.
@@ -368,7 +368,7 @@ class BackgroundRefresh:
         self.start = self._rounds.start
 
     def stop(self) -> None:
-        """Ask it to end after the document at hand, and wait until it has; what it was at stays due."""
+        """Stop after the current document and wait for the end; the interrupted source stays due."""
         self._rounds.stop()
 
     def progress(self) -> WorkerProgress:
