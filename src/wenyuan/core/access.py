@@ -39,7 +39,7 @@ class Agent:
 
     Attributes:
         knowledge_scope: The domains it may ask, with their top_k. Requests may narrow it, never widen it.
-        min_trust: Passages below are never found for it.
+        min_trust: Passages of lower trust are never found for it.
         allow_low_trust: Whether passages of trust below 3 may be injected into its prompts.
         token_budget: The most tokens that one context may hold.
     """
@@ -222,8 +222,8 @@ def scrubbed(name: str, value: Any) -> Any:
     """A value with secrets masked as ``***``; a changed secret thus shows as ``***`` → ``***``.
 
     Args:
-        name: What the value is called; of some names, any value is a secret. A name that ends in ``_env`` is that
-            of an environment variable, and shown.
+        name: Name of the value; for some names, any value is a secret. A name that ends in ``_env`` holds the name of
+            an environment variable, which is shown.
     """
     if isinstance(value, list):
         return [scrubbed(name, item) for item in value]
@@ -290,9 +290,9 @@ class TaskProfile:
     """The subject of a kind of task, used to rank its results.
 
     Attributes:
-        tasks: Ids of tasks that it counts for; one that ends in ``*`` stands for all that begin so.
-        domains: Knowledge domains in which such tasks look first.
-        terms: What such tasks speak of, in any language.
+        tasks: Ids of the tasks that it applies to; one that ends in ``*`` is a prefix.
+        domains: Knowledge domains preferred for such tasks.
+        terms: Terms typical of such tasks, in any language.
     """
 
     profile_id: str

@@ -83,7 +83,7 @@ def with_fragment(uri: str, fragment: str, directive: str = "") -> str:
     """`uri` with a fragment, which is escaped as far as needed.
 
     Args:
-        directive: Escaped; behind ``:~:`` it tells a browser more than the fragment does, and nobody else anything.
+        directive: Escaped text directive, put after ``:~:``; only browsers read it.
     """
     told = _escape(fragment, _FRAGMENT_KEEP) + (f":~:{directive}" if directive else "")
     return f"{uri}#{told}" if told else uri

@@ -1,7 +1,7 @@
 """Answers by a language model with evidence: prompts, parsing, and cutting quotes out of the stored text.
 
-A model gives claims, each with the id of a passage and the first and the last words of what it rests on. The words that are
-quoted are never the model's: the program cuts the sentences between the anchors out of the stored text.
+A model gives claims, each with the id of a passage and the first and the last words of what it rests on. Quoted words
+are never the model's: the program cuts the sentences between these anchors out of the stored text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The interface of connectors, and addresses of remote sources.
 
-A connector lists what there is and fetches one thing at a time. Both are bounded, and neither keeps anything: what
-must be known at the next listing is written down by the library, and given back.
+A connector lists entries and fetches one at a time. Both are bounded and stateless: what the next listing must know
+is stored by the library and given back.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Entry:
         uri: Where people find it: absolute, without a fragment. It is what answers cite.
         name: As of a file: its suffix says which reader takes it.
         version: Another text whenever the bytes are others: an etag, a revision, size and time; none of the
-            document's words. ``""`` where that cannot be told without fetching; then it is fetched at every run.
+            document's words. ``""`` where it is unknown without fetching; then the entry is fetched at every run.
         size: In bytes; None where it is not known.
         modified: Seconds since the epoch; None where it is not known.
-        note: What the connector wants to find again at its next listing, see `Known`.
-        facts: Said of the documents beside what they say of themselves, as ``commit``.
+        note: Data that the connector needs at its next listing, see `Known`.
+        facts: Metadata added to the entry's documents, such as ``commit``.
     """
 
     key: str
@@ -56,7 +56,7 @@ class Known:
 
     Attributes:
         entries: By key, as they were listed. What holds a value that the source's redaction takes out is not remembered.
-        complete: Whether that is all there was, as it was listed, to its end.
+        complete: Whether the listing ran to its end.
     """
 
     entries: Mapping[str, Entry] = field(default_factory=dict)

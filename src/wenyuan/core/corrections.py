@@ -23,10 +23,10 @@ class Correction:
     again.
 
     Attributes:
-        correction_id: 0 for one that has none yet.
+        correction_id: 0 before it is stored.
         actor: Who made it.
         old: The text of the passage when it was corrected; ``""`` for the whole document, which can only be excluded.
-        start: Where it began in the document: of passages with the same text the nearest is meant.
+        start: Its offset in the document: among passages with the same text the nearest one is corrected.
         following: Of ``join``, the text of the passage that it is joined with.
         new: Of ``text``, what it reads now.
         at: Of ``split``, the offset in `old` where the second part begins.
@@ -54,8 +54,8 @@ class CorrectedPassages(NamedTuple):
 def corrected(passages: Iterable[NewPassage], corrections: Iterable[Correction]) -> CorrectedPassages:
     """Apply corrections in order to the original passages of a document.
 
-    A correction counts where its passage is, or within a longer one that has all of its words; else it is lost, and changes
-    nothing. Nothing is in the result of a correction that is left out: to undo one is to apply the others.
+    A correction applies to the passage with its text, or to a longer one that contains it; otherwise it is lost and
+    changes nothing. Undoing a correction means applying the others.
     """
     served, lost = list(passages), []
     for correction in corrections:

@@ -110,7 +110,7 @@ class KnowledgeError(Exception):
 
     Args:
         message: What failed and why, in one sentence without secrets.
-        component: The part that failed, e.g. ``"engine local/keyword"``; it is named in the message.
+        component: The part that failed, e.g. ``"engine local/keyword"``; part of the message.
         hint: What to do next, e.g. a command; shown by the command line.
     """
 
@@ -168,7 +168,7 @@ class NotPermitted(KnowledgeError):
 class NotFound(NotPermitted):
     """The named thing does not exist or is not visible to the caller; the two look the same.
 
-    On the wire it is ``not_permitted``, as what is refused is, unless a route says that nothing is there (404).
+    In responses its code is ``not_permitted``, as for a refusal, unless a route answers 404.
     """
 
 
@@ -229,7 +229,7 @@ class TextsGone(CatalogError):
 
     Args:
         change: Of the catalog.
-        source_id: The source; ``""`` where it must not be told.
+        source_id: The source; ``""`` where the caller may not know it.
     """
 
     code = "texts_gone"
@@ -371,7 +371,7 @@ def refusing_once_closed(*but: str) -> Callable[[type[T]], type[T]]:
     Those of its bases too; ``close`` sets it, and may be called twice.
 
     Args:
-        but: Methods that say so themselves, in another way.
+        but: Methods that handle a closed object themselves.
     """
 
     def guarded(cls: type[T]) -> type[T]:

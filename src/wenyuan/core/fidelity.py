@@ -55,7 +55,7 @@ class Fidelity:
         confidence: Mean of all recognised characters, 0..1; None without any.
         tables: Tables that were read as tables.
         pictures: Pictures whose content was not read.
-        warnings: What a reader of the document should know, one sentence each.
+        warnings: Warnings for readers of the document, one sentence each.
     """
 
     pages: int = 0
@@ -94,8 +94,8 @@ class Recognition:
 
     Attributes:
         confidence: Mean of its recognised lines by their length, 0..1.
-        least: Of its least sure line or characters, 0..1.
-        uncertain: What was not read surely; offsets into the passage's text.
+        least: Lowest confidence of a line or of uncertain characters, 0..1.
+        uncertain: Uncertain spans; offsets into the passage's text.
     """
 
     confidence: float

@@ -146,21 +146,22 @@ class Document:
     Attributes:
         uri: Absolute URI of the document, without a fragment.
         text: The readable text, hidden and control characters removed; NFC is *not* applied.
-        blocks: In order, not overlapping; what lies between two blocks is white space only.
-        notes: What the reader did or saw, e.g. ``"removed 3 zero-width characters"``.
+        blocks: In order, not overlapping; only white space is between two blocks.
+        notes: Notes of the reader, e.g. ``"removed 3 zero-width characters"``.
         metadata: Facets: scalar values by name (front matter, file properties).
-        stated: The address that it states of itself: `uri` where a reader takes it for one; ``""`` for none.
+        stated: The address that the document states for itself, if a reader accepts it; ``""`` for none.
         cells: Where the text holds cells of tables whose column says what kind of value they are: start, end and kind
             (see `core.redaction.names`), in order.
         collection: As the document itself says; ``""``: that of its source.
-        refused: What else stands in the same file and cannot be taken in: its address and why.
-        titled: Whether `title` is one; else it is only what the file is called.
-        part_of: What the parts have in common that one text was cut into before it was written to the file: the first one's
-            lead is that of all. ``""``: it is a whole. It is not stored.
-        lead: Its first words, in place of a title; see `core.text.summaries`. It is found in what is stored, so readers give none.
-        lines: Where its lines stand on its pages, in order of their offsets; empty where the format has no pages.
-        uncertain: What was not recognised surely, in order of offsets.
-        fidelity: What was read, against what the file holds; None where its reader does not say.
+        refused: Other parts of the same file that cannot be ingested: address and reason.
+        titled: Whether `title` is a real title rather than the file's name.
+        part_of: Id of the text that this document is one of several parts of; all parts share the first one's lead.
+            ``""``: it is complete. Not stored.
+        lead: Its first words, in place of a title; see `core.text.summaries`. Computed during ingestion; readers
+            leave it empty.
+        lines: Places of its lines on pages, by offset; empty where the format has no pages.
+        uncertain: Spans recognised with low confidence, by offset.
+        fidelity: How completely the file was read; None where its reader does not measure it.
     """
 
     uri: str
@@ -224,8 +225,8 @@ class Corrected:
 
     Attributes:
         ids: Of the corrections that made it what it is.
-        by: Who wrote, split or joined its text last; ``""``: its text is as it was read.
-        questions: What else it answers; searched with its text, and not shown as such.
+        by: Who last changed, split or joined its text; ``""``: the text is as read.
+        questions: Further questions that it answers; searched with its text, but not shown.
     """
 
     ids: tuple[int, ...] = ()
@@ -332,9 +333,9 @@ class NewDocument:
     """A document to be stored with all its passages; `lines`, `uncertain` and `fidelity` as in `Document`.
 
     Attributes:
-        originals: The passages as they were cut that corrections left out or changed; they are kept, and not served.
-        corrections: Ids of the corrections that count for it.
-        corrections_lost: Ids of those whose words are no longer in it.
+        originals: Original passages that corrections excluded or changed; stored, but not served.
+        corrections: Ids of the corrections in force for it.
+        corrections_lost: Ids of those whose text is no longer in it.
     """
 
     source_id: str

@@ -96,7 +96,7 @@ class Snippet:
         source: Short address of its best passage: ``crm_policy#42``.
         content: The passages' own words, gaps marked ``……`` or `` … ``; ``""`` where copyright allows none.
         refs: Short addresses of all its passages, in document order.
-        attribution: What must stand beside it.
+        attribution: Text that must be shown with it.
         flags: ``no-excerpt`` (copyright: title and address only), ``excerpt`` (cut for copyright), ``generated``
             (not the source's own words), ``cleaned`` (hidden characters removed), ``instruction-like`` (it
             speaks to a model: treat with suspicion), ``low-trust``, ``uncertain`` (recognised in an image, and a number in
@@ -165,8 +165,8 @@ def build_context(
     leaves the address only, in both.
 
     Args:
-        document_chars: Length of each document, by document id, for shares of it; where it is missing, the end
-            of the passage stands for it, which is never too much.
+        document_chars: Length of each document, by document id, for shares of it; where it is missing, the end of the
+            passage is used, which is a lower bound.
         used: Characters given before for the same task, as an earlier `ContextBuild.used`.
 
     Raises:

@@ -30,7 +30,7 @@ class AuditRecord:
 
     Attributes:
         at: Seconds since the epoch.
-        query: What was asked, where that is kept.
+        query: The query text, if it is stored.
         query_state: ``kept``; ``erased``; ``not kept`` (by setting); ``none`` for records without a query.
     """
 
@@ -48,8 +48,8 @@ class AuditRecord:
 def folded(records: Iterable[AuditRecord]) -> list[tuple[AuditRecord, int]]:
     """Records with those of one question's parts folded into one entry, each with the number of folded records.
 
-    A question that was asked in parts (of rules, cases and templates; of several domains) stands where its newest
-    record does, as its first one, if that is among the records.
+    A question that was asked in parts (of rules, cases and templates; of several domains) appears at the place of its
+    newest record, represented by its first one, if that is among the records.
     """
     groups: dict[str, list[AuditRecord]] = {}
     for record in records:
@@ -109,7 +109,7 @@ class Pair:
         answer: URI of a passage or document, or the ref of a passage (``source_id#passage_id``); ``""``, with grade 0, for a
             question that the library must not answer.
         otherwise: Other addresses that mean the same, tried in order.
-        grade: How well it answers; at least 0, and 0 for what was judged to be no answer.
+        grade: How well it answers; at least 0; 0 means judged to be no answer.
         where: Of the file, e.g. ``line 3``.
     """
 
@@ -161,7 +161,7 @@ class AskedQuestion:
         ndcg: At `CUT`, 0..1.
         rank: Of the first right answer, from 1; 0 where none was found.
         score: Of what came first; None where nothing was answered.
-        known: Whether the library has an answer at all: an address of it leads to a passage in force.
+        known: Whether the library has an answer: an address leads to a passage in force.
     """
 
     question: str

@@ -11,7 +11,7 @@ The registry as a file: which sources, agents and profiles of tasks a library ha
     tasks:
       - {profile_id: complaint, tasks: [ticket-*], domains: [crm_policy], terms: [投诉]}
 
-A section that is not there is not managed by the file. Every fault is told at once, with its line.
+A section that is not there is not managed by the file. All faults are reported at once, with their lines.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class Marked:
     Attributes:
         value: The document as plain values.
         lines: Line of each value by its path, e.g. ``sources[1].tags[0]``; of a mapping's entry, its key's line.
-        written: By path, the text of a scalar as it stands there: ``no`` where the value is False.
-        faults: What could not be read; the values beside it could.
+        written: By path, the text of a scalar as written: ``no`` where the value is False.
+        faults: Values that could not be read; the others are still returned.
     """
 
     value: Any = None
@@ -242,7 +242,7 @@ class Registry:
     """Sources, agents and task profiles of a file or a library.
 
     Attributes:
-        sections: Which of the three it speaks for; what is not in such a section is missing from it.
+        sections: Which of the three it describes completely.
     """
 
     sources: tuple[Source, ...] = ()
@@ -275,8 +275,8 @@ class Plan:
     """The changes that make a library match a file.
 
     Attributes:
-        wanted: The file.
-        missing: What the library has and the file does not name.
+        wanted: The registry of the file.
+        missing: Entries that the library has and the file does not.
     """
 
     wanted: Registry
@@ -296,7 +296,7 @@ def parse_registry(text: str, base: Path, *, library: Sequence[Source] = ()) -> 
 
     Args:
         text: The file's content.
-        base: Its folder; a relative ``path`` is meant from there.
+        base: Its folder; relative paths are resolved against it.
         library: Sources that a library has already and that the file may refer to without naming them.
 
     Raises:

@@ -38,7 +38,7 @@ class SourceState:
     Attributes:
         failure: Why the last refresh failed; ``""`` when it did not.
         failures: How many failed in a row.
-        claimed_by: The worker that is at it, until ``claimed_until``.
+        claimed_by: The worker that holds its claim, until ``claimed_until``.
     """
 
     source_id: str
@@ -279,7 +279,7 @@ def parse_source(value: Mapping[str, Any], base: Path | None = None) -> Source:
 
     Args:
         value: ``trust`` is accepted for ``trust_level``, and fields of `Copyright` for ``copyright``.
-        base: The folder from which a ``path`` is meant.
+        base: The folder that a relative ``path`` is resolved against.
 
     Raises:
         InvalidRequest: listing every fault.

@@ -57,7 +57,7 @@ class Copyright:
         excerpt: ``allow``; ``limit``, with at least one of the two bounds; ``deny``: title and address only.
         max_chars_per_excerpt: Characters of one document that one excerpt, in sum, may hold (at least 1).
         max_share_of_document: Share of one document that one excerpt, in sum, may hold (above 0, at most 1).
-        attribution: What must stand beside an excerpt.
+        attribution: Text required beside an excerpt.
 
     Raises:
         InvalidRequest: on construction, listing every fault.

@@ -7,9 +7,9 @@ A claim and a text are compared by tokens: words, Chinese characters, numbers an
 1. The claim stands in the text token by token: *verbatim*, unless a negation stands right before it (``must not | be open``).
 2. It is aligned with the sentences that share most of its tokens. Where it has `LIKE` of its tokens from there, what differs
    tells: a number, a unit, a date, a negation, or who must and who may. What differs otherwise is a paraphrase.
-3. Most of it stands in pieces at several places: *stitched*.
+3. Most of it is found in pieces at several places: *stitched*.
 
-Nothing here says that a paraphrase is right: that takes a judge. What is called changed was seen to be.
+A paraphrase is not judged to be right here; that needs a judge. A reported change was found in the words themselves.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Token(NamedTuple):
         value: In one form; equal tokens say the same.
         kind: What it is.
         start, end: Where it stands.
-        after: What lies between it and the token before: nothing that parts them, the end of a clause, or of a sentence.
+        after: What separates it from the token before: nothing, the end of a clause, or the end of a sentence.
     """
 
     value: str
@@ -90,7 +90,7 @@ class Tokens:
     """A tokenised text.
 
     Attributes:
-        duties: What it says of may and must, in its order.
+        duties: Its modal expressions, in order.
         joined: The values of all tokens, each between two `_BETWEEN`.
     """
 
@@ -456,7 +456,7 @@ class Claim(NamedTuple):
     """A sentence of an answer.
 
     Attributes:
-        sources: What it cites, as it is written.
+        sources: Its citations as written.
     """
 
     text: str

@@ -68,8 +68,8 @@ class DocumentDesk:
     ) -> DocumentPage:
         """Documents visible to the caller, by source and address.
 
-        Whoever is bound to an agent is told of those that it may read today; others of all, those that could not be
-        taken in included.
+        A caller bound to an agent sees the documents that it may read today; others see all, including those that
+        could not be ingested.
 
         Args:
             q: What title or address must hold.
@@ -78,7 +78,7 @@ class DocumentDesk:
         Raises:
             NotFound: there is no such source, or none that the caller may see.
             InvalidRequest: `after` is no such mark.
-            EngineTimeout: the deadline of a request passed before all that could match were looked at.
+            EngineTimeout: the request's deadline passed before all candidates were checked.
         """
         sources = self._sources(principal)
         if source is not None and source not in sources:

@@ -74,8 +74,8 @@ class Storage:
     """Where a library keeps what it holds, what is derived from that, and what it writes down.
 
     Attributes:
-        empty_engine: Makes an index of nothing, for the library as it was.
-        tasks: What tasks were given of documents.
+        empty_engine: Creates an empty index, for replays of an earlier state.
+        tasks: Counts what tasks were given of documents.
         audit: None: switched off.
         answers: Where answers are kept outside of this process; None: in it.
     """
@@ -95,8 +95,8 @@ class Models:
 
     Attributes:
         encoder: None: it is searched by keywords only.
-        encoder_note: Why there is none; ``""``: since it was set so.
-        refusal: Why nothing may be taken in with it; ``""`` where that may be.
+        encoder_note: Why there is no encoder; ``""``: by setting.
+        refusal: Why nothing may be ingested with it; ``""`` where it may.
         llm: The language model; None: none is set up.
     """
 

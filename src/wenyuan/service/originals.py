@@ -1,8 +1,8 @@
 """Access to original files: downloads, and pages as images.
 
-An original holds what the library does not: what redaction takes out, and pictures that nobody read. So it is given to
-whoever keeps the library, and to others only where its source is public, and nothing that was read from the file was
-taken out or is excluded from answers.
+An original contains what the library does not: redacted values, and images that were not read. So it is given to
+operators, and to others only where its source is public and nothing read from the file was redacted or excluded from
+answers.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Originals:
         drawable: Whether the pages of a file of this name can be drawn.
         readable: See `find_files`.
         uploads: See `Ingester`.
-        connect: Opens the connector of a source that lies elsewhere; None: there is none.
+        connect: Opens the connector of a remote source; None: there are no connectors.
     """
 
     catalog: Catalog

@@ -74,7 +74,7 @@ class Answer:
         generation: The change of the catalog that was searched.
         scope, trusts, floors: What was searched in the end, how it was weighed, and what was too little; for the audit.
         stale: Since when each overdue source is, by its id.
-        stale_by: Seconds since the oldest change that was not searched, while somebody writes; 0 for none.
+        stale_by: Seconds since the oldest change not yet in the index; 0 for none.
         audit_id: Of its record; ``""`` while there is none.
         derived: What the rules leg answered; None when it was not asked, or there are no rules.
         degraded: Names of the legs that failed though they were allowed to.

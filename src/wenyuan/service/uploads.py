@@ -1,6 +1,6 @@
 """Uploaded documents: stored in the library's folder, ingested at once, replaced and deleted.
 
-Only a source without a path is uploaded to: what it holds lies in ``uploads/<source id>`` of the library's folder. A
+Only a source without a path is uploaded to: its files are in ``uploads/<source id>`` of the library's folder. A
 source with a path is read from there, and nothing is ever written to it. A file that cannot be read is not kept, and
 a new version that cannot be read leaves the one before it in its place.
 """
@@ -55,7 +55,7 @@ class Taken:
     """The result for one file.
 
     Attributes:
-        name: As it is kept; of one that is not kept, as it was sent.
+        name: As stored; for a refused file, as sent.
         documents: Numbers of the documents that were read from it.
         reason: Why it failed.
     """

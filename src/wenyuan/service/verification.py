@@ -1,8 +1,8 @@
 """Verifies answers, by whomever written: a verdict on each claim. No model is used.
 
-A claim is looked for in what it cites and in all that the caller may see, by the words of the keyword leg; what that finds is
-compared token by token (`core.verification`). Only where no passage has the claim's words is the whole search asked, and
-then nothing is judged: the best passage and its probability are given.
+A claim is searched by keywords in what it cites and in everything the caller may see; the passages found are compared
+token by token (`core.verification`). Only where no passage has the claim's words is the hybrid search used, and then
+nothing is judged: the best passage and its probability are returned.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class VerifyRequest:
     """An answer to verify.
 
     Attributes:
-        citations: What marks of sources stand for: an address, the id of a source or of a passage (``policies#12``). A
-            mark that is not among them stands for itself.
-        min_trust: Trust below which evidence is too little.
+        citations: Meaning of citation marks: an address, the id of a source or of a passage (``policies#12``). Other
+            marks are taken literally.
+        min_trust: Evidence of lower trust is not enough.
         as_of: The day on which evidence must be in force; None: today.
     """
 
@@ -127,12 +127,12 @@ class JudgedClaim:
     """A claim with its verdict.
 
     Attributes:
-        verdict: The gravest of what was found.
-        findings: All that was found, gravest first.
+        verdict: The gravest finding.
+        findings: All findings, gravest first.
         evidence: Where the library says it; of a paraphrase the best passage, whole.
         changes: What the evidence says, and what the claim says in its place.
-        probability: That the passage answers what the claim says, where nothing was judged.
-        unknown: Citations that are nothing that the caller may see.
+        probability: Probability that the passage answers the claim, where nothing was judged.
+        unknown: Citations of nothing visible to the caller.
     """
 
     claim: Claim
@@ -194,7 +194,7 @@ class _Visible(NamedTuple):
     Attributes:
         sources: All that the caller may see, in force or not.
         scope: What is in force on the day asked for.
-        past: Gives what was in force on the last days before it on which something ceased to be.
+        past: Gives the scopes of the last days before it on which something ceased to be in force.
     """
 
     query: Query

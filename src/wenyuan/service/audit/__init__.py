@@ -318,7 +318,7 @@ def change_record(
     Args:
         before, after: Values of `core` or mappings; None for an object that was not there, or is no more. Only
             fields that differ are recorded; of keys only what `core.access.Key` has; secrets never.
-        principal: Who did it; None for whoever holds the library object itself.
+        principal: Who did it; None for a caller of the Python object.
     """
     old, new = _described(kind, before), _described(kind, after)
     changes = {

@@ -81,8 +81,8 @@ class FeedAt:
 class RecordAt(FeedAt):
     """The catalog as of an earlier change, as a `Record` for a `Retriever`.
 
-    Passages and documents are those of that change. Of sources, those of the recorded scope are there, in force and
-    with the recorded trust; what the library was like is what was recorded. What was not recorded is as it is now.
+    Passages and documents are those of that change. Sources are those of the recorded scope, in force and with the
+    recorded trust; collection traits are the recorded ones. Everything that was not recorded is as it is now.
     """
 
     def __init__(

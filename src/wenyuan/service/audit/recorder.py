@@ -103,8 +103,7 @@ class AuditRecorder:
         Args:
             withheld: By reason, characters of passages that were found and not given, by short address.
             bounds: What else bounded what is given: ``token_budget``, ``allow_low_trust``.
-            copies: Passages that were found and are not given, since another domain's that say the same are: nothing
-                is quoted of them.
+            copies: Passages found but not given, since equal ones of another domain are; nothing is quoted from them.
 
         Raises:
             CatalogUnavailable: the audit cannot be written; then nothing may be answered either.
@@ -205,7 +204,8 @@ class AuditRecorder:
 
         Args:
             said: See `answer_record`.
-            output: What the model gave, kept with the question, and redacted as it is: a replay does not ask again.
+            output: The model's output, stored with the question and redacted like it, since a replay does not ask the
+                model again.
 
         Raises:
             CatalogUnavailable: the audit cannot be written; then nothing may be given either.
@@ -238,7 +238,7 @@ class AuditRecorder:
         """Repeat a recorded query, on the present library or (`exact`) as of then.
 
         Args:
-            allowed: What whoever wants to know may see now: nothing else is asked, nor told; None: everything.
+            allowed: What the caller may see now: nothing else is searched or returned; None: everything.
 
         Raises:
             NotFound: there is no such record.
@@ -366,7 +366,7 @@ class RecordedSearch:
     ) -> tuple[SearchResult, ...]:
         """Run several searches within one request's time; the first failure ends them and is recorded.
 
-        What was found is recorded by `attested`, when it is known what is given.
+        Results are recorded by `attested`, once it is known what is given.
         """
         found = []
         with self.failures(requests[0], principal, door):

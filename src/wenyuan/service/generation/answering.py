@@ -129,8 +129,8 @@ class Answerer:
         """Search, ask the model, check its claims, and record the result.
 
         Args:
-            tell: Is told of each stage. No text is told before it is checked and recorded.
-            gone: Whether nobody waits for the answer any more: then the model is left.
+            tell: Called at each stage. Text is passed only after it was checked and recorded.
+            gone: Whether the caller has disconnected: then the call of the model is abandoned.
 
         Raises:
             InvalidRequest, NotPermitted: the request.
@@ -372,7 +372,7 @@ class Answerer:
     def replayed(self, kept: AuditRecord, principal: Principal = LOCAL) -> Replay:
         """Whether recorded model output passes the same checks now; the model is not asked again.
 
-        Of an agent's answer, what is cited must be in that agent's scope as it is now.
+        For an agent's answer, the cited passages must be in that agent's present scope.
         """
         if kept.query is None:
             return Replay(identical=False, differences=(no_query(kept.record),), asked=False)

@@ -28,8 +28,8 @@ class AnswerRequest:
 
     Attributes:
         limit: Passages that the model is shown, where neither agent nor scope says how many.
-        task_id: Copyright limits count over all that one task of the agent is given.
-        on_failure: What becomes of it where the model fails: the request fails, or is answered by extracts.
+        task_id: Copyright limits count over everything given to one task of the agent.
+        on_failure: What happens when the model fails: the request fails, or is answered by extracts.
         stream: Whether a door that can tells of stages as they come.
     """
 
@@ -121,12 +121,12 @@ class Answered:
     Attributes:
         origin: ``model``, ``extractive`` or ``rules``; ``""`` where there is none.
         reason: Why there is none, or why it is extractive.
-        missing: What the model says that nothing told it.
+        missing: What the model says the passages lack.
         failure: What failed, where the answer is extractive for that.
         withheld: Passages that the model was not shown, by reason.
         shown: Those that it was shown.
-        reply: What was used of the model; None where it was not asked.
-        rules_left: Mandatory rules that apply, too, and are not named.
+        reply: Usage of the model; None where it was not asked.
+        rules_left: Number of further mandatory rules that apply and are not in the answer.
     """
 
     claims: tuple[AnswerClaim, ...]

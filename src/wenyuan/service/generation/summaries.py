@@ -1,7 +1,7 @@
 """Summaries of passages: a language model selects sentences, which the program cuts out of the stored text.
 
-A passage keeps its extract where the model fails, may not be shown it, or says what cannot be shown; which of both it is, is said.
-What was chosen is remembered in this process, by the passage's hash, the model and what it was told.
+A passage keeps its extract where the model fails, may not see it, or gives text that is not in it; the summary says
+which kind it is. Choices are cached in this process, by the passage's hash, the model and its prompt.
 """
 
 from __future__ import annotations

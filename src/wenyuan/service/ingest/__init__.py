@@ -63,10 +63,11 @@ class Recognition:
     """The OCR used while reading files, and its version.
 
     Attributes:
-        watched: A context in which files are read: who is told of pages done and all pages (what is raised then ends the
-            reading), and whether a page with this text may be kept in the library's folder until its document is stored.
-        settled: What was read is stored.
-        version: Of the recogniser; ``""`` where there is none. With another one, documents are read anew.
+        watched: Context for reading files, with a callback for pages done and in total (an exception from it ends the
+            reading), and a predicate whether a page with this text may be cached in the library's folder until its
+            document is stored.
+        settled: Called when the documents are stored.
+        version: Of the recogniser; ``""`` without one. When it changes, documents are read again.
     """
 
     watched: Callable[[Callable[[int, int], None], Callable[[str], bool]], AbstractContextManager[None]]
@@ -99,10 +100,10 @@ class Ingester:
     Attributes:
         read: File and its URI → documents, perhaps as a stream; raises `DocumentRejected`.
         readable: Whether a file of this name can be read at all.
-        uploads: What is uploaded to sources without a path lies there, in a folder for each.
-        redacting: What is taken out of a source's documents (see `service.ingest.redaction`).
-        remote: What reads sources that lie elsewhere; None: only files of this machine are read.
-        recognition: What recognises pages that are pictures, while `read` runs.
+        uploads: Folder of the files uploaded to sources without a path, with a subfolder for each source.
+        redacting: The redaction of a source's documents (see `service.ingest.redaction`).
+        remote: Reads remote sources; None: only local files are read.
+        recognition: Recognises pages by OCR while `read` runs.
         contexts: What gives passages their context sentences; None: nothing does.
     """
 
@@ -122,7 +123,7 @@ class Ingester:
 
         Raises:
             SourceError: there is no path, it is gone, or holds nothing that can be read (then nothing is retired).
-            CatalogError, EncoderError, EngineError: what was committed before stays, the next run goes on.
+            CatalogError, EncoderError, EngineError: earlier commits stay, and the next run continues.
         """
         begun = time.monotonic()
         source = at_home(source, self.uploads)

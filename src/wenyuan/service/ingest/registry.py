@@ -145,14 +145,14 @@ def apply(
 ) -> tuple[RefreshOutcome, ...]:
     """Apply a plan. It is idempotent, and can be repeated after an interruption.
 
-    New sources with a refresh cycle, and those of which something is to be read differently, are due at once.
-    Nothing is read here but this: sources of whose texts more is to be taken out than before (a higher
-    sensitivity) are read again at once, whatever their cycle, and what cannot be read leaves the library.
+    New sources with a refresh cycle, and those that must be read differently, become due at once. Only sources whose
+    redaction becomes stricter (a higher sensitivity) are read here, whatever their cycle; their documents that cannot
+    be read leave the library.
 
     Args:
         library: The one that the plan was made for.
         plan: See `plan`.
-        prune: Remove what the file does not name; else that is left alone.
+        prune: Remove entries that the file does not name; otherwise they are kept.
         clock: Seconds since the epoch.
 
     Returns:
@@ -284,7 +284,7 @@ class Ingestion:
     """Adds, reads and removes sources, and updates what is derived from them.
 
     Attributes:
-        refusal: Why nothing may be taken in; ``""`` where it may.
+        refusal: Why nothing may be ingested; ``""`` where it may.
     """
 
     ingester: Ingester
@@ -303,8 +303,8 @@ class Ingestion:
     def add(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
         """Register a source and ingest it; a registered source must keep its path.
 
-        Of a source that is registered already, what `source` leaves at its default stays as it is described: to take a
-        value away, describe it anew (``wenyuan source set``, ``PATCH /v1/sources/{id}``).
+        For a registered source, fields that `source` leaves at their default keep their value; to clear one, use
+        ``wenyuan source set`` or ``PATCH /v1/sources/{id}``.
 
         Raises:
             InvalidRequest: the id is taken by another path, or sources would supersede one another in a loop.
@@ -411,7 +411,7 @@ class Ingestion:
     def follow_reembedding(self) -> None:
         """After `embed_anew`: build the index, measure what depends on vectors, and check completeness.
 
-        Nothing to do where that has been done. May be broken off and begun again.
+        Does nothing when already done. Can be interrupted and repeated.
 
         Raises:
             KnowledgeError: the index does not hold what the catalog does, or cannot be built.
