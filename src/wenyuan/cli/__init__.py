@@ -25,7 +25,7 @@ def main() -> None:
 
 
 def _written(code: str | int | None) -> str | int | None:
-    """Write what is still in the buffer of standard output; the exit code, another one where that cannot be done.
+    """Flush standard output; returns the exit code, or another one where that fails.
 
     Else it would be tried when the interpreter ends, which says so in its own words, and with a code of its own.
     """
@@ -44,8 +44,8 @@ def _written(code: str | int | None) -> str | int | None:
 
 
 def _fill_closed() -> None:
-    """Let a standard stream that the caller closed lead nowhere: what is written to it is not wanted, and the next file
-    that is opened, such as a database, does not take its number.
+    """Open standard streams that the caller closed on the null device. Otherwise the next opened file, such as a
+    database, would get their descriptor.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

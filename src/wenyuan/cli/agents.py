@@ -127,7 +127,7 @@ def put_agent(
 
 
 def _put(library: Library, agent_id: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Returns the agent as it is now, and those of its domains that no source has."""
+    """Create or update an agent; returns it, and those of its domains that no source has."""
     from wenyuan.core.access import agent_to_wire, parse_agent
 
     catalog = library.catalog
@@ -141,7 +141,7 @@ def _put(library: Library, agent_id: str, given: Mapping[str, Any]) -> tuple[dic
 
 
 def _domain(text: str) -> dict[str, Any]:
-    """``crm_policy:3``; what follows the last colon is a top_k only where it can be one."""
+    """Parse ``crm_policy:3``; the part after the last colon is a top_k only if it can be one."""
     name, colon, count = text.rpartition(":")
     if colon and (count == "auto" or (count.isascii() and count.isdecimal() and len(count) < 9)):
         return {"domain": name, "top_k": count if count == "auto" else int(count)}
@@ -241,7 +241,7 @@ def _rights(named: list[str]) -> frozenset[str]:
 
 
 def _expiry(text: str | None) -> float | None:
-    """When a key ends, in seconds since the epoch: a span from now, or the end of a day here."""
+    """Expiry of a key in seconds since the epoch, from a duration or a local day (its end)."""
     from wenyuan.core.errors import InvalidRequest
     from wenyuan.core.terms_of_use import parse_date
 

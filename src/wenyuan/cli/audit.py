@@ -34,7 +34,9 @@ _TOLD = frozenset(("action", "object", "changes"))
 
 
 def show_line(terminal: Terminal, record: AuditRecord, parts: int = 0) -> None:
-    """Id, time, who and what kind; below, cut to the width of the terminal, what it was, and how many `parts` more it has."""
+    """A record in two lines: id, time, principal and kind; below, cut to the terminal's width, a summary and the
+    number of further `parts`.
+    """
     from rich.text import Text
 
     who = printable(record.principal)
@@ -90,7 +92,7 @@ _TOLD_BY = {"retrieval": _answered, "verification": _verified, "answer": _writte
 
 
 def show_record(terminal: Terminal, record: AuditRecord) -> None:
-    """All that is recorded, but for digests that only programs compare."""
+    """Everything in a record, except digests."""
     if record.kind == "retrieval":
         lines = _of_retrieval(terminal, record)
     elif record.kind == "verification":
@@ -109,7 +111,7 @@ def show_record(terminal: Terminal, record: AuditRecord) -> None:
 
 
 def _tell(terminal: Terminal, key: str, value: object) -> None:
-    """One line; what is indented already is shown as it is."""
+    """Print one line; indented values are printed unchanged."""
     if value not in ("", None):
         terminal.show(f"{terminal.text(key)}: {printable(str(value))}" if key else printable(str(value)), wrap=False)
 
@@ -180,7 +182,7 @@ def _of_answer(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str, o
 
 
 def _bounds(terminal: Terminal, request: Mapping[str, Any]) -> Iterator[str]:
-    """What bounded an answer besides its scope."""
+    """The limits on an answer other than its scope."""
     if request.get("min_trust", 1) > 1:
         yield f"{terminal.text('trust')} ≥ {request['min_trust']}"
     if request.get("allow_low_trust"):
@@ -266,7 +268,7 @@ def list_all(
 
 
 def _moment(text: str | None, *, end: bool = False) -> float | None:
-    """Seconds since the epoch: so long ago, a time here, or a day here from its begin (or up to its `end`)."""
+    """Seconds since the epoch of a duration ago, a local time, or a local day (its start or, with `end`, its end)."""
     from wenyuan.core.errors import InvalidRequest
     from wenyuan.core.terms_of_use import parse_date
 

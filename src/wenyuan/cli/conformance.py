@@ -1,4 +1,4 @@
-"""``conformance``: does a service keep the contract? Ours, or anybody's."""
+"""``conformance``: tests whether a service keeps the contract."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there
 
 
 def _connector(terminal: Terminal, address: str, settings: dict[str, Any]) -> int:
-    """Try the laws of connectors on the one that reads an address."""
+    """Run the connector tests on the connector of an address."""
     from functools import partial
 
     from wenyuan.conformance.connectors import check_connector
@@ -163,7 +163,7 @@ def _show(terminal: Terminal, report: Report) -> None:
 
 
 def _show_chinese(terminal: Terminal, report: Report) -> None:
-    """The kit's own report is in English; what was seen is shown only where something is wrong."""
+    """Show the report in Chinese; observations only for failed cases."""
     from wenyuan.cli.retrieve import indented
     from wenyuan.conformance.report import CASES
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """What recipes are filled in with.
+    """Values for filling in recipes.
 
     Attributes:
         url: Of the server, without a path.
@@ -46,7 +46,7 @@ class Here:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Something to paste.
+    """A text to paste.
 
     Attributes:
         where: Key of the message that says where it goes.
@@ -186,7 +186,7 @@ def mcp(
 
 
 def can_start(terminal: Terminal) -> None:
-    """Raise what `mcp` would end with at once: its package is missing, or the library cannot be opened."""
+    """Raise the error with which `mcp` would end at once: a missing package, or a library that cannot be opened."""
     _need_package(terminal)
     with opened(terminal):
         return
@@ -263,7 +263,7 @@ def _own_url(terminal: Terminal) -> str:
 
 
 def _cannot_start(terminal: Terminal, pieces: Sequence[Piece]) -> KnowledgeError | None:
-    """Why what the pieces start would end at once; None: it would not, or they start nothing."""
+    """The error with which the started program would end at once; None when it would not, or nothing is started."""
     if not any(piece.starts for piece in pieces):
         return None
     try:
@@ -274,7 +274,7 @@ def _cannot_start(terminal: Terminal, pieces: Sequence[Piece]) -> KnowledgeError
 
 
 def _program() -> tuple[str, ...]:
-    """This program as others can start it, wherever they are: the one that was checked, not another on the path."""
+    """The command that starts this program from anywhere: the one that was checked, not another one on the path."""
     found = shutil.which("wenyuan")
     mine = found is not None and Path(found).resolve().parent == Path(sys.executable).absolute().parent
     return (found,) if found and mine else (sys.executable, "-m", "wenyuan.cli")

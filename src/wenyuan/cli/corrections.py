@@ -1,4 +1,4 @@
-"""``correct``, ``corrections`` and ``undo``: what people correct of what was read."""
+"""``correct``, ``corrections`` and ``undo``: corrections of passages and documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``doctor`` and ``encoder check``: is everything in order, and if not, what helps?"""
+"""``doctor`` and ``encoder check``: checks with the commands that fix what they find."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Check:
 
 
 def checks(terminal: Terminal) -> Iterator[Check]:
-    """All checks, one after another; a library that cannot be opened is one that failed."""
+    """All checks in order; a library that cannot be opened is a failed check."""
     yield Check("program", "ok", f"wenyuan {__version__}")
     yield Check("python", "ok", f"{platform.python_version()}, {platform.platform(terse=True)}")
     yield _sqlite(terminal)
@@ -97,7 +97,7 @@ def _packages() -> Check:
 
 
 def _ocr(terminal: Terminal) -> Check:
-    """Whether scans can be read: an extra, so that its absence is no fault; its model files are compared with their hashes."""
+    """OCR: an optional extra, so its absence is no failure; hashes of model files are checked."""
     from wenyuan.readers.ocr.models import FILES, VERSION, find_folder, missing, read_verified
 
     if missing():
@@ -111,7 +111,7 @@ def _ocr(terminal: Terminal) -> Check:
 
 
 def _settings(terminal: Terminal) -> Check:
-    """Where the settings come from. Names only: a value may be a secret."""
+    """The sources of settings, names only since values may be secrets."""
     from wenyuan.settings import FILE_NAME, load_settings
 
     file = terminal.folder / FILE_NAME
@@ -157,7 +157,7 @@ def _library(terminal: Terminal) -> Iterator[Check]:
 
 
 def _identity(terminal: Terminal, library: Library) -> Iterator[Check]:
-    """Nothing to say where the folder is the one that was made: that is so with nearly all libraries."""
+    """The library's identity; yields nothing when the folder is the original one, as usual."""
     if library.catalog.elsewhere():
         yield Check("identity", "warn", terminal.text("d_copied"), "wenyuan doctor --new-id")
 
@@ -184,7 +184,7 @@ def _parts(terminal: Terminal, library: Library) -> Iterator[Check]:
 
 
 def _audit(terminal: Terminal, library: Library) -> Iterator[Check]:
-    """Whether it ends where this folder saw it end; every record is looked at by ``audit verify``."""
+    """Whether the log ends at the head stored in this folder; ``audit verify`` checks every record."""
     if library.recorder.log is None:
         yield Check("audit", "ok", terminal.text("d_no_audit"))
         return
@@ -204,7 +204,7 @@ def _content(terminal: Terminal, library: Library) -> Iterator[Check]:
 
 
 def _twins(terminal: Terminal, library: Library) -> Iterator[Check]:
-    """Nothing to say where every document is in one source alone."""
+    """Documents that are in several sources; yields nothing without any."""
     pairs = library.catalog.same_contents()
     if not pairs:
         return
@@ -217,7 +217,7 @@ def _twins(terminal: Terminal, library: Library) -> Iterator[Check]:
 
 
 def _reading(terminal: Terminal, library: Library) -> Iterator[Check]:
-    """Names the documents that were read worst; nothing to say where all were read well, or nobody knows."""
+    """The documents with the lowest fidelity; yields nothing where all are good or none was measured."""
     worst = [one for one in library.catalog.worst_read(_WORST) if one[2] < _READ_WELL]
     if not worst:
         return
@@ -248,7 +248,7 @@ def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:
 
 
 def _disk(terminal: Terminal, *, catalog: bool, index: bool) -> Check:
-    """Free space, and the size of what lies in the folder: the record, the index, or neither."""
+    """Free space, and the size of what is in the folder: catalog, index, or neither."""
     folder = terminal.folder
     sizes = {"free": shutil.disk_usage(folder).free}
     if catalog:
@@ -363,7 +363,7 @@ def check(
 
 
 def document_of(checked: Checked) -> Mapping[str, Any]:
-    """What was found, as JSON."""
+    """The results as JSON values."""
     ahead = checked.ahead
     return {
         "folder": str(checked.folder),
@@ -388,7 +388,7 @@ def _tried(way: Tried) -> Mapping[str, Any]:
 
 
 def settings_of(checked: Checked) -> Mapping[str, Any]:
-    """The section ``[encoder]`` of the settings; pooling only where the graph does not pool by itself."""
+    """The section ``[encoder]`` of the settings, with pooling only where the model graph does not pool."""
     best = checked.best
     return {
         "kind": "onnx_dir",

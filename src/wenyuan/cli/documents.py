@@ -170,7 +170,7 @@ def _state(terminal: Terminal, state: DocumentState) -> str:
 
 
 def _percent(share: float | None) -> str:
-    """Cut, not rounded: 100 % is said where nothing is missing."""
+    """A percentage truncated, not rounded: 100 % means nothing is missing."""
     return "" if share is None else f"{math.floor(1000 * share + _NOISE) / 10:.1f}%"
 
 

@@ -1,4 +1,4 @@
-"""``eval`` and ``tune``: how well a library answers, and learning from judged questions."""
+"""``eval`` and ``tune``: measuring retrieval quality, and tuning on judged questions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHARES = ("answered", "refused")
 
 
 def evaluate_own(terminal: Terminal, golden: Path, *, keep: bool) -> None:
-    """Ask, keep, and compare with the last evaluation of the same questions, if there is one."""
+    """Run an evaluation, store it, and compare it with the last one of the same questions."""
     from wenyuan.readers.golden import read_golden
 
     pairs = read_golden(golden)
@@ -53,7 +53,7 @@ def evaluate_own(terminal: Terminal, golden: Path, *, keep: bool) -> None:
 
 
 def list_runs(terminal: Terminal) -> None:
-    """The evaluations that are kept, newest first."""
+    """List the stored evaluations, newest first."""
     with opened(terminal) as library:
         found = library.evaluations()
     terminal.document({"status": "SUCCESS", "evaluations": [asdict(one) for one in found]})
@@ -70,7 +70,7 @@ def list_runs(terminal: Terminal) -> None:
 
 
 def _former(library: Library, own: Evaluation) -> WholeEvaluation | None:
-    """The last one of the same questions before this one."""
+    """The previous evaluation of the same questions; None without one."""
     found = library.evaluations(200, own.evaluation_id or None)
     number = next((one.evaluation_id for one in found if one.set_id == own.set_id), None)
     return None if number is None else library.evaluation(number)
@@ -103,7 +103,7 @@ def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, C
 
 
 def _said(name: str, now: Mapping[str, float | None], before: Mapping[str, float | None]) -> tuple[str, str]:
-    """A figure, and its difference to the evaluation before; ``""`` where there is none."""
+    """A metric and its difference to the evaluation before; ``""`` where there is none."""
     value, former = now[name], before.get(name)
     if value is None:
         return "–", ""
@@ -307,7 +307,7 @@ def _show_outcome(terminal: Terminal, report: TuneReport) -> None:
 
 
 def _show_verdict(terminal: Terminal, verdict: Verdict, heading: str) -> None:
-    """Before and after on held-out questions, fold by fold."""
+    """Metrics before and after on held-out questions, by fold."""
     text = terminal.text
     terminal.show(text(heading))
     folds = [(text("tune_fold", number=n), *pair) for n, pair in enumerate(verdict.by_fold, 1)]
@@ -324,7 +324,7 @@ def _show_verdict(terminal: Terminal, verdict: Verdict, heading: str) -> None:
 
 
 def bar(before: float, after: float, wide: int = _WIDE) -> str:
-    """What both reach as full blocks, then what is gained (``▒``) or lost (``░``)."""
+    """A bar of full blocks up to the lower value, then the gain (``▒``) or loss (``░``)."""
     low, high = sorted((round(before * wide), round(after * wide)))
     return ("█" * low + ("▒" if after >= before else "░") * (high - low)).ljust(wide)
 
@@ -385,7 +385,7 @@ def check_plot(path: Path) -> None:
 
 
 def write_plot(path: Path, verdict: Verdict, language: str) -> None:
-    """Write the drawing, or a page with it, by the file's suffix.
+    """Write the drawing as SVG or in an HTML page, by the file's suffix.
 
     Raises:
         InvalidRequest: it cannot be written.
@@ -403,7 +403,7 @@ def write_plot(path: Path, verdict: Verdict, language: str) -> None:
 
 
 def drawing(verdict: Verdict, language: str) -> str:
-    """A line for each fold from before to after, on an axis from 0 to 1, and one for all questions."""
+    """An SVG with a line per fold from before to after on an axis from 0 to 1, and one for all questions."""
     title, fold, whole, before, after = _WORDS[language]
     rows = [(fold.format(n), *pair) for n, pair in enumerate(verdict.by_fold, 1)]
     rows.append((whole, verdict.before, verdict.after))

@@ -129,7 +129,7 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 
 
 def _note_twins(terminal: Terminal, source: str, twins: Mapping[str, int]) -> None:
-    """Say which other sources hold what this one holds."""
+    """Print which other sources hold the same documents."""
     for other, count in list(twins.items())[:_SHOWN_TWINS]:
         terminal.say("same_as", source=source, other=other, count=count)
     if len(twins) > _SHOWN_TWINS:
@@ -141,7 +141,7 @@ def _note_twins(terminal: Terminal, source: str, twins: Mapping[str, int]) -> No
 def _described_anew(
     terminal: Terminal, library: Library, known: Source, said: dict[str, Any], *, yes: bool
 ) -> Source:
-    """A known source with what was given, once somebody agreed to what that changes.
+    """A registered source with the given fields, after confirmation of what that changes.
 
     Raises:
         InvalidRequest: it changes something, and nobody can be asked.
@@ -231,7 +231,9 @@ def ingest(
 
 
 def _watched(terminal: Terminal, library: Library, source: str, call: Callable[[Any], IngestReport]) -> IngestReport:
-    """`call` with a bar to tell; Ctrl-C or SIGTERM ends it with a word on what is kept. How it ended is written down."""
+    """Run `call` with a progress bar. Ctrl-C or SIGTERM ends it with a message on what is kept; the outcome is
+    recorded.
+    """
     from wenyuan.core.errors import SourceError
     from wenyuan.service.operations.refresh import Worker
 
@@ -252,7 +254,7 @@ def _watched(terminal: Terminal, library: Library, source: str, call: Callable[[
 
 
 def with_content(terminal: Terminal, library: Library) -> list[Source]:
-    """All sources that there is something to read or to ask of; those without a path, which only rules quote, are told."""
+    """All sources that can be read or queried; sources without a path, which only rules quote, are reported."""
     found = library.sources()
     uploads = library.uploads.home
     without = [o.source_id for o in found if o.type == "static_doc" and not o.path and not uploads(o).is_dir()]
@@ -262,14 +264,14 @@ def with_content(terminal: Terminal, library: Library) -> list[Source]:
 
 
 def note_keyword_only(terminal: Terminal, library: Library) -> None:
-    """Say it when a library has no encoder."""
+    """Print a note when the library has no encoder."""
     if library.encoder is None:
         why = str(library.readiness().parts["encoder"]["detail"])
         terminal.say("keyword_only", why=terminal.own(why.removeprefix("keyword-only: ")))
 
 
 def show_report(terminal: Terminal, report: IngestReport) -> None:
-    """What a run did."""
+    """Print the report of a run."""
     text = terminal.text
     counts = asdict(report)
     terminal.show(text("report", source=report.source_id, seconds=f"{report.seconds:.1f}"))
@@ -379,7 +381,9 @@ def reembed(
 
 
 def _embedded(terminal: Terminal, tell: Callable[[int, int], None]) -> tuple[int, bool] | None:
-    """Embed and change over: how many passages that were, and whether the encoder is another one; None for nothing to do."""
+    """Embed and switch over; returns the number of passages, and whether the encoder changed. None when there was
+    nothing to do.
+    """
     from wenyuan.app import open_encoder
     from wenyuan.catalog import Catalog
     from wenyuan.catalog.storage import place_of
@@ -439,7 +443,7 @@ def migrate(
 
 
 class _Shown:
-    """How far it is: a line that is written over on a terminal, one now and then elsewhere."""
+    """Progress of a move: one line rewritten on a terminal, a new line now and then elsewhere."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal

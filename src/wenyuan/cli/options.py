@@ -83,7 +83,7 @@ _SHARED: Mapping[str, tuple[Any, Any]] = {
 
 
 def without(*names: str) -> Callable[[Command], Command]:
-    """Declares that a command has not all of the options that every command has: ``library``, ``lang``, ``as_json``."""
+    """Decorator: a command lacks some of the common options ``library``, ``lang``, ``as_json``."""
 
     def declare(command: Command) -> Command:
         command.__dict__["without"] = names
@@ -93,7 +93,7 @@ def without(*names: str) -> Callable[[Command], Command]:
 
 
 def add_commands(group: typer.Typer, commands: Commands) -> None:
-    """Give a group its commands, each with the options that every command has after its own.
+    """Add commands to a group, each with the common options after its own.
 
     The values of these options go to the `Terminal`, and not to the command.
     """
@@ -118,12 +118,12 @@ def _with_shared(command: Command) -> Command:
 
 
 def command_of(ctx: Any) -> str:
-    """The command as it is typed: ``wenyuan source set``."""
+    """The command as typed: ``wenyuan source set``."""
     return "wenyuan" if ctx.parent is None else f"{command_of(ctx.parent)} {ctx.info_name}"
 
 
 def day(text: str) -> date:
-    """A date as written on a command line.
+    """Parse a date.
 
     Raises:
         typer.BadParameter: it is none.
@@ -135,7 +135,7 @@ def day(text: str) -> date:
 
 
 def located(text: str) -> Path:
-    """A path as written on a command line; an empty one, as an unset variable gives, would be the current folder.
+    """Parse a path; an empty one, as from an unset variable, would be the current folder and is refused.
 
     Raises:
         typer.BadParameter: it is empty.
@@ -146,7 +146,7 @@ def located(text: str) -> Path:
 
 
 def place(text: str) -> str:
-    """Where documents lie, as written on a command line: an absolute path, or the address of what a connector reads.
+    """Parse the location of documents: returns an absolute path, or an address for a connector.
 
     Raises:
         typer.BadParameter: it is empty.
@@ -157,7 +157,7 @@ def place(text: str) -> str:
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """``name=value`` as written on a command line; the value as a registry file has it: a number, true, a text.
+    """Parse ``name=value``; the value is read as in a registry file: a number, true, a text.
 
     Raises:
         typer.BadParameter: it is no such pair.
@@ -176,7 +176,7 @@ def setting(text: str) -> tuple[str, Any]:
 
 
 def web_address(text: str) -> str:
-    """The address of a server as written on a command line.
+    """Parse the address of a server.
 
     Raises:
         typer.BadParameter: it is none.
@@ -192,13 +192,13 @@ def web_address(text: str) -> str:
 
 
 def helped(command: Callable[..., None]) -> str:
-    """The help of a command: its docstring, the example's lines left as they are."""
+    """The help text of a command: its docstring, with the example's lines unwrapped."""
     text = inspect.getdoc(command) or ""
     return text.replace("Example 示例:", "\b\nExample 示例:")
 
 
 def words(text: str | None) -> list[str] | None:
-    """A list as written on a command line: ``a,b`` or ``a、b``; ``""`` for none of them."""
+    """Parse a list, ``a,b`` or ``a、b``; ``""`` is the empty list."""
     return None if text is None else [word for word in _LIST.split(text.strip()) if word]
 
 
@@ -217,8 +217,8 @@ def opened(terminal: Terminal, **overrides: Any) -> Iterator[Library]:
 
 @contextmanager
 def ended_by_sigterm() -> Iterator[None]:
-    """SIGTERM (``timeout``, a service that is stopped) ends what is inside as Ctrl-C does: it lets go of what it claimed, and
-    says what is kept.
+    """Context in which SIGTERM (``timeout``, a stopped service) acts like Ctrl-C: claims are released, and what is
+    kept is reported.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -229,7 +229,7 @@ def ended_by_sigterm() -> Iterator[None]:
 
 @contextmanager
 def unlogged(name: str = "wenyuan", level: int = logging.CRITICAL) -> Iterator[None]:
-    """Failures inside, below a level, are wanted or shown: they are not logged."""
+    """Context in which messages of a logger below a level are suppressed, because they are expected or shown."""
     log = logging.getLogger(name)
     before = log.level
     log.setLevel(level)
@@ -240,7 +240,7 @@ def unlogged(name: str = "wenyuan", level: int = logging.CRITICAL) -> Iterator[N
 
 
 def interactive() -> bool:
-    """Whether a person can be asked."""
+    """Whether input can be read from a person."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -265,7 +265,7 @@ _MUST_BE = {
 
 
 def foreseen(args: Sequence[str]) -> Terminal:
-    """How to speak of arguments that may turn out to be unreadable: the options count wherever they stand."""
+    """Language and format for errors about arguments that may not parse; options count wherever they are."""
     terminal = Terminal(as_json="--json" in args)
     for option, value in zip(args, [*args[1:], ""], strict=True):
         name, _, given = option.partition("=")
@@ -275,7 +275,7 @@ def foreseen(args: Sequence[str]) -> Terminal:
 
 
 def is_usage_error(error: Exception) -> bool:
-    """Whether the parser refuses what was typed; not the help that it shows where nothing was typed.
+    """Whether an exception is the parser's refusal, and not the help shown for an empty command line.
 
     Its exceptions have no public parent, so they are known by what they can do.
     """
@@ -283,7 +283,7 @@ def is_usage_error(error: Exception) -> bool:
 
 
 def usage_error(error: Any, terminal: Terminal) -> InvalidRequest:
-    """The parser's refusal as one of ours; it leads to the help of the command that was meant."""
+    """The parser's refusal as `InvalidRequest`, with a hint to the help of the intended command."""
     from wenyuan.core.errors import InvalidRequest
 
     if error.ctx is not None:
@@ -293,7 +293,7 @@ def usage_error(error: Any, terminal: Terminal) -> InvalidRequest:
 
 
 def _in_our_words(found: re.Match[str]) -> str:
-    """What the check behind the parser says of a value; what is not foreseen stays as it is."""
+    """The validator's message in our wording; unknown ones are returned unchanged."""
     how, what = found[1], found[2]
     said = _MUST_BE.get(f"{how} {what}") or _MUST_BE.get(how)
     return msg(said, limit=what) if said else found[0]

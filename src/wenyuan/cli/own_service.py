@@ -1,4 +1,4 @@
-"""Our own service as a target of the conformance kit: real parts, a real port, and faults that really happen."""
+"""Our own service as a target of the conformance kit, with a real server, port and engine faults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAULT = "engine"
 
 
 class Breaker:
-    """Makes an engine fail on order: a `wenyuan.server.settings.FaultSwitch`.
+    """Makes an engine fail on demand: a `wenyuan.server.settings.FaultSwitch`.
 
     The engine's own legs raise, in the threads in which they run, so that a request goes all the way that a
     broken index would send it. Every request that comes in the meantime fails with it.
@@ -63,7 +63,7 @@ class Breaker:
 
 @contextmanager
 def own_service(engine: str, **settings: Any) -> Iterator[tuple[str, str]]:
-    """A service on a loopback port, whose new library holds the kit's documents and nothing else.
+    """A service on a loopback port with a new library that holds only the kit's documents.
 
     Args:
         engine: As the setting of that name; what it needs comes from the environment.

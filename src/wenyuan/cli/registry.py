@@ -157,7 +157,7 @@ def _work(terminal: Terminal, made: Worker, stop: threading.Event, poll: float, 
 
 @contextmanager
 def _stopping() -> Iterator[threading.Event]:
-    """An event that SIGTERM and Ctrl-C set; the second one ends at once."""
+    """An event set by SIGTERM and Ctrl-C; a second signal ends the process at once."""
     stop = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
@@ -257,7 +257,7 @@ def _show(terminal: Terminal, made: Plan, *, prune: bool) -> None:
 
 
 def _spoken(value: Any) -> str:
-    """A value of a field, on one line; a dash for none."""
+    """A field's value on one line; a dash for none."""
     if isinstance(value, list):
         return ", ".join(_spoken(item) for item in value) or "–"
     if isinstance(value, dict):

@@ -138,7 +138,7 @@ def infer(
 
 
 def parameters(terminal: Terminal, given: Sequence[str] | None) -> dict[str, Value]:
-    """``NAME=VALUE`` as conditions take it: numbers, true or false, else text; full-width forms count as ASCII.
+    """Parse ``NAME=VALUE`` pairs: numbers, true or false, else text; full-width forms count as ASCII.
 
     Raises:
         typer.BadParameter: one has no name or no value, or stands twice.
@@ -167,7 +167,7 @@ def _value(text: str) -> Value:
 
 
 def _told(terminal: Terminal, context: Mapping[str, Any]) -> Iterator[str]:
-    """What the caller should know of an answer besides its items."""
+    """Notes on an answer besides its items."""
     for engine, state in context.get("engines", {}).items():
         if state != "ok":
             shown = _state(terminal, state)
@@ -198,7 +198,7 @@ def _state(terminal: Terminal, state: str) -> str:
 
 
 def _screen(ranked: Sequence[tuple[int, RetrievalItem]]) -> list[tuple[int, RetrievalItem]]:
-    """What is shown of many items, each with its rank: the first of the rules, and of what follows them.
+    """The items shown of a long list, each with its rank: the first rules, and the first of the others.
 
     Many rules leave a third of the screen to cases and templates, or no one would see that there are any.
     """
@@ -209,7 +209,7 @@ def _screen(ranked: Sequence[tuple[int, RetrievalItem]]) -> list[tuple[int, Retr
 
 
 def _fair(groups: Sequence[str]) -> list[int]:
-    """Places of what is shown of many: of each group the best one, then of each the next, until the screen is full."""
+    """Indices of the items shown: the best of each group, then the second of each, until the screen is full."""
     seen: Counter[str] = Counter()
     turns = []
     for at, group in enumerate(groups):
@@ -254,7 +254,7 @@ def _show_rules(
 
 
 def _recognised(terminal: Terminal, one: Mapping[str, Any]) -> str:
-    """What was recognised; of a guess, which node is meant, and how surely."""
+    """A recognised name; for a guess, the node and its confidence."""
     if "by" not in one:
         return str(one["text"])
     return terminal.text("infer_guess", name=one["name"], confidence=f"{one['confidence']:.2f}")
@@ -277,7 +277,7 @@ def _show_item(terminal: Terminal, rank: int, item: RetrievalItem, *, explain: b
 
 
 def _sentence(item: RetrievalItem) -> str:
-    """What a rule says, without its derivation, which `--explain` shows."""
+    """The text of a rule without its derivation, which `--explain` shows."""
     return item.content.removesuffix(str(item.metadata["derivation"])).strip() or item.content
 
 
@@ -322,13 +322,13 @@ def _condition(terminal: Terminal, known: Mapping[str, Any]) -> str:
 
 
 def show_address(terminal: Terminal, evidence: Mapping[str, Any], indent: str) -> None:
-    """Where an evidence is opened, on a line of its own to be copied; a name such as a URN opens nowhere."""
+    """Print the address of an evidence on its own line for copying; a URN cannot be opened and is left out."""
     if str(evidence.get("uri", "")).startswith(("http", "file:")):
         terminal.show(f"{indent}{printable(str(evidence['uri']))}", wrap=False)
 
 
 def quoted(terminal: Terminal, evidence: Mapping[str, Any]) -> str:
-    """The words of an evidence, and that nobody could compare them, where that is so."""
+    """The quote of an evidence, with a note where it could not be verified."""
     if not evidence.get("quote"):
         return ""
     mark = "" if evidence.get("verified") else f" {terminal.text('quote_unverified')}"
@@ -336,7 +336,7 @@ def quoted(terminal: Terminal, evidence: Mapping[str, Any]) -> str:
 
 
 def indented(terminal: Terminal, text: str, *, hanging: str = _INDENT, first: str | None = None) -> None:
-    """A text over as many lines as it needs, all but the first one below its own indent."""
+    """Print a text wrapped with a hanging indent."""
     from wenyuan.cli.search import wrapped
 
     lines: Iterable[Any] = wrapped([(printable(text), False)], terminal.out.width - len(hanging) - 2)

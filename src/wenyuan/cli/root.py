@@ -1,4 +1,4 @@
-"""The command `wenyuan` itself: its options, its sub-commands, and the one place where errors become exit codes."""
+"""The root command `wenyuan`: options, sub-commands, and the mapping of errors to exit codes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ WENYUAN_DEBUG=1 shows the traceback of an unexpected error.
 
 
 class _Root(TyperGroup):
-    """Turns whatever a command raises into a message and an exit code."""
+    """The command group that turns exceptions into messages and exit codes."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         terminal = foreseen(args)

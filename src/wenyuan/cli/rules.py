@@ -1,4 +1,4 @@
-"""``rules``: what is in the graph, what waits for a review, and the packs that bring it."""
+"""``rules``: nodes and statements of the graph, reviews and packs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def list_nodes(
 
 
 def _kind(written: str | None, kinds: Mapping[str, Kind]) -> str | None:
-    """The kind that somebody means, by its id or a label."""
+    """The kind with this id or label."""
     from wenyuan.core.errors import InvalidRequest
     from wenyuan.core.rules.names import Words
 

@@ -1,4 +1,4 @@
-"""``rules import``, ``export`` and ``template``: between the graph and the files in which people keep rules."""
+"""``rules import``, ``export`` and ``template``: rule files."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def take(
 
 
 def _say_next(terminal: Terminal, report: ImportReport, read: Book) -> None:
-    """What to do about what was refused, and about what waits, once each."""
+    """Print the next commands for refused entries and for those waiting for review."""
     codes = Counter(fault.code for fault in report.errors)
     if codes["no_schema"] or codes["unknown_kind"]:
         knowing = _pack_that_knows({node.kind for node in read.nodes})
@@ -88,7 +88,7 @@ def _say_next(terminal: Terminal, report: ImportReport, read: Book) -> None:
 
 
 def _pack_that_knows(kinds: Collection[str]) -> str:
-    """The shipped pack that declares most of some kinds; empty: none declares half of them."""
+    """The shipped pack that declares most of these kinds; ``""`` when none declares half of them."""
     from wenyuan.core.rules.names import Words
     from wenyuan.core.rules.schema import parse_schema
     from wenyuan.packs import PACK_FILE, located, shipped
@@ -104,7 +104,7 @@ def _pack_that_knows(kinds: Collection[str]) -> str:
 
 
 def _embedding(terminal: Terminal) -> Callable[[int, int], None]:
-    """Tells that embedding has begun, once, when it is more than a moment's work."""
+    """A progress callback that prints one message when embedding takes longer than a moment."""
     told = False
 
     def tell(done: int, total: int) -> None:
@@ -118,7 +118,7 @@ def _embedding(terminal: Terminal) -> Callable[[int, int], None]:
 
 @contextmanager
 def _located(book: str) -> Iterator[Path]:
-    """The file or folder of that name, or else the shipped pack.
+    """The file or folder with this name, else the shipped pack.
 
     Raises:
         InvalidRequest: there is neither.
@@ -257,7 +257,7 @@ def _exported(library: Library, pack: str | None, form: Format, language: str) -
 
 
 def _write(file: Path, content: bytes) -> None:
-    """A new file: what people have filled in is not written over."""
+    """Write a new file; existing files are not overwritten."""
     from wenyuan.core.errors import InvalidRequest
 
     try:

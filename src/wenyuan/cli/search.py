@@ -83,7 +83,7 @@ def _condition(text: str | None) -> Filter | None:
 
 
 def answer_document(query: str, answer: Answer, weight: float, *, explain: bool = False) -> Mapping[str, Any]:
-    """An answer as JSON: the contract's names, then all that is known about each passage."""
+    """An answer as JSON values: the contract's members, then all metadata of each passage."""
     from wenyuan.core.scoring.fusion import explain as explained
     from wenyuan.service.fragments import beside_hit
 
@@ -122,7 +122,7 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
 
 
 def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *, explain: bool = False) -> None:
-    """An answer for a person, on 80 columns."""
+    """Print an answer in 80 columns."""
     seen = {"mode": terminal.text(f"mode_{answer.mode}"), "ms": f"{answer.ms.get('total', 0.0):.0f}"}
     likely = [hit for hit in answer.hits if round(hit.score, 2) > 0]
     if likely:
@@ -148,12 +148,12 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
 
 
 def in_words(terminal: Terminal, formula: str) -> str:
-    """How a score came about, its parts called as people call them; what has no other name keeps its own."""
+    """The formula of a score with the common names of its components."""
     return _PART.sub(lambda part: terminal.known(f"part_{part[0]}") or part[0], formula)
 
 
 def _show_why(terminal: Terminal, answer: Answer, hit: Hit, weight: float) -> None:
-    """How a score came about, and the other wording of the question that it rests on."""
+    """Print how a score was computed, and the synonym wording that matched."""
     from wenyuan.core.scoring.fusion import explain as explained
 
     terminal.show(f"{_INDENT}= {in_words(terminal, explained(hit, weight, answer.curve))}", wrap=False)
@@ -162,7 +162,7 @@ def _show_why(terminal: Terminal, answer: Answer, hit: Hit, weight: float) -> No
 
 
 def _show_grounds(terminal: Terminal, answer: Answer) -> None:
-    """What an answer as a whole rests on."""
+    """Print what the answer as a whole is based on: wordings, floor and legs."""
     terminal.show("")
     for wording in answer.wordings:
         terminal.show(terminal.text("wording", text=printable(wording.text)))
@@ -219,7 +219,7 @@ def _in_force(terminal: Terminal, passage: Passage) -> str:
 
 
 def _show_wrapped(terminal: Terminal, pieces: Sequence[Piece], plain: str = "") -> None:
-    """Indented lines; words of the query are yellow, or between asterisks where there is no colour."""
+    """Print indented lines; query words are yellow, or between asterisks without colour."""
     from rich.text import Text
 
     colour = terminal.out.color_system is not None
@@ -259,12 +259,12 @@ Piece = tuple[str, bool]
 
 
 def cells(text: str) -> int:
-    """Columns that a text takes on a terminal."""
+    """Number of terminal columns of a text."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def marks(text: str, query: str) -> list[Span]:
-    """Where words of the query stand in a text, compared as the index does: folded, stemmed, neighbours merged."""
+    """Spans of query words in a text, compared as in the index (folded, stemmed); neighbours are merged."""
     asked = query_terms(query)
     folded, origin = _folded(text)
     wanted = {term for term in asked if term[0] not in "#@" and not _PARTICLES.intersection(term)}
@@ -290,7 +290,7 @@ _folded_character = lru_cache(maxsize=10_000)(fold)  # the same few thousand, ov
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """Text as it is compared, and for each of its characters the place in the original."""
+    """The folded text, and the original position of each of its characters."""
     pieces = [_folded_character(c) for c in text]
     return "".join(pieces), [at for at, piece in enumerate(pieces) for _ in piece]
 
@@ -309,7 +309,7 @@ def _merged(spans: Sequence[Span]) -> Iterator[Span]:
 
 
 def body(text: str, headings: Sequence[str]) -> str:
-    """A passage without the headings that it begins with, and without the rules of its tables."""
+    """A passage without its leading headings and without table rules."""
     known = {"".join(heading.split()) for heading in headings}
     lines = text.split("\n")
     while len(lines) > 1 and (not lines[0].strip() or "".join(lines[0].lstrip("#").split()) in known):
@@ -318,7 +318,9 @@ def body(text: str, headings: Sequence[str]) -> str:
 
 
 def wrapped(pieces: Sequence[Piece], width: int) -> Iterator[list[Piece]]:
-    """Lines of at most `width` columns; one closing mark may hang beyond. Chinese may break anywhere else."""
+    """Wrap to lines of at most `width` columns; Chinese may break anywhere, but one closing mark may exceed the
+    width.
+    """
     line: list[Piece] = []
     column = 0
     for piece, marked in pieces:
@@ -337,7 +339,7 @@ def wrapped(pieces: Sequence[Piece], width: int) -> Iterator[list[Piece]]:
 
 
 def snippet(text: str, query: str, width: int = 290) -> list[Piece]:
-    """At most `width` columns of a passage: pieces, each with whether it is a word of the query.
+    """An excerpt of at most `width` columns: pieces, each with whether it is a query word.
 
     The window is the one that holds the most of the query's words; it begins with a sentence where it can. Rows of a
     table stand behind its header, where that leaves room for them.
@@ -362,7 +364,7 @@ def snippet(text: str, query: str, width: int = 290) -> list[Piece]:
 
 
 def _header(text: str, flat: str, start: int) -> str:
-    """The header of the table in whose rows a window begins, when that does not hold it; ``""``: none."""
+    """The header of the table in which an excerpt begins, unless it is part of the excerpt; ``""`` for none."""
     for (begins, ends), last in table_headers(text):
         header, rest = (" ".join(text[a:b].split()) for a, b in ((begins, ends), (begins, last)))
         at = flat.find(header)
@@ -385,7 +387,7 @@ def _window(flat: str, spans: Sequence[Span], width: int) -> Span:
 
 
 def _sentence_start(flat: str, at: int) -> int:
-    """Where the sentence of `at` begins, or some words before it when that is far away."""
+    """The start of the sentence around `at`, or a few words before if that is far away."""
     ends = [match.end() for match in _SENTENCE_END.finditer(flat, max(0, at - 2 * _BEFORE), at)]
     start = ends[-1] if ends else 0 if at <= 2 * _BEFORE else at - _BEFORE
     begun = _BEGUN.match(flat, start) if start and not ends else None
@@ -393,7 +395,7 @@ def _sentence_start(flat: str, at: int) -> int:
 
 
 def _fitting(flat: str, start: int, width: int) -> int:
-    """The end of what fits: not inside a word of letters, unless that is very long."""
+    """The end of the text that fits, not inside a Latin word unless that is very long."""
     room = width - 2  # for the two ellipses
     for at in range(start, len(flat)):
         room -= cells(flat[at])

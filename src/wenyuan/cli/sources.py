@@ -105,7 +105,7 @@ def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 
 
 def _set(library: Library, source_id: str, changes: dict[str, Any]) -> tuple[list[str], Sequence[RefreshOutcome]]:
-    """Returns the names of the fields that have another value now, and how reading again ended where it had to be."""
+    """Change a source; returns the changed fields, and the outcome of a required re-read."""
     from wenyuan.core.registry import Registry, diff
     from wenyuan.core.sources import parse_source, source_to_wire
     from wenyuan.service.ingest.registry import apply
@@ -149,7 +149,7 @@ _Id = Annotated[str, typer.Argument(metavar="ID", help="The source. 来源标识
 
 
 def stars(trust: int) -> str:
-    """Trust 1..5 as five stars."""
+    """Trust 1..5 as stars."""
     return "★" * trust + "☆" * (5 - trust)
 
 
@@ -190,7 +190,7 @@ def list_all(
 
 
 def _only_quoted(source: Mapping[str, object]) -> bool:
-    """Whether a source was registered for what rules quote of it, and nothing of it was taken in."""
+    """Whether a source exists only because rules quote it, without ingested documents."""
     return source["type"] == "static_doc" and not source["path"] and not source["documents"]
 
 

@@ -139,7 +139,9 @@ def take(
 
 
 def _absent(entries: Iterable[Synonym], read: SynonymFile) -> list[Synonym]:
-    """What a file does not hold, whichever way it goes; of a file with faults none: a wrong row may have meant it."""
+    """Stored synonyms that a file lacks, in either direction; none for a file with faults, since a faulty row may
+    have meant one.
+    """
     from wenyuan.core.text.synonyms import stems
 
     held = {frozenset((stems(entry.term), stems(entry.synonym))) for entry in read.entries}
@@ -148,7 +150,7 @@ def _absent(entries: Iterable[Synonym], read: SynonymFile) -> list[Synonym]:
 
 
 def _ask_to_remove(terminal: Terminal, absent: Sequence[Synonym], *, yes: bool) -> None:
-    """Show what is to be removed, and ask the person who is there, before anything is done."""
+    """List what will be removed, and ask for confirmation."""
     for entry in absent:
         terminal.show(terminal.text("synonym_absent", synonym=printable(entry.label)))
     if absent and not yes and interactive():
@@ -203,7 +205,7 @@ def export(
 
 
 def _write(file: Path, content: str) -> None:
-    """A new file, which spreadsheets open as UTF-8; what people have filled in is not written over."""
+    """Write a new file as UTF-8 with a mark for spreadsheets; existing files are not overwritten."""
     from wenyuan.core.errors import InvalidRequest
 
     try:
@@ -247,7 +249,7 @@ def remove(
 
 
 def _meant(entries: Iterable[Synonym], term: str, synonym: str | None) -> list[Synonym]:
-    """The entries of two words, whichever way they go, or those in which one word stands."""
+    """The entries with these two words in either direction, or with one word."""
     from wenyuan.core.text.synonyms import stems
 
     named = {stems(word) for word in (term, synonym) if word is not None}

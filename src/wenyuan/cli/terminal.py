@@ -1,4 +1,4 @@
-"""What is written to a terminal, and progress of long work."""
+"""Output to a terminal, and progress of long operations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WIDEST = 100
 
 
 def language_here() -> str:
-    """``zh`` or ``en``, by the locale's own variables."""
+    """``zh`` or ``en``, by the locale variables."""
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
         if value := os.environ.get(name):
             return "zh" if value.lower().startswith("zh") else "en"
@@ -52,7 +52,7 @@ def exit_code(error: KnowledgeError) -> int:
 
 @dataclass
 class Terminal:
-    """The caller's choices, and the two streams.
+    """Output options and the two streams.
 
     Attributes:
         library: As given by ``--library``; None: ``WENYUAN_LIBRARY`` or ``./library``.
@@ -91,23 +91,23 @@ class Terminal:
         return self._texts[key].format(**{name: Counted(printable(str(value))) for name, value in values.items()})
 
     def known(self, key: str) -> str:
-        """A message without anything that varies in it; ``""`` for one that the catalogue lacks."""
+        """A text without placeholders; ``""`` for an unknown key."""
         return self.text(key) if key in self._texts else ""
 
     def label(self, field: str) -> str:
-        """What a field of a source, an agent or a record is called; in English, its own name."""
+        """Display name of a field of a source, an agent or a record; in English, its own name."""
         return printable((self.language == "zh" and self.known(field)) or field)
 
     def own(self, english: str) -> str:
-        """A message of the library itself, which speaks English, in the caller's language."""
+        """Translate an English message of the library to the caller's language."""
         return printable(translated(english, self.language))
 
     def say(self, key: str, **values: object) -> None:
-        """Tell a person something; it is no result."""
+        """Print a message for people to standard error; it is no result."""
         self.err.print(self.text(key, **values), markup=False, highlight=False, soft_wrap=True)
 
     def show(self, *shown: RenderableType, wrap: bool = True) -> None:
-        """Results for a person; nothing with ``--json``."""
+        """Print results for people; nothing with ``--json``."""
         if not self.as_json:
             self.out.print(*shown, markup=False, highlight=False, soft_wrap=not wrap)
 
@@ -137,14 +137,16 @@ class Terminal:
         self.show(table)
 
     def document(self, value: Mapping[str, Any]) -> None:
-        """The result as JSON, with ``--json`` only."""
+        """Print the result as JSON, with ``--json`` only."""
         if self.as_json:
             plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
             sys.stdout.write(json.dumps(value, ensure_ascii=plain, indent=2, default=str) + "\n")
             sys.stdout.flush()
 
     def _last_document(self, value: Mapping[str, Any]) -> None:
-        """The document of a command that ends early. Where standard output cannot be written, a person is told anyway."""
+        """Print the JSON of a command that ends early. Where standard output cannot be written, the error still goes
+        to standard error.
+        """
         try:
             self.document(value)
         except BrokenPipeError:
@@ -153,7 +155,7 @@ class Terminal:
             return  # it is the reason that is about to be told, or hides it
 
     def failed(self, error: KnowledgeError) -> int:
-        """Tell of an error that ends the command; returns the exit code."""
+        """Report an error that ends the command; returns the exit code."""
         parts: dict[str, Any] = {"code": error.code, "message": error.message}
         parts |= {"component": error.component, "hint": self._hint(error)}
         if faults := _faults_of(error):
@@ -163,7 +165,7 @@ class Terminal:
         return exit_code(error)
 
     def complain(self, what: str, error: KnowledgeError) -> None:
-        """What failed, where, why, and what to do next."""
+        """Print what failed, where, why, and what to do next."""
         where = self._where(error)
         self.err.print(self.text("failed", what=what), style="bold red", markup=False)
         lines = [fault for fault in _faults_of(error) if getattr(fault, "line", 0)]
@@ -175,15 +177,15 @@ class Terminal:
             self.err.print(f"  {place}: {self.own(fault.message)}", markup=False, highlight=False, soft_wrap=True)
 
     def _where(self, error: KnowledgeError) -> str:
-        """Which part failed: with its code in English, by its name in Chinese; ``--json`` has the code in any case."""
+        """The failed part: with its code in English, by its name in Chinese; ``--json`` always has the code."""
         if self.language == "zh":
             named = next((n for n in (error.component, error.code) if f"where_{n}" in self._texts), "")
             return self.text(f"where_{named}") if named else error.component or error.code
         return f"{error.component} ({error.code})" if error.component else error.code
 
     def _hint(self, error: KnowledgeError) -> str:
-        """What to do next: a request that is wrong needs the command's help, a source that lies elsewhere a look at
-        where that is, a library that fails its doctor.
+        """The next command: the error's own hint, else the command's help for an invalid request, ``source show`` for
+        a remote source, ``doctor`` for the library.
         """
         from wenyuan.core.errors import InvalidRequest
 
@@ -195,7 +197,7 @@ class Terminal:
         return f"wenyuan source show {name}" if kind == "source" else "wenyuan doctor"
 
     def interrupted(self, kept: str = "", command: str = "") -> int:
-        """Ctrl-C: say what is kept and how to go on; returns the exit code."""
+        """Report Ctrl-C: what is kept and how to continue; returns the exit code."""
         if command and self.library is not None:
             command += f" --library {quote(str(self.library))}"
         self._last_document({"status": "INTERRUPTED", "kept": kept, "next": command})
@@ -211,7 +213,7 @@ def _faults_of(error: KnowledgeError) -> tuple[Fault, ...]:
 
 
 def printable(text: str) -> str:
-    """Without control characters, which a terminal would obey."""
+    """Replace control characters, which a terminal would execute."""
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
@@ -232,7 +234,7 @@ _OF_STAGES = 5.0  # between two lines of a work that has stages and no bar
 
 
 class Bar:
-    """A context manager to give to `Library.add` as its ``progress``.
+    """Progress bar, a context manager to pass to `Library.add` as ``progress``.
 
     Args:
         embeds: Whether passages are embedded, which then takes nearly all of the time.
@@ -276,7 +278,7 @@ class Bar:
             self._terminal.say(key, **values)
 
     def _told(self, at: Progress, now: float) -> tuple[str, dict[str, Any]]:
-        """What is said, and what stands in it: of a file whose pages are recognised, how far that is."""
+        """Message key and values for the progress; of a file under OCR, its pages."""
         if at.sentences_total:
             return "progress_sentences", {"done": at.sentences, "total": at.sentences_total}
         if at.pages < at.pages_total:
@@ -294,7 +296,7 @@ class Bar:
         return "progress", {**_counts(at), "rate": rate, "left": left}
 
     def _share(self, at: Progress, *, since: int = 0) -> float:
-        """How much of the work is done: passages are read long before they are embedded.
+        """Share of the work done: passages are read long before they are embedded.
 
         Args:
             since: Files that took no work: what is left takes as long as the others did.
@@ -305,7 +307,7 @@ class Bar:
         return files * at.embedded / at.passages if self._embeds and at.passages else files
 
     def _pace(self, at: Progress, seconds: float) -> tuple[str, str]:
-        """Passages a second, and the time left as ``m:ss`` (``?`` while nothing can be said)."""
+        """Passages per second, and the remaining time as ``m:ss`` (``?`` while unknown)."""
         rate = f"{(at.embedded if self._embeds else at.passages) / seconds:.1f}"
         share = self._share(at, since=at.unchanged)
         if not share:
@@ -328,7 +330,7 @@ class Bar:
 
 
 def _pages_pace(done: int, left: int, seconds: float) -> tuple[str, str]:
-    """Pages a second, and the time left as ``m:ss``; ``?`` before the first."""
+    """Pages per second, and the remaining time as ``m:ss``; ``?`` before the first page."""
     if done <= 0 or seconds <= 0:
         return "?", "?"
     more = round(left * seconds / done)
@@ -340,7 +342,7 @@ def _counts(at: Progress) -> dict[str, int]:
 
 
 class Lines:
-    """Says now and then at which stage a work is; what reads JSON is told nothing.
+    """Progress messages at intervals with the current stage; none with ``--json``.
 
     Args:
         prefix: Of the messages' names; the stage follows it.

@@ -101,7 +101,7 @@ def delete(
 
 
 def _named(path: Path) -> Iterator[tuple[str, Path]]:
-    """A file with its name, or those of a folder with theirs, hidden ones left out."""
+    """A file with its name, or the files of a folder with theirs, without hidden ones."""
     if path.is_file():
         yield path.name, path
         return
@@ -129,7 +129,7 @@ def _copied(files: Sequence[tuple[str, Path]], folder: Path) -> list[Given]:
 
 
 def _show(terminal: Terminal, told: UploadReport) -> None:
-    """What became of each file; exit code 3 where one of them failed."""
+    """Print the result for each file; exit code 3 where one failed."""
     report = None if told.report is None else asdict(told.report)
     files = [asdict(one) for one in told.files]
     terminal.document({"status": "SUCCESS", "source_id": told.source_id, "files": files, "report": report})

@@ -1,4 +1,4 @@
-"""The demonstration in five acts: sources, evidence, an honest empty answer, rules, an honest failure."""
+"""The demonstration in five acts: sources, search with evidence, an empty answer, rules, a failure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SETTINGS: Mapping[str, Any] = {**IN_FOLDER, "search": {"deadline": 60.0}}
 
 
 def run(terminal: Terminal, keep: Path | None = None) -> bool:
-    """Show it all.
+    """Run the demonstration.
 
     Args:
         keep: A new folder for the documents and the library; a temporary one when None.
@@ -86,7 +86,7 @@ def run(terminal: Terminal, keep: Path | None = None) -> bool:
 
 @contextmanager
 def _home(keep: Path | None) -> Iterator[Path]:
-    """A folder with a copy of the documents, so that they can be changed and taken in again."""
+    """A folder with a copy of the documents, so that they can be changed and ingested again."""
     source = files("wenyuan.cli.demo").joinpath("documents")
     with tempfile.TemporaryDirectory(prefix="wenyuan-demo-") as temporary, as_file(source) as documents:
         home = keep.absolute() if keep else Path(temporary)
@@ -129,7 +129,7 @@ def _nothing(terminal: Terminal, library: Library) -> Mapping[str, Any]:
 
 
 def _rules(terminal: Terminal, library: Library) -> Mapping[str, list[dict[str, Any]]]:
-    """What a threshold decides: which plans a pit of six metres needs, and one of two."""
+    """Show how a threshold decides which plans a pit of six metres needs, and one of two metres."""
     _title(terminal, "demo_rules")
     with located(_PACK) as folder:
         taken = library.rules.take(read_book(folder))
@@ -178,7 +178,7 @@ def _failure(terminal: Terminal, home: Path) -> Mapping[str, Any]:
 
 
 def _asked_after_damage(home: Path, query: str) -> RetrievalResponse:
-    """The answer of a library whose file goes bad while it is open: a copy, so the library itself stays sound."""
+    """The answer of a copy of the library whose file is damaged while it is open."""
     with unlogged(), tempfile.TemporaryDirectory(prefix="wenyuan-demo-") as temporary:
         copy = Path(temporary) / "library"
         shutil.copytree(home / "library", copy)
