@@ -314,6 +314,8 @@ class Catalog:
 
     apply_rules = delegate("rule_writes", RuleWrites.apply_rules)
     review_rules = delegate("rule_writes", RuleWrites.review_rules)
+    clauses_read = delegate("rule_writes", RuleWrites.clauses_read)
+    mark_clauses_read = delegate("rule_writes", RuleWrites.mark_clauses_read)
 
     name_vectors = delegate("rule_names", NameVectors.name_vectors)
     keep_name_vectors = delegate("rule_names", NameVectors.keep_name_vectors)

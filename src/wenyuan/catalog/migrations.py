@@ -70,11 +70,16 @@ def _context_sentences(connection: sa.Connection) -> None:
     schema.context_sentences.create(connection, checkfirst=True)
 
 
+def _clauses_read(connection: sa.Connection) -> None:
+    """Adds which clauses a language model has read for rules."""
+    schema.clauses_read.create(connection, checkfirst=True)
+
+
 MIGRATIONS = (
     _first_tables, _governance, schema.rules_tables.create_all, schema.tuning_tables.create_all,
     partial(schema.cited.create, checkfirst=True), schema.profile_tables.create_all, schema.evaluation_tables.create_all,
     _verified, schema.synonym_tables.create_all, _leads, _labels, _readings, schema.listing_tables.create_all, _corrections,
-    _context_sentences,
+    _context_sentences, _clauses_read,
 )  # fmt: skip
 """Step n makes version n of version n − 1; steps are only ever added."""
 

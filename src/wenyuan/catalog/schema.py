@@ -231,6 +231,16 @@ reviews = sa.Table(
 )
 
 
+# Clauses that a language model has read for rules: a hash of what it was shown, by which model, and how it was asked.
+clauses_read = sa.Table(
+    "rule_clauses_read",
+    rules_tables,
+    sa.Column("source_id", TEXT, primary_key=True),
+    sa.Column("key", TEXT, primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+
 PROPOSED: sa.ColumnElement[str] = sa.literal_column("'proposed'")
 """The status as an index knows it: a bound value would not let it be used."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wenyuan.cli.options import Commands, add_commands, interactive, opened
+from wenyuan.cli.proposals import propose
 from wenyuan.cli.retrieve import indented, infer, quoted, show_address
 from wenyuan.cli.rules_files import export, take, template
 from wenyuan.cli.sources import stars
@@ -302,6 +303,7 @@ _COMMANDS: Commands = {
     "template": (template, "Write a workbook to fill in. 生成工作簿"),
     "list": (list_nodes, "List what rules are about. 列出对象"),
     "show": (show, "Show one rule. 查看规则"),
+    "propose": (propose, "Have a model propose rules. 由模型提议规则"),
     "review": (review, "Approve, reject, retire. 审核规则"),
     "remove": (remove, "Take a pack back. 移除规则包"),
     "infer": (infer, "Derive rules for processes. 推导规则"),

@@ -31,6 +31,7 @@ from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, asked, fragments_of
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.generation.context_sentences import ContextSentences
+from wenyuan.service.generation.proposals import Proposer
 from wenyuan.service.generation.summaries import Summarizer
 from wenyuan.service.ingest import Ingester, Recognition, Remote
 from wenyuan.service.ingest.corrections import CorrectionDesk
@@ -187,7 +188,13 @@ class Library:
             catalog=catalog, retriever=retriever, searcher=searcher, recorded=recorded, verifier=self.verifier,
             tasks=storage.tasks, llm=models.llm, settings=settings.llm,
         )  # fmt: skip
-        self.summarizer = Summarizer(answerer=self.answerer)
+        self.summarizer, self.proposer = (
+            Summarizer(answerer=self.answerer),
+            Proposer(
+                catalog=catalog, rulebook=self._rulebook, answerer=self.answerer,
+                changed=partial(recorder.changed, "rule"), llm=models.llm, settings=settings.llm,
+            ),
+        )  # fmt: skip
         self._contexts = ContextService(searcher, catalog.document_chars, recorded, storage.tasks, self.summarizer)
         self.traits = CollectionTraits(catalog, engine, encoder, retriever)
         self.feedback = Feedback(catalog=catalog, recorder=recorder)
@@ -332,6 +339,7 @@ class Library:
     rule_neighbors = delegate("rule_search", RuleSearch.rule_neighbors)
     rule_entities = delegate("rule_search", RuleSearch.rule_entities)
     embed_names = delegate("rule_search", RuleSearch.embed_names)
+    propose_rules = delegate("proposer", Proposer.propose)
 
     # -- sources and documents ------------------------------------------------------------------------
 

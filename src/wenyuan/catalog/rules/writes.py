@@ -153,6 +153,17 @@ class RuleWrites:
             change.finish()
         return len(rows)
 
+    def clauses_read(self, source_id: str) -> frozenset[str]:
+        """The clauses of a source that were read for rules, each as `mark_clauses_read` was given it."""
+        c = t.clauses_read.c
+        with self.database.reading("listing what was read for rules") as connection:
+            return frozenset(connection.scalars(sa.select(c.key).where(c.source_id == source_id)))
+
+    def mark_clauses_read(self, source_id: str, keys: Collection[str]) -> None:
+        """Remember clauses of a source as read for rules; what is known already is left out by whoever asks."""
+        with self.database.changing("remembering what was read for rules") as connection:
+            connection.execute(t.clauses_read.insert(), [{"source_id": source_id, "key": key} for key in keys])
+
 
 def _refuse_unsupported(change: RulesChange, ids: Sequence[int]) -> None:
     live = change.live(t.evidences, t.evidences.c.statement_id, ids)
@@ -188,6 +199,7 @@ def drop_evidence_of(connection: sa.Connection, seq: int, source_id: str) -> int
     lose_support(change, proofs, msg("the source {source_id} was removed", source_id=source_id))
     words = {"uri": "", "clause": "", "quote": "", "quote_sha256": "", "reviewer": ""}
     connection.execute(t.evidences.update().where(e.source_id == source_id).values(words))
+    connection.execute(t.clauses_read.delete().where(t.clauses_read.c.source_id == source_id))
     if proofs:
         retire_unused(change)
         change.finish()

@@ -121,6 +121,7 @@ def _cut(case: _Case, shown: Mapping[str, Shown]) -> None:
     span = quote_between(one.text, case.proposal.first, case.proposal.last)
     if span is None:
         raise _Refused("no_quote", f"{case.proposal.first} … {case.proposal.last}")
+    span = _without_number(one.text, span)
     case.passage, case.span, case.quote = one.passage, span, one.text[slice(*span)]
     if instruction_like(case.quote):
         _gate("instruction", case.quote)
@@ -130,6 +131,16 @@ def _cut(case: _Case, shown: Mapping[str, Shown]) -> None:
     elif found.kind not in ("verbatim", "paraphrase"):
         _gate(found.kind, "; ".join(f"{change.was} → {change.said}" for change in found.changes))
     case.verbatim = tokens_of(case.proposal.text).values == tokens_of(case.quote).values
+
+
+def _without_number(text: str, span: Span) -> Span:
+    """A quote without the number of the clause that it begins with, which is told apart from it: ``第十条``, ``Article 4``."""
+    quote = text[slice(*span)]
+    found = opening(quote)
+    if found is None or found.label[:1].isdigit() or found.kind not in ("article", "paragraph", "item"):
+        return span
+    rest = quote.removeprefix(found.label).lstrip(" \u3000\t.:：、\n")
+    return (span[1] - len(rest), span[1]) if rest and quote.startswith(found.label) else span
 
 
 # Its form: kinds, names, relation, condition.
@@ -367,9 +378,10 @@ def negative(relation: Relation) -> bool:
 # What stands in the graph already.
 
 
-_KNOWN = {
+KNOWN = {
     "approved": "in_force", "proposed": "proposed_before", "rejected": "rejected_before", "retired": "retired_before",
 }  # fmt: skip
+"""By the status of what stands there, the reason that it is not proposed."""
 _COUNTING = ("approved", "proposed")
 
 
@@ -381,7 +393,7 @@ def _beside(case: _Case, holdings: Holdings, taken: dict[tuple[str, str], list[S
         if one.rel == said.rel and _squeezed(one.condition) == _squeezed(said.condition):
             if one.strength != said.strength and one.status in _COUNTING:
                 _gate("conflict", f"{one.strength} → {said.strength}", one.statement_id)
-            _gate(_KNOWN[one.status], "", one.statement_id)
+            _gate(KNOWN[one.status], "", one.statement_id)
     for one in (*holdings.statements.get(ends, ()), *taken[ends]):
         if one.status in _COUNTING and _contradicts(said, one, holdings.schema):
             detail = f"{one.rel} [{one.condition}] → {said.rel} [{said.condition}]"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, get_args
 
 from wenyuan.core.answering import Shown
@@ -114,6 +114,20 @@ class Holdings:
         for src, dst, standing in statements:
             found[src, dst].append(standing)
         return cls(schema, nodes, found, Names(Words(schema.kinds.values()), nodes.values()))
+
+    def with_proposed(self, proposed: Iterable[tuple[int, Judged]]) -> Holdings:
+        """With what was proposed since: the number of each statement, and what it is."""
+        statements, new = dict(self.statements), dict[str, Node]()
+        for number, one in proposed:
+            if one.statement is not None:
+                said = one.statement
+                standing = Standing(number, said.rel, said.condition, said.strength, said.status)
+                statements[said.src, said.dst] = (*statements.get((said.src, said.dst), ()), standing)
+                new |= {node.key: node for node in one.nodes}
+        if not new:
+            return replace(self, statements=statements)
+        nodes = {**self.nodes, **new}
+        return Holdings(self.schema, nodes, statements, Names(Words(self.schema.kinds.values()), nodes.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from wenyuan.core.rules.checking import Checked, check_book
 from wenyuan.core.rules.conditions import compile_condition
 from wenyuan.core.rules.diff import Diff, LiveNode, LiveStatement, diff
 from wenyuan.core.rules.inference import GraphNode
+from wenyuan.core.rules.proposals import Holdings, Standing
 from wenyuan.core.rules.questions import written_numbers
 from wenyuan.core.rules.schema import Schema, merged, parse_schema
 from wenyuan.runtime import deadline_after
@@ -199,6 +200,20 @@ class Rulebook:
                 withheld = said.status == "proposed" and bool(held.reason)
                 statements.append(LiveStatement(said, packs, pack=held.pack, withheld=withheld))
         return nodes, statements
+
+    def holdings(self) -> tuple[Holdings, int]:
+        """What the graph holds, for the checks of what a model proposes, and the version of the graph."""
+        version = self._catalog.rules.version()
+        nodes: dict[str, Node] = {}
+        statements: list[tuple[str, str, Standing]] = []
+        for held in self._catalog.rules.live_book():
+            if hasattr(held, "node"):
+                nodes[held.node.key] = held.node
+            else:
+                said = held.statement
+                standing = Standing(held.statement_id, said.rel, said.condition, said.strength, said.status)
+                statements.append((said.src, said.dst, standing))
+        return Holdings.of(self.schema(), nodes, statements), version
 
     def _verified(self, checked: Checked) -> tuple[Checked, list[BookFault]]:
         """The evidence without quotes that their documents contradict, where the library holds these; the rest is
