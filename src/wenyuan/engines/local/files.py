@@ -57,28 +57,25 @@ Array = np.ndarray[Any, Any]
 
 
 class GrowableArray:
-    """An append-only array: slices taken earlier stay valid."""
+    """An append-only array: slices taken earlier stay valid.
+
+    Attributes:
+        view: What it holds now.
+    """
 
     def __init__(self, values: Array) -> None:
-        self._buffer = values
-        self._size = len(values)
-
-    def __len__(self) -> int:
-        return self._size
+        self._buffer = self.view = values
 
     def extend(self, values: Array) -> None:
-        need = self._size + len(values)
+        size = len(self.view)
+        need = size + len(values)
         if need > len(self._buffer):
             shape = (max(need, 2 * len(self._buffer), 1024), *self._buffer.shape[1:])
             grown = np.empty(shape, dtype=self._buffer.dtype)
-            grown[: self._size] = self._buffer[: self._size]
+            grown[:size] = self.view
             self._buffer = grown
-        self._buffer[self._size : need] = values
-        self._size = need
-
-    @property
-    def view(self) -> Array:
-        return self._buffer[: self._size]
+        self._buffer[size:need] = values
+        self.view = self._buffer[:need]
 
     def frozen(self, size: int) -> GrowableArray:
         """The first `size` rows; later `extend` calls do not change them."""
@@ -108,6 +105,7 @@ class StoredRows:
     """The first `count` rows of a file, (count, dimension) float32, little endian.
 
     Attributes:
+        count: How many rows there are.
         signature: Of the file as it was when it was opened.
 
     Raises:
@@ -117,7 +115,7 @@ class StoredRows:
     def __init__(self, path: Path | None, count: int, dimension: int) -> None:
         self.name = ""
         self.signature: Signature | None = None
-        self._count, self._dimension = count, dimension
+        self.count, self._dimension = count, dimension
         self._width = 4 * dimension
         self._held: Array | None = np.empty((0, dimension), dtype=np.float32)
         if path is not None:
@@ -127,19 +125,16 @@ class StoredRows:
         self.name = path.name
         self._file = OpenFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
         self.signature = self._file.signature()
-        if os.fstat(self._file.handle).st_size < self._count * self._width:
-            raise ValueError(f"{path.name} is shorter than {self._count} rows")
-        if self._count * self._width <= _IN_MEMORY:
-            self._held = self._read(0, np.empty((self._count, self._dimension), dtype="<f4"))
+        if os.fstat(self._file.handle).st_size < self.count * self._width:
+            raise ValueError(f"{path.name} is shorter than {self.count} rows")
+        if self.count * self._width <= _IN_MEMORY:
+            self._held = self._read(0, np.empty((self.count, self._dimension), dtype="<f4"))
             del self._file
         else:
             self._held = None
-            size = self._count * self._width
+            size = self.count * self._width
             mapped = mmap.mmap(self._file.handle, size, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
-            self._mapped = np.frombuffer(mapped, dtype="<f4").reshape(self._count, self._dimension)
-
-    def __len__(self) -> int:
-        return self._count
+            self._mapped = np.frombuffer(mapped, dtype="<f4").reshape(self.count, self._dimension)
 
     def take(self, numbers: Array) -> Array:
         """Rows by number, (k,) int64 → (k, dimension) float32; IndexCorrupt if the file no longer has them."""
@@ -162,8 +157,8 @@ class StoredRows:
 
     def blocks(self) -> Iterator[Array]:
         """All rows, in blocks of some thousands."""
-        for at in range(0, self._count, BLOCK):
-            yield self.span(at, min(self._count, at + BLOCK))
+        for at in range(0, self.count, BLOCK):
+            yield self.span(at, min(self.count, at + BLOCK))
 
     def intact(self, crcs: Array) -> bool:
         """Mask of the rows whose checksum is right, (n,); checksum 0 means no checksum."""

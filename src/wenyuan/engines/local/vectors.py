@@ -183,12 +183,12 @@ class VectorScan:
         """The codes on disk are of a kind that an earlier version wrote; those in memory were made anew."""
 
     def __len__(self) -> int:
-        return len(self._stored) + len(self._tail)
+        return self._stored.count + len(self._tail.view)
 
     def frozen(self) -> VectorScan:
         """The rows as they are now, for queries to read while others are added."""
         copy = VectorScan(self.dimension)
-        copy._stored, copy._tail, copy._codes = self._stored, self._tail.frozen(len(self._tail)), self._codes
+        copy._stored, copy._tail, copy._codes = self._stored, self._tail.frozen(len(self._tail.view)), self._codes
         copy.sums = self.sums.copy()
         if self._codes is not None:
             self._codes.shared = True
@@ -224,8 +224,8 @@ class VectorScan:
 
     def rows(self, numbers: Array) -> Array:
         """The float32 rows of these numbers, (k, dim)."""
-        split = len(self._stored)
-        if not len(self._tail):
+        split = self._stored.count
+        if not len(self._tail.view):
             return self._stored.take(numbers)
         if split == 0:
             return self._tail.view.take(numbers, axis=0)
@@ -290,7 +290,7 @@ class VectorScan:
 
     def _newest(self, first: int, query: Array, mask: Array | None, crcs: Array) -> tuple[Array, Array]:
         """Numbers and cosines of the rows from `first` on that have a vector and may be found."""
-        split = len(self._stored)
+        split = self._stored.count
         tail = np.vecdot(self._tail.view[max(0, first - split) :], query)
         cosines = tail
         if first < split:
@@ -308,7 +308,7 @@ class VectorScan:
         """
         with vectors.open("r+b" if append else "wb") as file:
             if append:
-                file.truncate(len(self._stored) * self.dimension * 4)
+                file.truncate(self._stored.count * self.dimension * 4)
                 file.seek(0, 2)
             else:
                 for block in self._stored.blocks():

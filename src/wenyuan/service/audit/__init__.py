@@ -203,7 +203,10 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "generation": generation,
         "settings": settings_digest,
         "encoder": encoder_key,
-        "fragments": [_fragment(entry) for entry in fragments],
+        "fragments": [
+            {name: entry[name] for name in _FRAGMENT if name in entry} | {"score": round(entry["score"], 9)}
+            for entry in fragments
+        ],
         "status": status,
         "cache_hit": cache_hit,
     }
@@ -225,11 +228,6 @@ def _leg(leg: LegReport) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": leg.name, "state": leg.state, "ms": round(leg.ms, 1), "hits": leg.hits}
     also = {"withheld": leg.withheld, "remembered": leg.remembered}
     return entry | {name: value for name, value in also.items() if value}
-
-
-def _fragment(entry: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: entry[name] for name in _FRAGMENT if name in entry}
-    return known | {"score": round(known["score"], 9)}
 
 
 def _scope_entry(scope: Scope, trusts: Mapping[str, int]) -> dict[str, Any]:

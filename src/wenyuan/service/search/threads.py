@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotDone
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -170,6 +171,7 @@ class LegExecutor:
             self._jobs.put(None)
 
 
+@dataclass(slots=True)
 class SequentialLegs:
     """Runs legs in the calling thread; they are counted as legs of its executor.
 
@@ -178,13 +180,13 @@ class SequentialLegs:
         abandoned: Nobody waits for them any more: they are neither gone on with nor counted.
     """
 
-    def __init__(self, executor: LegExecutor, traces: Traces | None) -> None:
-        self._executor, self._traces = executor, traces
-        self.doing: tuple[Leg[Any] | None, str] = (None, "")
-        self.abandoned = False
+    executor: LegExecutor
+    traces: Traces | None
+    doing: tuple[Leg[Any] | None, str] = (None, "")
+    abandoned: bool = False
 
     def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]:
-        future: Leg[T] = Leg(leg, source, self._traces)
+        future: Leg[T] = Leg(leg, source, self.traces)
         self.doing = future, f"{leg} leg"
         future.run(call)
         return future
@@ -192,7 +194,7 @@ class SequentialLegs:
     def outcome(self, leg: Leg[T], name: str, deadline: Deadline) -> T:
         if self.abandoned:
             raise EngineTimeout("nobody waits for it any more", component=self.doing[1])
-        return self._executor.outcome(leg, name, deadline)
+        return self.executor.outcome(leg, name, deadline)
 
 
 def abreast(calls: Sequence[Callable[[], T]]) -> Sequence[Callable[[], T]]:
