@@ -7,11 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from wenyuan.readers.ocr import boxes, ctc
+from wenyuan.readers.ocr import boxes
 from wenyuan.readers.ocr.boxes import Rect
-from wenyuan.readers.ocr.ctc import Letter
 from wenyuan.readers.ocr.order import ordered
-from wenyuan.readers.ocr.recognise import Read
+from wenyuan.readers.ocr.recognise import Letter, Read, decode
 
 
 def test_pixels_that_touch_even_at_a_corner_are_one_region() -> None:
@@ -82,7 +81,7 @@ def test_repeated_steps_are_one_character_and_a_blank_parts_two() -> None:
         [(0, 0.9), (1, 0.7), (1, 0.8), (0, 0.9), (1, 0.6), (2, 0.5), (3, 0.9), (0, 1.0)]
     ):
         steps[step, of] = sure
-    found = ctc.decode(steps, ("", "一", "二", "3"))
+    found = decode(steps, ("", "一", "二", "3"))
     assert "".join(letter.text for letter in found) == "一一二3"
     assert [letter.confidence for letter in found] == pytest.approx([0.8, 0.6, 0.5, 0.9])
     assert [letter.at for letter in found] == pytest.approx([2 / 8, 4.5 / 8, 5.5 / 8, 6.5 / 8])
@@ -90,7 +89,7 @@ def test_repeated_steps_are_one_character_and_a_blank_parts_two() -> None:
 
 def test_places_are_shares_of_the_line_without_its_padding() -> None:
     steps = np.array([[0.1, 0.9], [0.9, 0.1], [1.0, 0.0], [1.0, 0.0]], np.float32)
-    (letter,) = ctc.decode(steps, ("", "a"), length=0.5)
+    (letter,) = decode(steps, ("", "a"), length=0.5)
     assert letter.at == pytest.approx(0.25)
 
 

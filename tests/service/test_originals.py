@@ -10,7 +10,7 @@ import pytest
 
 import wenyuan
 from wenyuan.core.errors import OriginalGone, OriginalUnavailable
-from wenyuan.service.ingest import originals
+from wenyuan.service import originals
 
 
 class Shelf:

@@ -14,8 +14,7 @@ from wenyuan.catalog.corrections import Corrections
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, name_library
 from wenyuan.catalog.learning import Evaluations, Synonyms, Tunings
-from wenyuan.catalog.listings import Listings
-from wenyuan.catalog.origins import Origins
+from wenyuan.catalog.origins import Listings, Origins
 from wenyuan.catalog.readings import Readings
 from wenyuan.catalog.rules.graph import RulesGraph
 from wenyuan.catalog.rules.writes import Citations, NameVectors, RuleWrites

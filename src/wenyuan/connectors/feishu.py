@@ -16,8 +16,8 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from pydantic import Field
 
+from wenyuan.connectors.common import ConnectorSettings
 from wenyuan.connectors.http import Client
-from wenyuan.connectors.settings import ConnectorSettings
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError
 from wenyuan.core.messages import msg

@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from wenyuan.connectors.guard import check_host
-from wenyuan.connectors.settings import ConnectorSettings
+from wenyuan.connectors.common import ConnectorSettings, check_host
 from wenyuan.core.addresses import escaped_path
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError

@@ -18,8 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import Field
 
-from wenyuan.connectors.guard import guarded_socket
-from wenyuan.connectors.settings import ConnectorSettings
+from wenyuan.connectors.common import ConnectorSettings, guarded_socket
 from wenyuan.core.addresses import escaped_path, legible
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError

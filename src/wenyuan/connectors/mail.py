@@ -13,8 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
 
-from wenyuan.connectors.guard import guarded_socket
-from wenyuan.connectors.settings import ConnectorSettings
+from wenyuan.connectors.common import ConnectorSettings, guarded_socket
 from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError
 from wenyuan.core.messages import msg

@@ -20,11 +20,18 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from pydantic import Field
 
+from wenyuan.connectors.common import ConnectorSettings
 from wenyuan.connectors.http import AGENT, Answer, Client, Unanswered
-from wenyuan.connectors.pages import Links, NoSitemap, links_of, parse_sitemap, plain_address
-from wenyuan.connectors.robots import MOST_BYTES as MOST_ROBOTS
-from wenyuan.connectors.robots import Robots, parse_robots
-from wenyuan.connectors.settings import ConnectorSettings
+from wenyuan.connectors.pages import (
+    MOST_ROBOTS,
+    Links,
+    NoSitemap,
+    Robots,
+    links_of,
+    parse_robots,
+    parse_sitemap,
+    plain_address,
+)
 from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import DocumentRejected, SourceError
 from wenyuan.core.messages import msg

@@ -8,6 +8,7 @@ answers.
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -19,23 +20,25 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
 from wenyuan.core.access import Principal
-from wenyuan.core.addresses import file_uri
-from wenyuan.core.connectors import Connector, is_remote
+from wenyuan.core.addresses import file_uri, legible
+from wenyuan.core.connectors import MOST_BYTES, Connector, is_remote
 from wenyuan.core.errors import (
     DocumentRejected,
     NotFound,
     NotPermitted,
     OriginalChanged,
+    OriginalGone,
     OriginalUnavailable,
+    SourceError,
 )
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
 from wenyuan.core.terms_of_use import parse_copyright
+from wenyuan.runtime import is_file
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.fragments import DocumentAccess
 from wenyuan.service.ingest import at_home
 from wenyuan.service.ingest.holdings import find_files
-from wenyuan.service.ingest.originals import OriginalFile, fetch_original, open_original
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.search.searcher import LOCAL
 
@@ -251,3 +254,72 @@ class Originals:
 def keeps_library(principal: Principal) -> bool:
     """Whether a caller is an operator who may see everything: a principal with the registry right and no agent."""
     return principal.agent_id is None and principal.may("registry")
+
+
+# Opens the original file of a document, from its source's path or connector.
+
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginalFile:
+    """An original file.
+
+    Attributes:
+        name: What a person calls it, with its suffix.
+        content: Its bytes.
+    """
+
+    name: str
+    content: bytes
+
+
+def open_original(source: Source, uri: str) -> OriginalFile:
+    """The file a document was read from. Access must be checked by the caller: see `Originals`.
+
+    Links that lead out of the source's path are refused, as they are when it is read.
+
+    Args:
+        uri: The document's; of one that is a part of a file (a sheet, a line) the file is given.
+
+    Raises:
+        OriginalGone: the file is no longer there.
+        OriginalUnavailable: no file of the source is known for it, it cannot be read now, or is too large.
+    """
+    bare = uri.partition("#")[0].partition("?")[0]  # an address that a document states need be none that can be split
+    root = os.path.realpath(source.path) if source.path else ""
+    path = Path(unquote(bare.removeprefix("file://"), errors="surrogateescape"))
+    if not bare.startswith("file:///") or not root or not Path(os.path.realpath(path)).is_relative_to(root):
+        raise OriginalUnavailable(msg("no file of the source is known for {uri}", uri=repr(uri)))
+    try:
+        if not is_file(path):  # and nothing that would be waited for
+            hint = msg("read the source again: wenyuan refresh {source_id}", source_id=source.source_id)
+            raise OriginalGone(msg("the file of {uri} is no longer there", uri=repr(uri)), hint=hint)
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise OriginalUnavailable(
+            msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror)
+        ) from error
+    if len(content) > MOST_BYTES:
+        raise OriginalUnavailable(msg("{path} is larger than {most} bytes", path=path, most=f"{MOST_BYTES:,}"))
+    return OriginalFile(name=legible(path.name), content=content)
+
+
+def fetch_original(catalog: Catalog, connector: Connector, source: Source, uri: str) -> OriginalFile:
+    """As `open_original`, for a source with a connector: fetches the entry as last listed.
+
+    Raises:
+        OriginalUnavailable: nothing is remembered of it, or it cannot be had now.
+    """
+    listed = catalog.listed(source.source_id).values()
+    entry = next((one.entry for one in listed if uri in one.documents), None)
+    if entry is None:
+        raise OriginalUnavailable(msg("no file of the source is known for {uri}", uri=repr(uri)))
+    try:
+        content = connector.fetch(entry, MOST_BYTES)
+    except SourceError as error:
+        raise OriginalUnavailable(error.message, component=error.component, hint=error.hint) from error
+    return OriginalFile(name=entry.name, content=content)

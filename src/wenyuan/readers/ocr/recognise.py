@@ -4,16 +4,16 @@ onnxruntime computes.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wenyuan.readers.ocr import boxes, ctc
+from wenyuan.readers.ocr import boxes
 from wenyuan.readers.ocr.boxes import Rect
-from wenyuan.readers.ocr.ctc import Letter
 from wenyuan.readers.ocr.models import Networks
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Recogniser:
             (steps,) = self._networks.recognition.run(None, {"x": lines})
             for of_line, at in zip(steps, batch, strict=True):
                 share = prepared[at].shape[2] / longest
-                found[at] = ctc.decode(of_line, self._networks.characters, share)
+                found[at] = decode(of_line, self._networks.characters, share)
         return found
 
 
@@ -177,3 +177,39 @@ def _normal(picture: Image) -> NDArray[np.float32]:
     """``(3, rows, columns)`` in -1..1, in BGR order as the networks were trained."""
     values: NDArray[Any] = np.asarray(picture, np.float32)[:, :, ::-1].transpose(2, 0, 1)
     return np.ascontiguousarray(values / 127.5 - 1, np.float32)
+
+
+# From class probabilities along a line to characters with confidence and position.
+
+
+class Letter(NamedTuple):
+    """A recognised character.
+
+    Attributes:
+        confidence: The probability of it at its best step, 0..1.
+        at: Its middle, as a share (0..1) of the line's length.
+    """
+
+    text: str
+    confidence: float
+    at: float
+
+
+def decode(steps: NDArray[np.float32], characters: Sequence[str], length: float = 1.0) -> tuple[Letter, ...]:
+    """Greedy decoding of connectionist temporal classification (Graves et al. 2006): repetitions are merged, blanks
+    dropped.
+
+    Args:
+        steps: ``(steps, classes)`` probabilities; class 0 is the blank.
+        characters: By class.
+        length: The share of the steps that the line takes, where it was padded at its end.
+    """
+    best = steps.argmax(axis=1)
+    sure = steps[np.arange(len(best)), best]
+    bounds = np.concatenate(([0], np.nonzero(np.diff(best))[0] + 1, [len(best)]))
+    found = []
+    for start, end in itertools.pairwise(bounds):
+        if best[start]:
+            middle = (start + end) / 2 / len(best) / length
+            found.append(Letter(characters[best[start]], float(sure[start:end].max()), min(float(middle), 1.0)))
+    return tuple(found)

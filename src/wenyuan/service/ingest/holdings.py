@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from wenyuan.catalog.listings import Remembered
+from wenyuan.catalog.origins import Remembered
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.connectors import MOST_BYTES, Connector, Entry, Known, ListingCut, leads_up
 from wenyuan.core.errors import DocumentRejected, KnowledgeError, SourceError

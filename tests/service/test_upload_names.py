@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.uploads import clean_name
+from wenyuan.service.uploads import clean_name
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,30 @@
-"""Checks of target addresses for libraries that open connections themselves."""
+"""What built-in connectors have in common: settings, and sockets to addresses that are allowed."""
 
 from __future__ import annotations
 
 import socket
 
 import httpcore2
+from pydantic import BaseModel, ConfigDict, Field
 
 from wenyuan.core.connectors import Opening
 from wenyuan.core.errors import EngineUnavailable, SourceError
 from wenyuan.core.messages import msg
 from wenyuan.runtime.http import GuardedBackend
+
+
+class ConnectorSettings(BaseModel):
+    """Settings that every built-in connector has.
+
+    Attributes:
+        allow_private: Whether the source may lie on this machine or in a private network.
+        timeout: Seconds for one whole exchange with a server.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+
+    allow_private: bool = False
+    timeout: float = Field(default=30.0, gt=0, le=600)
 
 
 def guarded_socket(opening: Opening, host: str, port: int, timeout: float) -> socket.socket:
