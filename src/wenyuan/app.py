@@ -1,4 +1,6 @@
-"""Where sockets meet plugs: the only module that knows which catalog, engine, encoder and readers there are."""
+"""Assembles a library from its settings: the only module that imports catalog, engines, encoders and readers
+together.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ IN_FOLDER: dict[str, Any] = {"catalog": {"dsn": ""}}
 
 
 def create_library(folder: str | Path, **overrides: Any) -> Library:
-    """Make an empty library in `folder` and open it.
+    """Create an empty library in `folder` and open it.
 
     Raises:
         ConfigError: there is one already.
@@ -134,7 +136,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
 
 
 def holds_library(folder: Path) -> bool:
-    """Whether there is a library, where the settings in a folder say; ConfigError when that cannot be seen."""
+    """Whether there is a library at the location in a folder's settings; ConfigError when that cannot be determined."""
     place = place_of(folder, load_settings(folder).catalog)
     try:
         return _holds_library(place)
@@ -153,7 +155,7 @@ def _holds_library(place: Place) -> bool:
 def _answers(
     settings: Settings, catalog: Catalog, encoder: Encoder | None, reranked: str, releasing: ExitStack
 ) -> Store[SearchResult] | None:
-    """Where answers are kept outside of this process, when the settings name a place."""
+    """The shared answer cache outside of this process, if the settings name one."""
     url = settings.cache.url.get_secret_value()
     if not url or settings.cache.seconds <= 0:
         return None
@@ -177,7 +179,7 @@ def _answers(
 
 
 def _questions(settings: Settings, catalog: Catalog, folder: Path) -> Questions:
-    """What redacts documents and questions: with this library's key, and a recogniser of names where one is set."""
+    """The redaction of documents and questions, with this library's key and the configured name recogniser."""
     names = load_names(settings.redaction.ner) if settings.redaction.ner else None
     redacting = partial(Redactor.of, key=catalog.pseudonym_key() or library_key(folder), names=names)
     return Questions(redacting, catalog.sources, settings.audit.sensitivity)
@@ -349,7 +351,7 @@ def _encoder(settings: EncoderSettings) -> tuple[Encoder | None, str]:
 def _agreed(
     catalog: Catalog, encoder: Encoder | None, recorded: EncoderFingerprint | None, note: str
 ) -> tuple[Encoder | None, IndexSpec, str, str]:
-    """Encoder and index of a library that may have been built with another encoder, or with none."""
+    """Encoder and index specification for a library that may have been built with another encoder, or with none."""
     refusal = ""
     if encoder is not None and recorded is not None and encoder.fingerprint.key != recorded.key:
         raise EncoderMismatch(
@@ -437,7 +439,7 @@ _MOST_PAGES = 4  # that are recognised at one time where no setting says how man
 
 
 class _Reader:
-    """The readers room, opened when the first document is read."""
+    """Access to the readers, which are imported when the first document is read."""
 
     def __init__(self, folder: Path, ocr: OcrSettings) -> None:
         self._folder = folder
@@ -448,7 +450,7 @@ class _Reader:
         self._drawing: Any = None  # a process of its own: nobody waits for a page until a source has been read
 
     def close(self) -> None:
-        """End the processes in which files are read and drawn, if any were needed."""
+        """End the reading processes, if any were started."""
         for sandbox in (self._sandbox, self._drawing):
             if sandbox is not None:
                 sandbox.close()
@@ -461,7 +463,7 @@ class _Reader:
 
     @contextmanager
     def watched(self, told: Callable[[int, int], None], keep: Callable[[str], bool]) -> Iterator[None]:
-        """Who follows the pages that are recognised within, in this thread; see `Recognition`."""
+        """Context that sets the callbacks for OCR in this thread; see `Recognition`."""
         from wenyuan.readers.page_workers import Watch
 
         before = self._watch.set(Watch(told, keep))
@@ -471,13 +473,13 @@ class _Reader:
             self._watch.reset(before)
 
     def recogniser(self) -> str:
-        """The version of what recognises pages; ``""`` where none is installed."""
+        """The version of the OCR; ``""`` where none is installed."""
         from wenyuan.readers.ocr.models import VERSION, missing
 
         return "" if missing() else VERSION
 
     def settled(self) -> None:
-        """What was read is stored: pages that were recognised for it are forgotten."""
+        """Call when documents are stored: deletes their cached pages."""
         if self._pages is not None:
             self._pages.settled()
 
@@ -513,7 +515,7 @@ class _Reader:
         return self._sandbox
 
     def _page_workers(self) -> Any:
-        """What recognises pages; None where it is not installed."""
+        """The OCR; None where it is not installed."""
         from wenyuan.readers.ocr.models import VERSION, missing
         from wenyuan.readers.ocr.store import PageStore
         from wenyuan.readers.page_workers import PageWorkers
@@ -525,5 +527,5 @@ class _Reader:
 
 
 def default_library() -> Path:
-    """``WENYUAN_LIBRARY``, or ``./library``."""
+    """The folder in ``WENYUAN_LIBRARY``, else ``./library``."""
     return Path(os.environ.get("WENYUAN_LIBRARY") or "library")

@@ -1,4 +1,4 @@
-"""What a language model said of where passages stand: kept by what it was asked, and served with the passages."""
+"""Context sentences: stored by prompt and model, and served with the passages."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class ServedPassage(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContextSentences:
-    """Reads and stores context sentences; each method from one snapshot, or one transaction."""
+    """Reads and stores context sentences; each method is one snapshot or one transaction."""
 
     database: Database
 
     def kept_sentences(self, source_id: str) -> Mapping[str, KeptSentence]:
-        """All that is kept for a source, by `core.context_sentences.key_of`."""
+        """All stored results of a source, by `core.context_sentences.key_of`."""
         c = t.context_sentences.c
         query = sa.select(c.key, c.sentence, c.refusal, c.model, c.prompt).where(c.source_id == source_id)
         with self.database.reading("reading context sentences") as connection:
@@ -47,7 +47,7 @@ class ContextSentences:
             }
 
     def keep_sentences(self, source_id: str, said: Mapping[str, KeptSentence], *, model: str, prompt: int) -> None:
-        """Keep what a model said, or that it was refused, by key."""
+        """Store sentences or refusals by key."""
         rows = [
             {
                 "source_id": source_id, "key": key, "sentence": one.said.text if one.said else "",
@@ -59,14 +59,14 @@ class ContextSentences:
             connection.execute(insert_new(connection, t.context_sentences), rows)
 
     def forget_sentences(self, source_id: str, keys: Set[str]) -> None:
-        """Forget what is kept for a source under these keys."""
+        """Delete stored results of a source by key."""
         c = t.context_sentences.c
         with self.database.changing("forgetting context sentences") as connection:
             for part in batches(sorted(keys)):
                 connection.execute(t.context_sentences.delete().where(c.source_id == source_id, c.key.in_(part)))
 
     def live_numbers(self, source_id: str, *, with_context: bool = False) -> list[int]:
-        """The numbers of a source's live passages, rising.
+        """Ids of a source's live passages, rising.
 
         Args:
             with_context: Only of those that have a context sentence.
@@ -78,7 +78,7 @@ class ContextSentences:
             return sorted(connection.scalars(query))
 
     def served_passages(self, numbers: Sequence[int]) -> list[ServedPassage]:
-        """The live passages among some numbers, rising."""
+        """The live passages with these ids, rising."""
         p, d = t.passages.c, t.documents.c
         query = (
             sa.select(t.passages, d.title, d.lead)
@@ -94,7 +94,7 @@ class ContextSentences:
             ]
 
     def serve_sentences(self, source_id: str, given: Mapping[int, NewPassage], vectors: Mapping[str, Any]) -> int:
-        """Serve passages with another context sentence: each live one ends, and stands again with another number, at one change.
+        """Serve passages with other context sentences: in one change, each is replaced by a copy with a new id.
 
         Args:
             given: By the number of the live passage; one that ended meanwhile stays ended.
@@ -125,7 +125,7 @@ class ContextSentences:
         return len(rows)
 
     def sentences_of(self, numbers: Sequence[int]) -> Mapping[int, ContextSentence]:
-        """Of passages, live or not, those that have one."""
+        """Context sentences by passage id, of live and removed passages that have one."""
         p = t.passages.c
         found: dict[int, ContextSentence] = {}
         with self.database.reading("reading context sentences") as connection:

@@ -3,8 +3,8 @@
 ::
 
     library     beside its values: ``tick``, which every transaction that changes the library counts up first. So it
-                holds that row until it ends: writers follow one another, and who reads the number sees that somebody
-                has committed. ``audit`` is the format of the audit, and locked in the same way by who adds to it.
+                holds that row until it ends: writers take turns, and readers of the number detect commits. ``audit``
+                is the format of the audit, and locked in the same way by who adds to it.
     advisory    by session: the writer lock, for what takes several transactions, on the connection that writes; and
     locks       a source's, for as long as it is taken in, on a connection of its own. By transaction: a task's.
 

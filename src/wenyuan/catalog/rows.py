@@ -271,8 +271,8 @@ _MOST = 1_000
 class ReadCache:
     """Values by key, all dropped after every commit, of this process or another.
 
-    The number of what was committed is asked for before a value is read, so a value is never older than the number it
-    is kept under. Safe to share between threads.
+    The commit number is read before a value is, so that a cached value is never older than its number. Safe to share
+    between threads.
 
     Args:
         version: Another number after every commit; see `Place.version`.

@@ -343,7 +343,7 @@ def reembed(
 ) -> None:
     """Give all passages vectors of the encoder that the settings name now, and build the index.
 
-    Until all are embedded the library is as it was; what was interrupted is gone on with. Do it in a copy where servers
+    Until all are embedded the library stays as it is; an interrupted run is continued. Do it in a copy where servers
     are to go on answering: docs/re-embedding.md.
 
     用设置中的新编码器为全部段落重新计算向量，建立索引并测定门槛。完成前知识库不变，中断后可继续。
@@ -419,7 +419,7 @@ def migrate(
 ) -> None:
     """Copy the library to a PostgreSQL, or from there to a folder, and compare all of it.
 
-    What was interrupted is gone on with; the old library stays as it is. A password is better given as PGPASSWORD.
+    An interrupted copy is continued; the old library stays as it is. A password is better given as PGPASSWORD.
 
     将知识库复制到 PostgreSQL，或从那里复制到目录，并逐表核对。中断后可继续；原知识库保持不变。
 

@@ -67,7 +67,7 @@ def own_service(engine: str, **settings: Any) -> Iterator[tuple[str, str]]:
 
     Args:
         engine: As the setting of that name; what it needs comes from the environment.
-        settings: Others. Unless they say so, the library lies in a folder, whatever the environment says.
+        settings: Others. Unless they say otherwise, the library is in a folder, whatever the environment says.
 
     Yields:
         Its URL and the name of its encoder.

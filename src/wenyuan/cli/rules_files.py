@@ -44,8 +44,8 @@ def take(
 ) -> None:
     """Import rules from YAML, Excel, CSV, JSON Lines, and graphs (GraphML, JSON); a folder is one pack.
 
-    What the pack no longer says is retired. What is wrong is refused and shown, and ends with exit code 1;
-    the rest is imported.
+    What the pack no longer says is retired. Faulty entries are refused and shown, with exit code 1; the rest is
+    imported.
 
     导入规则（YAML、Excel、CSV、JSONL，以及 GraphML、JSON 形式的图）；先显示差异，有误的条目被拒绝，其余照常导入。
 

@@ -104,7 +104,7 @@ def take(
 ) -> None:
     """Enter the synonyms of a file with the columns term, synonym and direction (both, one_way).
 
-    What is wrong is refused and shown, and ends with exit code 1; the rest is entered. The same file again changes nothing.
+    Faulty entries are refused and shown, with exit code 1; the rest is entered. The same file again changes nothing.
     With --prune, what the file does not hold is shown and removed; of a file with faults nothing is.
 
     从文件导入同义词，列为：说法、同义词、方向（双向、单向）；有误的行被拒绝，其余照常导入；重复导入不会改变什么。

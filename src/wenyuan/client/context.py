@@ -229,8 +229,8 @@ def _passage(fragment: Fragment, number: int) -> Passage:
 def _placed(passages: Sequence[Passage]) -> list[Passage]:
     """Passages with one number per document; offsets are dropped where they contradict each other.
 
-    Two that overlap must have the same characters there. Else somebody counts from the start of each passage, or each
-    page, and what is another's place would hide words.
+    Two that overlap must have the same characters there. Otherwise offsets probably count from each passage or page,
+    and merging by them would lose text.
     """
     documents: dict[tuple[str, str], list[Passage]] = {}
     for passage in passages:

@@ -141,7 +141,7 @@ class Passages:
     Attributes:
         passages: As the service gives them: ``source``, ``content``, ``summary``, ``trust``, ``score`` …
         degraded: Names of the parts that failed though the answer stands without them.
-        stale_by: Seconds since the oldest change that was not searched, while somebody writes; 0 for none.
+        stale_by: Seconds since the oldest change not yet in the index; 0 for none.
     """
 
     passages: tuple[Mapping[str, Any], ...]

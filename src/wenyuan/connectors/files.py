@@ -39,7 +39,7 @@ class FilesSettings(ConnectorSettings):
             them, what is public is read, and no credentials of this machine are used.
         token_env: A session token, a service account as JSON (``gs``), a SAS token (``az``), a token (``github``).
         user, password_env: Of ``sftp``, ``ftp``, ``webdav``, ``smb``.
-        insecure: A password may go where nobody proves to be the server: ``ftp`` and ``webdav`` are not encrypted, and
+        insecure: Allow sending a password to an unauthenticated server: ``ftp`` and ``webdav`` are not encrypted, and
             the driver of ``sftp`` takes whatever host key it is shown.
         endpoint: The address of another store that speaks the same protocol (``s3``, ``oss``).
         account, region, branch: Of ``az``; of ``s3``; of ``github``.

@@ -63,7 +63,7 @@ class Answer:
 class Client:
     """An HTTP client for one run of a connector.
 
-    No proxy is used and no redirect followed: either would carry what was sent to somebody else.
+    No proxy is used and no redirect followed: either would send the request's data to another host.
 
     Args:
         headers: Sent with every request to the host of `home`, and to no other.

@@ -118,8 +118,8 @@ def with_console(app: ASGIApp, marks: Marks = _unmarked) -> ASGIApp:
     """The server's application with the console in front of it, at ``/`` and below ``/console``.
 
     Args:
-        app: Everything else goes there, and so does all that the console asks.
-        marks: Where words of a query stand in a text: text, query → spans.
+        app: Receives all other requests, and the console's own calls.
+        marks: Finds words of a query in a text: text, query → spans.
     """
     console = _console(Site(app, marks))
 

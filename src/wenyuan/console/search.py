@@ -46,7 +46,7 @@ class Piece:
 def pieces_of(score: float, parts: Mapping[str, float]) -> tuple[Piece, ...]:
     """The components that add up to a passage's score, in order of computation.
 
-    The pieces end at the score: what low trust takes away lies beyond it.
+    The pieces end at the score: the deduction for low trust extends beyond it.
     """
     if "fused" not in parts:
         return (Piece("score", score, 0.0),)

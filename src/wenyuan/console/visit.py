@@ -287,8 +287,8 @@ class Visit:
     Attributes:
         language: ``zh`` or ``en``: as chosen, else as the browser prefers.
         light: ``light``, ``dark`` or ``auto``.
-        token: The key of whoever is signed in; ``""`` when nobody is.
-        rights: What that key may do; nothing is said of it where nobody is signed in.
+        token: The key of the session; ``""`` without one.
+        rights: The rights of that key; empty without a session.
     """
 
     def __init__(self, request: Request, site: Site) -> None:

@@ -1,4 +1,5 @@
-"""Context sentences: what a language model says of where a passage stands, in one sentence that is checked before it counts.
+"""Context sentences: one sentence by a language model that says where in its document a passage is; checked before
+use.
 
 It is indexed and embedded as the innermost heading would be, stored apart from the passage, and never given to anybody as
 its words. It cannot say more than where something stands: a sentence with a number, a name of a document or an identifier
@@ -54,7 +55,7 @@ _EDGES = "《》.,;:!?'’"
 
 
 class KeptSentence(NamedTuple):
-    """What came of asking a model where a passage stands.
+    """The stored result of asking a model for a passage's context sentence.
 
     Attributes:
         said: None where it was refused.
@@ -66,7 +67,7 @@ class KeptSentence(NamedTuple):
 
 
 def messages(*, title: str, headings: Sequence[str], lead: str, text: str) -> list[Mapping[str, str]]:
-    """What a model is told of one passage; all of the library's words stand within one JSON value.
+    """The prompt for one passage; all library text is in one JSON value.
 
     Args:
         lead: The first words of a document without title and headings; ``""`` for none.
@@ -87,7 +88,7 @@ def messages(*, title: str, headings: Sequence[str], lead: str, text: str) -> li
 
 
 def key_of(*, model: str, redaction: str, title: str, headings: Sequence[str], lead: str, sha256: str) -> str:
-    """What a sentence is kept under: it counts for one text at one place, one model and one prompt.
+    """The storage key of a sentence: text, place in the document, model, prompt and redaction.
 
     Args:
         redaction: What names the way in which the source's texts are redacted.
@@ -98,7 +99,7 @@ def key_of(*, model: str, redaction: str, title: str, headings: Sequence[str], l
 
 
 def read_sentence(value: Any) -> str:
-    """The sentence of a model's JSON.
+    """Parse the model's JSON.
 
     Raises:
         ValueError: it is not of the form.
@@ -110,7 +111,7 @@ def read_sentence(value: Any) -> str:
 
 
 def refused(sentence: str, around: Sequence[str]) -> Refusal | None:
-    """Why a sentence may not stand for a passage; None where it may.
+    """Why a sentence is refused; None where it is accepted.
 
     Args:
         around: The title, the headings, the opening and the passage's text: what it may take numbers from.

@@ -1,4 +1,4 @@
-"""Ports: the interfaces between rooms. A port exists only where there are two real implementations.
+"""The interfaces between packages. One exists only where it has two real implementations.
 
 Every engine call takes a `Scope` and a `Deadline`. A failure is an exception from `core.errors`; an empty
 answer is ``LegResult.ok(())`` and nothing else.
@@ -172,8 +172,8 @@ class Engine(Protocol):
     """Indexes rows and ranks them. Scores are absolute, 0..1 (see `core.scoring`).
 
     Attributes:
-        works_here: Whether it computes in this process, instead of waiting for another one: then no more requests are
-            worked on at once than there are cores. An encoder may say so, too.
+        works_here: Whether it computes in this process rather than waiting for another one: then no more requests run
+            at once than there are cores. An encoder may have this attribute, too.
     """
 
     name: str
@@ -271,7 +271,7 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class Judge(Protocol):
-    """Says how sure it is that passages suffice to answer a question. Its numbers are no probabilities until they are
+    """Estimates the confidence that passages suffice to answer a question. The values are no probabilities until
     calibrated (`core.scoring.risk`).
 
     Attributes:
@@ -285,7 +285,7 @@ class Judge(Protocol):
     local: bool
 
     def sufficiency(self, question: str, passages: Sequence[str], *, deadline: Deadline) -> float:
-        """A number in 0..1, checked.
+        """The confidence, 0..1, validated.
 
         Raises:
             LlmError, RerankerError: it cannot; never a number that says nothing.
@@ -300,12 +300,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply(Generic[T]):
-    """What a language model answered.
+    """The reply of a language model.
 
     Attributes:
-        value: What it wrote, as it was read.
-        text: What it wrote.
-        tokens_in, tokens_out: What was used, a repair included; an estimate where the endpoint does not say.
+        value: The parsed reply.
+        text: The reply as text.
+        tokens_in, tokens_out: Tokens used, including a repair; an estimate where the endpoint gives none.
         cost: In the currency of the settings' prices.
     """
 
@@ -318,10 +318,10 @@ class ModelReply(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUse:
-    """What a language model was used for since this process began: calls by outcome.
+    """Usage of a language model since this process began: calls by outcome.
 
     Attributes:
-        calls: ``ok``, ``gone`` (whoever asked hung up), or the code of the error.
+        calls: ``ok``, ``gone`` (the caller disconnected), or the code of the error.
     """
 
     calls: Mapping[str, int]
@@ -332,7 +332,7 @@ class ModelUse:
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """Answers messages with JSON of a form that is asked for. What it says is never taken for true.
+    """A language model that replies with JSON of a given schema. Its content is never trusted.
 
     Attributes:
         fingerprint: One string that differs whenever answers would.
@@ -348,7 +348,7 @@ class LanguageModel(Protocol):
         read: Callable[[Any], T],
         deadline: Deadline,
     ) -> ModelReply[T]:
-        """The answer as `read` makes it of JSON. What cannot be read is asked for once more, with what is wrong with it.
+        """The reply, parsed by `read`. An invalid reply is asked for once more, with the error.
 
         Args:
             messages: ``role`` and ``content`` each.
@@ -366,7 +366,7 @@ class LanguageModel(Protocol):
 
 
 class TokenBudget(Protocol):
-    """How many tokens may still be used today, by all processes together."""
+    """The tokens left for today, counted over all processes."""
 
     def reserve(self, tokens: int) -> str:
         """Count tokens before they are used; returns the day that they are counted for.
@@ -377,7 +377,7 @@ class TokenBudget(Protocol):
         ...
 
     def settle(self, day: str, reserved: int, used: int) -> None:
-        """Count what was used in place of what was reserved."""
+        """Replace a reservation by the tokens really used."""
         ...
 
 
@@ -434,7 +434,7 @@ class OutsideHit:
         uri: Where it can be found; `key` names it within its source and is the same at every call.
         score: 0..1, as the source itself gives it.
         effective_from, effective_until: The first and the last day on which it counts, as far as its source says.
-        dated: False where the source says a day that is none: then nobody knows whether it counts.
+        dated: False where the source gives an invalid date, so that its validity is unknown.
     """
 
     key: str

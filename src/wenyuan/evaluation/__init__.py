@@ -47,7 +47,7 @@ def evaluate(  # noqa: PLR0913  (the options of a command, each by name)
         k: Cut-off of nDCG, recall and MRR, 1..100.
         limit: Ask only so many of the judged queries, always the same ones.
         engines: Of ``keyword``, ``vector``, ``fused``; all that the settings allow when none is named.
-        context: Tell the library where each query was asked, as far as the query's metadata says so.
+        context: Give the library the context of each query, as far as the query's metadata has it.
         filter: A filter tree as JSON for every query; a query's own ``metadata.filter`` is joined with it.
         library_cache: Where built libraries are kept; `building.default_cache` when None.
         as_json: Write one JSON object instead of a table.

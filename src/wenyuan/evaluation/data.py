@@ -66,7 +66,7 @@ def open_corpus(folder: Path) -> Corpus:
     """Validate ``corpus.jsonl`` of a set.
 
     Raises:
-        SourceError: it is not there, a line is not an entry, an id stands twice, or there are none.
+        SourceError: it is missing or empty, a line is not an entry, or an id is used twice.
     """
     path, name = folder / "corpus.jsonl", folder.resolve().name
     digest = hashlib.sha256()
@@ -132,7 +132,7 @@ def _fault(path: Path, number: int, reason: str) -> SourceError:
 class _Addresses:
     """Assigns a unique URI to every entry.
 
-    The URI that an entry names stands for the file it was cut from, so several may name the same one. The first
+    An entry's URI names the file it was cut from, so several entries may have the same one. The first
     keeps it; the others get their id as a query, which leaves the folder as it is: a context that names the file
     or a neighbour still finds them.
     """
@@ -259,7 +259,7 @@ def read_judged(
         narrowed: A filter for every question.
 
     Raises:
-        SourceError: a file is missing or unsound, or the judgements name what there is not.
+        SourceError: a file is missing or invalid, or the judgements name unknown ids.
     """
     judgements_path, queries_path = qrels or folder / "qrels.tsv", folder / "queries.jsonl"
     found = {q: grades for q, grades in _qrels(judgements_path).items() if max(grades.values()) > 0}

@@ -43,8 +43,8 @@ def texts(door: str, language: str) -> Mapping[str, str]:
 def translated(message: str, language: str = "zh") -> str:
     """A message of the library in a language; unknown messages are returned unchanged.
 
-    A `Message` has its template with it, also within what stands in it. Of any other text (what was stored, or came over
-    a network, or from another program) the template is found again, see `_Templates.read`.
+    A `Message` carries its template and those of its values. For any other text (stored, or from a network or another
+    program) the template is found by matching, see `_Templates.read`.
     """
     return message if language == "en" else _of(language).said(message)
 
@@ -64,7 +64,7 @@ class _Templates:
     Args:
         other: Template → what it is in the language.
         again: The same of those that are found in a text, further ones included.
-        places: What fields of a request are called, where one stands for ``{place}``.
+        places: Names of request fields, for values of ``{place}``.
     """
 
     def __init__(self, other: Mapping[str, str], again: Mapping[str, str], places: Mapping[str, str]) -> None:

@@ -27,8 +27,8 @@ except ImportError as error:
 class WenyuanRetriever(BaseRetriever):
     """Documents from a knowledge service, best first.
 
-    A failure raises `wenyuan.RetrievalFailed`, so that ``on_retriever_error`` is called. What came though a part was
-    down has ``metadata["degraded"]``, and the run's callbacks are told in ``on_text``.
+    A failure raises `wenyuan.RetrievalFailed`, so that ``on_retriever_error`` is called. Results that came despite a
+    failed part have ``metadata["degraded"]``, and the run's callbacks get ``on_text``.
 
     Attributes:
         service: URL, `wenyuan.Client`, or an object that keeps the contract (a `wenyuan.Library`).

@@ -1,8 +1,8 @@
 """A language model behind ``POST …/chat/completions``, as vLLM, Ollama, llama.cpp, DeepSeek, Qwen, OpenAI and proxies speak it.
 
-What is asked for is one JSON object. Endpoints that know ``response_format`` with a schema are asked so; what an endpoint
-refuses (HTTP 400, 422) is left out from then on. An answer that is not of the form is asked for once more, with what is
-wrong with it. Neither the messages nor the answers are logged.
+The reply must be one JSON object. Endpoints that support ``response_format`` with a schema are given one; parameters
+that an endpoint refuses (HTTP 400, 422) are omitted from then on. An invalid reply is asked for once more, with the
+error. Neither messages nor replies are logged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every call of a model keeps to: so many at once, none while it keeps failing, and each token counted."""
+"""Limits on all calls of a model: concurrency, a circuit breaker, and a token budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PAUSE = 15.0  # seconds
 
 @dataclass(slots=True)
 class Spent:
-    """The tokens that a call has used so far."""
+    """The tokens used by a call so far."""
 
     tokens: int = 0
 
@@ -40,7 +40,7 @@ class Guard:
 
     @contextmanager
     def call(self, expected: int, most: int, deadline: Deadline) -> Iterator[Spent]:
-        """A context for one call; its errors tell whether the model works.
+        """Context for one call; exceptions in it tell the breaker whether the model works.
 
         Args:
             expected: Tokens of what is sent.
@@ -70,7 +70,7 @@ class Guard:
 
     @contextmanager
     def _place(self, deadline: Deadline) -> Iterator[None]:
-        """One of the calls that may be under way at once."""
+        """Hold one of the limited number of concurrent calls."""
         while not self._free.acquire(timeout=min(STEP, max(deadline.remaining(), 1e-3))):
             if deadline.remaining() <= 0:
                 raise LlmTimeout(
@@ -84,14 +84,14 @@ class Guard:
 
 
 class Breaker:
-    """After so many failures in a row nobody is asked for a while; then one call finds out whether that has passed."""
+    """Circuit breaker: after several failures in a row calls are refused for a while; then one trial call decides."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.Lock()
         self._failures, self._until = 0, 0.0
 
     def check(self, component: str) -> None:
-        """Raise LlmUnavailable while nobody is to be asked."""
+        """Raise LlmUnavailable while the breaker is open."""
         with self._lock:
             left = self._until - self._clock()
             if self._failures < _FAULTS:
@@ -105,13 +105,13 @@ class Breaker:
         )  # fmt: skip
 
     def failed(self) -> None:
-        """A call failed."""
+        """Record a failed call."""
         with self._lock:
             self._failures += 1
             if self._failures >= _FAULTS:
                 self._until = self._clock() + _PAUSE
 
     def worked(self) -> None:
-        """A call was answered."""
+        """Record a successful call."""
         with self._lock:
             self._failures = 0

@@ -1,4 +1,4 @@
-"""A judge behind HTTP: how sure a model is that passages suffice to answer a question, in four dialects.
+"""A judge behind HTTP: a model's confidence that passages suffice to answer a question, in four dialects.
 
 * ``decisions``: ``POST …/decisions`` with a predicate (OpenAI, SGLang, LiteLLM); the probability is the answer.
 * ``systemone``: ``POST …/systemone`` with a ``noul`` (TypeSafe, Fireworks, Databricks and others).
@@ -115,7 +115,7 @@ class HttpJudge:
         self._server.close()
 
     def _asked(self, body: Body, forms: Sequence[Body], deadline: Deadline) -> Any:
-        """One call, within concurrency and budget."""
+        """One call, within the limits on concurrency and tokens."""
         expected = estimate_tokens(json.dumps(body, ensure_ascii=False))
         with self._guard.call(expected, 0, deadline) as spent:
             answer = self._answer(body, forms, deadline)
@@ -154,7 +154,7 @@ def _noul(state: Mapping[str, Any], ask: Ask) -> float:
 
 
 def _letter(state: Mapping[str, Any], ask: Ask, *, yes: str) -> float:
-    """The probability of the letter that stands for *yes*, among those of the two."""
+    """The probability of the letter that means *yes*, relative to both letters."""
     no = "B" if yes == "A" else "A"
     meaning = {yes: _TRUE, no: _FALSE}
     asked = f"{_ASKED}\nA: {meaning['A']}\nB: {meaning['B']}\nAnswer with one letter, A or B."
@@ -174,7 +174,7 @@ def _letter(state: Mapping[str, Any], ask: Ask, *, yes: str) -> float:
 
 
 def _vote(state: Mapping[str, Any], ask: Ask, samples: int) -> float:
-    """The share of yes among answers; NaN, which is refused, where most of them say neither yes nor no."""
+    """The share of yes among answers; NaN, which the caller refuses, where most say neither yes nor no."""
     body = {
         "messages": _messages(f"{_ASKED} Answer with one word: yes or no.", state),
         "stream": False,
@@ -211,7 +211,7 @@ def _number(value: Any) -> float:
 
 
 def _used(answer: Any, expected: int) -> int:
-    """The tokens that an endpoint says were used; those expected where it does not say."""
+    """The tokens used according to the endpoint; the expected number where it does not say."""
     usage = answer.get("usage") if isinstance(answer, dict) else None
     total = usage.get("total_tokens") if isinstance(usage, dict) else None
     return total if type(total) is int and 0 <= total <= _MOST_USED else expected

@@ -52,7 +52,7 @@ def declared(shape: type[Shape], source: Source, *, apart: Collection[str] = ())
 def secret(variable: str, component: str, allowed: Sequence[str] = ENV_ALLOWED) -> str:
     """The value of an environment variable that a source's settings name.
 
-    Whoever may describe sources could else send any variable of this process to an address of their choice.
+    Otherwise a user who may edit sources could send any variable of this process to an address of their choice.
 
     Args:
         allowed: Patterns of names, as of files (``*``, ``?``). The program's own settings, such as

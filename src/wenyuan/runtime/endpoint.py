@@ -1,7 +1,7 @@
 """An HTTP endpoint that takes and returns JSON by POST, as all models behind HTTP are called.
 
 The server is not trusted: its answer is read up to a size and up to a moment. Redirects are refused, because they
-would carry the texts to somebody else. The key stands in no message, and neither does anything that the server says.
+would send the texts to another host. No message contains the key or anything that the server sent.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Kind:
     Attributes:
         again_when_late: Whether to ask again after a time-out: not what costs as much each time.
         most_bytes: Of an answer; 0: as of any endpoint.
-        step: Seconds after which a wait for its bytes looks again whether anybody still wants the answer; None: never.
+        step: Seconds after which a wait for data checks whether the caller still waits; None: never.
     """
 
     name: str
@@ -106,7 +106,7 @@ class JsonEndpoint:
         """The parsed response, with retries while they may help and fit the deadline.
 
         Args:
-            told: Statuses that are told as `NotUnderstood`.
+            told: Statuses that raise `NotUnderstood`.
 
         Raises:
             KnowledgeError: of the endpoint's kind: not reached, refused, too late, too large, or not JSON.

@@ -54,7 +54,7 @@ def punctual(client: httpx2.Client, *, step: float | None = None) -> httpx2.Clie
     Args:
         step: See `TimedStream`.
 
-    httpx2 takes no network backend, so that of its pools is wrapped where it lies.
+    httpx2 takes no network backend, so that of its pools is wrapped in place.
     """
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx2.HTTPTransport):
@@ -147,7 +147,7 @@ def no_answer(
     used.
 
     Args:
-        unavailable, late: What it is told as.
+        unavailable, late: The error classes to return.
         who: Was asked: ``server``, ``service``.
     """
     if isinstance(error, (httpx2.TimeoutException, httpcore2.TimeoutException)):
@@ -193,7 +193,7 @@ def refusal(address: str, *, allow_private: bool = False) -> str:
     """Why connecting to an IP address is not allowed; ``""`` when it is.
 
     Loopback and private networks are the operator's decision; link-local, multicast, reserved and cloud metadata
-    addresses are nobody's. An IPv4 address inside an IPv6 one (mapped, NAT64) is judged as itself.
+    addresses are always refused. An IPv4 address inside an IPv6 one (mapped, NAT64) is judged as itself.
     """
     try:
         inner = _inner(ip_address(address))

@@ -130,7 +130,7 @@ def translated(
 
     Args:
         own: What an SQLSTATE means to this asker, the first that fits; looked at before what it means to all.
-        look: Where the operator sets how the server is reached. With it the server's word at login is told.
+        look: Where the operator sets how the server is reached. With it the server's message at login is included.
         rebuild: What to do about an index that is damaged.
     """
     if isinstance(error, LATE):
@@ -168,7 +168,7 @@ class Sessions:
         component: Who asks, for messages.
         settings: PostgreSQL's own, for every transaction, e.g. ``search_path``.
         most: How many connections at most.
-        idle: How many of them stay while nobody asks.
+        idle: How many of them are kept while idle.
         lifetime: Seconds after which one is made anew: a server that is to be taken down empties itself.
         meaning: What an exception of the driver means; the only place where psycopg's exceptions become ours.
         busy: Which setting allows more connections.

@@ -101,7 +101,7 @@ class KeyRing:
     Args:
         keys: Asked in threads, never on the event loop.
         open_without_keys: Whether everybody may do everything as long as there is no unrevoked key. Once there was
-            one, keys stay needed until the server starts anew: to revoke the last key must not open the door.
+            one, keys are required until the server restarts: to revoke the last key must not open the door.
         clock: Seconds since the epoch.
         ticks: Seconds that never go back.
     """
@@ -128,7 +128,7 @@ class KeyRing:
         Raises:
             Problem: 401, no key or none that counts; 503, too many wait to be checked.
             NotPermitted: no key is needed, but the host name is a foreign one.
-            CatalogError: the keys cannot be read, so nobody is let in.
+            CatalogError: the keys cannot be read, so no request is admitted.
         """
         given = [value for name, value in headers.items() if name == "authorization"]
         if all(map(is_no_key, given)) and not await self._keys_needed():

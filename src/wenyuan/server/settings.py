@@ -174,10 +174,11 @@ class ServerSettings:
         queue_limit: Requests that may wait for a thread; further ones get 503 with Retry-After.
         max_body: Bytes of a request body.
         body_timeout: Seconds in which a body must have arrived whole.
-        grace: Seconds that open requests get to finish when the server is told to stop.
+        grace: Seconds that open requests get to finish when the server stops.
         failed_http_status: HTTP status of a FAILED response: 200, or 5xx for clients that look only there.
         limits: Requests a second and at once, for each key and for all: beyond, 429 with Retry-After.
-        dify_failure_record: Whether a failure is told to Dify as one record with status 200: older versions take any
+        dify_failure_record: Whether a failure is returned to Dify as one record with status 200: older versions take
+            any
             error for an empty answer.
         allowed_origins: Web origins besides the server's own whose pages may do more than read, and speak MCP to it.
         ingest_roots: Folders below which a path that a client names may lie; without any, none may.
@@ -223,8 +224,9 @@ def open_on_loopback(headers: Mapping[str, str]) -> Principal:
     """Authentication that admits every request on a loopback address, unless its Host header names another host.
 
     A web page can make its own host name resolve to 127.0.0.1 and so read the answers of local servers;
-    its requests carry that name in ``Host``. HTTP/1.0 clients without ``Host`` are no browsers. A key of ours means
-    nothing here: whoever sends one is told, and is not let in as somebody else. Another bearer token is what clients
+    its requests carry that name in ``Host``. HTTP/1.0 clients without ``Host`` are no browsers. A library key has no
+    meaning here: a request with one is refused, rather than admitted as another principal. Another bearer token is
+    what clients
     send that cannot do without: it means nothing, and is not looked at.
 
     Raises:

@@ -5,8 +5,8 @@
     hash(n) = SHA-256( hash(n − 1) ‖ canonical JSON of [seq, audit_id, at, kind, principal, record] )
 
 So a record cannot be edited, removed, inserted or moved without all later hashes changing. What the chain alone
-cannot show is that its end was cut off: for that the head is also kept beside the database, and may be kept by
-anybody else. Whoever can write to the folder can make a whole new chain; only a head kept elsewhere shows that.
+cannot show is that its end was cut off: for that the head is also stored beside the database, and can be stored
+elsewhere. Whoever can write to the folder can make a whole new chain; only a head kept elsewhere shows that.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def hop_query(*, inverse: bool, past: bool, every: bool = False, proposed: bool 
 def _around(*, inverse: bool, count: int) -> sa.Select[Any]:
     """Current statements of `count` nodes, one row per evidence, unordered.
 
-    The outer join, since SQLite keeps to its order. Which evidence is in view is told by `View.support`.
+    The outer join, since SQLite keeps to its order. Which evidence is visible is decided by `View.support`.
     """
     s, e = t.statements.c, t.evidences.c
     day = sa.bindparam("day", type_=sa.Integer)

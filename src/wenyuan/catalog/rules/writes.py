@@ -46,7 +46,7 @@ class RulesReport:
     Attributes:
         statements_changed: Other words, another status, or more evidence.
         statements_retired: Left without evidence.
-        conflicts: Keys of statements and nodes of which another pack says otherwise; what was stored has stayed.
+        conflicts: Keys of statements and nodes that another pack defines differently; the stored definition is kept.
         seq: Number of the commit; None: nothing has changed.
     """
 
@@ -84,7 +84,7 @@ class RuleWrites:
         What people decided in a review stays, until the pack that says a statement changes its wording.
 
         Args:
-            prune: This is all that the pack says: its other evidence, nodes and aliases go.
+            prune: The pack is complete: its other stored evidence, nodes and aliases are removed.
             schema_tree: The schema of the library from now on; None: as it is.
 
         Raises:

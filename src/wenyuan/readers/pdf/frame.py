@@ -1,6 +1,6 @@
 """Coordinates on a page.
 
-Coordinates are points of the page as it is read: turned by its /Rotate, and further until its text is upright; y
+Coordinates are points in reading orientation: turned by its /Rotate, and further until its text is upright; y
 upwards from the lower edge of what is shown of it.
 """
 

@@ -73,7 +73,7 @@ class PrintedLine:
     Attributes:
         page: 1-based.
         box: Its place as `core.fidelity.Line.box` has it.
-        in_margin: Whether it stands where headers and footers do, or its place is unknown.
+        in_margin: Whether it is where headers and footers are, or its place is unknown.
         gaps: The wide spaces in it, from left to right.
         fixed: Whether it has such, and all letters of its font are equally wide: in a listing, spaces are text.
         column: Which of several columns of its page it stands in; 0 for one that goes over all of them.

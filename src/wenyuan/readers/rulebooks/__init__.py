@@ -1,7 +1,7 @@
 """Rule files to a `Book`: YAML, Excel, CSV, JSON Lines, and graphs as GraphML and JSON.
 
 A file that cannot be read as a whole is a fault ``bad_file`` of the book, beside the faults of single entries:
-whoever imports a book decides whether anything is wrong enough to stop.
+the importer decides which faults stop an import.
 """
 
 from __future__ import annotations

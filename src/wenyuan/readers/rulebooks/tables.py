@@ -112,7 +112,7 @@ def _known(fields: Mapping[str, tuple[str, ...]]) -> dict[str, str | None]:
 def find_columns(line: Line, fields: Mapping[str, tuple[str, ...]], writing: Writing) -> Columns:
     """Map the columns of a header row to fields.
 
-    A column that nobody knows makes the table unsound: without it, a misspelt condition would be left out of
+    An unknown column makes the table invalid: without it, a misspelt condition would be left out of
     every rule. It is reported once.
     """
     known, found, sound = _known(fields), list[str | None](), True

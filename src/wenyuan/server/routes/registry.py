@@ -77,7 +77,7 @@ class IngestJobs:
     def of(self, source_id: str) -> Iterator[Run]:
         """Context of a run of a source.
 
-        Where one is under way, that stays the one that is told of: the second will be refused.
+        If one is already running, it stays the reported one, since the second will be refused.
         """
         run = Run(self._ticks())
         with self._lock:

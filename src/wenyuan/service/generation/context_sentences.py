@@ -1,4 +1,4 @@
-"""Context sentences for the passages of a source: a model is asked once for each, and what it says is checked.
+"""Context sentences for the passages of a source: a model is asked once per passage, and its sentence is checked.
 
 A source is read first, and is whole without them. Then each passage that has none is asked about, some at once, and is
 served anew with its sentence. What fails (no model, no time, no tokens left) leaves passages as they are; the next time the
@@ -51,7 +51,7 @@ _TICK = 1.0  # seconds after which progress is told again, whether there was any
 
 @dataclass(slots=True, kw_only=True)
 class ContextReport:
-    """What came of asking for context sentences.
+    """The result of a run over a source.
 
     Attributes:
         made: Sentences that the model gave now, and that passed.
@@ -78,7 +78,7 @@ class _Said(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ContextSentences:
-    """Gives the passages of sources their context sentences, or takes them away.
+    """Adds context sentences to the passages of sources, or removes them.
 
     Attributes:
         llm: None where none is set up.
@@ -89,7 +89,7 @@ class ContextSentences:
     settings: LlmSettings
 
     def of(self, source: Source, redactor: Redactor) -> SourceSentences | None:
-        """The sentences of one source; None where it wants none."""
+        """The sentences of a source; None where its settings ask for none."""
         return SourceSentences(self, source, redactor) if wants_context(source) else None
 
     def settle(
@@ -101,7 +101,7 @@ class ContextSentences:
         progress: Tell,
         follow: Callable[[], None],
     ) -> ContextReport:
-        """Give the live passages of a source their sentences; or take those away that there are, where it wants none.
+        """Add missing sentences to the live passages of a source; or remove them where its settings ask for none.
 
         Args:
             follow: Lets the index follow: what it gives must not have ended.
@@ -141,7 +141,7 @@ class ContextSentences:
     def _served(
         self, source: Source, given: Sequence[tuple[ServedPassage, ContextSentence | None]], embedding: Embedding
     ) -> int:
-        """Serve passages with other sentences; returns how many."""
+        """Replace the sentences of served passages; returns how many."""
         passages: dict[int, NewPassage] = {
             one.passage_id: embedding.keyed(replace(one.passage, context=said), one.title, one.lead)
             for one, said in given
@@ -159,7 +159,7 @@ def _looked_at(progress: Tell, before: int, total: int, done: int) -> None:
 
 
 class SourceSentences:
-    """The context sentences of one source that wants them: what is kept, and what the model says now.
+    """The context sentences of one source, stored and new.
 
     Attributes:
         kept: By key, also what was refused.
@@ -170,14 +170,14 @@ class SourceSentences:
         self.kept: dict[str, KeptSentence] = dict(of.catalog.kept_sentences(source.source_id))
 
     def key(self, passage: NewPassage, title: str, lead: str) -> str:
-        """What the sentence of a passage is kept under."""
+        """The storage key of a passage's sentence."""
         return key_of(
             model=self._of.settings.model, redaction=f"{self._redactor.fingerprint} {self._source.copyright}",
             title=title, headings=passage.headings, lead=lead, sha256=passage.sha256,
         )  # fmt: skip
 
     def known(self, passage: NewPassage, title: str, lead: str) -> ContextSentence | None:
-        """What the model said of a passage before."""
+        """The stored sentence of a passage; None without one."""
         kept = self.kept.get(self.key(passage, title, lead))
         return None if kept is None else kept.said
 
@@ -185,7 +185,7 @@ class SourceSentences:
         self, new: Sequence[ServedPassage], keys: Mapping[int, str], report: ContextReport,
         progress: Callable[[int], None],
     ) -> None:  # fmt: skip
-        """Ask about passages, as many at once as the model takes, and keep what it says.
+        """Ask the model about passages, concurrently within its limit, and store the results.
 
         After the first failure nobody else is asked; why stands in the report.
         """
@@ -231,7 +231,7 @@ class SourceSentences:
     def _answers(
         self, passages: Sequence[Passage], progress: Callable[[int], None]
     ) -> Iterator[tuple[Passage, _Said | LlmError]]:
-        """What the model says of each, as it comes; after a failure what was not begun is left."""
+        """Results in the order of completion; after a failure, calls not yet started are skipped."""
         failed, gone, done = Event(), Event(), 0
         chars = self._of.catalog.document_chars({p.document_id for p in passages if p.copyright})
         pool = ThreadPoolExecutor(self._of.settings.concurrency, thread_name_prefix="context")
@@ -259,7 +259,7 @@ class SourceSentences:
             pool.shutdown(cancel_futures=True)
 
     def _answer(self, passage: Passage, chars: Mapping[int, int], failed: Event, gone: Event) -> _Said | None:
-        """What the model says of one passage; None where nobody waits for that any more."""
+        """The model's result for one passage; None where the run was stopped."""
         if failed.is_set() or self._of.llm is None:
             return None
         shown, _ = shown_of([passage], chars)

@@ -1,4 +1,4 @@
-"""How far taking a source in has come, and what came of it."""
+"""Progress and report of an ingest run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where a run is: files met, those among them that were as before, passages made and embedded, and the file at hand.
+    """Progress of a run: files seen, unchanged files, passages made and embedded, and the current file.
 
     Attributes:
         pages: Pages of the file at hand that were recognised in pictures, of `pages_total`; both 0 where it has none.
@@ -29,7 +29,7 @@ class Progress:
 
 @dataclass(slots=True, kw_only=True)
 class IngestReport:
-    """What a run did. Documents that failed keep their older version, if they had one.
+    """The result of a run. Documents that failed keep their older version, if there was one.
 
     Attributes:
         held_back: Documents that were not met and stay all the same, since they may be in a file that failed.
