@@ -10,7 +10,9 @@ demo: $(VENV)/.run           ## set up, then run the main job on a small bilingu
 	$(BIN)/wenyuan demo
 
 # Each worker begins with a row of rooms of its own, so that what a module's tests share is made once.
-PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
+# Without what the libraries bring for other people's tests: each worker would load and rewrite all of it.
+PYTEST_ARGS = --disable-plugin-autoload -p xdist -p randomly -p hypothesispytest -n auto --dist worksteal
+PYTEST = $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test: $(VENV)/.dev           ## set up, then run all tests
 	$(PYTEST)
@@ -43,7 +45,7 @@ $(VENV)-%/.made: tests/integrations/%/requirements.txt
 
 coverage: $(VENV)/.dev       ## which lines and branches the tests run, those of their child processes included: ARGS="tests/core"
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -n auto --dist worksteal $(ARGS)
+	$(BIN)/python -m coverage run -m pytest $(PYTEST_ARGS) $(ARGS)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --skip-covered
 

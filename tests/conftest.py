@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -48,7 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
         if name.startswith("WENYUAN_"):
             del os.environ[name]
     os.environ["WENYUAN_SEARCH__DEADLINE"] = "10"
-    # For workers and other processes that begin after this: threads of one sum that wait for one another keep cores busy.
+    # For workers and other processes that begin after this: hundreds of them import the package, and compile it once.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # Threads of one sum that wait for one another keep cores busy.
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     if "TMPDIR" not in os.environ and _has_room(MEMORY):
         os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="wy-", dir=MEMORY)
@@ -60,6 +65,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
         settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
         settings.load_profile("here")
+    gc.disable()  # while modules and tests are gathered, of which nothing is garbage
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage among what tests make, and not again and again among some ten thousand tests and all modules."""
+    gc.freeze()
+    gc.enable()
+    runner = sys.modules.get("typer.testing")
+    if runner is not None:  # it makes all commands anew for each one that is run
+        vars(runner)["_get_command"] = functools.cache(vars(runner)["_get_command"])
 
 
 @pytest.fixture

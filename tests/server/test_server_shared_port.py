@@ -74,8 +74,17 @@ def stop(server: subprocess.Popen[str]) -> None:
 
 
 def test_two_servers_answer_as_one(shared: tuple[Path, Path, str, list[subprocess.Popen[str]]]) -> None:
-    """Connections reach both, each sees what the other's process or a third one changes, and the audit is one chain."""
+    """Connections reach both, each sees what the other's process or a third one changes, and the audit is one chain.
+
+    Who does not share the port cannot listen beside them.
+    """
     folder, docs, url, servers = shared
+
+    class Nothing:
+        def readiness(self) -> Any: ...
+
+    with pytest.raises(ConfigError, match="cannot listen"):
+        serve(Nothing(), port=int(url.rpartition(":")[2]))  # type: ignore[arg-type]
     assert all("五天" in asked(url, "年假几天")["fragments"][0]["content"] for _ in range(61))
     counts = {requests(url) for _ in range(40)}  # never equal: the sum is odd
     assert len(counts) == 2
@@ -90,15 +99,3 @@ def test_two_servers_answer_as_one(shared: tuple[Path, Path, str, list[subproces
     with wenyuan.open(folder, encoder={"kind": "hashing"}) as library:
         assert library.audit.verify().ok
         assert len([r for r in library.audit.list(limit=200) if "retriev" in r.kind]) == 121
-
-
-def test_a_port_that_is_not_shared_stays_its_owners(
-    shared: tuple[Path, Path, str, list[subprocess.Popen[str]]],
-) -> None:
-    """Who does not say so cannot listen beside those that do."""
-
-    class Nothing:
-        def readiness(self) -> Any: ...
-
-    with pytest.raises(ConfigError, match="cannot listen"):
-        serve(Nothing(), port=int(shared[2].rpartition(":")[2]))  # type: ignore[arg-type]
