@@ -23,7 +23,7 @@ from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, EncoderFingerprint, Source
-from wenyuan.core.ports import Encoder, Engine, IndexSpec, LanguageModel, Outside, Reranker
+from wenyuan.core.ports import Encoder, Engine, IndexSpec, Judge, LanguageModel, Outside, Reranker
 from wenyuan.core.text import ANALYZER
 from wenyuan.engines.memory import MemoryEngine
 from wenyuan.runtime import install_command, usable_cores
@@ -33,6 +33,7 @@ from wenyuan.service.library import Library, Models, Reading, Storage
 from wenyuan.service.search.cache import Store
 from wenyuan.service.search.candidates import Reranking
 from wenyuan.service.search.searcher import SearchResult
+from wenyuan.service.search.sufficiency import Sufficiency
 from wenyuan.service.search.traces import Traces
 from wenyuan.settings import (
     EncoderSettings,
@@ -99,8 +100,9 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         reranking = Reranking(open_reranker(settings.reranker), settings.reranker)
         if reranking.reranker is not None:
             releasing.callback(reranking.reranker.close)
-        llm = _llm(settings.llm, tasks, releasing)
-        answers = _answers(settings, catalog, encoder, reranking.fingerprint, releasing)
+        llm, judge = _llm(settings.llm, tasks, releasing), _judge(settings, tasks, releasing)
+        judged = (reranking.fingerprint, *((judge.fingerprint, settings.judge.required) if judge is not None else ()))
+        answers = _answers(settings, catalog, encoder, judged, releasing)
         engine = _engine(settings, path, spec, catalog)
     except BaseException:
         catalog.close()
@@ -117,7 +119,14 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
             audit=_audit(place, settings, catalog.names()),
             answers=answers,
         ),
-        models=Models(encoder=encoder, encoder_note=note, refusal=refusal, reranking=reranking, llm=llm),
+        models=Models(
+            encoder=encoder,
+            encoder_note=note,
+            refusal=refusal,
+            reranking=reranking,
+            llm=llm,
+            sufficiency=Sufficiency(judge=judge, settings=settings.judge, catalog=catalog),
+        ),
         reading=Reading(
             read=reader.read,
             readable=reader.readable,
@@ -153,7 +162,7 @@ def _holds_library(place: Place) -> bool:
 
 
 def _answers(
-    settings: Settings, catalog: Catalog, encoder: Encoder | None, reranked: str, releasing: ExitStack
+    settings: Settings, catalog: Catalog, encoder: Encoder | None, judged: tuple[object, ...], releasing: ExitStack
 ) -> Store[SearchResult] | None:
     """The shared answer cache outside of this process, if the settings name one."""
     url = settings.cache.url.get_secret_value()
@@ -167,7 +176,7 @@ def _answers(
     encoded = encoder.fingerprint.key if encoder is not None else ""
     # A copy of a library has its id, so where it lies counts too.
     place = (catalog.library_id(), catalog.lies())
-    bearing = (settings.search.model_dump_json(), settings.rules, reranked)
+    bearing = (settings.search.model_dump_json(), settings.rules, *judged)
     return RedisStore(
         client,
         prefix=repr((FORMAT, VERSION, ANALYZER, place, encoded, *bearing)),
@@ -326,6 +335,30 @@ def _llm(settings: LlmSettings, tasks: TaskLedger, releasing: ExitStack) -> Lang
     model = ChatModel(settings, TokenLedger(tasks, most=settings.tokens_a_day))
     releasing.callback(model.close)
     return model
+
+
+def _judge(settings: Settings, tasks: TaskLedger, releasing: ExitStack) -> Judge | None:
+    """The judge that the settings name; None for ``none``. Its tokens count as those of the language model."""
+    chosen = settings.judge
+    judge: Judge
+    match chosen.dialect:
+        case "none":
+            return None
+        case "onnx_dir":
+            from wenyuan.encoders.cross_encoder import LocalJudge
+
+            if chosen.path is None:
+                raise ConfigError(
+                    msg("judge.dialect is {dialect}, but judge.{name} is not set", dialect="onnx_dir", name="path"),
+                    component="settings",
+                )
+            judge = LocalJudge(chosen.path, max_tokens=chosen.max_tokens, threads=chosen.threads)
+        case _:
+            from wenyuan.llm.judge import HttpJudge
+
+            judge = HttpJudge(chosen, TokenLedger(tasks, most=settings.llm.tokens_a_day))
+    releasing.callback(judge.close)
+    return judge
 
 
 def _use(settings: EncoderSettings) -> dict[str, Any]:

@@ -280,6 +280,7 @@ class Settings(BaseSettings):
     encoder: EncoderSettings = EncoderSettings()
     reranker: RerankerSettings = RerankerSettings()
     llm: LlmSettings = LlmSettings()
+    judge: JudgeSettings = JudgeSettings()
     search: SearchSettings = SearchSettings()
     catalog: CatalogSettings = CatalogSettings()
     postgres: PostgresSettings = PostgresSettings()

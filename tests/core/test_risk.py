@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -11,7 +14,6 @@ from hypothesis import strategies as st
 
 from wenyuan.core.scoring.risk import (
     DELTA,
-    Floats,
     Monotone,
     allowed,
     bound_of,
@@ -19,41 +21,26 @@ from wenyuan.core.scoring.risk import (
     highest_wrong,
     least_questions,
     monotone,
-    steps_below,
     threshold,
 )
 
-STEPS = np.array(steps_below(10))
 shares = st.floats(0, 1, allow_subnormal=False)
 pairs = st.lists(st.tuples(st.integers(0, 20).map(lambda n: n / 20), st.booleans()), min_size=1, max_size=80)
 
-JUDGES = ("perfect", "noisy", "always .95", "inverted", "order-biased", "coin")
+
+def _bench() -> ModuleType:
+    """The script that measures what docs/judge.md says: its simulated judges are tried here."""
+    path = Path(__file__).parents[2] / "bench" / "judge.py"
+    found = importlib.util.spec_from_file_location("bench_judge", path)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
 
 
-def simulated(judge: str, questions: int, seed: int, sets: int = 1) -> tuple[Floats, np.ndarray]:
-    """What a judge of a known kind says of questions whose first answer lies at a rank, and what suffices.
-
-    Returns:
-        ``(sets, questions, steps)`` both.
-    """
-    draw = np.random.default_rng(seed)
-    rank = draw.geometric(0.35, (sets, questions, 1))
-    sufficient = rank <= STEPS
-    noise = draw.random((sets, questions, len(STEPS)))
-    match judge:
-        case "perfect":
-            raw = np.where(sufficient, 0.5 + noise / 2, noise / 2)
-        case "noisy":
-            raw = np.clip(np.where(sufficient, 0.65, 0.35) + draw.normal(0, 0.2, sufficient.shape), 0, 1)
-        case "always .95":
-            raw = np.full(sufficient.shape, 0.95)
-        case "inverted":
-            raw = np.where(sufficient, noise / 2, 0.5 + noise / 2)
-        case "order-biased":  # says yes to whatever stands first: to short lists
-            raw = np.clip(1.0 - STEPS / 10 + 0.1 * noise, 0, 1) * np.ones_like(sufficient)
-        case _:
-            raw = noise
-    return raw, sufficient
+BENCH = _bench()
+JUDGES, STEPS, simulated = BENCH.JUDGES, BENCH.STEPS, BENCH.simulated
 
 
 @pytest.mark.parametrize("judge", JUDGES)
@@ -113,6 +100,11 @@ def test_better_than_what_is_known_anyway(judge: str, better: bool) -> None:
     assert max(found.error) < 0.15
 
 
+def drawn(share: float, count: int) -> float:
+    """A share of so many pairs, with one right and one wrong pair added."""
+    return (share * count + 1) / (count + 2)
+
+
 @given(pairs)
 def test_curve_rises_and_keeps_the_mean(judged: list[tuple[float, bool]]) -> None:
     """The curve rises, and says of the questions that it was made of as much as is right of them."""
@@ -120,7 +112,8 @@ def test_curve_rises_and_keeps_the_mean(judged: list[tuple[float, bool]]) -> Non
     curve = monotone(raw, right)
     chances = curve.probabilities(np.sort(raw))
     assert np.all(np.diff(chances) >= 0)
-    assert curve.probabilities(raw).mean() == pytest.approx(right.mean())
+    assert curve.probabilities(raw).mean() == pytest.approx(drawn(right.mean(), len(judged)))
+    assert 0.0 < curve.chances[0] <= curve.chances[-1] < 1.0
     assert curve.probability(-1.0) == curve.chances[0]
 
 
@@ -132,7 +125,7 @@ def test_curve_is_the_best_one(judged: list[tuple[float, bool]]) -> None:
     values = np.unique(raw)
     for at, value in enumerate(values):
         means = [min(right[(raw >= low) & (raw <= high)].mean() for high in values[at:]) for low in values[: at + 1]]
-        assert curve.probability(float(value)) == pytest.approx(max(means))
+        assert curve.probability(float(value)) == pytest.approx(drawn(max(means), len(judged)))
 
 
 @given(st.integers(1, 300), st.floats(0.01, 0.5))

@@ -50,27 +50,12 @@ def test_low_holds_even_below_the_floor():
     assert auto_cut([0.3, 0.2, 0.1], low=0, floor=0.5) == 0
 
 
-def test_a_judge_may_ask_for_more_but_not_for_noise():
-    """Confidence below one half takes one more each time, up to the floor."""
-    scores = [0.9, 0.5, 0.45, 0.42, 0.1]
-    asked = []
-
-    def sure_of_three(k):
-        asked.append(k)
-        return 0.9 if k >= 3 else 0.2
-
-    assert auto_cut(scores, floor=0.4) == 1
-    assert auto_cut(scores, floor=0.4, confidence=sure_of_three) == 3
-    assert asked == [1, 2, 3]
-    assert auto_cut(scores, floor=0.4, confidence=lambda k: 0.0) == 4
-
-
 @pytest.mark.parametrize(
     ("scores", "options"),
     [([0.1, 0.2], {}), ([1.2], {}), ([float("nan")], {}), ([0.5], {"low": 3, "high": 2}), ([0.5], {"drop": 0}),
-     ([0.5], {"floor": 2}), ([0.9, 0.2], {"confidence": lambda k: 7})],
+     ([0.5], {"floor": 2})],
 )  # fmt: skip
 def test_nonsense_is_refused(scores, options):
-    """Rising scores, scores or confidences outside 0..1 and impossible bounds are errors."""
-    with pytest.raises(ValueError, match=r"scores|cut|confidence"):
+    """Rising scores, scores outside 0..1 and impossible bounds are errors."""
+    with pytest.raises(ValueError, match=r"scores|cut"):
         auto_cut(scores, **options)

@@ -13,7 +13,7 @@ from wenyuan.catalog.context_sentences import ContextSentences
 from wenyuan.catalog.corrections import Corrections
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, name_library
-from wenyuan.catalog.learning import Evaluations, Synonyms, Tunings
+from wenyuan.catalog.learning import Calibrations, Evaluations, Synonyms, Tunings
 from wenyuan.catalog.origins import Listings, Origins
 from wenyuan.catalog.readings import Readings
 from wenyuan.catalog.rules.graph import RulesGraph
@@ -54,6 +54,7 @@ class Catalog:
         self.access = Access(database)
         self.tasks = TaskProfiles(database)
         self.learned = Tunings(database)
+        self.judged = Calibrations(database)
         self.evaluated = Evaluations(database)
         self.vocabulary = Synonyms(database)
         self.rules = RulesGraph(database.reader)
@@ -298,6 +299,10 @@ class Catalog:
     tuning_at = delegate("learned", Tunings.tuning_at)
     put_feedback = delegate("learned", Tunings.put_feedback)
     feedback = delegate("learned", Tunings.feedback)
+
+    adopt_calibration = delegate("judged", Calibrations.adopt_calibration)
+    undo_calibration = delegate("judged", Calibrations.undo_calibration)
+    calibration_at = delegate("judged", Calibrations.calibration_at)
 
     keep_evaluation = delegate("evaluated", Evaluations.keep_evaluation)
     evaluations = delegate("evaluated", Evaluations.evaluations)

@@ -10,15 +10,24 @@ from typing import Any
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.schema import evaluations, feedback, golden_sets, synonyms, tunings
+from wenyuan.catalog.schema import calibrations, evaluations, feedback, golden_sets, synonyms, tunings
 from wenyuan.catalog.sql import next_seq, now
 from wenyuan.catalog.storage import Database
 from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
-from wenyuan.core.records import AskedQuestion, Evaluation, Judgement, KeptTuning, Pair, WholeEvaluation
+from wenyuan.core.records import (
+    AskedQuestion,
+    Evaluation,
+    Judgement,
+    KeptCalibration,
+    KeptTuning,
+    Pair,
+    WholeEvaluation,
+)
 from wenyuan.core.scoring.adapt import QueryMap, Tuning
 from wenyuan.core.scoring.evaluation import Bin
+from wenyuan.core.scoring.risk import Calibration, calibration_of
 from wenyuan.core.text.synonyms import MOST_SYNONYMS, Synonym, SynonymsPut, synonym_to_wire
 
 # Tunings and feedback: what a library has learned from judged questions, and the judgements.
@@ -121,6 +130,47 @@ def _put_collection(connection: sa.Connection, collection: Mapping[str, Any]) ->
     connection.execute(t.library.delete().where(t.library.c.key == "value/floor"))
     value = json.dumps(dict(collection), ensure_ascii=False)
     connection.execute(t.library.insert(), {"key": "value/floor", "value": value})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibrations:
+    """Calibrations of a judge. Adopting and undoing one is a change of the library, as with tunings."""
+
+    database: Database
+
+    def adopt_calibration(self, calibration: Calibration, report: Mapping[str, Any]) -> int:
+        """Store a calibration in place of the current one; returns its number."""
+        row = {"created_at": now(), "calibration": dict(calibration.stored()), "report": dict(report)}
+        with self.database.changing("storing a calibration") as connection:
+            seq = _end_calibration(connection)
+            done = connection.execute(calibrations.insert(), {**row, "seq": seq})
+            (number,) = done.inserted_primary_key or (0,)
+        return int(number)
+
+    def undo_calibration(self) -> None:
+        """End the current calibration; NotFound when there is none."""
+        with self.database.changing("undoing a calibration") as connection:
+            if not connection.scalar(sa.select(sa.func.count()).where(calibrations.c.undone_seq.is_(None))):
+                raise NotFound("the library has no calibrated judge", hint="wenyuan tune --judge --golden FILE")
+            _end_calibration(connection)
+
+    def calibration_at(self, seq: int, deadline: Deadline | None = None) -> KeptCalibration | None:
+        """The calibration in effect at a change; None without one."""
+        c = calibrations.c
+        query = sa.select(calibrations).where(c.seq <= seq, sa.or_(c.undone_seq.is_(None), c.undone_seq > seq))
+        with self.database.reading("reading the calibration", deadline) as connection:
+            row = connection.execute(query).mappings().first()
+        if row is None:
+            return None
+        return KeptCalibration(**{**row, "calibration": calibration_of(row["calibration"])})
+
+
+def _end_calibration(connection: sa.Connection) -> int:
+    """End the current calibration, if there is one, at a new change; returns that change."""
+    seq = next_seq(connection, "calibration")
+    live = calibrations.c.undone_seq.is_(None)
+    connection.execute(calibrations.update().where(live).values(undone_seq=seq, undone_at=now()))
+    return seq
 
 
 # Evaluations that are kept, with the questions, so that the same can be asked again.

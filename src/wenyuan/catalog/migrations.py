@@ -79,7 +79,7 @@ MIGRATIONS = (
     _first_tables, _governance, schema.rules_tables.create_all, schema.tuning_tables.create_all,
     partial(schema.cited.create, checkfirst=True), schema.profile_tables.create_all, schema.evaluation_tables.create_all,
     _verified, schema.synonym_tables.create_all, _leads, _labels, _readings, schema.listing_tables.create_all, _corrections,
-    _context_sentences, _clauses_read,
+    _context_sentences, _clauses_read, schema.judge_tables.create_all,
 )  # fmt: skip
 """Step n makes version n of version n − 1; steps are only ever added."""
 

@@ -85,6 +85,25 @@ feedback = sa.Table(
 )
 
 
+# Calibrations of a judge (`core.scoring.risk`): each counts as a tuning does.
+
+
+judge_tables = sa.MetaData()
+
+calibrations = sa.Table(
+    "judge_calibrations",
+    judge_tables,
+    sa.Column("calibration_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("undone_seq", ID),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("undone_at", sa.Float),
+    sa.Column("calibration", JSON, nullable=False),  # see `core.scoring.risk.Calibration.stored`
+    sa.Column("report", JSON, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+
 # Evaluations: how well the library answered questions with known answers, and the questions.
 
 
@@ -562,6 +581,6 @@ source_state = sa.Table(
 
 ALL = (
     tables, rules_tables, tuning_tables, profile_tables, evaluation_tables,
-    synonym_tables, listing_tables,
+    synonym_tables, listing_tables, judge_tables,
 )  # fmt: skip
 """Every table of a catalog."""

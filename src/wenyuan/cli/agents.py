@@ -13,6 +13,7 @@ import typer
 
 from wenyuan.cli.options import Commands, add_commands, interactive, opened, words
 from wenyuan.cli.terminal import OK, Terminal
+from wenyuan.core.access import AUTO, CONFIDENCE
 from wenyuan.core.messages import joined, msg
 
 if TYPE_CHECKING:
@@ -143,8 +144,9 @@ def _put(library: Library, agent_id: str, given: Mapping[str, Any]) -> tuple[dic
 def _domain(text: str) -> dict[str, Any]:
     """Parse ``crm_policy:3``; the part after the last colon is a top_k only if it can be one."""
     name, colon, count = text.rpartition(":")
-    if colon and (count == "auto" or (count.isascii() and count.isdecimal() and len(count) < 9)):
-        return {"domain": name, "top_k": count if count == "auto" else int(count)}
+    chosen = count in (AUTO, CONFIDENCE)
+    if colon and (chosen or (count.isascii() and count.isdecimal() and len(count) < 9)):
+        return {"domain": name, "top_k": count if chosen else int(count)}
     return {"domain": text}
 
 

@@ -23,6 +23,7 @@ from wenyuan.core.messages import msg
 if TYPE_CHECKING:
     from wenyuan.core.records import Evaluation, KeptTuning, WholeEvaluation
     from wenyuan.core.scoring.evaluation import Change, Verdict
+    from wenyuan.service.learning.sufficiency import JudgeReport
     from wenyuan.service.learning.tuning import TuneReport
     from wenyuan.service.library import Library
 
@@ -211,6 +212,9 @@ def tune(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.svg|.html", help="Before and after, drawn. 另存图形")
     ] = None,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Calibrate the judge of top_k confidence instead. 改为校准裁判")
+    ] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take the tuning back. 撤销调优")] = False,
     status: Annotated[bool, typer.Option("--status", help="Which tuning counts. 查看调优")] = False,
 ) -> None:
@@ -225,13 +229,19 @@ def tune(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     Example 示例:
       wenyuan tune --golden questions.csv
       wenyuan tune --golden questions.xlsx --dry-run --plot gain.svg
+      wenyuan tune --judge --golden questions.csv
       wenyuan tune --undo
     """
     terminal: Terminal = ctx.obj
     learning = any((golden, source, dry_run, plot, same_documents))
     if undo + status + learning > 1:
         raise typer.BadParameter(terminal.text("tune_alone"))
+    if judge and (plot or same_documents or not (golden or undo or status)):
+        raise typer.BadParameter(terminal.text("judge_wants"))
     with opened(terminal) as found:
+        if judge:
+            judge_door(terminal, found, golden, source, dry_run=dry_run, undo=undo, status=status)
+            return
         if undo:
             _show_undone(terminal, found.undo_tuning())
         elif status:
@@ -239,6 +249,83 @@ def tune(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         else:
             ways = {"feedback": feedback, "same_documents": same_documents, "dry_run": dry_run}
             _learn(terminal, found, golden, source, plot, ways)
+
+
+# ``tune --judge``: calibrate the judge, if it tells more than the library's own probability.
+
+
+def judge_door(
+    terminal: Terminal, library: Library, golden: Path | None, source: list[str] | None, *, dry_run: bool, undo: bool,
+    status: bool,
+) -> None:  # fmt: skip
+    """Calibrate the judge, take its calibration back, or say which one counts."""
+    if undo:
+        kept = library.undo_judge()
+        terminal.document({"status": "SUCCESS", "undone": kept.calibration_id})
+        if not terminal.as_json:
+            terminal.show(terminal.text("judge_undone", number=kept.calibration_id))
+    elif status:
+        _show_judge(terminal, library)
+    elif golden is not None:
+        from wenyuan.readers.golden import read_golden
+
+        pairs = read_golden(golden)
+        report = library.tune_judge(pairs, sources=source or None, dry_run=dry_run, step=Lines(terminal, "judge"))
+        terminal.document({"status": "SUCCESS", "report": asdict(report)})
+        if not terminal.as_json:
+            _show_judge_report(terminal, report)
+
+
+def _show_judge(terminal: Terminal, library: Library) -> None:
+    kept = library.judge_calibration()
+    if kept is None:
+        terminal.document({"status": "SUCCESS", "calibration": None})
+        if not terminal.as_json:
+            terminal.show(terminal.text("judge_none"))
+        return
+    fit, counts = kept.calibration, library.judge_tuner.sufficiency.calibration(library.catalog.seq()) is not None
+    told = {
+        "calibration_id": kept.calibration_id, "judge": fit.judge, "threshold": fit.threshold, "risk": fit.risk,
+        "questions": fit.questions, "steps": list(fit.steps), "counts": counts,
+    }  # fmt: skip
+    terminal.document({"status": "SUCCESS", "calibration": told})
+    if not terminal.as_json:
+        key = "judge_counts" if counts else "judge_ignored"
+        shown = {"threshold": f"{fit.threshold:.3f}", "risk": f"{fit.risk:.0%}", "questions": fit.questions}
+        terminal.show(terminal.text(key, number=kept.calibration_id, judge=fit.judge, **shown))
+
+
+def _show_judge_report(terminal: Terminal, report: JudgeReport) -> None:
+    text = terminal.text
+    terminal.show(text("judge_questions", count=report.questions, judge=report.judge))
+    if report.unknown:
+        terminal.show(text("tune_unknown", count=report.unknown))
+        for address, where in report.examples[:_EXAMPLES]:
+            terminal.show(f"    {where + ': ' if where else ''}{address}", wrap=False)
+    if report.compared is not None:
+        own, usual = report.compared.error
+        errors = {"raw": f"{report.compared.raw_error:.3f}", "own": f"{own:.3f}", "usual": f"{usual:.3f}"}
+        terminal.show(text("judge_error", **errors))
+        gain = report.compared.change
+        terminal.show(
+            text("judge_gain", gain=f"{gain.mean:+.4f}", lower=f"{gain.lower:+.4f}", upper=f"{gain.upper:+.4f}")
+        )
+    if report.threshold is not None:
+        before, after = report.passages
+        was, now = (f"{share:.1%}" for share in report.sufficient)
+        shown = {"threshold": f"{report.threshold:.3f}", "lost": report.lost, "allowed": report.allowed}
+        terminal.show(text("judge_threshold", **shown, risk=f"{report.risk:.0%}"))
+        terminal.show(text("judge_given", before=f"{before:.1f}", after=f"{after:.1f}", was=was, now=now))
+    key = report.outcome.replace(" ", "_")
+    terminal.show(
+        text(
+            f"judge_{key}",
+            number=report.calibration_id,
+            needed=report.needed,
+            risk=f"{report.risk:.0%}",
+            seconds=report.seconds,
+        )
+    )
 
 
 def _learn(

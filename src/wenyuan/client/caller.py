@@ -488,7 +488,7 @@ class AgentClient:
         *,
         query: str | None = None,
         extra_queries: Sequence[str] = (),
-        top_k: Mapping[str, int | Literal["auto"]] | None = None,
+        top_k: Mapping[str, int | Literal["auto", "confidence"]] | None = None,
         **members: Any,
     ) -> Knowledge:
         """Snippets for the agent's prompt; see `Client.get_context` for `query` and the exceptions."""

@@ -18,6 +18,7 @@ RIGHTS = ("retrieve", "search", "ingest", "registry", "audit", "admin")
 """What a key may be allowed to do; ``admin`` includes all others."""
 
 AUTO: Literal["auto"] = "auto"
+CONFIDENCE: Literal["confidence"] = "confidence"
 TOKEN_BUDGET = 2_000
 """The most tokens that a context may hold where nothing else is said, whoever makes it."""
 MAX_DOMAINS = 32
@@ -27,10 +28,14 @@ _AGENT_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainScope:
-    """A knowledge domain, and how many of its passages an answer may hold (``"auto"``: decided by the scores)."""
+    """A knowledge domain, and how many of its passages an answer may hold.
+
+    Attributes:
+        top_k: ``"auto"``: decided by the scores; ``"confidence"``: as many as a calibrated judge finds sufficient.
+    """
 
     domain: str
-    top_k: int | Literal["auto"] = 3
+    top_k: int | Literal["auto", "confidence"] = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +92,7 @@ class Principal:
 
 
 def parse_scope(value: object, path: str = "knowledge_scope") -> tuple[DomainScope, ...]:
-    """Parse a knowledge scope, ``[{"domain": …, "top_k": 3 | "auto"}]``.
+    """Parse a knowledge scope, ``[{"domain": …, "top_k": 3 | "auto" | "confidence"}]``.
 
     Raises:
         InvalidRequest: listing every fault.
@@ -122,9 +127,12 @@ def _domain_scope(entry: object, path: str, faults: list[Fault]) -> DomainScope:
     if not isinstance(domain, str) or not domain:
         faults.append(Fault(f"{path}.domain", "must be a non-empty string"))
         domain = path
-    if top_k != AUTO and (type(top_k) is not int or not 1 <= top_k <= MAX_TOP_K):
+    if top_k not in (AUTO, CONFIDENCE) and (type(top_k) is not int or not 1 <= top_k <= MAX_TOP_K):
         faults.append(
-            Fault(f"{path}.top_k", msg('must be an integer from 1 to {max_top_k}, or "auto"', max_top_k=MAX_TOP_K))
+            Fault(
+                f"{path}.top_k",
+                msg('must be an integer from 1 to {max_top_k}, "auto" or "confidence"', max_top_k=MAX_TOP_K),
+            )
         )
         top_k = 1
     return DomainScope(domain=domain, top_k=top_k)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from wenyuan.core.scoring.evaluation import Bin
+from wenyuan.core.scoring.risk import Calibration
 
 # What the audit tells: its records, whether they are whole, and how the writing of them is going.
 
@@ -143,6 +144,19 @@ class KeptTuning:
     encoder: str
     fingerprint: str
     weight: float
+    report: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptCalibration:
+    """The calibration of a judge as the catalog has it; it counts from change `seq` until change `undone_seq` (None: still)."""
+
+    calibration_id: int
+    seq: int
+    undone_seq: int | None
+    created_at: float
+    undone_at: float | None
+    calibration: Calibration
     report: Mapping[str, Any]
 
 

@@ -135,7 +135,7 @@ class LocalJudge:
         path, max_tokens, threads: See `CrossEncoder`. What lies beyond `max_tokens` is not read.
     """
 
-    local: Literal[True] = True
+    local: bool = True
 
     def __init__(self, path: str | Path, *, max_tokens: int = 0, threads: int = 0) -> None:
         self._model = CrossEncoder(path, max_tokens=max_tokens, threads=threads, role="judge")

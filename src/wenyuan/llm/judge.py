@@ -15,7 +15,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import httpx2
 
@@ -62,7 +62,7 @@ class HttpJudge:
         ConfigError: the URL, the key or the model cannot be used.
     """
 
-    local: Literal[False] = False
+    local: bool = False
 
     def __init__(
         self, settings: JudgeSettings, budget: TokenBudget, *, transport: httpx2.BaseTransport | None = None

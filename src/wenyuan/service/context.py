@@ -31,7 +31,7 @@ class ContextRequest:
     """A request for prompt context.
 
     Attributes:
-        top_k: By domain, another number than the agent's scope has; ``"auto"`` as the scores say.
+        top_k: By domain, another number than the agent's scope has; ``"auto"`` as the scores say, ``"confidence"`` as a judge does.
         extra_queries: Asked besides; the answers are merged.
         allow_low_trust: Let passages of trust below 3 in, whatever the agent's own setting; it is audited.
         token_budget: At most the agent's own.

@@ -38,6 +38,7 @@ from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.redaction import Questions
 from wenyuan.service.ingest.registry import Ingestion
 from wenyuan.service.learning.evaluation import Evaluator
+from wenyuan.service.learning.sufficiency import JudgeTuner
 from wenyuan.service.learning.tuning import Feedback, Tuner
 from wenyuan.service.operations import Freshness, IndexFollower
 from wenyuan.service.operations.health import Health, Readiness, listed_sources
@@ -54,6 +55,7 @@ from wenyuan.service.search.cache import Store
 from wenyuan.service.search.candidates import Reranking
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher, SearchRequest, SearchResult
+from wenyuan.service.search.sufficiency import Sufficiency
 from wenyuan.service.search.traces import Traces
 from wenyuan.service.search.traits import CollectionTraits
 from wenyuan.service.uploads import Uploads
@@ -99,12 +101,14 @@ class Models:
         encoder_note: Why there is no encoder; ``""``: by setting.
         refusal: Why nothing may be ingested with it; ``""`` where it may.
         llm: The language model; None: none is set up.
+        sufficiency: What says whether passages suffice.
     """
 
     encoder: Encoder | None
     encoder_note: str
     refusal: str
     reranking: Reranking
+    sufficiency: Sufficiency
     llm: LanguageModel | None = None
 
 
@@ -157,7 +161,9 @@ class Library:
             catalog, engine, encoder, settings.search, open_outside, Freshness(catalog).stale, deriver,
             settings.rules, reranking=models.reranking, traces=traces,
         )  # fmt: skip
-        self._searcher = searcher = Searcher(retriever, catalog, settings.cache, storage.answers, settings.search)
+        self._searcher = searcher = Searcher(
+            retriever, catalog, settings.cache, storage.answers, settings.search, sufficiency=models.sufficiency
+        )
         self._recorded = recorded = RecordedSearch(searcher, recorder)
         self.fragment_search = FragmentSearch(
             settings=settings, catalog=catalog, retriever=retriever, searcher=searcher, recorded=recorded,
@@ -198,9 +204,14 @@ class Library:
         self._contexts = ContextService(searcher, catalog.document_chars, recorded, storage.tasks, self.summarizer)
         self.traits = CollectionTraits(catalog, engine, encoder, retriever)
         self.feedback = Feedback(catalog=catalog, recorder=recorder)
-        self.tuner = Tuner(
-            settings=settings, catalog=catalog, engine=engine, encoder=encoder, recorder=recorder, retriever=retriever,
-            traits=self.traits,
+        self.tuner, self.judge_tuner = (
+            Tuner(
+                settings=settings, catalog=catalog, engine=engine, encoder=encoder, recorder=recorder,
+                retriever=retriever, traits=self.traits,
+            ),
+            JudgeTuner(
+                settings=settings, catalog=catalog, recorder=recorder, retriever=retriever, sufficiency=models.sufficiency
+            ),
         )  # fmt: skip
         self.evaluator = Evaluator(
             settings=settings, catalog=catalog, encoder=encoder, recorder=recorder, retriever=retriever
@@ -397,12 +408,18 @@ class Library:
             kept = self.recorder.log.show(audit_id)
             if kept.kind == "answer":
                 return self.answerer.replayed(kept, principal)
-        return self.recorder.replay(audit_id, self._retriever, self.catalog, self._empty_engine, allowed, exact=exact)
+        return self.recorder.replay(
+            audit_id, self._retriever, self.catalog, self._empty_engine, allowed, exact=exact,
+            sufficiency=self.judge_tuner.sufficiency,
+        )  # fmt: skip
 
     give_feedback = delegate("feedback", Feedback.give_feedback)
     tune = delegate("tuner", Tuner.tune)
     undo_tuning = delegate("tuner", Tuner.undo_tuning)
     tuning = delegate("tuner", Tuner.tuning)
+    tune_judge = delegate("judge_tuner", JudgeTuner.tune_judge)
+    undo_judge = delegate("judge_tuner", JudgeTuner.undo_judge)
+    judge_calibration = delegate("judge_tuner", JudgeTuner.judge_calibration)
     evaluate = delegate("evaluator", Evaluator.evaluate)
     evaluate_again = delegate("evaluator", Evaluator.evaluate_again)
     compared = delegate("evaluator", Evaluator.compared)

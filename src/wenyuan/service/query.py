@@ -67,6 +67,31 @@ class LegReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    """How many passages are given where ``top_k`` is ``confidence``, and why.
+
+    Attributes:
+        state: ``stopped``: the judge's calibrated probability reached the threshold; ``all``: it never did, and all that may be given
+            is; ``auto``: scores decided, for the `reason`.
+        k: Passages that are given, derived rules not counted.
+        judge: Its model.
+        asked: Of each question to it: the number of passages, its raw number, and its calibrated probability.
+        threshold, risk, questions: See `core.scoring.risk.Calibration`.
+        calibration: The number of the calibration.
+    """
+
+    state: Literal["stopped", "all", "auto"]
+    k: int = 0
+    reason: str = ""
+    judge: str = ""
+    asked: tuple[tuple[int, float, float], ...] = ()
+    threshold: float = 0.0
+    risk: float = 0.0
+    questions: int = 0
+    calibration: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """A ranking with its passages. Empty only when nothing was found; `reason` then says why.
 
@@ -86,6 +111,7 @@ class Answer:
         answerable: The probability that what was searched of our own holds an answer; None where nothing was searched.
         calibrated: Whether probabilities were measured with the library's encoder; false for all but the built-in one.
         copies: Passages that say the same as one of `hits`, and are not given themselves.
+        confidence: How many of the passages suffice; None where that was not asked.
     """
 
     hits: Ranking
@@ -110,6 +136,7 @@ class Answer:
     answerable: float | None = None
     calibrated: bool = True
     copies: Copies = field(default_factory=dict)
+    confidence: Confidence | None = None
 
     def wording_of(self, hit: Hit) -> str:
         """The synonym wording of the question that matches a hit best; ``""`` where the original does."""

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
-from wenyuan.core.access import AUTO, MAX_DOMAINS, MAX_TOP_K, DomainScope, parse_scope
+from wenyuan.core.access import AUTO, CONFIDENCE, MAX_DOMAINS, MAX_TOP_K, DomainScope, parse_scope
 from wenyuan.core.contract import required_query
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
 from wenyuan.core.filters import parse_filter
@@ -21,6 +21,7 @@ from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
 from wenyuan.service.fragments import about_hit
 from wenyuan.service.generation.answers import Answered, as_data
 from wenyuan.service.learning.tuning import MAX_JUDGED
+from wenyuan.service.query import Confidence
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
 from wenyuan.wire import Day, QueryText, Text, no_default
 from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, unbranched
@@ -35,9 +36,9 @@ S = TypeVar("S", bound=BaseModel)
 
 
 def _top_k(value: object) -> object:
-    if value != AUTO and (type(value) is not int or not 1 <= value <= MAX_TOP_K):
+    if value not in (AUTO, CONFIDENCE) and (type(value) is not int or not 1 <= value <= MAX_TOP_K):
         raise PydanticCustomError(
-            "top_k", msg('must be an integer from 1 to {max_top_k}, or "auto"', max_top_k=MAX_TOP_K)
+            "top_k", msg('must be an integer from 1 to {max_top_k}, "auto" or "confidence"', max_top_k=MAX_TOP_K)
         )
     return value
 
@@ -45,7 +46,9 @@ def _top_k(value: object) -> object:
 TopK = Annotated[
     Any,
     AfterValidator(_top_k),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_TOP_K}, {"const": AUTO}]}),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_TOP_K}, {"enum": [AUTO, CONFIDENCE]}]}
+    ),
 ]
 
 
@@ -137,6 +140,11 @@ class CoverageShape(BaseModel):
     answerable: float | SkipJsonSchema[None] = Field(
         None,
         description="The probability that what was searched holds an answer, 0..1; not there where nothing had to be asked.",
+        json_schema_extra=no_default,
+    )
+    confidence: dict[str, dict[str, Any]] | SkipJsonSchema[None] = Field(
+        None,
+        description="By domain whose `top_k` is `confidence`: how many passages suffice, by which judge, and at which risk it may be believed.",
         json_schema_extra=no_default,
     )
     stale_by: float | SkipJsonSchema[None] = Field(
@@ -389,12 +397,27 @@ def _snippet(snippet: Snippet, stale: Mapping[str, str]) -> dict[str, Any]:
     return shape.model_dump(exclude_unset=True) | since
 
 
+def confidence_to_wire(found: Confidence) -> dict[str, Any]:
+    """How many passages suffice, and why that is believed."""
+    told: dict[str, Any] = {"state": found.state, "k": found.k}
+    if found.state == "auto":
+        return told | {"reason": found.reason}
+    asked = [{"k": k, "raw": round(raw, 6), "p": round(p, 6)} for k, raw, p in found.asked]
+    return told | {
+        "judge": found.judge, "asked": asked, "threshold": round(found.threshold, 6), "risk": found.risk,
+        "questions": found.questions, "calibration": found.calibration,
+    }  # fmt: skip
+
+
 def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:
     legs: list[dict[str, Any]] = []
     degraded: list[str] = []
     stale_by = 0.0
     likely: list[float] = []
+    confidence: dict[str, Any] = {}
     for result in results:
+        for domain, one in result.confidence.items():
+            confidence.setdefault(domain, confidence_to_wire(one))
         likely += [] if result.answerable is None else [round(result.answerable, 6)]
         degraded += result.degraded
         stale_by = max(stale_by, round(result.stale_by, 1))
@@ -404,6 +427,7 @@ def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:
             legs.append(entry | {name: value for name, value in also.items() if value})
     told: dict[str, Any] = {"legs": legs, "degraded": list(dict.fromkeys(degraded))}
     told |= {"answerable": max(likely)} if likely else {}
+    told |= {"confidence": confidence} if confidence else {}
     return told | ({"stale_by": stale_by} if stale_by else {})
 
 

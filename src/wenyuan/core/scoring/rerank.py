@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
@@ -127,32 +127,18 @@ def _float(score: int | float) -> float:
 # 2. Among what is left, the largest step down between neighbours, as a share of the best score's height above
 #    the floor, is where the answer ends, if it is at least `drop`. The first of equal steps counts.
 # 3. Never fewer than `low` (as far as there are so many), never more than `high`: both hold before 1 and 2.
-# 4. Who can judge the passages themselves, such as a language model, may ask for more: while
-#    ``confidence(k)`` that the first k suffice is below one half, one more is taken, up to `high` or the floor.
 
 
-_SUFFICES = 0.5
-
-
-def auto_cut(
-    scores: Sequence[float],
-    *,
-    low: int = 1,
-    high: int = 10,
-    floor: float = 0.0,
-    drop: float = 0.35,
-    confidence: Callable[[int], float] | None = None,
-) -> int:
+def auto_cut(scores: Sequence[float], *, low: int = 1, high: int = 10, floor: float = 0.0, drop: float = 0.35) -> int:
     """How many of the passages with these scores to return.
 
     Args:
         scores: 0..1, best first.
         floor: Score below which a passage is more likely noise than help.
         drop: Smallest step down that ends an answer, as a share of the best score's height above the floor.
-        confidence: How sure a judge is (0..1) that the first k passages suffice; asked at most `high` times.
 
     Raises:
-        ValueError: scores outside 0..1 or rising, or arguments or a confidence that make no sense.
+        ValueError: scores outside 0..1 or rising, or arguments that make no sense.
     """
     if not 0 <= low <= high or not 0.0 <= floor <= 1.0 or not 0.0 < drop <= 1.0:
         raise ValueError(f"no such cut: low {low}, high {high}, floor {floor}, drop {drop}")
@@ -160,11 +146,7 @@ def auto_cut(
         raise ValueError("scores must lie in 0..1 and not rise")
     least = min(low, len(scores))
     helpful = [score for score in scores[:high] if score >= floor]
-    most = max(least, len(helpful))
-    kept = max(least, _end(helpful, least, floor, drop))
-    while confidence is not None and kept < most and _checked(confidence(kept)) < _SUFFICES:
-        kept += 1
-    return kept
+    return max(least, _end(helpful, least, floor, drop))
 
 
 def _end(scores: Sequence[float], least: int, floor: float, drop: float) -> int:
@@ -173,12 +155,6 @@ def _end(scores: Sequence[float], least: int, floor: float, drop: float) -> int:
     steps = [(scores[k - 1] - scores[k], k) for k in range(max(1, least), len(scores))]
     step, k = max(steps, key=lambda s: (s[0], -s[1]), default=(0.0, 0))
     return k if height > 0 and step >= drop * height else len(scores)
-
-
-def _checked(confidence: float) -> float:
-    if not 0.0 <= confidence <= 1.0:  # false for NaN too
-        raise ValueError(f"confidence {confidence!r} is not in 0..1")
-    return confidence
 
 
 # Copies: passages that say nothing which those before them do not say.

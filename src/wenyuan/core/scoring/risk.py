@@ -19,8 +19,9 @@ probability; the order that it gives may still be of use. On n questions whose a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,8 +72,49 @@ class Monotone:
         return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What makes a judge's numbers of use in one library.
+
+    Attributes:
+        judge: Fingerprint of the judge whose numbers they are.
+        steps: Numbers of passages at which it may be asked.
+        threshold: The probability that it must give before its word is taken.
+        risk: That its word is taken though the passages do not suffice: at most so much, with 1 − `DELTA`.
+        questions: How many it was calibrated on.
+    """
+
+    judge: str
+    steps: tuple[int, ...]
+    curve: Monotone
+    threshold: float
+    risk: float
+    questions: int
+
+    def stored(self) -> Mapping[str, Any]:
+        """As JSON values; see `calibration_of`."""
+        return {
+            "judge": self.judge, "steps": list(self.steps), "starts": list(self.curve.starts),
+            "chances": list(self.curve.chances), "threshold": self.threshold, "risk": self.risk,
+            "questions": self.questions,
+        }  # fmt: skip
+
+
+def calibration_of(stored: Mapping[str, Any]) -> Calibration:
+    """Inverse of `Calibration.stored`."""
+    return Calibration(
+        judge=stored["judge"],
+        steps=tuple(stored["steps"]),
+        curve=Monotone(starts=tuple(stored["starts"]), chances=tuple(stored["chances"])),
+        threshold=stored["threshold"],
+        risk=stored["risk"],
+        questions=stored["questions"],
+    )
+
+
 def monotone(raw: Floats, right: Flags) -> Monotone:
-    """The curve that fits pairs of raw numbers and outcomes best.
+    """The curve that fits pairs of raw numbers and outcomes best; drawn towards one half as if by a right and a wrong pair at
+    every number, so that nothing is certain.
 
     Args:
         raw: ``(m,)``, 0..1.
@@ -95,8 +137,10 @@ def monotone(raw: Floats, right: Flags) -> Monotone:
             _, total, count = blocks.pop()
             start, before, counted = blocks.pop()
             blocks.append((start, before + total, counted + count))
+    pairs = raw.size
     return Monotone(
-        starts=tuple(start for start, _, _ in blocks), chances=tuple(total / count for _, total, count in blocks)
+        starts=tuple(start for start, _, _ in blocks),
+        chances=tuple((pairs * total / count + 1.0) / (pairs + 2.0) for _, total, count in blocks),
     )
 
 

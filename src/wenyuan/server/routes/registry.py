@@ -177,7 +177,9 @@ _SCOPE = {
     "additionalProperties": False,
     "properties": {
         "domain": {"type": "string", "minLength": 1},
-        "top_k": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_TOP_K}, {"const": "auto"}]},
+        "top_k": {
+            "anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_TOP_K}, {"enum": ["auto", "confidence"]}]
+        },
     },
 }
 _AGENT: Mapping[str, Any] = {

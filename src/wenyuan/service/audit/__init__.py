@@ -169,6 +169,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     tuning: str = "",
     derivation: int = 0,
     synonyms: Sequence[int] = (),
+    judge: Mapping[str, Any] = MappingProxyType({}),
     redacted: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """A record of kind ``retrieval``, for `AuditLog.append`.
@@ -187,6 +188,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
         derivation: `core.rules.inference.REVISION`, where rules were derived; 0 where none were asked for.
         synonyms: See `synonyms_of`.
+        judge: See `judge_entry`; empty where no judge was to say how many passages suffice.
         redacted: How many values of each kind were taken out of the question.
     """
     text = str(request.get("query", ""))
@@ -219,9 +221,24 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "tuning": tuning,
         "derivation": derivation,
         "synonyms": list(synonyms),
+        "judge": dict(judge),
         "redacted": dict(redacted),
     }
     return record | {name: value for name, value in optional.items() if value}
+
+
+def judge_entry(answer: Answer, question: str) -> dict[str, Any]:
+    """What a judge said of an answer: raw and calibrated numbers, for a replay to read; the question as a hash only."""
+    found = answer.confidence
+    if found is None:
+        return {}
+    entry: dict[str, Any] = {"question": digest_of(question), "state": found.state, "k": found.k}
+    if found.state == "auto":
+        return entry | {"reason": _cut(_masked(found.reason), _ERROR_CHARS)}
+    return entry | {
+        "model": found.judge, "calibration": found.calibration, "threshold": found.threshold, "risk": found.risk,
+        "questions": found.questions, "asked": [list(one) for one in found.asked],
+    }  # fmt: skip
 
 
 def _leg(leg: LegReport) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from wenyuan.service.audit import (
     digest_of,
     fetch_record,
     fragment_entry,
+    judge_entry,
     query_of,
     request_of,
     retrieval_record,
@@ -41,6 +42,7 @@ from wenyuan.service.search import Allowed
 from wenyuan.service.search.candidates import Reranking
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import Found, Searcher, SearchRequest, SearchResult
+from wenyuan.service.search.sufficiency import Sufficiency, k_again
 from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
@@ -139,6 +141,7 @@ class AuditRecorder:
             floor=answer.floors,
             tuning=answer.tuning,
             synonyms=synonyms_of(answer),
+            judge=judge_entry(answer, str(request["query"])),
             derivation=0 if answer.derived is None else REVISION,
             door=door,
             redacted=redacted,
@@ -233,7 +236,7 @@ class AuditRecorder:
 
     def replay(
         self, audit_id: str, retriever: Retriever, catalog: Catalog, make_engine: Callable[[], Engine],
-        allowed: Allowed | None = None, *, exact: bool,
+        allowed: Allowed | None = None, *, exact: bool, sufficiency: Sufficiency,
     ) -> Replay:  # fmt: skip
         """Repeat a recorded query, on the present library or (`exact`) as of then.
 
@@ -265,6 +268,15 @@ class AuditRecorder:
                 sources=scope.sources, as_of=scope.as_of,
             )  # fmt: skip
 
+        def judged(rerun: Rerun) -> Rerun:
+            """With where the recorded numbers of the judge lead; it is not asked again."""
+            said = kept.record.get("judge")
+            if said is None or rerun.status == "FAILED":
+                return rerun
+            at = catalog.calibration_at if exact else sufficiency.calibration
+            calibrated = at(rerun.generation)
+            return replace(rerun, sufficed=k_again(said, calibrated.calibration if calibrated else None))
+
         def then(request: Mapping[str, Any]) -> Rerun:
             return rerun_at(
                 kept.record, request, catalog=catalog, make_engine=make_engine, encoder=self._encoder,
@@ -280,7 +292,7 @@ class AuditRecorder:
 
         def again(request: Mapping[str, Any]) -> Rerun:
             within = request if allowed is None else _request_within(request, allowed)
-            return then(within) if exact else now(within)
+            return judged(then(within) if exact else now(within))
 
         visible = None if allowed is None else allowed.trusted
         return replay(kept.record, kept.query, rerun=again, describe_passage=fate, visible=visible)
@@ -433,7 +445,7 @@ def _kept_back(
     for hit in answer.hits:
         passage = answer.passages[hit.passage_id]
         refs.add(passage.ref)
-        if hit.passage_id not in given | copies:  # top_k was auto, and the scores said that it helps no more
+        if hit.passage_id not in given | copies:  # scores or a judge said that it helps no more
             kept.setdefault("top_k", {})[passage.ref] = len(passage.text)
     for one in bounds.withheld if bounds is not None else ():
         if one.ref in refs:

@@ -78,6 +78,7 @@ Cause = Literal[
     "index merged",
     "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
     "reranker changed", "calibration changed", "program changed", "synonyms changed", "verdict changed",
+    "judge changed",
 ]  # fmt: skip
 
 TOLERANCE = 1e-5
@@ -119,6 +120,7 @@ class Rerun:
         reranker: How it did: ``ok``, ``failed``, ``skipped``; ``""`` without one.
         curve: How scores became probabilities; ``""`` where they did not.
         measured: What was measured of the library, and how it counts; see `Answer.floors`.
+        sufficed: Where the recorded numbers of a judge lead now, see `service.search.sufficiency.k_again`; ``""`` without any.
     """
 
     fragments: Sequence[Mapping[str, Any]]
@@ -134,6 +136,7 @@ class Rerun:
     reranker: str = ""
     curve: str = ""
     measured: Mapping[str, float] = field(default_factory=dict)
+    sufficed: str = ""
 
 
 def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources: Iterable[str], as_of: date) -> Rerun:
@@ -221,9 +224,18 @@ def _same(record: Mapping[str, Any], now: Rerun, tolerance: float) -> bool:
     was = record["fragments"]
     return bool(
         record["status"] == now.status
+        and _sufficed(record) == now.sufficed
         and [(f["ref"], f["sha256"]) for f in was] == [(f["ref"], f["sha256"]) for f in now.fragments]
         and all(abs(a["score"] - b["score"]) <= tolerance for a, b in zip(was, now.fragments, strict=True))
     )
+
+
+def _sufficed(record: Mapping[str, Any]) -> str:
+    """How many passages a judge found sufficient, as in `Rerun.sufficed`."""
+    said = record.get("judge")
+    if said is None:
+        return ""
+    return str(said["k"] if said["state"] == "stopped" else said["state"])
 
 
 def no_query(record: Mapping[str, Any]) -> Difference:
@@ -413,6 +425,13 @@ class _Comparison:
         if (then := record.get("synonyms", [])) != list(now.synonyms):
             was, new = (", ".join(map(str, numbers)) or "–" for numbers in (then, now.synonyms))
             yield Difference(what="synonyms changed", detail=msg("was {was}, is {new}", was=was, new=new))
+        if (then_k := _sufficed(record)) != now.sufficed and now.status == "SUCCESS":
+            detail = msg(
+                "the judge's numbers led to {was} passages, by the calibration of now they lead to {now}",
+                was=then_k,
+                now=now.sufficed,
+            )
+            yield Difference(what="judge changed", detail=detail)
         if now.fragments and record["fragments"] and (was := key_of(record.get("floor") or {})) != now.curve:
             detail = msg("was {was}, is {curve}", was=was or "none", curve=now.curve or "none")
             yield Difference(what="calibration changed", detail=detail)

@@ -32,7 +32,6 @@ from wenyuan.core.answering import (
     quote_between,
     read_written,
     room_of,
-    shown_of,
     whole,
 )
 from wenyuan.core.errors import LlmError, LlmUnavailable
@@ -51,6 +50,7 @@ from wenyuan.service.audit.replay import Difference, Replay, end_of, explained_b
 from wenyuan.service.generation.answers import AnswerClaim, Answered, AnswerRequest, Citation, DroppedClaim, fates
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchResult
+from wenyuan.service.search.sufficiency import shown_to_model
 from wenyuan.service.verification import MOST_CHARS, VERDICTS, JudgedClaim, Verifier, VerifyRequest
 from wenyuan.settings import LlmSettings
 
@@ -192,20 +192,7 @@ class Answerer:
 
     def shown(self, passages: Sequence[Passage]) -> tuple[list[Shown], Mapping[str, tuple[str, ...]]]:
         """The parts of passages that the model may see; and the passages it may not, by reason."""
-        registry = self.retriever.registry().by_id
-        withheld: dict[str, tuple[str, ...]] = {}
-        open_ = []
-        for passage in passages:
-            source = registry.get(passage.source_id)  # it may have been removed since the search
-            why = "removed" if source is None else kept_from_model(source, self.settings.max_sensitivity)
-            if why:
-                withheld[why] = (*withheld.get(why, ()), passage.ref)
-            else:
-                open_.append(passage)
-        shown, closed = shown_of(open_, self._chars(open_))
-        if closed:
-            withheld["copyright"] = tuple(passage.ref for passage in closed)
-        return shown, withheld
+        return shown_to_model(passages, self.retriever.registry().by_id, self.settings.max_sensitivity, self.catalog)
 
     def _may_see(self, rule: Found) -> bool:
         """Whether the model may see a rule: all sources of its evidence must be open to it."""

@@ -19,7 +19,7 @@ from wenyuan.core.model import Corrected, Passage
 from wenyuan.core.ports import Hit, Ranking
 from wenyuan.core.scoring.probability import Curve
 from wenyuan.runtime import install_command
-from wenyuan.service.query import Answer, LegReport, Query
+from wenyuan.service.query import Answer, Confidence, LegReport, Query
 from wenyuan.service.rules.derive import Derived
 from wenyuan.service.search.searcher import Found, SearchResult
 
@@ -171,6 +171,7 @@ _CLASSES: Mapping[str, Any] = {
         LegReport,
         Query,
         Answer,
+        Confidence,
         Scope,
         In,
         Range,

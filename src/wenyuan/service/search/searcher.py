@@ -9,7 +9,7 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
-from wenyuan.core.access import AUTO, Agent, DomainScope, Principal, parse_scope
+from wenyuan.core.access import AUTO, CONFIDENCE, Agent, DomainScope, Principal, parse_scope
 from wenyuan.core.errors import (
     EngineTimeout,
     EngineUnavailable,
@@ -26,10 +26,11 @@ from wenyuan.core.ports import Deadline, Hit, until
 from wenyuan.core.scoring.probability import raw_of
 from wenyuan.core.scoring.rerank import auto_cut, distinct
 from wenyuan.core.text.summaries import summarize
-from wenyuan.service.query import Answer, LegReport, Query
+from wenyuan.service.query import Answer, Confidence, LegReport, Query
 from wenyuan.service.search import Allowed, Sources
 from wenyuan.service.search.cache import AnswerCache, CacheCounts, OwnMemory, Store
 from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.sufficiency import Sufficiency, leading
 from wenyuan.service.search.threads import abreast
 from wenyuan.settings import CacheSettings, SearchSettings
 
@@ -118,6 +119,7 @@ class SearchResult:
         stale_by: See `Answer`; what is behind is not kept.
         answerable: The probability that any of what was searched holds an answer: the highest of its domains. None where
             nothing had to be asked.
+        confidence: By domain whose ``top_k`` is ``confidence``, how many passages are given, and why.
         answers: What was asked of each domain and answered, for the audit.
     """
 
@@ -134,6 +136,7 @@ class SearchResult:
     stale: Mapping[str, str] = field(default_factory=dict)
     stale_by: float = 0.0
     answerable: float | None = None
+    confidence: Mapping[str, Confidence] = field(default_factory=dict)
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -154,7 +157,8 @@ class Searcher:
 
     Args:
         store: Where answers are kept; in this process by default.
-        search: Says how many passages there are at least and at most where a domain's ``top_k`` is ``auto``.
+        search: Says how many passages there are at least and at most where a domain's ``top_k`` is ``auto`` or ``confidence``.
+        sufficiency: Says how many suffice where it is ``confidence``.
     """
 
     def __init__(
@@ -164,9 +168,12 @@ class Searcher:
         settings: CacheSettings,
         store: Store[SearchResult] | None = None,
         search: SearchSettings | None = None,
+        *,
+        sufficiency: Sufficiency,
     ) -> None:
         self._retriever = retriever
         self._catalog = catalog
+        self._sufficiency = sufficiency
         search = search or SearchSettings()
         self._auto = search.auto_least, search.auto_most
         if store is None and settings.seconds > 0:
@@ -314,8 +321,10 @@ class Searcher:
         """Whether any of the sources is external, so that a search may take the whole deadline."""
         known = self._retriever.registry().by_id
         names = {name for some in named for name in (known if some is None else some)}
-        return self._retriever.reranking.reranker is not None or any(
-            name in known and known[name].type != "static_doc" for name in names
+        return (
+            self._retriever.reranking.reranker is not None
+            or self._sufficiency.waits
+            or any(name in known and known[name].type != "static_doc" for name in names)
         )
 
     def _search(
@@ -323,16 +332,14 @@ class Searcher:
         seen: tuple[str, ...] | None,
     ) -> SearchResult:  # fmt: skip
         asked = [_query(request, area, min_trust, day, self._auto[1], seen) for area in areas]
-        calls = [partial(self._retriever.retrieve, query, deadline) for query in asked]
+        calls = [partial(self._part, area, query, deadline) for area, query in zip(areas, asked, strict=True)]
         # Else what hangs in one domain, and may, would leave the next one no time for what it must do.
         parts = abreast(calls) if self._waits(area.sources for area in areas) else calls
-        answers = [(area, part()) for area, part in zip(areas, parts, strict=True)]
+        answers = []
         found: list[Found] = []
-        for area, answer in answers:
-            hits = list(answer.hits)
-            low, high = self._auto
-            if area.top_k == AUTO:
-                hits = hits[: auto_cut(_falling(hits), low=low, high=high, floor=answer.floor)]
+        for area, part in zip(areas, parts, strict=True):
+            answer, hits = part()
+            answers.append((area, answer))
             found += [_found(request, answer, hit, area.domain) for hit in hits]
         first: dict[int, Found] = {}  # a rule may be in two domains
         for one in found:
@@ -355,7 +362,24 @@ class Searcher:
             answers=tuple((query, answer) for query, (_, answer) in zip(asked, answers, strict=True)),
             stale_by=max(answer.stale_by for _, answer in answers),
             answerable=max((a.answerable for _, a in answers if a.answerable is not None), default=None),
+            confidence={area.domain: answer.confidence for area, answer in answers if answer.confidence is not None},
         )
+
+    def _part(self, area: _Area, query: Query, deadline: Deadline) -> tuple[Answer, list[Hit]]:
+        """The answer of one area, and the hits of it that are given."""
+        answer = self._retriever.retrieve(query, deadline)
+        hits, (low, high) = list(answer.hits), self._auto
+        if area.top_k == CONFIDENCE and hits:
+            registry = self._retriever.registry(answer.generation, deadline)
+            answer = self._sufficiency.judged(query, answer, registry.by_id, low, deadline)
+            if answer.confidence is not None and answer.confidence.state != "auto":
+                return answer, leading(hits, answer.confidence.k, beside=query.rules == "beside")
+        if area.top_k in (AUTO, CONFIDENCE):
+            hits = hits[: auto_cut(falling(hits), low=low, high=high, floor=answer.floor)]
+        if answer.confidence is not None:
+            k = sum(hit.origin != "kg_rule" for hit in hits)
+            answer = replace(answer, confidence=replace(answer.confidence, k=k))
+        return answer, hits
 
 
 def _own(sources: Sources, names: Iterable[str]) -> tuple[str, ...]:
@@ -368,7 +392,7 @@ def _reason(area: _Area, answer: Answer) -> str:
     return "no source has this domain any more" if area.sources == () else answer.reason
 
 
-def _falling(hits: Sequence[Hit]) -> list[float]:
+def falling(hits: Sequence[Hit]) -> list[float]:
     """The scores behind the probabilities, which spread more evenly, with rules and external hits in between."""
     return list(accumulate((raw_of(hit) for hit in hits), min))
 

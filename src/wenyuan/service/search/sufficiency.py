@@ -1,0 +1,197 @@
+"""How many of the passages that were found suffice, where ``top_k`` is ``confidence``: as far as a calibrated judge may be believed.
+
+The judge is asked whether the first 1, 3, 5, 8 … passages suffice, and its calibrated probability decides (`core.scoring.risk`). It
+is shown no text that a language model may not see. Where it cannot be asked, or is not calibrated, scores decide, and the
+leg ``judge`` says why.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.core.answering import Shown, shown_of
+from wenyuan.core.errors import LlmError, LlmUnavailable, RerankerError
+from wenyuan.core.model import Passage, Source
+from wenyuan.core.ports import Deadline, Hit, Judge
+from wenyuan.core.records import KeptCalibration
+from wenyuan.core.scoring.risk import Calibration
+from wenyuan.core.sources import kept_from_model
+from wenyuan.core.text.summaries import visible
+from wenyuan.service.query import Answer, Confidence, LegReport, Query
+from wenyuan.settings import JudgeSettings
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+
+LEG = "judge"
+
+
+def shown_to_model(
+    passages: Sequence[Passage], sources: Mapping[str, Source], most: str, catalog: Catalog
+) -> tuple[list[Shown], Mapping[str, tuple[str, ...]]]:
+    """What a language model may be shown of passages; and the refs of those it may not, by reason.
+
+    Args:
+        most: The highest sensitivity that it may be shown.
+    """
+    withheld: dict[str, tuple[str, ...]] = {}
+    open_ = []
+    for passage in passages:
+        source = sources.get(passage.source_id)  # it may have been removed since the search
+        why = "removed" if source is None else kept_from_model(source, most)
+        if why:
+            withheld[why] = (*withheld.get(why, ()), passage.ref)
+        else:
+            open_.append(passage)
+    documents = {passage.document_id for passage in open_ if passage.copyright}
+    shown, closed = shown_of(open_, catalog.document_chars(documents) if documents else {})
+    if closed:
+        withheld["copyright"] = tuple(passage.ref for passage in closed)
+    return shown, withheld
+
+
+class _NotAsked(Exception):
+    """The judge is not asked; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sufficiency:
+    """Asks the judge of a library, and believes it as far as it is calibrated.
+
+    Attributes:
+        judge: None: none is set up.
+    """
+
+    judge: Judge | None
+    settings: JudgeSettings
+    catalog: Catalog
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _known: dict[int, KeptCalibration | None] = field(default_factory=dict)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the judge is asked over a network."""
+        return self.judge is not None and not self.judge.local
+
+    def calibration(self, change: int, deadline: Deadline | None = None) -> KeptCalibration | None:
+        """The calibration of this judge that is in effect at a change; None without one."""
+        if self.judge is None:
+            return None
+        with self._lock:
+            if change not in self._known:
+                self._known.clear()
+                self._known[change] = self.catalog.calibration_at(change, deadline)
+            kept = self._known[change]
+        return kept if kept is not None and kept.calibration.judge == self.judge.fingerprint else None
+
+    def judged(
+        self, query: Query, answer: Answer, sources: Mapping[str, Source], least: int, deadline: Deadline
+    ) -> Answer:
+        """An answer with how many of its passages suffice (`Answer.confidence`), and with the leg ``judge``.
+
+        Args:
+            sources: By id.
+            least: Passages to give at least.
+
+        Raises:
+            LlmError, RerankerError: the judge is required, and cannot be asked.
+        """
+        begun = time.perf_counter()
+        try:
+            found = self._asked(query.text, answer, sources, least, deadline)
+        except (_NotAsked, LlmError, RerankerError) as error:
+            if self.settings.required:
+                raise self._failure(error) from error
+            state = "skipped" if isinstance(error, _NotAsked) else "failed"
+            found = Confidence(state="auto", reason=str(error))
+            leg = LegReport(name=LEG, state=state, ms=_since(begun), hits=0, error=str(error))
+        else:
+            leg = LegReport(name=LEG, state="ok", ms=_since(begun), hits=found.k)
+        return replace(answer, confidence=found, legs=(*answer.legs, leg))
+
+    def shown(
+        self, passages: Sequence[Passage], sources: Mapping[str, Source], steps: Sequence[int]
+    ) -> list[tuple[int, tuple[str, ...]]]:
+        """What the judge is shown of the first k passages, for each k at which that is anything, and more passages follow.
+
+        A judge in this process may read everything: nothing leaves.
+        """
+        if self.waits:
+            open_, _ = shown_to_model(passages, sources, self.settings.max_sensitivity, self.catalog)
+        else:
+            open_ = [Shown(passage, passage.text) for passage in passages]
+        texts = {one.passage.passage_id: _text(one) for one in open_}
+        told = ((k, tuple(texts[p.passage_id] for p in passages[:k] if p.passage_id in texts)) for k in steps)
+        return [(k, shown) for k, shown in told if shown and k < len(passages)]
+
+    def _asked(
+        self, question: str, answer: Answer, sources: Mapping[str, Source], least: int, deadline: Deadline
+    ) -> Confidence:
+        """Where the judge says that the passages suffice; raises where it cannot be asked."""
+        if self.judge is None:
+            raise _NotAsked("no judge is set up: judge.dialect names one")
+        kept = self.calibration(answer.generation, deadline)
+        if kept is None:
+            raise _NotAsked("the judge is not calibrated for this library: wenyuan tune --judge --golden FILE")
+        fit, passages = kept.calibration, passages_of(answer)
+        found = Confidence(
+            state="all", k=len(passages), judge=self.judge.model, threshold=fit.threshold, risk=fit.risk,
+            questions=fit.questions, calibration=kept.calibration_id,
+        )  # fmt: skip
+        steps = [k for k in fit.steps if least <= k < len(passages)]
+        told = self.shown(passages, sources, steps)
+        if steps and not told:
+            raise _NotAsked("nothing of what was found may be shown to the judge")
+        until = deadline.within(self.settings.timeout)
+        for k, shown in told:
+            raw = self.judge.sufficiency(question, shown, deadline=until)
+            p = fit.curve.probability(raw)
+            found = replace(found, asked=(*found.asked, (k, raw, p)))
+            if p >= fit.threshold:
+                return replace(found, state="stopped", k=k)
+        return found
+
+    def _failure(self, error: Exception) -> Exception:
+        if not isinstance(error, _NotAsked):
+            return error
+        return LlmUnavailable(
+            str(error), component=LEG, hint="judge.required = false lets scores decide where the judge cannot"
+        )
+
+
+def passages_of(answer: Answer) -> list[Passage]:
+    """The passages of an answer in their order, without derived rules."""
+    return [answer.passages[hit.passage_id] for hit in answer.hits if hit.origin != "kg_rule"]
+
+
+def leading(hits: Sequence[Hit], k: int, *, beside: bool) -> list[Hit]:
+    """The first k passages, with the rules that stand among them; with all rules where those come beside passages."""
+    kept: list[Hit] = []
+    for hit in hits:
+        rule = hit.origin == "kg_rule"
+        if k > 0 or (rule and beside):
+            kept.append(hit)
+        k -= not rule
+    return kept
+
+
+def k_again(judged: Mapping[str, Any], calibration: Calibration | None) -> str:
+    """Where the recorded numbers of a judge lead by a calibration: how many passages, ``all`` or ``auto``."""
+    if calibration is None or judged["state"] == "auto":
+        return "auto"
+    said = ((k, calibration.curve.probability(raw)) for k, raw, _ in judged["asked"])
+    return next((str(k) for k, p in said if p >= calibration.threshold), "all")
+
+
+def _text(shown: Shown) -> str:
+    passage = shown.passage
+    place = visible(" > ".join(filter(None, (passage.title, *passage.headings))))
+    return f"{place}\n{shown.text}" if place else shown.text
+
+
+def _since(begun: float) -> float:
+    return (time.perf_counter() - begun) * 1e3
