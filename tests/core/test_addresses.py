@@ -161,4 +161,4 @@ def test_the_operator_has_the_last_word(tmp_path: Path, allowed: bool, asks: boo
 def test_a_narrow_message_comes_before_a_broad_one() -> None:
     """What may also be auto says so in Chinese, too, in one sentence."""
     said = translated('must be an integer from 1 to 100, "auto" or "confidence"')
-    assert said == '应为 1 至 100 的整数，或 "auto"'
+    assert said == '应为 1 至 100 的整数、"auto" 或 "confidence"'
