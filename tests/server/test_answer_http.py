@@ -45,7 +45,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
 @pytest.fixture
 def door(running: Door) -> Door:
     running[2].begin("perfect")
-    running[1].answerer.llm._breaker.worked()
+    running[1].answerer.llm._guard._breaker.worked()
     return running
 
 

@@ -52,7 +52,7 @@ def server(running: Server, libraries: dict[str, Library], monkeypatch: pytest.M
     running.begin("perfect")
     monkeypatch.setattr(endpoint, "_BACKOFF", 0.01)
     for library in libraries.values():
-        library.answerer.llm._breaker.worked()  # type: ignore[union-attr]
+        library.answerer.llm._guard._breaker.worked()  # type: ignore[union-attr]
     return running
 
 

@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, running: Server) -> Iterator[
 def server(running: Server, made: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> Server:
     running.begin("perfect")
     monkeypatch.setattr(endpoint, "_BACKOFF", 0.01)
-    made.answerer.llm._breaker.worked()  # type: ignore[union-attr]
+    made.answerer.llm._guard._breaker.worked()  # type: ignore[union-attr]
     return running
 
 
