@@ -210,3 +210,59 @@ def test_the_clause_is_the_numbered_line_above_the_quote() -> None:
     passage = replace(passage_of("zh", 1), text="第三条 总则。\n第四条 基坑应当支护。")
     assert clause_of(passage, 9) == "第四条"
     assert clause_of(replace(passage, text="基坑应当支护。", headings=("第五条 支护",)), 0) == "第五条"
+
+
+@pytest.mark.parametrize(
+    ("language", "lead_in", "item", "reason"),
+    [
+        ("zh", "下列基坑工程应当组织专家论证：", "（一）占用道路的，专家论证；", ""),
+        ("zh", "下列基坑工程较为常见：", "（一）占用道路的，专家论证；", "modality_changed"),
+        ("en", "Invoices must be subject to:", "(a) secure deletion after use;", ""),
+        ("en", "Invoices are often subject to:", "(a) secure deletion after use;", "modality_changed"),
+    ],
+)
+def test_an_entry_of_a_list_binds_as_what_opens_the_list(language: str, lead_in: str, item: str, reason: str) -> None:
+    """The duty stands above the entries, and so may the subject."""
+    passage = replace(passage_of(language, 1), text=f"{lead_in}\n\n{item}")
+    first, last = {"zh": ("占用道路", "的，专家论证"), "en": ("secure deletion", "after use")}[language]
+    text = {"zh": "占用道路的，专家论证", "en": "secure deletion after use"}[language]
+    said = REVIEW[language]._replace(condition="", text=text, first=first, last=last)
+    (found,) = judge([said], [Shown(passage, passage.text)], holdings(language))
+    assert found.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "dst"),
+    [
+        ("zh", "基坑工程不得超载堆放，剩余材料必须当班清退。", "剩余材料清退"),
+        ("en", "Invoices must not be copied, and the originals must be subject to secure deletion.", "deletion of originals"),
+    ],
+)  # fmt: skip
+def test_a_ban_in_another_part_of_the_sentence_is_not_of_this_rule(language: str, text: str, dst: str) -> None:
+    passage = replace(passage_of(language, 1), text=text)
+    first, last = {"zh": (text[:6], text[-6:]), "en": (text[:20], text[-18:])}[language]
+    said = PLAN[language]._replace(dst=dst, text=text, passage="law#1", first=first, last=last)
+    reasons = [
+        judge([said._replace(relation=name)], [Shown(passage, text)], holdings(language))[0].reason
+        for name in ("demands", "forbids")
+    ]
+    assert reasons == ["", "negation_changed"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_subject_may_stand_in_a_clause_before(language: str) -> None:
+    """Of the same document only."""
+    before, clause = {
+        "zh": ("第一条 本办法适用于基坑工程。", "第二条 施工单位应当编制专项施工方案。"),
+        "en": ("Article 1 This policy is about invoices.", "Article 2 They must be subject to encrypted storage."),
+    }[language]
+    one, two = (replace(passage_of(language, n), text=text) for n, text in ((1, before), (2, clause)))
+    one, two = replace(one, title=""), replace(two, title="")
+    first, last = {"zh": ("施工单位应当", "专项施工方案"), "en": ("They must be", "encrypted storage")}[language]
+    said = PLAN[language]._replace(
+        text=clause.split(maxsplit=1 if language == "zh" else 2)[-1], first=first, last=last
+    )
+    for document, reason in ((1, ""), (2, "end_not_said")):
+        other = replace(one, document_id=document)
+        (found,) = judge([said], [Shown(other, before), Shown(two, clause)], holdings(language))
+        assert found.reason == reason

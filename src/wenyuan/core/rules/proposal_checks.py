@@ -17,6 +17,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import cast
 
 from wenyuan.core.addresses import parted
@@ -30,7 +31,7 @@ from wenyuan.core.rules.conditions import tokens_of as condition_tokens
 from wenyuan.core.rules.names import Words, looks_like_sentence
 from wenyuan.core.rules.proposals import Holdings, Judged, Proposal, Standing
 from wenyuan.core.rules.schema import Parameter, Relation, Schema
-from wenyuan.core.text import fold, language_of, search_terms
+from wenyuan.core.text import fold, language_of, terms
 from wenyuan.core.text.numbers import measured, unit_of
 from wenyuan.core.text.sentences import Span
 from wenyuan.core.text.structure import clause_label, opening
@@ -72,6 +73,8 @@ class _Case:
     verbatim: bool = False
     refused: _Refused | None = None
     statement: Statement | None = None
+    beside: tuple[str, ...] = ()
+    """What was shown of its document: clauses before it may say what it is about."""
     ends: dict[str, Node] = field(default_factory=dict)
     """The nodes that its ends may mean, by key."""
 
@@ -84,8 +87,13 @@ def judge(proposals: Sequence[Proposal], shown: Sequence[Shown], holdings: Holdi
     """
     by_ref = {one.passage.ref: one for one in shown}
     cases = [_Case(proposal) for proposal in proposals]
+    beside: dict[int, tuple[str, ...]] = defaultdict(tuple)
+    for one in shown:
+        beside[one.passage.document_id] += (one.text,)
     for case in cases:
         _attempt(case, lambda case: _cut(case, by_ref))
+        if case.passage is not None:
+            case.beside = beside[case.passage.document_id]
     for case in cases:
         _attempt(case, lambda case: _ends(case, holdings))
     _formed([case for case in cases if case.refused is None], holdings)
@@ -239,12 +247,12 @@ def _says(case: _Case, schema: Schema) -> None:
     """Raise where names, condition, strength or relation say otherwise than the clause."""
     said, passage = cast("Statement", case.statement), cast("Passage", case.passage)
     quote = tokens_of(case.quote)
-    context = tokens_of("\n".join((passage.title, *passage.headings, passage.text)))
+    context = tokens_of("\n".join((passage.title, *passage.headings, *case.beside)))
     _named(case.ends[said.src], case.proposal.src, context)
     _named(case.ends[said.dst], case.proposal.dst, quote)
     if said.condition:
         _condition_said(said.condition, schema.parameters, quote)
-    _strength_said(said, case.quote, quote)
+    _strength_said(said, case.quote, quote, tokens_of(_lead_in(passage.text[: case.span[0]])))
     _polarity_said(schema.relations[said.rel], case.proposal.dst, quote)
 
 
@@ -252,10 +260,10 @@ def _named(node: Node, written: str, text: Tokens) -> None:
     """Raise unless a text names a node, by the name that was written or one of those that the graph has."""
     own = {token.value for token in text.tokens}
     names = dict.fromkeys((written, node.name, *node.labels.values(), *(alias.text for alias in node.aliases)))
-    terms = set(search_terms(text.text))
+    said = set(terms(text.text))
     for name in names:
-        wanted = set(search_terms(name))
-        if wanted and len(wanted & terms) >= _NAMED * len(wanted):
+        wanted = set(terms(name))
+        if wanted and len(wanted & said) >= _NAMED * len(wanted):
             other = [t for t in tokens_of(name).tokens if t.kind != "word" and t.value not in own]
             if not other:
                 return
@@ -339,9 +347,14 @@ def _bounds(text: Tokens, at: int) -> set[str]:
     return set() if {"not", *_REFUSING} & set(near) else {name for name in near if name in _TURNED}
 
 
-def _strength_said(said: Statement, words: str, quote: Tokens) -> None:
-    """Raise where the clause binds and the statement does not, or the other way round."""
-    binds = any(duty.name in ("must", "must not") for duty in quote.duties)
+def _lead_in(before: str) -> str:
+    """The line that opens the list in which a quote stands: 有下列情形之一的，应当……："""
+    return next((line for line in reversed(before.split("\n")) if line.rstrip().endswith(("：", ":"))), "")
+
+
+def _strength_said(said: Statement, words: str, quote: Tokens, lead_in: Tokens) -> None:
+    """Raise where the clause, or what opens its list, binds and the statement does not, or the other way round."""
+    binds = any(duty.name in ("must", "must not") for duty in (*quote.duties, *lead_in.duties))
     soft = _SOFT.search(fold(words)) is not None
     if (said.strength == "mandatory" and not binds) or (said.strength != "mandatory" and binds and not soft):
         _gate("modality_changed", f"{said.strength}: {words}")
@@ -349,24 +362,22 @@ def _strength_said(said: Statement, words: str, quote: Tokens) -> None:
 
 def _polarity_said(relation: Relation, dst: str, quote: Tokens) -> None:
     """Raise where a relation demands what the clause forbids, or forbids what it demands."""
-    inner, name = range(len(quote.tokens)), tokens_of(dst)
-    place = quote.joined.find(name.joined)
-    own = range(0)
-    if place >= 0:
-        begin = quote.joined.count("\0", 0, place)
-        own = range(begin, begin + len(name.tokens))
-        first, last = own.start, own.stop - 1
-        while first > 0 and quote.tokens[first].after == "":
-            first -= 1
-        while last + 1 < len(quote.tokens) and quote.tokens[last + 1].after == "":
-            last += 1
-        inner = range(first, last + 1)
-    refused = [d for d in quote.duties if d.name in _REFUSING and d.first in inner and d.first not in own]
+    name = tokens_of(dst)
+    if any(duty.name in _REFUSING for duty in name.duties):  # it is a ban itself: 不得超载
+        return
+    part = _part_about(name, quote)
+    refused = [duty for duty in quote.duties if duty.name in _REFUSING and duty.first in part]
     if bool(refused) != negative(relation):
-        detail = " ".join(
-            filter(None, (relation.id, *(quote.text[quote.tokens[d.first].start :][:20] for d in refused[:1])))
-        )
-        _gate("negation_changed", detail)
+        words = [quote.text[quote.tokens[duty.first].start :][:20] for duty in refused[:1]]
+        _gate("negation_changed", " ".join((relation.id, *words)))
+
+
+def _part_about(name: Tokens, quote: Tokens) -> range:
+    """The part between two marks of a quote that has most of a name's words."""
+    begins = [0, *(n for n, token in enumerate(quote.tokens) if n and token.after), len(quote.tokens)]
+    values, wanted = quote.values, set(name.values)
+    parts = [range(a, b) for a, b in pairwise(begins)]
+    return max(parts, key=lambda part: len(wanted & {values[n] for n in part}))
 
 
 def negative(relation: Relation) -> bool:
