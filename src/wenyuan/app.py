@@ -480,7 +480,7 @@ class _Reader:
         self._watch: ContextVar[Any] = ContextVar("watch", default=None)
         self._pages: Any = None
         self._sandbox: Any = None
-        self._drawing: Any = None  # a process of its own: nobody waits for a page until a source has been read
+        self._drawing: Any = None  # a separate process, so that a page need not wait until a source has been read
 
     def close(self) -> None:
         """End the reading processes, if any were started."""

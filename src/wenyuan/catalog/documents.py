@@ -115,7 +115,7 @@ def _label_vectors(among: Any) -> sa.Select[Any]:
 _IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 # Numbers as one JSON value, whose text is the same however many there are.
 _IDS_SQLITE = sa.select(sa.func.json_each(sa.bindparam("ids")).table_valued("value").c.value)
-# Made once: to make it anew for each request takes longer than to read ten passages.
+# Compiled once: compiling it for each request takes longer than reading ten passages.
 _PASSAGES, _LABELS, _LABEL_VECTORS = _passages(_IDS), _labels(_IDS), _label_vectors(_IDS)
 _PASSAGES_SQLITE, _LABELS_SQLITE, _LABEL_VECTORS_SQLITE = (
     str(made(_IDS_SQLITE).compile(dialect=sqlite.dialect())) for made in (_passages, _labels, _label_vectors)

@@ -45,10 +45,10 @@ from wenyuan.runtime.postgres_errors import check_server
 log = logging.getLogger(__name__)
 
 _POOL_WAIT = 5.0  # seconds that a reader waits for a session
-_LIFETIME = 600  # seconds after which a session is made anew: a server that is to be taken down empties itself
+_LIFETIME = 600  # seconds after which a session is replaced, so that a server being drained loses its sessions
 _TASKS = 4  # contexts that are counted at once
 _BRIEFLY = 5.0  # seconds for asking whether the library changed, and for a connection
-_PATIENCE = 60.0  # seconds for one answer to a reader that has no deadline: a server that hangs says nothing
+_PATIENCE = 60.0  # seconds for one answer to a reader without a deadline: a hanging server sends nothing
 _SESSION = {
     "client_min_messages": "error",
     "lock_timeout": "10s",
@@ -232,7 +232,7 @@ class Server:
                 time.sleep(0.05)
             yield
         finally:
-            connection.close()  # which lets go of the lock
+            connection.close()  # which releases the lock
 
     def version(self) -> int:
         with self._watching, translated("asking whether the library changed"):

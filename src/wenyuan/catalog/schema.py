@@ -73,7 +73,7 @@ tunings = sa.Table(
     sqlite_autoincrement=True,
 )
 
-# Who said of which part of an audited answer that it was right or wrong. The last word of a caller counts.
+# Feedback: which caller judged which part of an audited answer as right or wrong. A caller's last judgement counts.
 feedback = sa.Table(
     "feedback",
     tuning_tables,
@@ -151,7 +151,7 @@ profiles = sa.Table(
 
 # The tables of the rules graph.
 #
-# Nodes and statements have numbers that are given by us and kept for good, also by what was retired and came back.
+# Nodes and statements have numbers that we assign and never change, even when they are retired and return.
 # Like documents they are kept as versions: a row is added at one commit (``seq``) and removed at another
 # (``removed_seq``). Indexes hold the rows of the past too, so that it is read as fast as the present.
 # JSON is kept as text: most rows that a request reads have none, and that is seen without decoding.
@@ -464,7 +464,7 @@ with_context = sa.Index(
 INTERNAL = frozenset(("vector_key", "label_key", "context", "seq", "removed_seq"))
 """Columns of a passage that are no part of what it says."""
 
-# What a language model said of where passages stand, and what of that was refused: nothing is asked twice.
+# Context sentences by a language model, and refused ones, so that no passage is asked about twice.
 context_sentences = sa.Table(
     "context_sentences",
     tables,

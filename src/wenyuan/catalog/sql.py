@@ -324,7 +324,7 @@ def _agent_in_postgres(element: agent_of, compiler: Any, **more: Any) -> str:
     return f"(CAST({plain} AS json) ->> 'agent')"
 
 
-# Whether a database file is still the one that was opened: what is removed, replaced or written over goes on to be read
+# Whether a database file is still the one that was opened: a removed, replaced or overwritten file is still read
 # from what the process has open, and nothing that is written to it is kept.
 
 

@@ -294,7 +294,7 @@ def passage_row(passage: NewPassage, source_id: str, document_id: int, seq: int)
 
 
 # Vectors of another encoder for what a library holds. They are stored beside the old ones, whose place they take in one
-# transaction: until then the library is what it was, and what was embedded is not lost when that is broken off.
+# transaction: until then the library is unchanged, and an interruption loses no vectors.
 
 
 _AT_ONCE = 1_000  # passages read, and given their new keys, at once
@@ -415,8 +415,8 @@ def _texts(connection: sa.Connection, after: int, limit: int) -> list[_Text]:
     ]
 
 
-# Forgetting for good: the words of what was removed are overwritten in the file. What stays are numbers, by which
-# indexes learn of the removal and by which an audit can say that something was there.
+# Erasure: the texts of removed rows are overwritten in the file. Numbers stay, by which
+# indexes learn of the removal and audit records can refer to what was removed.
 
 
 NAMES = "name:"

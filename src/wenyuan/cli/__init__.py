@@ -34,7 +34,7 @@ def _written(code: str | int | None) -> str | int | None:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left leads nowhere
         if isinstance(error, BrokenPipeError):
-            return code or 1  # whoever read our output has gone
+            return code or 1  # the reader of our output has exited
         if code in _UNTOLD:
             from wenyuan.cli.options import foreseen
             from wenyuan.cli.root import unexpected

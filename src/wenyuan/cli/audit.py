@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from wenyuan.service.audit.replay import Replay
 
 
-# How a record of the audit is told to a person: in two lines, or whole.
+# Printing audit records: in two lines, or in full.
 
 
 _DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase queries", "renew head", "imported", "approve",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from wenyuan.service.library import Library
 
 
-# What ``wenyuan doctor`` looks at: each check says how it is, and what to do when it is not well.
+# The checks of ``wenyuan doctor``: each has a state, and what to do when it is not ok.
 
 
 _PACKAGES = ("tantivy", "faiss-cpu", "onnxruntime", "numpy", "SQLAlchemy")
@@ -170,7 +170,7 @@ def _parts(terminal: Terminal, library: Library) -> Iterator[Check]:
     for name, part in library.readiness().parts.items():
         state = states[str(part["state"])]
         if name == "audit" and state == "ok":
-            continue  # more is said of it below
+            continue  # reported below
         detail = terminal.own(str(part["detail"]))
         more = {}
         if name == "encoder" and library.encoder is not None:

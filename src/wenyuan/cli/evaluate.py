@@ -116,7 +116,7 @@ def _day(at: float) -> str:
     return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")
 
 
-# ``eval``: the door to `wenyuan.evaluation`.
+# ``eval``: the command for `wenyuan.evaluation`.
 
 
 _CUT = 10
@@ -185,7 +185,7 @@ def evaluation(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     terminal.document(documents[0] if len(documents) == 1 else {"reports": documents})
 
 
-# ``tune``: learn from questions whose answers are known, if questions gain that it was not learned from.
+# ``tune``: learn from judged questions; adopted if held-out questions gain.
 
 
 _WIDE = 30  # columns of a full bar

@@ -244,7 +244,7 @@ def interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-# What the parser of the command line refuses, said like every other failure: in one language, and as JSON.
+# Errors of the command line parser, reported like every other failure: in one language, and as JSON.
 
 
 _IN_OUR_WORDS, _OF_A_CHECK = "Invalid value: ", "Value error, "

@@ -151,7 +151,7 @@ def worker(
 def _work(terminal: Terminal, made: Worker, stop: threading.Event, poll: float, tell: Any) -> None:
     terminal.say("working", worker=made.name, due=len(made.due()), poll=f"{poll:g}")
     terminal.say("stop_hint")
-    with unlogged("wenyuan.service.operations.refresh", logging.ERROR):  # a refresh that fails is told
+    with unlogged("wenyuan.service.operations.refresh", logging.ERROR):  # a failed refresh is shown
         made.run_forever(stop, poll, tell)
 
 

@@ -105,7 +105,7 @@ class _Root(TyperGroup):
         except KeyboardInterrupt:
             code = terminal.interrupted()
         except BrokenPipeError:
-            raise  # whoever read our output has gone: typer ends quietly
+            raise  # the reader of our output has exited: typer ends quietly
         except Exception as error:
             if is_usage_error(error):
                 raise typer.Exit(terminal.failed(usage_error(error, terminal))) from None

@@ -462,7 +462,7 @@ def _from_service(url: str, query: str, limit: int, budget: int | None, low: boo
     given = {} if budget is None else {"token_budget": budget}
     policy = ContextPolicy(allow_low_trust=low, **given)
     try:
-        with unlogged("wenyuan.client"):  # what fails is told
+        with unlogged("wenyuan.client"):  # failures are shown
             return get_context_from(url, query, max_results=limit, policy=policy, key=os.environ.get(_KEY) or None)
     except KnowledgeError as error:  # no library of ours has to do with it, so our own doctor cannot help
         own_fault = isinstance(error, (ConfigError, InvalidRequest))

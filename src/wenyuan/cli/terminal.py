@@ -150,9 +150,9 @@ class Terminal:
         try:
             self.document(value)
         except BrokenPipeError:
-            raise  # whoever read our output has gone: typer ends quietly
+            raise  # the reader of our output has exited: typer ends quietly
         except OSError:
-            return  # it is the reason that is about to be told, or hides it
+            return  # it is the error about to be reported, or would hide it
 
     def failed(self, error: KnowledgeError) -> int:
         """Report an error that ends the command; returns the exit code."""
@@ -225,7 +225,7 @@ def _console(*, stderr: bool) -> Console:
     return console
 
 
-# How far a long work is: a bar on a terminal, a line now and then elsewhere, and nothing for what is quick.
+# Progress of long operations: a bar on a terminal, a line now and then elsewhere, nothing for short ones.
 
 
 _QUIET = 1.0  # seconds before anything is shown

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-# A failure is raised: where nobody has asked for logs, Python would print it to standard error as well.
+# Failures are raised; without a configured log handler Python would also print them to standard error.
 logging.getLogger("wenyuan.client").addHandler(logging.NullHandler())
 
 

@@ -17,7 +17,7 @@ from wenyuan.core.messages import msg
 __all__ = ["CASES", "CaseResult", "Report", "render", "run", "run_case"]
 
 
-# What came of a run: as JSON, as JUnit XML, and for a terminal of 80 columns.
+# Reports of a run: JSON, JUnit XML, and text for a terminal of 80 columns.
 
 
 COLUMNS = 80

@@ -16,7 +16,7 @@ from wenyuan.console.forms import Form, read_form
 from wenyuan.console.visit import Page, Refused, Visit
 from wenyuan.core.records import KINDS
 
-# How the service is doing, from what it tells every monitor: ``/readyz`` and ``/metrics``.
+# State of the service, from what it offers every monitor: ``/readyz`` and ``/metrics``.
 
 
 _SAMPLE = re.compile(r"([a-z_]+)(?:\{(.*)\})? (\S+)")

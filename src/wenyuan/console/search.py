@@ -95,7 +95,7 @@ def product_of(parts: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     return tuple((name, parts[name]) for name in _RULE_PARTS if name in parts) if "link" in parts else ()
 
 
-# The search page: a question, its bounds, and everything that there is to tell of the answer.
+# The search page: a question, its limits, and the answer with all details.
 
 
 LIMITS = (5, 10, 20, 50)

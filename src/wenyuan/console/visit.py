@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from wenyuan.console.app import Site
 
 
-# Who is signed in: a random id in a cookie stands for an API key, for as long as the server runs. And who tries to.
+# Sessions: a random id in a cookie refers to an API key, for as long as the server runs. And limits on sign-in
+# attempts.
 
 
 COOKIE = "wenyuan_session"
@@ -234,7 +235,7 @@ class Api:
         sent: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
 
         async def at_once() -> Message:
-            if not sent:  # whoever listens for the end of the connection hears nothing: this call has none
+            if not sent:  # receive never reports a disconnect, since this call has no connection
                 await asyncio.get_running_loop().create_future()
             return sent.pop()
 
@@ -262,7 +263,7 @@ def _nowhere() -> Reply:
     return Reply(404, {}, json.dumps(problem).encode())
 
 
-# One visit of a page: who asks, in which language and light, and what the API says to them.
+# One page request: its key, language and colour scheme, and calls of the API.
 
 
 LANGUAGE, LIGHT = "wenyuan_lang", "wenyuan_light"

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
 from wenyuan.core.messages import msg
 
-# Who asks, and what they may see: agents, their knowledge scope, keys and the rights a key carries.
+# Callers and what they may see: agents with their knowledge scope, and keys with their rights.
 
 
 RIGHTS = ("retrieve", "search", "ingest", "registry", "audit", "admin")

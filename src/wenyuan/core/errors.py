@@ -351,7 +351,7 @@ def did_you_mean(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str
 VERSION = "0.1.0"
 
 
-# What was closed says so: no method of it answers any more, or waits for what is gone.
+# Closed objects refuse calls: none of their methods returns a result or waits for a lost resource.
 
 
 T = TypeVar("T")

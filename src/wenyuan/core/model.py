@@ -529,7 +529,7 @@ class RetrievalResponse:
             raise ValueError("fragments are not sorted by falling score")
 
 
-# What a passage stands under, for those who need no more of it; and the vector of that.
+# Label of a passage, for callers that need nothing else of it; and its vector.
 
 
 class Label(NamedTuple):

@@ -38,7 +38,7 @@ from wenyuan.core.messages import joined, msg
 from wenyuan.core.model import Source
 from wenyuan.core.sources import is_source_id, parse_source, shown_source, source_to_wire, supersession_faults
 
-# YAML as plain values, with the line on which each stands: what a person wrote, ready to be found fault with.
+# YAML as plain values with line numbers, so that faults can be reported with their line.
 #
 # Only plain values come out (text, numbers, booleans, null, lists, mappings with text keys); a date stays text.
 # Anchors, aliases and ``<<`` work, but what they expand to is bounded.

@@ -24,7 +24,7 @@ from wenyuan.core.model import Source
 from wenyuan.core.terms_of_use import Validity, effective_ends, parse_copyright, parse_date, parse_status
 from wenyuan.core.text import fold
 
-# How a source is doing: when it was last read, how that went, and who is at it.
+# State of a source: when it was last read, the result, and which worker reads it.
 
 
 LONGEST_CLAIM = 600.0
@@ -188,7 +188,7 @@ def _cron(text: str) -> Cycle:
     return Cycle(expression, cron=expression)
 
 
-# A source as it is written down: its fields by name, checked whole, whoever wrote them.
+# Parsing and writing of source entries: all fields are validated, whatever their origin.
 
 
 _SENSITIVITIES = {

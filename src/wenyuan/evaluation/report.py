@@ -20,7 +20,7 @@ from wenyuan.evaluation.data import Corpus, Judged, Qrels, Question
 from wenyuan.evaluation.run import Ranked, Run
 from wenyuan.runtime import install_command
 
-# Whether a score means what it says: of the answers that score .7, are seven in ten relevant? See `core.scoring.evaluation`.
+# Calibration: of the answers that score .7, are seven in ten relevant? See `core.scoring.evaluation`.
 
 
 _SIDE, _EDGE = 240, 24  # SVG units
@@ -131,7 +131,7 @@ def _spread(times: list[float]) -> dict[str, float]:
     return {"p50_ms": round(percentile(times, 0.50), 3), "p95_ms": round(percentile(times, 0.95), 3)}
 
 
-# What came out: one table for a terminal, one object for a program.
+# The results as a table for a terminal and an object for a program.
 
 
 _NAMES = {"ndcg": "nDCG", "recall": "Recall", "mrr": "MRR", "hit": "Hit"}

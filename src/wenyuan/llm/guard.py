@@ -58,7 +58,7 @@ class Guard:
                 yield spent
             except LlmTimeout:
                 spent.tokens = expected  # it was read, and perhaps answered
-                if not deadline.cancelled:  # that somebody hung up says nothing about the model
+                if not deadline.cancelled:  # a disconnected caller says nothing about the model
                     self._breaker.failed()
                 raise
             except LlmUnavailable:
@@ -97,7 +97,7 @@ class Breaker:
             if self._failures < _FAULTS:
                 return
             if left <= 0:
-                self._until = self._clock() + _PAUSE  # whoever comes meanwhile waits for what this call finds out
+                self._until = self._clock() + _PAUSE  # concurrent callers wait for the result of this call
                 return
         raise LlmUnavailable(
             msg("not asked: it failed {count} times in a row; asked again in {seconds} s", count=self._failures, seconds=f"{left:.0f}"),

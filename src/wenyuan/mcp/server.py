@@ -74,7 +74,7 @@ __all__ = [
 ]
 
 
-# One MCP request over HTTP: taken in whole, answered whole, and nothing is kept of it.
+# One MCP request over HTTP: read and answered completely, without a session.
 #
 # The transport of the protocol's own library does the work. It is made anew for every exchange, so that the server needs
 # no session, no life cycle and no memory of its callers.

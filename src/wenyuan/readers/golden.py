@@ -27,8 +27,9 @@ from wenyuan.readers.workbook import sheets_of
 # Golden files → pairs of a question and the address of what answers it: tables, and judged sets in BEIR layout.
 #
 # A table has a column of questions and one of addresses, in Chinese or English, and perhaps one of grades; a cell may
-# hold several, one a line. Where it says *no answer* (无答案) instead, the library must not answer. A judged set is a folder with ``queries.jsonl`` and ``qrels.tsv`` (or ``qrels/*.tsv``); where
-# its ``corpus.jsonl`` says the address of an entry, that is what is meant. Faults are told all at once, with their lines.
+# hold several, one per line. Where it says *no answer* (无答案) instead, the library must not answer. A judged set is a
+# folder with ``queries.jsonl`` and ``qrels.tsv`` (or ``qrels/*.tsv``); an address of an entry in its ``corpus.jsonl`` is
+# what is expected. All faults are reported at once, with their lines.
 
 
 GOLDEN_SUFFIXES = (".csv", ".tsv", ".xlsx")

@@ -84,7 +84,7 @@ class Page:
         self._inline: list[str] = []
         self._names = _names(body)
         self._anchor = ""  # the last that was met
-        self._opening: str | None = None  # that of the paragraph at hand
+        self._opening: str | None = None  # that of the current paragraph
         self._shades: dict[int, _Shade] = {}
         self._shading: set[int] = set()
         if body is not None:

@@ -142,7 +142,7 @@ def _document(letter: Letter, original: Original, media_type: str) -> Document:
     return measured(document, source, added=added, pictures=letter.pictures)
 
 
-# Earlier mails that an answer carries along: marked by a heading, so that nobody takes them for what the mail itself says.
+# Quoted earlier mails: put below a heading, so that they are not taken for the mail's own text.
 
 _DIVIDER = re.compile(
     r"\s*[-_=*]{2,}\s*(?:original (?:message|mail)|forwarded message|begin forwarded message|原始邮件|原邮件|原始訊息|原郵件|转发邮件|轉寄郵件|"

@@ -47,7 +47,7 @@ def html_of(part: Message) -> bytes:
     payload = part.get_payload(decode=True)
     content = payload if isinstance(payload, bytes) else b""
     try:
-        # The mark is what tells a reader of HTML so, whatever the page itself says of its encoding.
+        # The byte order mark tells HTML readers the encoding, whatever the page declares.
         return content.decode(part.get_content_charset() or "").encode("utf-8-sig")
     except (LookupError, UnicodeDecodeError):
         return content

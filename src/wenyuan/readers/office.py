@@ -118,7 +118,7 @@ def _run(program: str, content: bytes, name: str, folder: Path, form: str, most:
         raise rejected(msg("converting it took longer than {seconds} s", seconds=f"{seconds:g}"), name) from error
     finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # what it has started goes with it
+            os.killpg(process.pid, signal.SIGKILL)  # with all processes that it started
         process.wait()
     made = out / f"in.{form}"
     if not made.is_file():

@@ -17,7 +17,7 @@ from wenyuan.readers.workers import Died, Limits, Worker
 PAGE_LIMITS = Limits(memory=1_200_000_000, cpu_seconds=90.0, wall_seconds=600.0)
 """What one page may cost: a page of small print takes 10 s of processor time, and a process .6 GB."""
 
-_EVERY = 1.0  # seconds between two words to whoever watches
+_EVERY = 1.0  # seconds between two progress callbacks
 Told = Callable[[int, int], None]
 
 
@@ -112,7 +112,7 @@ class PageWorkers:
         finally:
             stopping.set()
             with self._lock:
-                for worker in workers:  # at work still: whoever watches has stopped
+                for worker in workers:  # still working: the callback has stopped the run
                     worker.kill()
             pool.shutdown(cancel_futures=True)
 
@@ -139,7 +139,7 @@ class PageWorkers:
         else:
             with self._lock:
                 self._idle.append(worker)
-        if answer.get("hint"):  # nothing is wrong with the page
+        if answer.get("hint"):  # the page is not at fault
             raise DocumentRejected(str(answer["rejected"]), component=name, hint=str(answer["hint"]))
         return {"failed": str(answer["rejected"])} if "rejected" in answer else dict(answer["recognised"])
 

@@ -111,9 +111,9 @@ class _Level(NamedTuple):
     start: int
     form: str
     pattern: str
-    restart: int  # it begins anew below levels that are less than this; 0: it runs on
+    restart: int  # restarts below levels less than this; 0: never restarts
     legal: bool  # the levels above are written in Arabic digits: 1.1, not 一.1
-    style: str  # whose paragraphs stand on this level
+    style: str  # whose paragraphs are on this level
 
 
 class Numbering:

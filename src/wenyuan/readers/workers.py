@@ -147,7 +147,7 @@ class Worker:
         try:
             return left[os.write(self._to.fileno(), left[:_PIPE_BYTES]) :]
         except BrokenPipeError:
-            return left[:0]  # it died while we spoke: the end of its answers says so next
+            return left[:0]  # it died during the request: reading its answer reports that next
 
     def _decoded(self, payload: bytes) -> dict[str, Any]:
         try:

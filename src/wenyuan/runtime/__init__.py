@@ -167,7 +167,7 @@ def _numbering() -> str:
         return "0"
 
 
-# How this copy of the program was installed, and the commands that do so again: with an extra, or anew.
+# How this copy of the program was installed, and the commands to reinstall it, also with an extra.
 #
 # Installers record where a package came from in ``direct_url.json`` beside it (packaging.python.org, "Recording the
 # Direct URL Origin of installed distributions"): a folder, perhaps editable, an archive, or a version control system.
@@ -309,7 +309,7 @@ def delegate(
     return called
 
 
-# Numbers that only grow: how often something happened, and how long it took. In memory, of this process.
+# Counters and durations, in memory, of this process.
 
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

@@ -116,7 +116,7 @@ class TimedStream(httpcore2.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-# An answer: read to its end or not at all, and what it means that there is none.
+# Reading a response completely or not at all, and the errors for a missing one.
 
 
 class TooLarge(Exception):

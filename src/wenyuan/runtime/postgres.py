@@ -300,7 +300,7 @@ class Sessions:
 # machine is stopped, say. As long as somebody acknowledges the bytes, the system does not end such a connection either.
 
 
-_LOOK = 0.05  # seconds after which a wait looks at the clock
+_LOOK = 0.05  # seconds after which a wait checks the clock
 _GRACE = 0.1  # seconds that a server has to say that it ended a statement at the deadline itself
 
 

@@ -23,7 +23,7 @@ from wenyuan.server.problems import Pool, Problem
 from wenyuan.server.settings import Limits, is_loopback, is_no_key, open_on_loopback
 from wenyuan.service.audit.recorder import ACTING
 
-# What a route declares beside its handler: how it is reached, the right that it needs, and what the document says of it.
+# The declaration of a route: method, path, required right, and its OpenAPI description.
 
 
 Handler = Callable[[Request], Awaitable[Response]]

@@ -103,7 +103,8 @@ class RequestMetrics:
             return self._open
 
 
-# The outermost layer: names each request, asks where it comes from and who calls, and lets nothing unstructured out.
+# The outermost layer: assigns request ids, checks origin and principal, and turns every error into a problem
+# document.
 
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
@@ -189,7 +190,7 @@ class GuardMiddleware:
         except ClientGone:
             _log.info("the client hung up: request_id=%s", request_id)
         except anyio.get_cancelled_exc_class():
-            # The server stops and this request outlived its grace: say so, as the last thing.
+            # The server stops and this request exceeded its grace period: send that as the response.
             await self._refuse(Problem(503, "shutting_down", "the server stops"), scope, answer, request_id)
         except Exception as error:
             problem = Problem.of(error)

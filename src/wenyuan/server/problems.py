@@ -173,7 +173,7 @@ class _Post:
             self._called = True
             try:
                 self.loop.call_soon_threadsafe(self._bring)
-            except RuntimeError:  # the loop is closed: nobody waits any more
+            except RuntimeError:  # the loop is closed, so no caller waits
                 self._ready.clear()
 
     def _bring(self) -> None:

@@ -80,7 +80,7 @@ def check_page(method: str, path: str, headers: Headers, allowed: Sequence[str])
     sites, origins = headers.getlist("sec-fetch-site"), headers.getlist("origin")
     if all(site in _OWN_SITE for site in sites) and (sites or not origins):
         return
-    here = headers.get("host", "") if not sites else ""  # a browser that has said otherwise is believed
+    here = headers.get("host", "") if not sites else ""  # a browser's Sec-Fetch-Site header is trusted
     if not origins or not all(_lets_in(origin, here, path, allowed) for origin in origins):
         raise NotPermitted("requests from pages of this origin are not allowed; see server.allowed_origins")
 

@@ -120,7 +120,8 @@ class ContextService:
             )
             for query in (request.retrieval_query, *request.extra_queries)
         ]
-        # What trust keeps back is asked for besides, to be counted: else an answer that is there would not be told of.
+        # Passages below the trust limit are searched too, to be counted as withheld: otherwise the caller would not
+        # learn that they exist.
         below = [replace(one, own=True) for one in asked] if policy.least_trust > policy.min_trust else []
         below = [replace(one, min_trust=policy.min_trust) for one in below]
         if below and min(self._searcher.trusts(below[0], principal), default=5) >= policy.least_trust:

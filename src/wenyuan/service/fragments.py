@@ -206,7 +206,7 @@ def recognised(told: Recognition | None, text: str) -> dict[str, Any]:
 def _place(passage: Passage) -> dict[str, Any]:
     """Clause, part of a file, and character range in the document."""
     place: dict[str, Any] = {"clause": clause_label(passage.headings), "part": part_of(passage.uri)}
-    if passage.passage_id > 0 and passage.start < passage.end:  # of what lies elsewhere, nobody knows
+    if passage.passage_id > 0 and passage.start < passage.end:  # unknown for external sources
         place |= {"char_start": passage.start, "char_end": passage.end}
     return {name: value for name, value in place.items() if value not in ("", None)}
 

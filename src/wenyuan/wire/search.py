@@ -28,7 +28,7 @@ from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, unbranched
 
 # The JSON shapes of the knowledge service (``/search``) and of the context service (``/context``).
 #
-# As in `shapes`, the models that are published are those that are enforced, and every fault is told at once.
+# The published models are those that validate requests, and all faults are reported at once.
 
 
 MAX_TOKEN_BUDGET = 100_000

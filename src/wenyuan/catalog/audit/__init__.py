@@ -252,7 +252,7 @@ class HeadFile:
                     os.ftruncate(handle, len(line))
                     os.fsync(handle)
             finally:
-                os.close(handle)  # closing lets go of the lock
+                os.close(handle)  # closing releases the lock
             if not written:
                 self._sync_folder()
         except OSError as error:

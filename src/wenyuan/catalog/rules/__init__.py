@@ -257,7 +257,7 @@ def held_statement(row: Any, keys: Mapping[int, str], evidences: Iterable[HeldEv
     )
 
 
-# The rules graph as people look at it: lists, counts, single statements with their past, the queue of reviews.
+# Queries for people: lists, counts, single statements with their history, the review queue.
 
 
 class RulesBook:
@@ -415,7 +415,7 @@ class RulesBook:
             sa.select(e.source_id, e.uri, e.clause, e.pack, e.removed_seq, c.at.label("removed_at"))
             .outerjoin(t.commits, c.seq == e.removed_seq)
             .where(e.statement_id == statement_id, e.removed_seq.is_not(None))
-            .where(~sa.exists().where(again))  # else it was only written anew, with another trust
+            .where(~sa.exists().where(again))  # else it was only replaced, with another trust
             .order_by(e.row_id)
         )
         reviews = sa.select(v.action, v.actor, v.reason, v.at).where(v.statement_id == statement_id)

@@ -130,7 +130,7 @@ class RuleWrites:
             if missing:
                 raise NotFound(msg("there are no statements {str}", str=", ".join(map(str, missing[:5]))))
             status = _STATUS[action]
-            # A statement that is retired for want of evidence differs from one that somebody retired.
+            # A statement retired for lack of evidence differs from one retired in a review.
             rows = [row for row in held.values() if row["status"] != status or row["restores"]]
             if action == "approve":
                 _refuse_unsupported(change, [row["statement_id"] for row in rows])

@@ -193,7 +193,7 @@ NETWORK_RULES = (
 )
 
 
-# Rules for what opens doors: private keys, tokens, API keys, passwords.
+# Rules for secrets: private keys, tokens, API keys, passwords.
 
 
 _PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")

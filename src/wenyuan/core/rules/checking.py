@@ -60,7 +60,7 @@ class NodeCheck:
             why = f" may mean each of {', '.join(found)}" if found else f" is no kind{self.kinds.near(node.kind)}"
             self._refuse("unknown_kind", f"{node.kind!r}{why}", node)
             return
-        named = node.key == f"{node.kind}/{node.name}"  # nobody gave it a key of its own
+        named = node.key == f"{node.kind}/{node.name}"  # it was given no key
         kind = found[0]
         node = replace(node, kind=kind, key=f"{kind}/{node.name}" if named else node.key)
         if looks_like_sentence(node.name):

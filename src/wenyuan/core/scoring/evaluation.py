@@ -139,7 +139,7 @@ def changed(before: Sequence[float], after: Sequence[float], *, seed: int = 7) -
     )
 
 
-# Whether something that was learned helps where it was not learned: cross-validation, and a verdict.
+# Whether something that was learned helps on other data: cross-validation, and a verdict.
 #
 # Questions are dealt into folds (`core.scoring.evaluation`). What is learned from the other folds ranks the candidates of each
 # question, under every strength of the map and every weight of the vector leg (`Trial`). Which of these choices is best is
@@ -309,7 +309,7 @@ def _rounded(means: Floats) -> Floats:
     return np.round(means, 9)
 
 
-# Dealing questions into folds that know nothing of one another.
+# Distributing questions to independent folds.
 #
 # A fold is to tell what something learned is worth for questions that are yet to come. It cannot where its questions are also
 # on the other side: in nearly the same words, or about the same document. So it is documents that are dealt, each with

@@ -17,7 +17,7 @@ from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text import CJK, without_cjk
 
-# Sums of vectors, from which mean cosines are told without reading a vector again.
+# Sums of vectors, which give mean cosines without reading the vectors again.
 
 
 Array = np.ndarray[Any, Any]

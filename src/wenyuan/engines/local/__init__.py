@@ -51,7 +51,7 @@ _SAVE_AFTER = 2_000  # changes after which the row files are worth writing again
 _APPLY_BATCH = 2_000
 _TIME_TO_REBUILD = 300.0  # seconds that a caller must be willing to wait
 _PATIENCE = 600.0  # seconds for another process to be done with the files
-_LOOK = 0.5  # seconds between two looks at the files
+_LOOK = 0.5  # seconds between two checks of the files
 _REMOVED_SHARE = 0.25  # of the rows: above, the removed ones distort what terms are worth
 
 
@@ -173,7 +173,7 @@ class LocalEngine:
             return target
         if deadline.remaining() < _TIME_TO_REBUILD:
             return self._follow(feed, target, deadline)
-        # In the order of `checkpoint`. Whoever ingests into a library in a folder has this lock already.
+        # In the same order as `checkpoint`. An ingest into a library in a folder holds this lock already.
         with self._exclusive(wait=min(deadline.remaining(), _PATIENCE)):
             return self._follow(feed, target, deadline)
 
@@ -221,7 +221,7 @@ class LocalEngine:
 
     def _catch_up(self, feed: ChangeFeed, target: int) -> int:
         if self._view.watermark > target:
-            target = feed.seq()  # anew: another thread may have followed a later change
+            target = feed.seq()  # read again: another thread may have applied a later change
         if self._view.watermark > target:
             raise IndexMismatch(
                 msg(
@@ -254,7 +254,7 @@ class LocalEngine:
                         ),
                         component="engine local",
                     ) from error
-        # Somebody else writes, or has written: follow to where the keyword index stands.
+        # Another process writes, or has written: apply changes up to the keyword index's.
         self._apply_rows(feed.changes(self._view.watermark, reached), reached, feed.stamp(reached))
         return reached
 
@@ -307,7 +307,7 @@ class LocalEngine:
             with self._exclusive(wait=_BRIEFLY), self._lock:
                 self._mend(feed)
         except CatalogBusy:
-            return  # whoever writes changes files; what else was changed is seen at the next look
+            return  # the writer changes files; other changes are seen at the next check
 
     def _mend(self, feed: ChangeFeed) -> None:
         """Follow what another process wrote; rewrite from memory what was damaged."""
@@ -486,7 +486,7 @@ class LocalEngine:
         )
 
     def close(self) -> None:
-        if self._unsaved >= _SAVE_AFTER:  # who only asks has replayed them, too, and who asks next would again
+        if self._unsaved >= _SAVE_AFTER:  # readers have replayed them, too, and the next reader would again
             self._keep("the row files were behind")
         self._set_view(self._view.watermark, self._view.stamp)
 

@@ -16,7 +16,7 @@ import numpy as np
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.messages import msg
 
-# Files that are open, and whether a file is still the one that was read, as far as that is told without reading it again.
+# Open files, and whether a file is still the one that was read, as far as that shows without reading it again.
 
 
 Signature: TypeAlias = tuple[int, int, int, int]

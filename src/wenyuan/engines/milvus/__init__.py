@@ -130,7 +130,7 @@ class MilvusEngine:
         if mark.settled(target):
             self._empty = target == 0
             return self._checked(feed, mark)
-        if mark.watermark > max(target, feed.seq()):  # anew: another thread may have followed a later change
+        if mark.watermark > max(target, feed.seq()):  # read again: another thread may have applied a later change
             raise IndexMismatch(
                 msg(
                     "the index holds change {watermark}, the catalog ends at {target}",
@@ -146,7 +146,7 @@ class MilvusEngine:
             return self._follow(feed, target, wait=_TO_OPEN)
         if not self._caught_up(feed, target, mark, deadline):
             if self._may_lag(feed, mark):
-                return mark.watermark  # somebody else brings it up to date; what is here is one state of the catalog
+                return mark.watermark  # another process updates it; its content is a consistent state of the catalog
             raise EngineTimeout(
                 msg(
                     "behind the catalog ({watermark} of {target}), and somebody else is writing",

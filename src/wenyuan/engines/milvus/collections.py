@@ -28,7 +28,7 @@ from wenyuan.core.ports import IndexSpec
 from wenyuan.core.scoring.vectors import Sums
 from wenyuan.engines.milvus.sessions import Session, seconds
 
-# How far an index has come. Milvus has no transactions: what counts is what the newest mark says.
+# The state of an index. Milvus has no transactions, so the newest checkpoint record counts.
 #
 # A mark is a row that is only ever added, so there is one at every moment; older ones are removed afterwards.
 

@@ -61,7 +61,7 @@ def connect(address: str, token: str, database: str, deadline: Deadline, compone
         raise ConfigError(
             "the driver of Milvus is not installed", component=component, hint=install_command("milvus")
         ) from error
-    # A connection of its own: one that has broken is left, and not found again by whoever connects next.
+    # A separate connection: a broken one is abandoned, and not reused by the next connect.
     return MilvusClient(
         uri=address,
         token=token,

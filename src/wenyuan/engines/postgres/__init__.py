@@ -115,7 +115,7 @@ class PostgresEngine:
             if watermark >= target:
                 self._empty = target == 0
                 return self._not_ahead(feed, watermark)
-            # Then it may be answered from; one that is only being built holds nothing.
+            # Then it can answer queries; an index under construction counts as empty.
             lagging = hurried and (watermark > 0 or self._empty) and feed.lag(watermark) <= self._max_lag
             if not self._caught_up(feed, target, deadline, hurried=hurried, lagging=lagging):
                 if lagging:
@@ -126,7 +126,7 @@ class PostgresEngine:
         if watermark and not self._same:  # once is enough: later changes are checked as they are applied
             self._sessions.run(lambda connection: writing.check_same(connection, feed), _soon())
             self._same = True
-        end = feed.seq()  # anew: another thread may have followed a later change
+        end = feed.seq()  # read again: another thread may have applied a later change
         if watermark > end:
             raise IndexMismatch(
                 msg("the index holds change {watermark}, the catalog ends at {end}", watermark=watermark, end=end),

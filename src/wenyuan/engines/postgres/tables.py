@@ -135,7 +135,8 @@ def make_tables(
     """
     check_server(connection.info, component=component, setting="postgres.dsn")
     if not _exists(connection, schema):
-        # Of those that find none one makes it. Who finds it needs no lock: somebody may be filling it for minutes.
+        # One of the processes that find none creates it. An existing one needs no lock, since filling it may take
+        # minutes.
         connection.execute(LOCK.format(kind=""), {"schema": schema})
     if not _exists(connection, schema):
         try:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-_STALE = 14 * 86_400.0  # seconds: a file that nobody took in again will not be
+_STALE = 14 * 86_400.0  # seconds after which a file is taken as abandoned
 
 
 class PageStore:

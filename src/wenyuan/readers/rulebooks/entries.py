@@ -33,7 +33,7 @@ from wenyuan.core.rules import (
 )
 from wenyuan.core.text import fold, language_of
 
-# Trees of plain values that remember their lines: what YAML and JSON files become before they mean anything.
+# Plain values with line numbers: YAML and JSON files before their fields are interpreted.
 #
 # YAML is read from the parser's events, so that nothing is built that was not looked at: no aliases (a few of
 # them unfold to gigabytes), no tags, no key twice, bounded nesting. Plain scalars follow the JSON-like part of
@@ -329,7 +329,7 @@ class Form:
         try:
             if match:
                 return date(int(match[1]), int(match[2]), int(match[3]))
-        except ValueError:  # a day that the calendar does not have; said below, as any other that is none
+        except ValueError:  # an impossible date; reported below like any other invalid one
             pass
         self.wrong(key, "a day such as 2018-06-01", "bad_date")
         return None

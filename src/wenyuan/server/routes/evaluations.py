@@ -272,6 +272,6 @@ class Feedback:
         said = checked(FeedbackRequestShape, body)
         try:
             kept = self._library.give_feedback(said.audit_id, good=said.good, bad=said.bad, principal=principal)
-        except NotFound as error:  # of others, or of nobody: told alike
+        except NotFound as error:  # of another caller or missing: the same answer
             raise missing("answer") from error
         return json_response({"audit_id": said.audit_id, "kept": dict(kept)})

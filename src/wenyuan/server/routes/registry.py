@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from wenyuan.service.library import Library
 
 
-# What this server is taking in right now, and how it last ended: for whoever watches a refresh.
+# The current and last ingest runs of this server, for clients that watch a refresh.
 
 
 class Run:

@@ -257,7 +257,7 @@ class AuditRecorder:
             day = query.as_of or date.today()
             try:
                 answer = _asked_of(retriever, kept.record)(replace(query, as_of=day))
-            except NotFound as error:  # a source that it names is gone: that is what differs
+            except NotFound as error:  # a source that it names is gone: that is the difference
                 return Rerun(
                     fragments=[], generation=0, settings_digest=self._digest, encoder_key=self._encoder_key,
                     sources=frozenset(), as_of=day, status="FAILED", error=str(error),
@@ -420,7 +420,7 @@ class RecordedSearch:
         except (InvalidRequest, NotPermitted):
             raise
         except Exception as error:
-            if isinstance(error, KnowledgeError):  # of anything else, who called tells the whole story
+            if isinstance(error, KnowledgeError):  # for other exceptions the caller reports the details
                 log.error("search for agent %s failed: %s", request.agent_id or principal.agent_id, error)
             self.failed(self._searcher.whole(request, principal), error, principal, door, request.agent_id)
             raise
@@ -431,7 +431,7 @@ class RecordedSearch:
         """Record a failed query."""
         try:
             self.recorder.failed(query, error, principal, door=door, agent_id=agent_id)
-        except KnowledgeError as second:  # the answer says FAILED as it is
+        except KnowledgeError as second:  # the answer has status FAILED anyway
             log.error("the failure could not be audited: %s", second)
 
 
@@ -445,7 +445,7 @@ def _kept_back(
     for hit in answer.hits:
         passage = answer.passages[hit.passage_id]
         refs.add(passage.ref)
-        if hit.passage_id not in given | copies:  # scores or a judge said that it helps no more
+        if hit.passage_id not in given | copies:  # cut off by scores or a judge (top_k auto or confidence)
             kept.setdefault("top_k", {})[passage.ref] = len(passage.text)
     for one in bounds.withheld if bounds is not None else ():
         if one.ref in refs:

@@ -193,7 +193,7 @@ def replay(
         if query is None:
             return _unasked(no_query(record), *narrower, *_gone(record, describe_passage))
         now = rerun(query)
-    except TextsGone as error:  # an outcome: what was removed is meant to be gone
+    except TextsGone as error:  # an outcome: removed texts are meant to be gone
         told = error if visible is None or error.source_id in visible else TextsGone(error.change)
         reason = Difference(what="texts not kept", detail=str(told))
         return _unasked(reason, *narrower, *_gone(record, describe_passage))

@@ -53,7 +53,7 @@ READING = "read/6+chunk/2"
 _BATCH_EMBEDDED = 192  # passages in one commit: some seconds of embedding
 _BATCH_PLAIN = 2_000
 _SYNC_AFTER = 4_000  # passages after which the index follows during a long run
-_SYNC_SECONDS = 2.0  # or this time: who asks meanwhile is answered from the index, which may not be far behind
+_SYNC_SECONDS = 2.0  # or this time: queries meanwhile use the index, which may not be far behind
 _NO_HURRY = 3_600.0  # seconds: writing an index has no deadline of a request
 _LINES, _LINES_TYPE = (".jsonl", ".ndjson"), "application/jsonl"  # whose documents may have addresses of their own
 
@@ -216,7 +216,7 @@ class Ingester:
 
     def purge(self) -> None:
         """As `follow`, and also remove deleted texts from the index's files."""
-        self.follow()  # at once, while writing the files anew takes its time
+        self.follow()  # immediately, while rewriting the files takes time
         self.engine.purge(self.catalog)
 
 
@@ -250,7 +250,7 @@ class _Run:
         self._pages = (0, 0)
         self._looked = (0, 0)
         self._unread = 0  # files that were as before
-        self._read: list[str] = []  # of the file at hand: the URIs of its documents
+        self._read: list[str] = []  # of the current file: the URIs of its documents
         self.memory: Memory | None = None  # of what a connector listed
         self.redactor = ingester.redacting(source)
         self._sentences = ingester.contexts.of(source, self.redactor) if ingester.contexts is not None else None
@@ -456,7 +456,7 @@ class _Run:
             self._to.catalog.commit_documents(self._batch, self._embedding.vectors(self._tell))
         self._to.recognition.settled()
         self._since_sync += self._size
-        replaced = any(document.uri in self._live for document in self._batch)  # the index may not go on giving those
+        replaced = any(document.uri in self._live for document in self._batch)  # to be dropped from the index
         self._embedding.clear()
         self._batch, self._size = [], 0
         if replaced or self._since_sync >= _SYNC_AFTER or time.monotonic() - self._synced_at >= _SYNC_SECONDS:

@@ -166,7 +166,7 @@ class LocalHoldings:
         return iter(self._files)
 
 
-# What lies elsewhere: listed and fetched by a connector.
+# Remote files: listed and fetched by a connector.
 
 
 ReadContent = Callable[[bytes, str, str], Iterable[Document]]

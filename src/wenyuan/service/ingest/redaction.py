@@ -88,7 +88,7 @@ class Redactor:
         """Whether a text contains nothing to redact, so that it may be stored as it is."""
         try:
             return self.text(text) == text
-        except Exception:  # a document with it is not taken in, and says why
+        except Exception:  # a document with it is refused with the reason
             return False
 
     @property
@@ -121,7 +121,7 @@ class Redactor:
             clean, counts = self.redaction.document(document)
         except KnowledgeError:
             raise
-        except Exception as error:  # whatever broke: a text that was not searched is not taken in
+        except Exception as error:  # any exception: a text that was not searched is not ingested
             raise DocumentRejected(
                 msg("it cannot be redacted ({kind})", kind=type(error).__name__), component="redaction"
             ) from error

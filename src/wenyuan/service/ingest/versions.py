@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _NOT_YET = date.max  # the beginning of a draft
-_UNKNOWN_END = date.min  # the own end of what is retired, nobody says since when
+_UNKNOWN_END = date.min  # the own end of a retired version without a date
 _BRACKETED = re.compile(r"\s*[（(【\[][^（(【\[]*\d{4}[^）)】\]]*[）)】\]]\s*$")
 
 

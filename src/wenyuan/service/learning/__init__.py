@@ -404,7 +404,7 @@ def _today(held: Mapping[_Part, Mapping[str, str]], part: _Part, ref: str, uri: 
     return refs.get(uri) or next(iter(refs.values()), ref)
 
 
-# Learning from lessons, and asking what was learned of questions that it was not learned from.
+# Training, and evaluation on held-out questions.
 
 
 Array = NDArray[np.float32]

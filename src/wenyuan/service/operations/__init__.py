@@ -193,7 +193,7 @@ class Freshness:
         Raises:
             CatalogError: it cannot be read.
         """
-        # One asks anew; others go on with what is known, and only before the first time they wait for it.
+        # One caller reads again; others use the cached state, and wait only for the first one.
         if self._ticks() - self._at >= _FRESH and self._lock.acquire(blocking=self._at == float("-inf")):
             try:
                 self._ask()
@@ -243,7 +243,7 @@ class IndexFollower:
             if self._feed.seq() != self._seen:
                 try:
                     self._seen = self._sync(_AS_FAR)
-                except IndexCorrupt:  # to build it anew takes its time
+                except IndexCorrupt:  # rebuilding takes time
                     self._seen = self._sync(_NO_HURRY)
             if self._look is not None:
                 self._look(self._feed)

@@ -26,7 +26,7 @@ from wenyuan.service.search.searcher import Searcher
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
 
-# How a library is doing, in numbers: what ``/metrics`` shows of it, and what is told of each source.
+# Statistics of a library for ``/metrics``, and the state of each source.
 
 
 _NOTHING = {"documents": 0, "passages": 0, "vectors": 0, "failures": 0}
@@ -292,7 +292,7 @@ class Health:
             )
         late = (
             msg("; {behind} behind the catalog", behind=behind) if behind > 0 else ""
-        )  # of what somebody else is writing
+        )  # of another process's writes
         return msg(
             "{name}: {held} passages, {held2} vectors, change {watermark}{late}",
             name=status.name,

@@ -328,7 +328,7 @@ def _all_failed(report: IngestReport) -> str:
     return msg("nothing could be taken in: {uri}: {reason}{more}", uri=uri, reason=reason, more=more)
 
 
-# A refresh worker in a thread of a process that does something else besides: the server, by setting.
+# A refresh worker in a thread of another process: the server, by setting.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,7 +381,7 @@ class BackgroundRefresh:
             self._looked = self._clock()
         try:
             self._worker.run_once(self._rounds.stopping, self._tell)
-        except Exception as error:  # nobody else would ever hear of it, and the sources would grow old
+        except Exception as error:  # otherwise the error would stay unknown, and the sources would become stale
             log.exception("a round of refreshes failed")
             trouble = str(error) or type(error).__name__
         with self._lock:

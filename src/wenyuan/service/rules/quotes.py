@@ -109,7 +109,7 @@ def _gone(
     ] if news else []
 
 
-# The quotes of a book beside the documents that the library holds: found, nowhere in their source, or not to be told.
+# Comparison of a book's quotes with held documents: found, not in their source, or undecidable.
 
 
 _SHOWN = 40  # characters of a quote

@@ -157,7 +157,7 @@ class AnswerCache(Generic[V]):
         except BaseException as error:
             self._end(key)
             mine.set_exception(error)
-            mine.exception()  # seen: nobody may be waiting for it
+            mine.exception()  # marked as seen: there may be no caller waiting
             raise
         self._end(key)
         mine.set_result(kept)

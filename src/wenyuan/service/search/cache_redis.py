@@ -217,7 +217,7 @@ def _plain(value: Any) -> Any:
             return {_TAG: "date", "at": value.isoformat()}
         case Ranking():
             return {_TAG: "Ranking", "hits": [_plain(hit) for hit in value]}
-        case Hit() | Uncertain():  # before tuples, of which they are
+        case Hit() | Uncertain():  # before tuples, since named tuples are tuples
             return {_TAG: type(value).__name__, **{name: _plain(item) for name, item in value._asdict().items()}}
         case tuple() | list():
             return [_plain(item) for item in value]

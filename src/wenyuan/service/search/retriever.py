@@ -322,7 +322,7 @@ class Retriever:
             return self._nothing(change, scope, "the library has no rules")
         deriving = self._derive(self._rules, query, scope, registry, change, deadline)
         derived = self._executor.outcome(deriving, "rules leg", deadline)
-        found = sorted(derived.found, key=_order)  # what a limit cuts, the leg has cut, and says so
+        found = sorted(derived.found, key=_order)  # limits are applied by the leg, which reports them
         return replace(
             self._nothing(change, scope, derived.reason),
             hits=Ranking([hit for hit, _ in found]),
@@ -468,7 +468,7 @@ class Retriever:
             scores = np.array([hit.score for hit, _ in ranked])
             named = np.array([hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked], bool)
             ranked = list(compress(ranked, above(scores, cut.floor, named)))
-        if moved and not ranked:  # that there is nothing else cannot be said
+        if moved and not ranked:  # that there is nothing else is unknown
             raise _Moved
         return ranked
 

@@ -233,7 +233,7 @@ class Searcher:
         except EngineTimeout:
             if led or deadline.remaining() <= 0:
                 raise
-            kept = self._cache.get(key, compute)  # somebody who had less time had asked the same
+            kept = self._cache.get(key, compute)  # a concurrent caller with less time asked the same
         # It may have been found for another task of which the same is told: what is recorded is who asks now.
         text, task = request.query.strip(), request.task_id
         answers = tuple((replace(query, text=text, task_id=task), answer) for query, answer in kept.value.answers)
@@ -247,7 +247,7 @@ class Searcher:
         try:
             agent, registry = self.agent_of(request.agent_id, principal), self._retriever.registry()
             areas, seen = self._areas(request, agent, registry), _seen(agent, registry, day)
-        except KnowledgeError:  # what can be recorded is recorded; why it failed is told by the first error
+        except KnowledgeError:  # record what can be recorded; the first error gives the reason
             areas = [area]
         names = None if areas[0].sources is None else {name for part in areas for name in part.sources or ()}
         area = replace(area, sources=None if names is None else tuple(sorted(names)))

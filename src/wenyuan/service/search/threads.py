@@ -152,7 +152,7 @@ class LegExecutor:
             return self.outcome(whole, "own legs", deadline)
         except EngineTimeout as error:
             if whole.done() and not whole.cancelled():
-                raise  # a leg said so itself, and was counted
+                raise  # reported by the leg itself, and counted
             legs.abandoned = True
             doing, name = legs.doing
             if doing is None:
