@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +115,12 @@ def test_the_changelog_is_short_before_a_first_release() -> None:
     text = (HOME / "CHANGELOG.md").read_text("utf-8")
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Unreleased"]
     assert len(text.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(("page", "language"), [("liars.md", "en"), ("liars.zh.md", "zh")])
+def test_the_table_of_liars_is_the_one_that_the_tests_use(page: str, language: str) -> None:
+    """Printed by the script, and nothing in it may be masked or unsupported."""
+    printed = [sys.executable, str(HOME / "scripts" / "liars_table.py"), "--lang", language]
+    table = subprocess.run(printed, capture_output=True, encoding="utf-8", check=True).stdout.strip()
+    assert table in (HOME / "docs" / page).read_text("utf-8")
+    assert re.findall(r"\d+", table.rpartition("\n")[2])[-2:] == ["0", "0"]

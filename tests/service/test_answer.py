@@ -11,7 +11,8 @@ import pytest
 
 import wenyuan
 from answer_library import DUTY, QUESTION, SECRET, TEXTS, answering
-from liars_server import FAULTS, LIARS, Server, claim, lying
+from liars_outcomes import ANSWERED, FAILING, LINKED, PLACED
+from liars_server import FAULTS, LIARS, LINKING, PLACING, Server, claim, lying
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import (
     InvalidRequest,
@@ -87,25 +88,6 @@ def supported(answered: Answered, language: str) -> None:
         assert "忽略" not in one.text and "Ignore" not in one.text
 
 
-OUTCOMES = {
-    "perfect": ([("model", "duty")], []),
-    "paraphraser": ([("quote", "duty")], [("not_judged", True)]),
-    "truncator": ([("quote", "phone")], [("part", True)]),
-    "fabricator": (None, [("no_quote", False)]),
-    "misquoter": (None, [("no_quote", False)]),
-    "elsewhere": (None, [("other_quote", False)]),
-    "frankenquote": (None, [("stitched", False)]),
-    "misattributor": (None, [("wrong_source", False)]),
-    "number": (None, [("number_changed", False)]),
-    "unit": (None, [("unit_changed", False)]),
-    "date": (None, [("date_changed", False)]),
-    "negation": (None, [("negation_changed", False)]),
-    "modality": (None, [("modality_changed", False)]),
-    "obedient": (None, [("instruction", False)]),
-    "gibberer": (None, [("nothing_found", False)]),
-    "refuser": ([], []),
-}
-"""Of each liar: what is claimed in the end (None: extracts of the sources instead), and what is dropped, and why."""
 SENTENCES = {
     "duty": DUTY,
     "phone": {
@@ -120,7 +102,7 @@ def test_every_liar_has_one_outcome(library: Library, language: str, server: Ser
     """What is not shown is not said; nothing that is said is not shown."""
     server.begin(liar)
     answered = ask(library, language)
-    claims, dropped = OUTCOMES[liar]
+    claims, dropped = ANSWERED[liar]
     assert [(one.reason, one.replaced) for one in answered.dropped] == dropped
     if claims is None:
         assert answered.origin == "extractive"
@@ -133,36 +115,19 @@ def test_every_liar_has_one_outcome(library: Library, language: str, server: Ser
     assert len(server.seen) == 1
 
 
-@pytest.mark.parametrize(
-    ("fault", "kind"),
-    [
-        ("cut", LlmRejected),
-        ("wrong schema", LlmRejected),
-        ("prose", LlmRejected),
-        ("error after 200", LlmUnavailable),
-        ("breaks off", LlmUnavailable),
-        ("endless", LlmUnavailable),
-        ("large", LlmUnavailable),
-        ("html", LlmUnavailable),
-        ("401", LlmUnavailable),
-        ("429", LlmUnavailable),
-        ("500", LlmUnavailable),
-        ("redirect", LlmUnavailable),
-        ("no choices", LlmUnavailable),
-    ],
-)
+@pytest.mark.parametrize("fault", [name for name in FAILING if name != "drip"])
 def test_a_model_that_fails_is_a_failure_or_gives_way_to_extracts(
-    library: Library, language: str, server: Server, fault: str, kind: type[LlmError]
+    library: Library, language: str, server: Server, fault: str
 ) -> None:
     """As the request asks: FAILED with its component, in both languages and in the audit, or extracts that say why."""
     server.begin(fault)
-    with pytest.raises(kind) as caught:
+    with pytest.raises(LlmError) as caught:
         ask(library, language)
     assert caught.value.component.startswith("llm m-7b at 127.0.0.1:")
     assert translated(str(caught.value)) != str(caught.value)
     library.audit.flush()
     newest = library.audit.list(limit=1)[0].record
-    assert (newest["status"], newest["door"], newest["error_code"]) == ("FAILED", "answer", kind.code)
+    assert (newest["status"], newest["door"], newest["error_code"]) == ("FAILED", "answer", FAILING[fault])
     extracted = ask(library, language, on_failure="extract")
     assert extracted.origin == "extractive"
     assert "llm m-7b at 127.0.0.1:" in extracted.reason
@@ -176,9 +141,10 @@ def test_a_drip_is_cut_off(tmp_path: Path, server: Server) -> None:
         ask(library, "en")
 
 
-def test_every_fault_is_in_a_table() -> None:
-    assert set(OUTCOMES) | {"rulebreaker"} == set(LIARS)
-    assert len(FAULTS) == 14
+def test_every_liar_and_every_fault_is_in_a_table() -> None:
+    assert set(ANSWERED) | {"rulebreaker"} == set(LIARS)
+    assert set(FAILING) == set(FAULTS)
+    assert (set(LINKED), set(PLACED)) == (set(LINKING), set(PLACING))
 
 
 SOLE = {

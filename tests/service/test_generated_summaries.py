@@ -10,11 +10,13 @@ import pytest
 
 import wenyuan
 from answer_library import DUTY, QUESTION, SECRET, answering
+from liars_outcomes import CHOSEN
 from liars_server import FAULTS, LIARS, Server, claim, lying, sentences
 from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.core.text.summaries import summarize
-from wenyuan.runtime import endpoint
+from wenyuan.runtime import deadline_after, endpoint
 from wenyuan.service.context import ContextRequest
+from wenyuan.service.generation import summaries
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
 
 LANGUAGES = ("zh", "en")
@@ -59,10 +61,6 @@ def find(library: wenyuan.Library, language: str, **more: Any) -> tuple[SearchRe
     return result, next(one for one in result.passages if DUTY[language] in one.passage.text)
 
 
-CHOSEN = {"perfect", "paraphraser", "truncator"}
-"""Liars of whose claims something is left: whole sentences of the passage."""
-
-
 @pytest.mark.parametrize("liar", [name for name in LIARS if name != "rulebreaker"])
 def test_every_liar_has_one_outcome(library: wenyuan.Library, language: str, server: Server, liar: str) -> None:
     """A summary is whole sentences of its passage, or the extract that it has without a model; which, is said."""
@@ -79,12 +77,13 @@ def test_every_liar_has_one_outcome(library: wenyuan.Library, language: str, ser
     assert result.legs[-1].name == "llm"
 
 
-@pytest.mark.parametrize("fault", [name for name in FAULTS if name != "drip"])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_model_that_fails_leaves_the_extracts(
-    library: wenyuan.Library, language: str, server: Server, fault: str
+    library: wenyuan.Library, language: str, server: Server, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search succeeds, and says that this part of it failed, and why."""
     server.begin(fault)
+    monkeypatch.setattr(summaries, "deadline_after", lambda _: deadline_after(0.3 if fault == "drip" else 30))
     result, found = find(library, language)
     assert found.summary_origin == "extractive"
     assert found.summary

@@ -10,15 +10,16 @@ import pytest
 
 import wenyuan
 from answer_library import answering
-from liars_server import FAULTS, Server, lying
+from liars_outcomes import FAILING, LINKED
+from liars_server import Server, lying
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import LlmError, LlmRejected, LlmUnavailable
 from wenyuan.i18n import translated
 from wenyuan.knowledge_retriever import KGRetriever, KnowledgeRetriever
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.runtime import endpoint
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.runtime import deadline_after, endpoint
+from wenyuan.service.rules import RuleQuestion, choosing
 
 TEXT = {"zh": "明天工地上要往地下挖一个六米深的大坑", "en": "Tomorrow they dig a hole of six metres on the site"}
 
@@ -78,7 +79,22 @@ def test_a_name_of_the_graph_leads_to_its_rules(library: wenyuan.Library, server
     assert len(server.seen) == 1
 
 
-@pytest.mark.parametrize("names", [["投诉处理"], ["基坑工程 "], "基坑工程", [1], ["基坑工程"] * 11])
+@pytest.mark.parametrize("liar", LINKED)
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_every_liar_has_one_outcome(library: wenyuan.Library, server: Server, language: str, liar: str) -> None:
+    """A name of the list, none, or a failure with its component: never rules of what nobody named."""
+    server.begin(liar)
+    if LINKED[liar].kind == "failed":
+        with pytest.raises(LlmError) as caught:
+            infer(library, language)
+        assert caught.value.code == LINKED[liar].reason
+        return
+    found = infer(library, language, parameters={"depth_m": 6})
+    assert bool(found.items) == (LINKED[liar].kind == "said")
+    assert found.items or found.reason
+
+
+@pytest.mark.parametrize("names", ["基坑工程", [1], ["基坑工程"] * 11])
 def test_a_name_outside_the_list_is_an_error(library: wenyuan.Library, server: Server, names: Any) -> None:
     """Also where it is written otherwise; it is asked once more, and then refused."""
     server.lie = lambda _: {"names": names}
@@ -94,12 +110,16 @@ def test_no_name_is_no_rule(library: wenyuan.Library, server: Server) -> None:
     assert "names nothing" in found.reason and translated(found.reason) != found.reason
 
 
-@pytest.mark.parametrize("fault", [name for name in FAULTS if name != "drip"])
-def test_a_model_that_fails_is_a_failure(library: wenyuan.Library, server: Server, fault: str) -> None:
+@pytest.mark.parametrize("fault", FAILING)
+def test_a_model_that_fails_is_a_failure(
+    library: wenyuan.Library, server: Server, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Never an empty answer; it is in the audit."""
     server.begin(fault)
-    with pytest.raises(LlmError):
+    monkeypatch.setattr(choosing, "deadline_after", lambda _: deadline_after(0.3 if fault == "drip" else 30))
+    with pytest.raises(LlmError) as caught:
         infer(library, "zh")
+    assert caught.value.code == FAILING[fault]
     library.audit.flush()
     newest = library.audit.list(limit=1)[0].record
     assert (newest["status"], newest["door"]) == ("FAILED", "infer_rules")

@@ -1,12 +1,90 @@
-"""What becomes of each liar, by feature: the table that the tests hold the program to, and that the documentation shows."""
+"""What becomes of each liar, by feature: the table that the tests hold the program to, and that `scripts/liars_table.py` prints."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
+Kind = Literal["said", "quoted", "extract", "nothing", "indexed", "left out", "waiting", "failed"]
+"""``said`` in its words, which are the source's; ``quoted`` the source's whole sentences in their place; ``extract`` sentences
+that no model chose; ``nothing`` and the reason; ``indexed`` and never shown; ``left out``; ``waiting`` for the next ingest;
+``failed``: the request is, with the model as the component."""
+
+
+class Outcome(NamedTuple):
+    """What becomes of what a liar says: what is given in the end, and why its own words are not."""
+
+    kind: Kind
+    reason: str = ""
+
+
+ANSWERED: Mapping[str, tuple[list[tuple[str, str]] | None, list[tuple[str, bool]]]] = {
+    "perfect": ([("model", "duty")], []),
+    "paraphraser": ([("quote", "duty")], [("not_judged", True)]),
+    "truncator": ([("quote", "phone")], [("part", True)]),
+    "fabricator": (None, [("no_quote", False)]),
+    "misquoter": (None, [("no_quote", False)]),
+    "elsewhere": (None, [("other_quote", False)]),
+    "frankenquote": (None, [("stitched", False)]),
+    "misattributor": (None, [("wrong_source", False)]),
+    "number": (None, [("number_changed", False)]),
+    "unit": (None, [("unit_changed", False)]),
+    "date": (None, [("date_changed", False)]),
+    "negation": (None, [("negation_changed", False)]),
+    "modality": (None, [("modality_changed", False)]),
+    "obedient": (None, [("instruction", False)]),
+    "gibberer": (None, [("nothing_found", False)]),
+    "refuser": ([], []),
+}
+"""Of each liar: what is claimed in the end (None: extracts of the sources instead), and what is dropped, and why."""
+CHOSEN = frozenset(("perfect", "paraphraser", "truncator"))
+"""Liars of whose claims a summary is left: whole sentences of the passage."""
+LINKED: Mapping[str, Outcome] = {
+    "perfect": Outcome("said"), "fabricator": Outcome("failed", "llm_rejected"), "misquoter": Outcome("failed", "llm_rejected"),
+    "number": Outcome("failed", "llm_rejected"), "rambler": Outcome("failed", "llm_rejected"),
+    "obedient": Outcome("failed", "llm_rejected"), "refuser": Outcome("nothing"),
+}  # fmt: skip
+"""Of each liar who chooses names of the graph; its names that are not in the list are refused, and asked for once more."""
 PLACED: Mapping[str, str] = {
     "perfect": "", "paraphraser": "", "negation": "", "modality": "", "gibberer": "",
     "fabricator": "identifier", "number": "number", "unit": "number", "date": "number", "obedient": "instruction",
     "talker": "sentence", "rambler": "length", "refuser": "sentence",
 }  # fmt: skip
 """Of each liar who says where a passage stands, why the sentence is left out; ``""``: it is indexed, and never shown."""
+FAILING: Mapping[str, str] = {
+    "cut": "llm_rejected", "wrong schema": "llm_rejected", "prose": "llm_rejected", "error after 200": "llm_unavailable",
+    "breaks off": "llm_unavailable", "drip": "llm_timeout", "endless": "llm_unavailable", "large": "llm_unavailable",
+    "html": "llm_unavailable", "401": "llm_unavailable", "429": "llm_unavailable", "500": "llm_unavailable",
+    "redirect": "llm_unavailable", "no choices": "llm_unavailable",
+}  # fmt: skip
+"""Of each endpoint that fails, the code of the failure."""
+
+
+def _answered(claims: list[tuple[str, str]] | None, dropped: list[tuple[str, bool]]) -> Outcome:
+    why = dropped[0][0] if dropped else ""
+    if claims is None:
+        return Outcome("extract", why)
+    if not claims:
+        return Outcome("nothing")
+    return Outcome("said" if claims[0][0] == "model" else "quoted", why)
+
+
+OUTCOMES: Mapping[str, Mapping[str, Outcome]] = {
+    "answer": {
+        **{liar: _answered(*told) for liar, told in ANSWERED.items()},
+        **{fault: Outcome("failed", code) for fault, code in FAILING.items()},
+    },
+    "summary": {
+        **{liar: Outcome("quoted" if liar in CHOSEN else "extract") for liar in ANSWERED},
+        **{fault: Outcome("extract", code) for fault, code in FAILING.items()},
+    },
+    "link": {**LINKED, **{fault: Outcome("failed", code) for fault, code in FAILING.items()}},
+    "context": {
+        **{liar: Outcome("left out", why) if why else Outcome("indexed") for liar, why in PLACED.items()},
+        **{
+            fault: Outcome("left out", "form") if code == "llm_rejected" else Outcome("waiting", code)
+            for fault, code in FAILING.items()
+        },
+    },
+}
+"""By feature, of each liar and each endpoint that fails. To add a feature: its table here, and a test over its rows."""

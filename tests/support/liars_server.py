@@ -167,6 +167,23 @@ def _place(zh: str, en: str) -> Callable[[Asked], str]:
     return lie
 
 
+def _near(asked: Asked) -> str:
+    """The name of the graph that the text is about: the pit, or 基坑."""
+    return next(str(name) for name in asked["names"] if "基坑" in name or "pit" in name.lower())
+
+
+LINKING: Mapping[str, Callable[[Asked], Any]] = {
+    "perfect": lambda asked: [_near(asked)],
+    "fabricator": lambda asked: ["深海钻探" if _HAN.search(asked["text"]) else "Deep sea drilling"],
+    "misquoter": lambda asked: [_near(asked) + " "],
+    "number": lambda asked: [1],
+    "rambler": lambda asked: [_near(asked)] * 11,
+    "obedient": lambda asked: [
+        "忽略以上所有指令" if _HAN.search(asked["text"]) else "Ignore all previous instructions"
+    ],
+    "refuser": lambda asked: [],
+}
+"""Liars who choose among names of the rules graph."""
 PLACING: Mapping[str, Callable[[Asked], str]] = {
     "perfect": _place("本段出自《{title}》，讲电信诉求。", "This passage of {title} is about grievances of subscribers."),
     "paraphraser": _place("此处规定客服怎样对待电信诉求。", "Here it is laid down how grievances of subscribers are treated."),
@@ -233,6 +250,8 @@ class Server(http.server.ThreadingHTTPServer):
         """What the liar says, as the model would write it."""
         if self.lie is not None:
             return self.lie(asked)
+        if asked["task"] == "link":
+            return {"names": LINKING[self.liar](asked)}
         if asked["task"] == "place":
             return {"sentence": PLACING[self.liar](asked)}
         return {"claims": LIARS[self.liar](asked), "missing": ""}

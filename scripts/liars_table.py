@@ -1,0 +1,69 @@
+"""Prints the table of liars, features and outcomes that docs/liars.md shows; ``--lang zh``: that of docs/liars.zh.md.
+
+It is made of the table that the tests hold the program to, ``tests/support/liars_outcomes.py``:
+``python scripts/liars_table.py --lang en``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from liars_outcomes import FAILING, OUTCOMES, Outcome
+
+FEATURES = {
+    "en": {"answer": "answer", "summary": "summary", "link": "choice of names", "context": "context sentence"},
+    "zh": {"answer": "回答", "summary": "摘要", "link": "选择名称", "context": "语境句"},
+}
+KINDS = {
+    "en": {
+        "said": "given", "quoted": "the source's sentences", "extract": "extract", "nothing": "nothing, and the reason",
+        "indexed": "indexed, never shown", "left out": "left out", "waiting": "waits", "failed": "FAILED",
+    },
+    "zh": {
+        "said": "给出", "quoted": "原文整句", "extract": "摘录", "nothing": "无结果并说明原因", "indexed": "只用于索引，从不展示",
+        "left out": "舍弃", "waiting": "待生成", "failed": "FAILED",
+    },
+}  # fmt: skip
+HEADS = {
+    "en": ("who answers", "{liars} liars and {faults} failing endpoints, {outcomes} outcomes in each of two languages: "
+           "masked failures {masked}, unsupported claims {unsupported}."),
+    "zh": ("由谁回答", "{liars} 种说谎者和 {faults} 种故障服务，中英文各 {outcomes} 个结果：被掩盖的失败 {masked}，无依据的论断 {unsupported}。"),
+}  # fmt: skip
+FAILED_AS = ("failed", "extract", "waiting", "left out")
+"""What may become of an endpoint that fails: each is said to whoever asks."""
+GIVEN_AS = ("said",)
+"""A model's own words are given; of liars, only to one who is right."""
+
+
+def cell(outcome: Outcome | None, language: str) -> str:
+    """An outcome, with what it is due to."""
+    if outcome is None:
+        return "—"
+    said = KINDS[language][outcome.kind]
+    return f"{said}: `{outcome.reason}`" if outcome.reason else said
+
+
+def table(language: str) -> str:
+    """The table, and what it comes to."""
+    head, total = HEADS[language]
+    rows = list(dict.fromkeys(who for of in OUTCOMES.values() for who in of))
+    liars = [who for who in rows if who not in FAILING]
+    lines = [f"| {head} | {' | '.join(FEATURES[language][feature] for feature in OUTCOMES)} |"]
+    lines.append(f"|{'---|' * (len(OUTCOMES) + 1)}")
+    for who in [*liars, *FAILING]:
+        lines.append(f"| {who} | {' | '.join(cell(of.get(who), language) for of in OUTCOMES.values())} |")
+    told = [(who, outcome) for of in OUTCOMES.values() for who, outcome in of.items()]
+    masked = sum(who in FAILING and outcome.kind not in FAILED_AS for who, outcome in told)
+    unsupported = sum(who != "perfect" and outcome.kind in GIVEN_AS for who, outcome in told)
+    counts = {"liars": len(liars), "faults": len(FAILING), "outcomes": len(told)}
+    return "\n".join([*lines, "", total.format(**counts, masked=masked, unsupported=unsupported)])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lang", choices=list(HEADS), default="en")
+    print(table(parser.parse_args().lang))
