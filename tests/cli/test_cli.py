@@ -159,6 +159,7 @@ def test_every_message_is_used() -> None:
         "document_",
         "words_",
         "kept_from_",
+        "rewrite_left_",
         "correction_",
         "uploaded_",
         "leg_",

@@ -258,6 +258,41 @@ def test_tokens_are_counted(door: Door) -> None:
     assert (record["tokens_in"], record["tokens_out"], record["model"]) == (100, 20, "m-7b")
 
 
+def rewriting(asked: Any) -> Any:
+    """A model that says every question in the same words."""
+    if asked["task"] == "rewrite":
+        return {"questions": [QUESTION["zh"], "投诉在 48 小时内响应吗"]}
+    return {"claims": LIARS["perfect"](asked), "missing": ""}
+
+
+def test_a_follow_up_question_at_every_door(door: Door) -> None:
+    """Search, context, answer, the SDK and MCP say in which words it was asked, too; a conversation that is too long is refused."""
+    url, library, server = door
+    server.lie = rewriting
+    mine = key(library, "search")
+    asked: dict[str, Any] = {"rewrite": True, "history": [{"role": "user", "text": "客户投诉由谁处理？"}]}
+    told = {"questions": [QUESTION["zh"]], "left_out": {"new_number": 1}}
+    found = send(url, "POST", "/v1/search", {"query": "多快？", **asked}, mine).json
+    assert found["metadata"]["rewritten"] == told
+    assert [leg["state"] for leg in found["coverage"]["legs"] if leg["name"] == "llm"] == ["ok"]
+    built = send(url, "POST", "/v1/context", {"retrieval_query": "多快？", **asked}, mine).json
+    assert built["metadata"]["rewritten"] == told
+    assert post(door, {"query": "多快？", **asked}).json["rewritten"] == told
+    with Client(url, key=mine) as client:
+        assert client.answer("多快？", timeout=60, **asked)["answer"] == f"{DUTY['zh']} [1]"
+    (tool,) = (one for one in TOOLS if one.name == "answer")
+    assert tool.run(library, {"query": "多快？", **asked}, Principal()).value["rewritten"] == told
+    server.begin("perfect")
+    for wrong in (
+        {"rewrite": 1},
+        {"history": asked["history"]},
+        {"rewrite": True, "history": asked["history"] * 200},
+    ):
+        for path, name in (("search", "query"), ("context", "retrieval_query"), ("answer", "query")):
+            assert send(url, "POST", f"/v1/{path}", {name: "x", **wrong}, mine).status == 400
+    assert server.seen == []
+
+
 # --- the console --------------------------------------------------------------------------------------------------
 
 
@@ -366,3 +401,37 @@ def test_on_the_command_line(tmp_path: Path, language: str) -> None:
         replayed = run("audit", "replay", record, **model)
         assert replayed.exit_code == 0, replayed.output
         assert len(server.seen) == 2
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_other_words_on_the_command_line(tmp_path: Path, language: str) -> None:
+    """Which wordings were asked, which were left out and why; in the record, too; and that the model failed."""
+    with lying() as server:
+        with answering(tmp_path, language, None):
+            pass
+        world = {
+            "WENYUAN_ENCODER__KIND": "hashing", "WENYUAN_SEARCH__ABSTAIN": "lenient", "WENYUAN_SEARCH__DEADLINE": "60",
+            "LC_ALL": "C.UTF-8", "COLUMNS": "80", "WENYUAN_LLM__URL": server.url, "WENYUAN_LLM__MODEL": "m-7b",
+        }  # fmt: skip
+        common = ["--library", str(tmp_path / "library"), "--lang", language]
+
+        def run(*args: str) -> Any:
+            return CliRunner().invoke(app, [*args, *common], env=world, prog_name="wenyuan")
+
+        server.lie = lambda asked: {"questions": [QUESTION[language], f"{QUESTION[language]} 48"]}
+        before = tmp_path / "before.json"
+        before.write_text(json.dumps([{"role": "user", "text": QUESTION[language]}]), "utf-8")
+        how = ["--rewrite", "--history", str(before)]
+        found = run("search", "多快？", "--explain", *how)
+        assert found.exit_code == 0, found.output
+        said = found.stdout.replace("\n", "").replace(" ", "")
+        assert QUESTION[language].replace(" ", "") in said
+        assert ("anumberthatnobodysaid" if language == "en" else "含有未提到过的数字") in said
+        told = json.loads(run("search", "多快？", "--json", *how).stdout)
+        assert told["rewritten"] == {"questions": [QUESTION[language]], "left_out": {"new_number": 1}}
+        assert QUESTION[language] in run("audit", "show", told["audit_id"]).stdout
+        server.begin("500")
+        failed = run("search", QUESTION[language], "--rewrite")
+        assert failed.exit_code == 0, failed.output
+        assert ("in its own words alone" if language == "en" else "只按原问题检索") in failed.stdout
+        assert run("search", "x", "--history", str(before)).exit_code != 0

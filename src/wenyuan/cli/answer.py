@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wenyuan.cli.options import day, opened
+from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened
 from wenyuan.cli.retrieve import indented
+from wenyuan.cli.search import show_rewriting
 from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 
@@ -26,6 +27,8 @@ def answer(
     as_of: Annotated[
         date | None, typer.Option(parser=day, metavar="YYYY-MM-DD", help="In force on this day. 按此日期的有效内容")
     ] = None,
+    rewrite: RewriteOption = False,
+    history: HistoryOption = None,
     extract: Annotated[
         bool, typer.Option("--extract", help="Where the model fails, answer with extracts. 模型出错时改用摘录")
     ] = False,
@@ -39,13 +42,16 @@ def answer(
     Example 示例:
       wenyuan answer "How soon are complaints answered?"
       wenyuan answer "客户投诉多久响应？" --min-trust 4 --extract
+      wenyuan answer "那周末呢？" --rewrite --history conversation.json
     """
+    from wenyuan.core.rewriting import conversation
     from wenyuan.service.generation.answers import AnswerRequest, as_data
 
     terminal: Terminal = ctx.obj
     request = AnswerRequest(
-        query=question, limit=limit, min_trust=min_trust, as_of=as_of, on_failure="extract" if extract else "fail"
-    )
+        query=question, limit=limit, min_trust=min_trust, as_of=as_of, on_failure="extract" if extract else "fail",
+        conversation=conversation(history_in(history), wanted=rewrite),
+    )  # fmt: skip
     with opened(terminal) as found:
         answered = found.answer(request)
     terminal.document({"status": "SUCCESS", **as_data(answered)})
@@ -55,6 +61,7 @@ def answer(
 
 
 def _show(terminal: Terminal, answered: Answered) -> None:
+    show_rewriting(terminal, answered.found.rewriting)
     if answered.reason:
         heading = "answer_extracts" if answered.claims else "answer_none"
         terminal.show(terminal.text(heading, reason=terminal.own(answered.reason)))

@@ -128,6 +128,8 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
         yield "", f"  ({terminal.text('query_' + record.query_state)})"
     for wording in (record.query or {}).get("wordings", ()):
         yield "audit_wording", ", ".join(wording)
+    for text in (record.query or {}).get("rewritten", ()):
+        yield "audit_rewritten", text
     sources = ", ".join(scope.get("sources", ())) or scope.get("count", "")
     yield "audit_scope", f"{sources} ({terminal.text('audit_as_of', day=scope.get('as_of', ''))})"
     yield "audit_state", said.get("generation")

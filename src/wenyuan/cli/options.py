@@ -297,3 +297,29 @@ def _in_our_words(found: re.Match[str]) -> str:
     how, what = found[1], found[2]
     said = _MUST_BE.get(f"{how} {what}") or _MUST_BE.get(how)
     return msg(said, limit=what) if said else found[0]
+
+
+# A question that a language model says in other words.
+
+
+RewriteOption = Annotated[
+    bool, typer.Option("--rewrite", help="Let the language model say it in other words, too. 由模型改写问题")
+]
+HistoryOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--history", metavar="FILE", exists=True, dir_okay=False,
+        help='What was said before: [{"role": "user", "text": …}, …]. 此前的对话',
+    ),
+]  # fmt: skip
+
+
+def history_in(path: Path | None) -> Any:
+    """The turns in a file of JSON; None without one.
+
+    Raises:
+        InvalidRequest: it is no JSON.
+    """
+    from wenyuan.wire.strict_json import loads
+
+    return None if path is None else loads(path.read_bytes())

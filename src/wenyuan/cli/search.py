@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import day, opened, unlogged
+from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened, unlogged
 from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.core.text import fold, query_terms, terms
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wenyuan.core.filters import Filter
     from wenyuan.core.model import Passage
     from wenyuan.core.ports import Hit
-    from wenyuan.service.query import Answer, LegReport
+    from wenyuan.service.query import Answer, LegReport, Rewriting
 
 
 # ``search``: one query, and the evidence for its answer.
@@ -39,7 +39,7 @@ _INDENT = "    "
 _PART = re.compile(r"[a-z]{3,}|at most")
 
 
-def search(
+def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
     query: Annotated[str, typer.Argument(help="A question or some words. 问题或关键词")],
     limit: Annotated[int, typer.Option("-k", "--limit", help="Passages at most, 1 to 100. 最多几个段落")] = 5,
@@ -52,6 +52,8 @@ def search(
     filter_by: Annotated[
         str | None, typer.Option("--filter", metavar="JSON", help="Conditions on fields. 过滤条件")
     ] = None,
+    rewrite: RewriteOption = False,
+    history: HistoryOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="How each score came about. 解释得分")] = False,
 ) -> None:
     """Search the library. To find nothing is an answer, too: it comes with its reason.
@@ -65,8 +67,12 @@ def search(
     """
     terminal: Terminal = ctx.obj
     condition = _condition(filter_by)
+    told = {"rewrite": rewrite, "history": history_in(history)}
+    context = {name: value for name, value in told.items() if value} or None
     with opened(terminal) as found:
-        answer = found.search(query, limit=limit, sources=source or None, filter=condition, as_of=as_of)
+        answer = found.search(
+            query, limit=limit, sources=source or None, filter=condition, as_of=as_of, context=context
+        )
     terminal.document(answer_document(query, answer, answer.weight, explain=explain))
     if not terminal.as_json:
         show_answer(terminal, query, answer, answer.weight, explain=explain)
@@ -86,6 +92,7 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
     """An answer as JSON values: the contract's members, then all metadata of each passage."""
     from wenyuan.core.scoring.fusion import explain as explained
     from wenyuan.service.fragments import beside_hit
+    from wenyuan.service.generation.answers import rewritten
 
     fragments = []
     for rank, hit in enumerate(answer.hits, 1):
@@ -118,12 +125,26 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
         "ms": dict(answer.ms),
         "stale_by": round(answer.stale_by, 1),
         "audit_id": answer.audit_id,
+        **rewritten(answer.rewriting),
     }
+
+
+def show_rewriting(terminal: Terminal, rewriting: Rewriting | None) -> None:
+    """In which other words a question was asked, which may not be, and why there are none."""
+    if rewriting is None:
+        return
+    for text in rewriting.wordings:
+        terminal.show(terminal.text("wording", text=printable(text)))
+    for why, count in rewriting.left_out.items():
+        terminal.show(terminal.text("rewrite_left", count=count, why=terminal.text(f"rewrite_left_{why}")))
+    if rewriting.error:
+        terminal.show(terminal.text("rewrite_failed", error=terminal.own(rewriting.error)))
 
 
 def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *, explain: bool = False) -> None:
     """Print an answer in 80 columns."""
     seen = {"mode": terminal.text(f"mode_{answer.mode}"), "ms": f"{answer.ms.get('total', 0.0):.0f}"}
+    show_rewriting(terminal, answer.rewriting)
     likely = [hit for hit in answer.hits if round(hit.score, 2) > 0]
     if likely:
         seen["count"] = str(len(likely))
@@ -164,7 +185,7 @@ def _show_why(terminal: Terminal, answer: Answer, hit: Hit, weight: float) -> No
 def _show_grounds(terminal: Terminal, answer: Answer) -> None:
     """Print what the answer as a whole is based on: wordings, floor and legs."""
     terminal.show("")
-    for wording in answer.wordings:
+    for wording in (one for one in answer.wordings if one.entries):  # the others are shown before all hits
         terminal.show(terminal.text("wording", text=printable(wording.text)))
     if answer.answerable is not None:
         terminal.show(terminal.text("floor", floor=f"{answer.floor:.2f}", answerable=f"{answer.answerable:.3f}"))
@@ -174,7 +195,9 @@ def _show_grounds(terminal: Terminal, answer: Answer) -> None:
 
 def _show_leg(terminal: Terminal, leg: LegReport) -> None:
     kind, _, source = leg.name.partition(" ")
-    named = {"source": "leg_source", "rules": "leg_rules", "reranker": "leg_reranker"}.get(kind, kind)
+    named = {"source": "leg_source", "rules": "leg_rules", "reranker": "leg_reranker", "llm": "leg_llm"}.get(
+        kind, kind
+    )
     state = terminal.text("leg_failed" if leg.state == "failed" else leg.state)
     line = terminal.text(
         "leg", name=terminal.text(named, name=source), state=state, hits=leg.hits, ms=f"{leg.ms:.1f}"

@@ -156,7 +156,7 @@ class Client(RulesCalls, DocumentCalls):
 
         Args:
             members: ``min_trust``, ``filters``, ``summary``, ``as_of``, ``source_document_uri``, ``task_id``,
-                ``limit``; the service refuses any other.
+                ``limit``, ``rewrite``, ``history``; the service refuses any other.
 
         Raises:
             InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`.
@@ -178,7 +178,7 @@ class Client(RulesCalls, DocumentCalls):
 
         Args:
             query: The same as `retrieval_query`; one of them is required.
-            members: ``allow_low_trust``, ``token_budget``, ``task_id``, ``source_document_uri``.
+            members: ``allow_low_trust``, ``token_budget``, ``task_id``, ``source_document_uri``, ``rewrite``, ``history``.
 
         Raises:
             InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`; on a failure nothing is to be
@@ -227,7 +227,7 @@ class Client(RulesCalls, DocumentCalls):
 
         Args:
             timeout: Seconds for this call: a model takes longer than a search. By default those of the client.
-            members: ``min_trust``, ``filters``, ``as_of``, ``task_id``, ``limit``, ``on_failure``.
+            members: ``min_trust``, ``filters``, ``as_of``, ``task_id``, ``limit``, ``on_failure``, ``rewrite``, ``history``.
 
         Returns:
             ``answer`` (None where there is none, with the ``reason``), ``claims`` with their citations, ``dropped`` with

@@ -15,12 +15,14 @@ from wenyuan.core.access import TOKEN_BUDGET, Agent, DomainScope, Principal
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.messages import msg
 from wenyuan.core.prompt import ContextBuild, ContextPolicy, ScoredPassage, build_context, document_key
+from wenyuan.core.rewriting import Turn
 from wenyuan.core.scoring.rerank import limited as is_limited
 from wenyuan.service.audit.recorder import Bounds, RecordedSearch, one_question
 from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchRequest, SearchResult
 
 if TYPE_CHECKING:
     from wenyuan.catalog.tasks import TaskLedger
+    from wenyuan.service.generation.rewriting import Rewriter
     from wenyuan.service.generation.summaries import Summarizer
 
 MAX_EXTRA_QUERIES = 8
@@ -37,6 +39,7 @@ class ContextRequest:
         token_budget: At most the agent's own.
         task_id: Copyright limits count over all contexts of one task of the agent, whatever process gives them.
         summary: What is given of a passage: its extract, or (``generated``) sentences that a language model chooses.
+        conversation: See `SearchRequest`; of `retrieval_query` alone.
     """
 
     retrieval_query: str
@@ -48,6 +51,7 @@ class ContextRequest:
     task_id: str = ""
     source_document_uri: str = ""
     summary: Literal["extractive", "generated"] = "extractive"
+    conversation: tuple[Turn, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,7 @@ class ContextService:
         recorded: Searches, and writes down what came of it.
         ledger: Counts what tasks were given, for all processes.
         summarizer: Makes summaries whose sentences a language model chooses.
+        rewriter: Has questions said in other words.
     """
 
     def __init__(
@@ -81,12 +86,14 @@ class ContextService:
         recorded: RecordedSearch,
         ledger: TaskLedger,
         summarizer: Summarizer,
+        rewriter: Rewriter,
     ) -> None:
         self._searcher = searcher
         self._recorded = recorded
         self._document_chars = document_chars
         self._ledger = ledger
         self._summarizer = summarizer
+        self._rewriter = rewriter
 
     @one_question()
     def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
@@ -120,6 +127,7 @@ class ContextService:
             )
             for query in (request.retrieval_query, *request.extra_queries)
         ]
+        asked[0] = self._rewriter.searched(replace(asked[0], conversation=request.conversation))
         # Passages below the trust limit are searched too, to be counted as withheld: otherwise the caller would not
         # learn that they exist.
         below = [replace(one, own=True) for one in asked] if policy.least_trust > policy.min_trust else []

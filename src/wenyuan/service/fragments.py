@@ -27,6 +27,7 @@ from wenyuan.core.filters import And, Condition, Conditions, Filter, compiled, o
 from wenyuan.core.messages import msg
 from wenyuan.core.model import ORIGIN_PRIORITY, Corrected, Facet, Fragment, Passage, RetrievalRequest, Source
 from wenyuan.core.ports import Hit
+from wenyuan.core.rewriting import conversation
 from wenyuan.core.rules import Evidence
 from wenyuan.core.rules.inference import View
 from wenyuan.core.rules.names import condition_labels, relation_labels
@@ -45,6 +46,7 @@ from wenyuan.settings import RulesSettings, Settings
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
+    from wenyuan.service.generation.rewriting import Rewriter
 
 # What a request of the contract asks, as a query.
 
@@ -75,6 +77,13 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
             as_of = date.fromisoformat(day)
         except (TypeError, ValueError):
             faults.append(Fault("context.as_of", msg("is {value}, not a date like 2026-11-21", value=repr(day))))
+    rewrite, turns = context.get("rewrite", False), None
+    if not isinstance(rewrite, bool):
+        faults.append(Fault("context.rewrite", "must be true or false"))
+    try:
+        turns = conversation(context.get("history"), wanted=rewrite is True, place="context.history")
+    except InvalidRequest as error:
+        faults += error.faults
     if faults:
         raise InvalidRequest(listed(faults), faults=tuple(faults))
     processes = context.get("processes")
@@ -89,6 +98,7 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
         engineering_type=told["engineering_type"] or "",
         processes=None if processes is None else tuple(processes),
         parameters=context.get("parameters") or {},
+        conversation=turns,
     )
 
 
@@ -264,6 +274,7 @@ class FragmentSearch:
     searcher: Searcher
     recorded: RecordedSearch
     fields: Fields
+    rewriter: Rewriter
 
     def fragments(self, wanted: FragmentsRequest, principal: Principal = LOCAL) -> FragmentsAnswer:
         """The fragments of ``retrieve_fragments``, restricted to the request's domain and least score.
@@ -275,7 +286,7 @@ class FragmentSearch:
         """
         query = asked(wanted.request, self.settings.rules)
         try:
-            query = self._narrowed(self.searcher.bounded(query, principal), wanted)
+            query = self.rewriter.reworded(self._narrowed(self.searcher.bounded(query, principal), wanted))
             answer = self.retriever.retrieve(query)
         except (InvalidRequest, NotPermitted):
             raise

@@ -32,6 +32,7 @@ from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, as
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.generation.context_sentences import ContextSentences
 from wenyuan.service.generation.proposals import Proposer
+from wenyuan.service.generation.rewriting import Rewriter
 from wenyuan.service.generation.summaries import Summarizer
 from wenyuan.service.ingest import Ingester, Recognition, Remote
 from wenyuan.service.ingest.corrections import CorrectionDesk
@@ -152,7 +153,9 @@ class Library:
         self._rulebook = Rulebook(
             catalog, partial(recorder.changed, "rule"), refuse_unverified=settings.rules.unverified_quotes == "refuse"
         )
-        self.cited = CitedPlaces(catalog)
+        self.cited, self.rewriter = (
+            CitedPlaces(catalog), Rewriter(llm=models.llm, settings=settings.llm, questions=reading.questions),
+        )  # fmt: skip
         names = names_of(encoder, catalog, settings.search)
         self._deriver = deriver = Deriver(
             catalog.rules, self._rulebook.schema, most=settings.rules.max_rules, names=names, cites=self.cited.now
@@ -167,7 +170,7 @@ class Library:
         self._recorded = recorded = RecordedSearch(searcher, recorder)
         self.fragment_search = FragmentSearch(
             settings=settings, catalog=catalog, retriever=retriever, searcher=searcher, recorded=recorded,
-            fields=Fields(catalog),
+            fields=Fields(catalog), rewriter=self.rewriter,
         )  # fmt: skip
         self.rule_search = RuleSearch(
             settings=settings, catalog=catalog, rulebook=self._rulebook, retriever=retriever, searcher=searcher,
@@ -192,7 +195,7 @@ class Library:
         )  # fmt: skip
         self.answerer = Answerer(
             catalog=catalog, retriever=retriever, searcher=searcher, recorded=recorded, verifier=self.verifier,
-            tasks=storage.tasks, llm=models.llm, settings=settings.llm,
+            tasks=storage.tasks, llm=models.llm, settings=settings.llm, rewriter=self.rewriter,
         )  # fmt: skip
         self.summarizer, self.proposer = (
             Summarizer(answerer=self.answerer),
@@ -201,7 +204,9 @@ class Library:
                 changed=partial(recorder.changed, "rule"), llm=models.llm, settings=settings.llm,
             ),
         )  # fmt: skip
-        self._contexts = ContextService(searcher, catalog.document_chars, recorded, storage.tasks, self.summarizer)
+        self._contexts = ContextService(
+            searcher, catalog.document_chars, recorded, storage.tasks, self.summarizer, self.rewriter
+        )
         self.traits = CollectionTraits(catalog, engine, encoder, retriever)
         self.feedback = Feedback(catalog=catalog, recorder=recorder)
         self.tuner, self.judge_tuner = (
@@ -290,7 +295,7 @@ class Library:
             return RetrievalResponse(status="FAILED", error_message=str(refusal(self)))
         query = asked(request, self.settings.rules)
         try:
-            query = self._searcher.bounded(query, principal)
+            query = self.rewriter.reworded(self._searcher.bounded(query, principal))
             answer = self._retriever.retrieve(query)
             answer = self.recorder.attested(query, answer, principal, door="retrieve_fragments")
             return RetrievalResponse(status="SUCCESS", fragments=fragments_of(answer))
@@ -320,11 +325,12 @@ class Library:
         """As `retrieve_fragments`, with all that is known about the answer; raises instead of answering FAILED."""
         wanted = asked(RetrievalRequest(query=query, max_results=limit, context=context), self.settings.rules)
         wanted = replace(wanted, filter=filter, sources=None if sources is None else tuple(sources))
-        wanted = wanted if as_of is None else replace(wanted, as_of=as_of)
+        wanted = self.rewriter.reworded(wanted if as_of is None else replace(wanted, as_of=as_of))
         return self._recorded.answered(wanted, self._retriever.retrieve, LOCAL, "search")
 
     def find(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
         """The knowledge service: passages within the scope of an agent. Raises what made it fail, and records it."""
+        request = self.rewriter.searched(request)
         result = self._recorded.find(request, principal)
         return self.summarizer.summarized(result, request, principal) if request.summary == "generated" else result
 

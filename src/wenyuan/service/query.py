@@ -10,10 +10,33 @@ from typing import Any, Literal
 from wenyuan.core.filters import Filter, Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit, Ranking
+from wenyuan.core.rewriting import Turn
 from wenyuan.core.scoring.probability import Curve
 from wenyuan.core.scoring.rerank import Copies
 from wenyuan.core.text.synonyms import Wording
 from wenyuan.service.rules.derive import Derived
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewriting:
+    """What came of asking a language model to say a question in other words.
+
+    Attributes:
+        wordings: What passed the checks; it is asked besides the question.
+        left_out: How many did not pass, by reason.
+        model, tokens_in, tokens_out, cost: What was used for it; of a replay nothing.
+        ms: How long it took.
+        error: Why there is none; ``""`` where the model answered.
+    """
+
+    wordings: tuple[str, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    model: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    ms: float = 0.0
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +52,8 @@ class Query:
         rules: Derived rules compete with passages for the limit, come beside them, or are not asked for.
         by_meaning: Whether a text that names nothing in the graph may be embedded to guess what it is about.
         engineering_type, processes, parameters: See `unified.RuleQuestion`; the type limits passages, too.
+        conversation: What was said before a question that is still to be reworded; None where it is not to be.
+        rewriting: What came of that.
     """
 
     text: str
@@ -46,6 +71,13 @@ class Query:
     processes: tuple[str, ...] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     by_meaning: bool = True
+    conversation: tuple[Turn, ...] | None = None
+    rewriting: Rewriting | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The question, and its other wordings by a language model."""
+        return (self.text, *(self.rewriting.wordings if self.rewriting else ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +138,14 @@ class Answer:
         weight: Of the vector leg, where it was asked.
         curve: How the scores of our own passages became probabilities; None where they did not.
         tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
-        wordings: Other wordings of the question in which the keyword leg was asked, too, by the library's synonyms; part
-            ``wording`` of a hit is the number of the one that fits it best, counted from 1.
+        wordings: Other wordings in which the question was asked, too: those of the keyword leg by the library's synonyms, and
+            those by a language model, which have no entries; part ``wording`` of a hit is the number of the one that fits it
+            best, counted from 1.
         answerable: The probability that what was searched of our own holds an answer; None where nothing was searched.
         calibrated: Whether probabilities were measured with the library's encoder; false for all but the built-in one.
         copies: Passages that say the same as one of `hits`, and are not given themselves.
         confidence: How many of the passages suffice; None where that was not asked.
+        rewriting: What came of asking a language model for other wordings; None where none were asked for.
     """
 
     hits: Ranking
@@ -137,6 +171,7 @@ class Answer:
     calibrated: bool = True
     copies: Copies = field(default_factory=dict)
     confidence: Confidence | None = None
+    rewriting: Rewriting | None = None
 
     def wording_of(self, hit: Hit) -> str:
         """The synonym wording of the question that matches a hit best; ``""`` where the original does."""

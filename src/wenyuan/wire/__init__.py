@@ -22,6 +22,7 @@ from wenyuan.core.model import (
     RetrievalRequest,
     RetrievalResponse,
 )
+from wenyuan.core.rewriting import MOST_TURNS
 from wenyuan.wire.strict_json import MAX_FAULTS, NO_NUL, ROOT, SAID_OF_NUL, shown, walk
 
 # The JSON shapes of the contract: what comes in is checked whole, what goes out is made in one place.
@@ -81,6 +82,19 @@ QueryText = Annotated[
 Day = Annotated[str, AfterValidator(_day), Field(json_schema_extra={"format": "date"})]
 
 
+REWRITE = "Whether a language model says the question in other words, which are asked, too."
+HISTORY = f"What was said before, the latest last; at most {MOST_TURNS} turns, read where rewrite is true."
+
+
+class TurnShape(BaseModel):
+    """A turn of the conversation before a question."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, title="Turn")
+
+    role: Literal["user", "assistant"]
+    text: Text = Field(min_length=1, max_length=MAX_QUERY_CHARS)
+
+
 class ContextShape(BaseModel):
     """Background of the query. Further keys are accepted and ignored unless the service knows them."""
 
@@ -92,6 +106,8 @@ class ContextShape(BaseModel):
     min_trust: Annotated[int, Field(ge=1, le=5)] = Field(
         1, description="Sources that are trusted less are not asked."
     )
+    rewrite: bool = Field(False, description=REWRITE)
+    history: list[TurnShape] | None = Field(None, description=HISTORY)
 
 
 class RetrievalRequestShape(BaseModel):

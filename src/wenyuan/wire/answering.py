@@ -12,8 +12,8 @@ from wenyuan.core.access import MAX_DOMAINS, parse_scope
 from wenyuan.core.filters import parse_filter
 from wenyuan.core.prompt import LOW_TRUST
 from wenyuan.service.generation.answers import MOST_PASSAGES, AnswerRequest
-from wenyuan.wire import Day, QueryText, Text, no_default
-from wenyuan.wire.search import ScopeShape, Strict, checked
+from wenyuan.wire import HISTORY, REWRITE, Day, QueryText, Text, no_default
+from wenyuan.wire.search import History, ScopeShape, Strict, checked, conversation_of
 from wenyuan.wire.verification import ChangeShape, ContradictedRuleShape
 
 
@@ -37,6 +37,8 @@ class AnswerRequestShape(Strict):
     on_failure: Literal["fail", "extract"] = Field(
         "fail", description="Where the model fails: FAILED, or an answer of extracts, `origin` extractive."
     )
+    rewrite: bool = Field(False, description=REWRITE)
+    history: History = Field(None, description=HISTORY)
     stream: bool = Field(
         False, description="Answer with server-sent events: stages, then checked claims, then the whole."
     )
@@ -106,6 +108,10 @@ class AnswerShape(BaseModel):
     generation: int | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
     degraded: list[str] = Field(default_factory=list)
     audit_id: str | None = None
+    rewritten: dict[str, Any] | SkipJsonSchema[None] = Field(
+        None, description="In which words the question was asked, too, and what was left out.",
+        json_schema_extra=no_default,
+    )  # fmt: skip
     error_message: str | SkipJsonSchema[None] = Field(
         None, description="Only when FAILED.", json_schema_extra=no_default
     )
@@ -126,6 +132,7 @@ def answer_from_wire(payload: object) -> AnswerRequest:
         limit=body.limit,
         on_failure=body.on_failure,
         stream=body.stream,
+        conversation=conversation_of(body),
     )
 
 

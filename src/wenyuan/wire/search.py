@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, Protocol, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
@@ -17,13 +17,14 @@ from wenyuan.core.filters import parse_filter
 from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS
 from wenyuan.core.prompt import Snippet
+from wenyuan.core.rewriting import MOST_TURNS, Turn, conversation
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
 from wenyuan.service.fragments import about_hit
-from wenyuan.service.generation.answers import Answered, as_data
+from wenyuan.service.generation.answers import Answered, as_data, rewritten
 from wenyuan.service.learning.tuning import MAX_JUDGED
 from wenyuan.service.query import Confidence
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
-from wenyuan.wire import Day, QueryText, Text, no_default
+from wenyuan.wire import HISTORY, REWRITE, Day, QueryText, Text, TurnShape, no_default
 from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, unbranched
 
 # The JSON shapes of the knowledge service (``/search``) and of the context service (``/context``).
@@ -33,6 +34,13 @@ from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, unbranched
 
 MAX_TOKEN_BUDGET = 100_000
 S = TypeVar("S", bound=BaseModel)
+
+
+class Rewritable(Protocol):
+    """A body whose question a language model may say in other words."""
+
+    rewrite: bool
+    history: list[TurnShape] | None
 
 
 def _top_k(value: object) -> object:
@@ -62,6 +70,9 @@ GENERATED = "generated"
 Summary = Annotated[
     Any, AfterValidator(_summary), WithJsonSchema({"anyOf": [{"type": "boolean"}, {"const": GENERATED}]})
 ]
+
+
+History = Annotated[list[TurnShape], Field(max_length=MOST_TURNS)] | None
 
 
 class Strict(BaseModel):
@@ -96,6 +107,8 @@ class SearchRequestShape(Strict):
     source_document_uri: Text | None = None
     task_id: Text | None = None
     limit: int = Field(10, ge=1, le=MAX_RESULTS, description="Passages in all, where no domain is named.")
+    rewrite: bool = Field(False, description=REWRITE)
+    history: History = Field(None, description=HISTORY)
 
 
 class ContextRequestShape(Strict):
@@ -114,6 +127,8 @@ class ContextRequestShape(Strict):
         "extractive",
         description="What is given of a passage: its extract, or sentences that a language model chooses.",
     )
+    rewrite: bool = Field(False, description=REWRITE)
+    history: History = Field(None, description=HISTORY)
 
 
 class LegShape(BaseModel):
@@ -306,6 +321,7 @@ def search_from_wire(payload: object) -> SearchRequest:
         task_id=body.task_id or "",
         limit=body.limit,
         summary=body.summary,
+        conversation=conversation_of(body),
     )
 
 
@@ -325,7 +341,14 @@ def context_from_wire(payload: object) -> ContextRequest:
         task_id=body.task_id or "",
         source_document_uri=body.source_document_uri or "",
         summary=body.summary,
+        conversation=conversation_of(body),
     )
+
+
+def conversation_of(body: Rewritable) -> tuple[Turn, ...] | None:
+    """What was said before a question that is to be reworded; None where it is not to be."""
+    turns = None if body.history is None else [turn.model_dump() for turn in body.history]
+    return conversation(turns, wanted=body.rewrite)
 
 
 def domains_of(scope: Iterable[DomainScope] | None, top_k: Mapping[str, object] | None = None) -> frozenset[str]:
@@ -345,6 +368,7 @@ def search_to_wire(result: SearchResult) -> dict[str, Any]:
             "generation": result.generation,
             "mode": result.mode,
             "audit_ids": list(result.audit_ids),
+            **rewritten(result.rewriting),
         },
         "reasons": dict(result.reasons),
     }
@@ -371,6 +395,7 @@ def context_to_wire(context: Context) -> dict[str, Any]:
             "generation": first.generation,
             "mode": first.mode,
             "audit_ids": [name for result in context.results for name in result.audit_ids],
+            **rewritten(first.rewriting),
         },
     }
 

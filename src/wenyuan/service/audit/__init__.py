@@ -21,7 +21,8 @@ from wenyuan.core.access import HIDDEN, Key, Principal, scrubbed
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, parse_filter
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
-from wenyuan.service.query import Answer, LegReport, Query
+from wenyuan.core.rewriting import PROMPT_VERSION
+from wenyuan.service.query import Answer, LegReport, Query, Rewriting
 
 PREVIEW_CHARS = 80
 _ERROR_CHARS = 300
@@ -86,6 +87,7 @@ def request_of(query: Query) -> dict[str, Any]:
         **({"engineering_type": query.engineering_type} if query.engineering_type else {}),
         **({"processes": list(query.processes)} if query.processes is not None else {}),
         **({"parameters": dict(query.parameters)} if query.parameters else {}),
+        **({} if query.rewriting is None else {"rewritten": list(query.rewriting.wordings)}),
     }
 
 
@@ -110,6 +112,7 @@ def query_of(request: Mapping[str, Any]) -> Query:
         engineering_type=request.get("engineering_type", ""),
         processes=None if request.get("processes") is None else tuple(request["processes"]),
         parameters=request.get("parameters", {}),
+        rewriting=Rewriting(wordings=tuple(request["rewritten"])) if "rewritten" in request else None,
     )
 
 
@@ -171,6 +174,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     synonyms: Sequence[int] = (),
     judge: Mapping[str, Any] = MappingProxyType({}),
     redacted: Mapping[str, int] = MappingProxyType({}),
+    rewriting: Rewriting | None = None,
 ) -> dict[str, Any]:
     """A record of kind ``retrieval``, for `AuditLog.append`.
 
@@ -190,6 +194,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         synonyms: See `synonyms_of`.
         judge: See `judge_entry`; empty where no judge was to say how many passages suffice.
         redacted: How many values of each kind were taken out of the question.
+        rewriting: What came of asking for other wordings; these are kept with the question.
     """
     text = str(request.get("query", ""))
     record: dict[str, Any] = {
@@ -223,6 +228,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "synonyms": list(synonyms),
         "judge": dict(judge),
         "redacted": dict(redacted),
+        "rewriting": None if rewriting is None else _rewriting_entry(rewriting),
     }
     return record | {name: value for name, value in optional.items() if value}
 
@@ -239,6 +245,14 @@ def judge_entry(answer: Answer, question: str) -> dict[str, Any]:
         "model": found.judge, "calibration": found.calibration, "threshold": found.threshold, "risk": found.risk,
         "questions": found.questions, "asked": [list(one) for one in found.asked],
     }  # fmt: skip
+
+
+def _rewriting_entry(one: Rewriting) -> dict[str, Any]:
+    entry = {
+        "model": one.model, "prompt": PROMPT_VERSION, "wordings": len(one.wordings), "left_out": dict(one.left_out),
+        "tokens_in": one.tokens_in, "tokens_out": one.tokens_out, "cost": one.cost,
+    }  # fmt: skip
+    return entry | ({"error": _cut(_masked(one.error), _ERROR_CHARS)} if one.error else {})
 
 
 def _leg(leg: LegReport) -> dict[str, Any]:

@@ -113,8 +113,8 @@ class AuditRecorder:
         if self.log is None or answer.scope is None:
             return ""
         asked = request_of(query)
-        if answer.wordings:
-            asked["wordings"] = [[f"{a} → {b}" for a, b in wording.replaced] for wording in answer.wordings]
+        if replaced := [wording.replaced for wording in answer.wordings if wording.entries]:
+            asked["wordings"] = [[f"{a} → {b}" for a, b in pairs] for pairs in replaced]
         request, redacted = self.questions.kept(asked, answer.generation)
         lost: Counter[str] = Counter()
         for of_reason in withheld.values():
@@ -145,6 +145,7 @@ class AuditRecorder:
             derivation=0 if answer.derived is None else REVISION,
             door=door,
             redacted=redacted,
+            rewriting=query.rewriting,
         )
         return _appended(self.log, record, None if UNREADABLE in redacted else request)
 
@@ -167,7 +168,7 @@ class AuditRecorder:
         record = retrieval_record(
             principal=principal, request={**request, "agent_id": agent_id}, scope=scope, generation=0,
             settings_digest=self._digest, encoder_key=self._encoder_key, status="FAILED", door=door,
-            error=told, error_code=code, redacted=redacted,
+            error=told, error_code=code, redacted=redacted, rewriting=query.rewriting,
         )  # fmt: skip
         return _appended(self.log, record, None if UNREADABLE in redacted else request)
 

@@ -57,6 +57,7 @@ from wenyuan.settings import LlmSettings
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
     from wenyuan.catalog.tasks import TaskLedger
+    from wenyuan.service.generation.rewriting import Rewriter
 
 log = logging.getLogger(__name__)
 
@@ -115,6 +116,7 @@ class Answerer:
     tasks: TaskLedger
     llm: LanguageModel | None
     settings: LlmSettings
+    rewriter: Rewriter
 
     @one_question()
     def answer(
@@ -137,7 +139,7 @@ class Answerer:
             LlmError: the model failed, and the request does not ask for extracts then.
             KnowledgeError: the library cannot be asked.
         """
-        search = request.search
+        search = self.rewriter.searched(request.search, gone)
         if self.llm is None and request.on_failure == "fail":
             with self.recorded.failures(search, principal, door):
                 raise none_is_set_up()
@@ -167,7 +169,9 @@ class Answerer:
                 if request.on_failure == "extract":
                     return _with_rules(self._extracts(none, request, texts, principal), rules)
                 return _with_rules(none, rules)
-            reply = self._asked(request, shown, [found for found in rules if self._may_see(found)], tell, gone)
+            wordings = result.rewriting.wordings if result.rewriting is not None else ()
+            seen = [found for found in rules if self._may_see(found)]
+            reply = self._asked(request, shown, seen, wordings, tell, gone)
         except LlmError as error:
             if request.on_failure == "fail":
                 raise
@@ -203,15 +207,15 @@ class Answerer:
         )
 
     def _asked(
-        self, request: AnswerRequest, shown: Sequence[Shown], rules: Sequence[Found], tell: Tell,
-        gone: Callable[[], bool],
+        self, request: AnswerRequest, shown: Sequence[Shown], rules: Sequence[Found], wordings: Sequence[str],
+        tell: Tell, gone: Callable[[], bool],
     ) -> ModelReply[Any]:  # fmt: skip
         if self.llm is None:
             raise none_is_set_up()
         tell("asked", {"passages": len(shown)})
         said = [found.passage.text.partition("\n")[0] for found in rules[:_MOST_RULES]]
         reply = self.llm.ask(
-            messages(request.query.strip(), shown, said), schema=SCHEMA, read=read_written,
+            messages(self.rewriter.questions.sent(request.query.strip()), shown, said, wordings), schema=SCHEMA, read=read_written,
             deadline=deadline_after(self.settings.timeout).unless(gone),
         )  # fmt: skip
         tell("written", {"claims": len(reply.value.claims)})

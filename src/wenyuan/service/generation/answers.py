@@ -14,7 +14,9 @@ from wenyuan.core.filters import Filter
 from wenyuan.core.messages import msg
 from wenyuan.core.ports import ModelReply
 from wenyuan.core.prompt import LOW_TRUST
+from wenyuan.core.rewriting import Turn
 from wenyuan.core.verification import Change
+from wenyuan.service.query import Rewriting
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
 from wenyuan.service.verification import AgainstRule
 
@@ -31,6 +33,7 @@ class AnswerRequest:
         task_id: Copyright limits count over everything given to one task of the agent.
         on_failure: What happens when the model fails: the request fails, or is answered by extracts.
         stream: Whether a door that can tells of stages as they come.
+        conversation: See `SearchRequest`.
     """
 
     query: str
@@ -43,6 +46,7 @@ class AnswerRequest:
     limit: int = 8
     on_failure: Literal["fail", "extract"] = "fail"
     stream: bool = False
+    conversation: tuple[Turn, ...] | None = None
 
     def __post_init__(self) -> None:
         if type(self.limit) is not int or not 1 <= self.limit <= MOST_PASSAGES:
@@ -56,7 +60,7 @@ class AnswerRequest:
         return SearchRequest(
             query=self.query, agent_id=self.agent_id, knowledge_scope=self.knowledge_scope, min_trust=self.min_trust,
             filter=self.filter, as_of=self.as_of, task_id=self.task_id, limit=self.limit, summary=False, rules="beside",
-            own=True,
+            own=True, conversation=self.conversation,
         )  # fmt: skip
 
 
@@ -182,7 +186,15 @@ def as_data(answered: Answered, fragments: Sequence[Mapping[str, Any]] = ()) -> 
         "generation": answered.found.generation,
         "degraded": list(answered.found.degraded),
         "audit_id": answered.audit_id or None,
+        **rewritten(answered.found.rewriting),
     }  # fmt: skip
+
+
+def rewritten(rewriting: Rewriting | None) -> dict[str, Any]:
+    """The member that says in which words the question was asked, too; nothing where none were asked for."""
+    if rewriting is None:
+        return {}
+    return {"rewritten": {"questions": list(rewriting.wordings), "left_out": dict(rewriting.left_out)}}
 
 
 def claim_as_data(claim: AnswerClaim) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError
+from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, LlmUnavailable
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Deadline
@@ -334,6 +334,17 @@ class Questions:
         """A redacted question for storage or traces; ``""`` for one that cannot be redacted. `change`: see `kept`."""
         return str(self.kept({"query": text}, change)[0]["query"])
 
+    def sent(self, text: str, change: int = 0) -> str:
+        """A question as a language model is told it: redacted as it is kept.
+
+        Raises:
+            LlmUnavailable: it cannot be redacted.
+        """
+        told, found = self.kept({"query": text}, change)
+        if UNREADABLE in found:
+            raise LlmUnavailable("not asked: the question could not be redacted", component="llm")
+        return str(told["query"])
+
     def kept(self, request: Mapping[str, Any], change: int = 0) -> tuple[Mapping[str, Any], Mapping[str, int]]:
         """A redacted request of `audit.request_of`, and the number of redacted values by kind.
 
@@ -382,8 +393,9 @@ def _redacted(request: Mapping[str, Any], redaction: Redaction, counts: Counter[
     if uri := request.get("source_document_uri"):
         clean["source_document_uri"] = redaction.uri(uri)
         counts.update({"address": 1} if clean["source_document_uri"] != uri else {})
-    if request.get("processes"):
-        clean["processes"] = [words(each) for each in request["processes"]]
+    for name in ("processes", "rewritten"):
+        if request.get(name):
+            clean[name] = [words(each) for each in request[name]]
     for name in ("filter", "parameters"):
         if request.get(name):
             clean[name] = _values("", request[name], redaction, counts)

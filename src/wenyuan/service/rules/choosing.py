@@ -65,7 +65,7 @@ class NameChooser:
         names = self._names(text, principal, self.retriever.deadline())
         if not names:
             return ()
-        data = {"task": "link", "text": text, "names": names}
+        data = {"task": "link", "text": self.recorder.questions.sent(text), "names": names}
         told = [
             {"role": "system", "content": _SYSTEM},
             {"role": "user", "content": json.dumps(data, ensure_ascii=False)},

@@ -65,6 +65,7 @@ from wenyuan.service.search.external import ExternalSearch, no_outside, unaddres
 from wenyuan.service.search.legs import Aim, Found, LegRequest, OwnLegs, QueryVectors
 from wenyuan.service.search.threads import Leg, LegExecutor
 from wenyuan.service.search.traces import Traces
+from wenyuan.service.search.wordings import Searched, united
 from wenyuan.settings import RulesSettings, SearchSettings
 
 # The read path: request → scope → (keyword ∥ vector ∥ outside) → fuse → adjust → guard → cut → answer.
@@ -76,16 +77,6 @@ _SPARE = 10
 
 _A_MOMENT = 0.02  # seconds until the index is asked again
 _WAITS_FOR_INDEX = 0.5  # of a request's time; then what else was found is given, and said to be behind
-
-
-class _Searched(NamedTuple):
-    """Results from the library's own sources; the fields are those of `Answer`."""
-
-    ranked: Ranked
-    copies: Copies
-    legs: list[LegReport]
-    why: str
-    answerable: float
 
 
 class _Moved(Exception):
@@ -182,7 +173,9 @@ class Retriever:
                 self._rules, query, replace(scope, filter=query.filter), registry, change, deadline
             )
         trusts = {name: registry.by_id[name].trust for name in own}
-        own_part = self._searched(query, asked, scope, trusts, profile, change, deadline)
+        own_part = (self._searched if query.rewriting is None else self._worded)(
+            query, asked, scope, trusts, profile, change, deadline
+        )
         ranked, copies, legs = own_part.ranked, own_part.copies, own_part.legs
         if elsewhere:
             foreign, reports = self._external.collect(elsewhere, deadline)
@@ -219,9 +212,22 @@ class Retriever:
             curve=profile.curve,
             copies={number: same for number, same in copies.items() if number in passages},
             tuning="" if profile.tuning is None else profile.tuning.fingerprint,
-            wordings=asked.wordings.others,
+            wordings=own_part.asked.others,
+            rewriting=query.rewriting,
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
         )
+
+    def _worded(
+        self, query: Query, asked: AnalysedQuery, scope: Scope, trusts: Mapping[str, int], profile: CollectionProfile,
+        change: int, deadline: Deadline,
+    ) -> Searched:  # fmt: skip
+        """As `_searched`, for a question and its wordings by a language model, as one."""
+        others = [analysed(text, self._synonyms.at(change, deadline)) for text in query.texts[1:]]
+        found = [
+            self._searched(replace(query, text=one.text), one, scope, trusts, profile, change, deadline)
+            for one in (asked, *others)
+        ]
+        return united(found, query.rewriting, copies=profile.copies)
 
     def _searched(
         self,
@@ -232,7 +238,7 @@ class Retriever:
         profile: CollectionProfile,
         change: int,
         deadline: Deadline,
-    ) -> _Searched:
+    ) -> Searched:
         """Search the library's own sources: each passage with its probability, or nothing if an answer is unlikely."""
         found, ranked, copies = self._candidates(query, asked, scope, trusts, profile, change, deadline)
         verdict = self._abstention.verdict(asked, found, ranked, deadline)
@@ -244,7 +250,7 @@ class Retriever:
             ranked = likely(ranked, rivals, profile.curve, verdict.probability)
         if asked.reference and (lacking := missing_place(query.text, asked.reference, (p for _, p in ranked))):
             ranked, why = [], lacking
-        return _Searched(ranked, copies, found.reports, why, verdict.probability)
+        return Searched(ranked, copies, found.reports, why, verdict.probability, asked.wordings)
 
     def _candidates(
         self,
@@ -294,7 +300,7 @@ class Retriever:
     ) -> Leg[Derived]:
         """Start deriving rules."""
         question = RuleQuestion(
-            text=query.text,
+            text="\n".join(query.texts),
             processes=query.processes,
             engineering_type=query.engineering_type,
             parameters=query.parameters,

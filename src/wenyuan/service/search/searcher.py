@@ -23,10 +23,11 @@ from wenyuan.core.filters import Filter
 from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline, Hit, until
+from wenyuan.core.rewriting import Turn
 from wenyuan.core.scoring.probability import raw_of
 from wenyuan.core.scoring.rerank import auto_cut, distinct
 from wenyuan.core.text.summaries import summarize
-from wenyuan.service.query import Answer, Confidence, LegReport, Query
+from wenyuan.service.query import Answer, Confidence, LegReport, Query, Rewriting
 from wenyuan.service.search import Allowed, Sources
 from wenyuan.service.search.cache import AnswerCache, CacheCounts, OwnMemory, Store
 from wenyuan.service.search.retriever import Retriever
@@ -53,6 +54,9 @@ class SearchRequest:
             sentences, which `service.generation.summaries` checks.
         rules: Derived rules compete with passages for ``top_k``, come beside them, or are not asked for.
         own: Only the library's own sources, none that is asked elsewhere.
+        conversation: See `core.rewriting.conversation`: where it is not None, a language model says the question in other
+            words, which are asked, too.
+        rewriting: What came of that; made by `service.generation.rewriting`.
     """
 
     query: str
@@ -67,6 +71,8 @@ class SearchRequest:
     summary: bool | Literal["generated"] = True
     rules: Literal["within", "beside", "none"] = "within"
     own: bool = False
+    conversation: tuple[Turn, ...] | None = None
+    rewriting: Rewriting | None = None
 
     def __post_init__(self) -> None:
         text = self.query.strip()
@@ -121,6 +127,7 @@ class SearchResult:
             nothing had to be asked.
         confidence: By domain whose ``top_k`` is ``confidence``, how many passages are given, and why.
         answers: What was asked of each domain and answered, for the audit.
+        rewriting: What came of asking for other wordings; None where none were asked for.
     """
 
     passages: tuple[Found, ...]
@@ -137,6 +144,7 @@ class SearchResult:
     stale_by: float = 0.0
     answerable: float | None = None
     confidence: Mapping[str, Confidence] = field(default_factory=dict)
+    rewriting: Rewriting | None = None
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -221,6 +229,7 @@ class Searcher:
         key = (
             generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
             repr(request.filter), day, near, told, bool(request.summary), request.rules,
+            None if request.rewriting is None else request.rewriting.wordings,
         )  # fmt: skip
         led: list[bool] = []
 
@@ -235,9 +244,12 @@ class Searcher:
                 raise
             kept = self._cache.get(key, compute)  # a concurrent caller with less time asked the same
         # It may have been found for another task of which the same is told: what is recorded is who asks now.
-        text, task = request.query.strip(), request.task_id
-        answers = tuple((replace(query, text=text, task_id=task), answer) for query, answer in kept.value.answers)
-        result = replace(kept.value, answers=answers, stale=self._retriever.stale())
+        text, task, rewriting = request.query.strip(), request.task_id, request.rewriting
+        answers = tuple(
+            (replace(query, text=text, task_id=task, rewriting=rewriting), answer)
+            for query, answer in kept.value.answers
+        )
+        result = replace(kept.value, answers=answers, stale=self._retriever.stale(), rewriting=rewriting)
         return replace(result, cache_hit=True, cache_age_ms=kept.age_ms) if kept.hit else result
 
     def whole(self, request: SearchRequest, principal: Principal) -> Query:
@@ -424,6 +436,7 @@ def _query(
         task_id=request.task_id,
         partial=True,
         rules=request.rules,
+        rewriting=request.rewriting,
     )
 
 

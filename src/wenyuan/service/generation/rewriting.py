@@ -1,0 +1,73 @@
+"""Questions put into other words by a language model, where the caller asks for it; see `core.rewriting`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from wenyuan.core.errors import LlmError
+from wenyuan.core.ports import LanguageModel
+from wenyuan.core.rewriting import SCHEMA, Turn, checked, messages, read_wordings
+from wenyuan.runtime import deadline_after
+from wenyuan.service.generation.answering import none_is_set_up
+from wenyuan.service.ingest.redaction import Questions
+from wenyuan.service.query import Query, Rewriting
+from wenyuan.service.search.searcher import SearchRequest
+from wenyuan.settings import LlmSettings
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rewriter:
+    """Asks for other wordings of questions, and keeps those that say nothing new.
+
+    Attributes:
+        llm: None where none is set up.
+        questions: Redacts what is sent, as it redacts what is kept.
+    """
+
+    llm: LanguageModel | None
+    settings: LlmSettings
+    questions: Questions
+
+    def rewritten(self, question: str, turns: Sequence[Turn], gone: Callable[[], bool] = lambda: False) -> Rewriting:
+        """Other wordings of a question; that the model failed is said in the result, since the question can be asked without it.
+
+        Args:
+            turns: What was said before.
+            gone: Whether nobody waits for them any more.
+        """
+        begun = time.perf_counter()
+        try:
+            if self.llm is None:
+                raise none_is_set_up()
+            told = [turn._replace(text=self.questions.sent(turn.text)) for turn in turns]
+            text = self.questions.sent(question)
+            reply = self.llm.ask(
+                messages(text, told), schema=SCHEMA, read=read_wordings,
+                deadline=deadline_after(self.settings.timeout).unless(gone),
+            )  # fmt: skip
+        except LlmError as error:
+            log.warning("asked without other wordings: %s", error)
+            return Rewriting(error=str(error), model=self.settings.model, ms=(time.perf_counter() - begun) * 1e3)
+        kept, left = checked(reply.value, text, told)
+        return Rewriting(
+            wordings=kept, left_out={str(why): count for why, count in left.items()}, model=self.settings.model, tokens_in=reply.tokens_in,
+            tokens_out=reply.tokens_out, cost=reply.cost, ms=(time.perf_counter() - begun) * 1e3,
+        )  # fmt: skip
+
+    def reworded(self, query: Query) -> Query:
+        """A query with the wordings that it asks for."""
+        if query.conversation is None:
+            return query
+        return replace(query, rewriting=self.rewritten(query.text, query.conversation), conversation=None)
+
+    def searched(self, request: SearchRequest, gone: Callable[[], bool] = lambda: False) -> SearchRequest:
+        """A search with the wordings that it asks for."""
+        if request.conversation is None:
+            return request
+        found = self.rewritten(request.query, request.conversation, gone)
+        return replace(request, rewriting=found, conversation=None)
