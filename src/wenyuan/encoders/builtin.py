@@ -495,7 +495,7 @@ class BuiltinEncoder:
         """Whether a text is no text in any of the model's hundred languages, judged by its vocabulary.
 
         A sentence takes a few long pieces. Letters at random take a piece for every one or two of them; characters at
-        random are rare ones. docs/explanation/scoring.md says of how many real questions it says so.
+        random are rare ones. docs/explanation/scoring.md gives its rate on real questions.
         """
         a_piece, a_character = self._tokenizer.likelihood(text)
         if has_han(text):

@@ -175,7 +175,7 @@ class _Reading:
         self.encoder.close()
 
     def expect(self, known: Sequence[Probe], ways: Sequence[Prefixes]) -> None:
-        """Say which texts will be read, so that it can be told how far it is."""
+        """Announce the texts that will be encoded, for progress."""
         texts = {query + probe.question for query, _ in ways for probe in known if probe.question}
         self._total = len(texts | {before + probe.answer for way in ways for before in way for probe in known})
 

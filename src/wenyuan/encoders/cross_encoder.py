@@ -146,7 +146,7 @@ class LocalJudge:
         return self._model.rerank(question, ["\n\n".join(passages)], deadline=deadline)[0]
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         self._model.close()
 
 

@@ -81,8 +81,8 @@ _ENDS = {
 def pseudonym(kind: str, value: str, key: bytes) -> str:
     """``⟦身份证:K3F…⟧``: 50 bits of HMAC-SHA256 over the kind and the value's normal form.
 
-    The same value gives the same mark under the same key, however it was written; without the key nobody can
-    go through all numbers and compare.
+    The same value gives the same mark under the same key, however it was written; without the key it cannot be
+    reversed by trying all numbers.
     """
     digest = hmac.new(key, f"{kind}\0{value}".encode("utf-8", "surrogatepass"), "sha256").digest()
     return f"⟦{LABELS[kind]}:{base64.b32encode(digest).decode()[:10]}⟧"
@@ -176,7 +176,7 @@ def _in_view(view: View, policy: RedactionPolicy) -> Iterator[Finding]:
 
 
 def _placed(view: View, finding: Finding) -> Finding:
-    """A finding where it stands in the original."""
+    """A finding with its span in the original text."""
     start, end = view.original(finding.start, finding.end)
     return finding._replace(start=start, end=end)
 
@@ -372,7 +372,7 @@ class Redaction:
         """A text without the values that the policy does not keep.
 
         Raises:
-            DocumentRejected: the text cannot be redacted; it must not be taken in.
+            DocumentRejected: the text cannot be redacted; it must not be ingested.
         """
         new, _, counts = self._rewrite(text)
         return Redacted(new, dict(counts))

@@ -1,4 +1,4 @@
-"""What is done with each kind of value, by the sensitivity of what is taken in.
+"""The redaction policy: what is done with each kind of value, by the sensitivity of the source.
 
 ==============================================  ======  ========  ============  ==========
 kind                                            public  internal  confidential  restricted

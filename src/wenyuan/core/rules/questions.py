@@ -475,7 +475,8 @@ def meant_parameters(given: Mapping[str, object], declared: Mapping[str, Paramet
 def plain_condition(text: str, declared: Mapping[str, Parameter]) -> str:
     """A condition with the names of parameters in place of their labels, and 5.0 for 5 beside a number: ``高度 >= 5`` → ``height_m >= 5.0``.
 
-    What is no label of one parameter stays, and so does a text in quotes: whoever checks the condition says what is wrong.
+    What is no label of one parameter stays, and so does a text in quotes: faults are reported when the condition is
+    checked.
     """
 
     def named(found: re.Match[str]) -> str:

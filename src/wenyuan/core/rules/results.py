@@ -181,7 +181,7 @@ class Items(list[RetrievalItem]):
         reason: Why there is nothing, where there is nothing.
         notes: What else the caller should know.
         audit_id: Of the record of the question; ``""`` where there is none.
-        stale_by: Seconds since the oldest change that was not searched, while somebody writes; 0 for none.
+        stale_by: Seconds since the oldest change not yet in the index; 0 for none.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ _MAY_NAME = re.compile("[条條]|art", re.IGNORECASE)  # most passages are no ar
 
 
 def law_of(title: str, headings: Sequence[str]) -> str:
-    """The statute of which a passage is an article; ``""`` for a passage that is none.
+    """The statute that a passage is an article of; ``""`` for other passages.
 
     Args:
         title: Of the document; where each article is a document of its own, it names both.

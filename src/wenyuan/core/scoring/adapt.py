@@ -133,7 +133,7 @@ class QueryMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tuning:
-    """What was learned from judged questions: a query map, a weight of the vector leg, or both.
+    """The result of training on judged questions: a query map, a weight of the vector leg, or both.
 
     Attributes:
         weight: Of the vector leg.

@@ -31,7 +31,7 @@ def ndcg(grades: Sequence[float], ideal: Iterable[float], k: int) -> float:
     """Normalised discounted cumulative gain at `k`, 0..1; 0 if there is no answer.
 
     Args:
-        grades: Of what was found, best first; 0 for what is no answer.
+        grades: Grades of the ranked results, best first; 0 for what is no answer.
         ideal: Of all answers.
     """
     best = _gain(sorted(ideal, reverse=True)[:k])
@@ -193,7 +193,8 @@ class Verdict:
     """The result of a cross-validation.
 
     Attributes:
-        before, after: Mean nDCG@10 on held-out questions, 0..1: as it is, and with what the other folds chose.
+        before, after: Mean nDCG@10 on held-out questions, 0..1: with the present settings, and with those chosen on
+            the other folds.
         lower, upper: The gains that 99 % of the bootstrap exceed, and stay below: what is promised.
         by_fold: ``(before, after)`` of each fold.
         collapsed: Folds, counted from 1, whose questions lose, and no accident.
@@ -254,7 +255,7 @@ def judge(
         trials: Of each question, by what was learned from the other folds; strength 0 comes first.
         dealt: The fold of each.
         groups: Equal for questions that tell of one another, which the bootstrap draws together; None: each by itself.
-        weight: The weight of the vector leg as it is.
+        weight: The present weight of the vector leg.
 
     Raises:
         ValueError: there are fewer than two folds: nothing could be chosen by others.

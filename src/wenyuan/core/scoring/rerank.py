@@ -195,7 +195,8 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
 
     Args:
         found: Best first. Only passages of the same origin are copies of one another; rules are none. What is
-            trusted more, or may be quoted freely, is no copy of what is not: whoever asks for trust, or quotes, needs it.
+            trusted more, or may be quoted freely, is no copy of what is not: callers that check trust or quote need
+            it.
     """
     kept: list[tuple[Hit, Passage]] = []
     copies: dict[int, tuple[Passage, ...]] = {}

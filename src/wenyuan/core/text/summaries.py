@@ -50,7 +50,7 @@ class Summary:
 
 
 def elision_mark(language: str) -> str:
-    """What stands for words left out: ``……`` in Chinese, `` … `` elsewhere."""
+    """The mark for omitted words: ``……`` in Chinese, `` … `` elsewhere."""
     return "……" if language.startswith("zh") else " … "
 
 
@@ -310,8 +310,8 @@ class ScoredPassage:
 
     Attributes:
         score: 0..1.
-        summary: Of the passage; ``""`` gives its whole text. One that is not made of the passage's own words,
-            such as a language model's, is given as it is and flagged ``generated``.
+        summary: Of the passage; ``""`` gives its whole text. A summary that is not made of the passage's own words,
+            such as a language model's, is returned unchanged and flagged ``generated``.
         answers: It is a rule that the question asks for.
     """
 
@@ -429,7 +429,7 @@ def _all(text: str) -> tuple[Span, ...]:
 
 
 def _pieces(summary: str, text: str) -> tuple[Span, ...]:
-    """Where the pieces of a summary stand in the passage, in order; () if it has other words."""
+    """Spans of the summary's pieces in the passage, in order; () if it has other words."""
     spans: list[Span] = []
     at = 0
     for piece in (p for p in _ELISION.split(summary.strip()) if p):

@@ -68,7 +68,7 @@ class Synonym:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynonymsPut:
-    """What came of entering synonyms: how many were new, took the place of others, and were there already.
+    """The result of adding synonyms.
 
     Attributes:
         entries: The new ones, and those that took the place of others, with their numbers.
@@ -234,7 +234,7 @@ def _worded(read: str, found: Sequence[_Found], choice: Sequence[int]) -> Wordin
 
 
 def _joined(left: str, right: str) -> str:
-    """Two pieces of a text; what was a word of its own stays one."""
+    """Join two pieces of a text, with a space between two words."""
     apart = left[-1:].isalnum() and right[:1].isalnum() and not has_han(left[-1] + right[0])
     return f"{left} {right}" if apart else left + right
 
@@ -287,5 +287,5 @@ def synonym_to_wire(entry: Synonym) -> dict[str, Any]:
 
 
 def described(entry: Synonym) -> dict[str, Any]:
-    """An entry as programs are told of it: its number, what it says, who entered it, and when."""
+    """An entry as JSON values."""
     return {"number": entry.number, **synonym_to_wire(entry), "actor": entry.actor, "at": entry.at}

@@ -219,7 +219,7 @@ def open_remote(
         source: Its registry entry.
         library_id: Our own id, sent along to find questions that go round in circles; ``""`` to send none.
         passed: The `VIA` header of the question being answered now (called in the thread that asks); ``""`` for none.
-        traced: Headers by which the service goes on with our trace (called in the thread that asks).
+        traced: Headers that continue our trace in the service (called in the requesting thread).
         env_allowed: Patterns of the names that `RemoteSettings.key_env` may have.
         allow_private: Whether `RemoteSettings.allow_private` counts; False: no source may lead to a private address.
         transport: What connects, instead of the network and its guard.

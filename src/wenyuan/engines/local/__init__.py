@@ -2,8 +2,8 @@
 catalog.
 
 Both halves answer at one watermark: the last change of the catalog that they hold. `sync` replays what is
-missing; if it cannot, that is an `EngineError`, never a shorter answer. Files that were lost or damaged are
-rebuilt from the catalog when the engine is opened, and written anew from what is held while it is open.
+missing; if it cannot, that is an `EngineError`, never a shorter answer. Lost or damaged files are rebuilt from the
+catalog when the engine is opened, and rewritten from memory while it is open.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class LocalEngine:
 
     Args:
         folder: Its own; made when missing.
-        spec: Analyser and encoder; each gets a folder of its own inside, so that changing one builds anew
-            beside the old.
+        spec: Analyser and encoder; each gets its own folder inside, so that a change builds a new index beside the
+            old one.
         exclusive: Gives the lock of the folder; only its holder writes index files.
         max_lag: See `MAX_LAG`.
     """
@@ -310,7 +310,7 @@ class LocalEngine:
             return  # the writer changes files; other changes are seen at the next check
 
     def _mend(self, feed: ChangeFeed) -> None:
-        """Follow what another process wrote; rewrite from memory what was damaged."""
+        """Apply another process's changes, and rewrite damaged files from memory."""
         try:
             self._keyword.reload(partial(_check_same, feed))
         except (IndexCorrupt, IndexMismatch) as error:

@@ -48,7 +48,7 @@ _TRIES = 20  # each time because another process has published anew meanwhile
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """A file without a name, and the one that it was copied from as it was then."""
+    """An unlinked copy of a file, and the original's state when it was copied."""
 
     file: OpenFile
     size: int
@@ -64,7 +64,7 @@ class _Copy:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What was last published; empty before the first time.
+    """The last published state of the index.
 
     Attributes:
         seq: The change of the catalog that it holds.
@@ -97,7 +97,7 @@ class Segments:
     # -- reading --------------------------------------------------------------------------------------
 
     def read(self) -> State:
-        """What is published now, copied as far as it is not held already. It counts once it is given to `hold`.
+        """The published state, copying files that are not held yet.
 
         Raises:
             IndexCorrupt: a file is missing, or is not the one that was published.
@@ -115,7 +115,7 @@ class Segments:
         raise EngineUnavailable("it is published again and again while it is read", component=_COMPONENT)
 
     def hold(self, state: State) -> None:
-        """From now on this is what was published."""
+        """Set the held state."""
         self.state = state
         self._seen = {name: copy.source for name, copy in state.copies.items()}
         self._seen[_MANIFEST] = signature(self._manifest)
@@ -225,7 +225,7 @@ class Segments:
     # -- watching -------------------------------------------------------------------------------------
 
     def changed(self) -> bool:
-        """Whether a file is not as it was when it was read or written, as far as the system tells without reading it."""
+        """Whether a file differs from the one read or written, by its metadata."""
         return any(signature(self._folder / name) != seen for name, seen in self._seen.items())
 
     def restore(self) -> list[str]:
@@ -375,7 +375,7 @@ def _schema() -> Any:
 
 @contextmanager
 def _translated(doing: str, meaning: type[EngineError] = IndexCorrupt) -> Iterator[None]:
-    """What is wrong with an index, tantivy says by ValueError, OSError or a panic (BaseException)."""
+    """Turn tantivy's errors (ValueError, OSError or a panic, which is a BaseException) into an `EngineError`."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -477,7 +477,7 @@ class KeywordIndex:
         self._segments.mark(seq, stamp)
 
     def clear(self, writer: Any) -> None:
-        """Drop every row, with all that was removed before, when the writer commits."""
+        """Delete all rows, and the remains of removed ones, at the writer's next commit."""
         writer.delete_all_documents()
 
     def put(self, writer: Any, rows: Sequence[IndexRow]) -> None:

@@ -48,7 +48,7 @@ _LEAST = 0.1  # of what a row is, along it, before it is stretched: more than te
 
 
 class QuantizedVectors:
-    """What was learned of the rows, and their codes; copied before it grows, since scans may be reading it.
+    """Quantised rows: the trained parameters and the codes.
 
     Attributes:
         trained_on: How many rows there were when it was learned, not how many it was learned from.
@@ -247,7 +247,7 @@ class VectorScan:
 
     @property
     def stored_as(self) -> Signature | None:
-        """The file of those on disk, as it was when it was opened or written."""
+        """The file of the vectors on disk, as of opening or writing it."""
         return self._stored.signature
 
     def intact(self, crcs: Array) -> bool:
@@ -418,7 +418,7 @@ class RowFiles:
         self._seen: Mapping[Path, Signature | None] = {}
 
     def read(self) -> Rows:
-        """IndexCorrupt when a file is not what was written. What was read counts once it is given to `hold`."""
+        """Read the row files; IndexCorrupt when a file is not what was written. Takes effect with `hold`."""
         seen = {self._manifest: signature(self._manifest)}
         try:
             if not exists(self._manifest):
@@ -447,7 +447,7 @@ class RowFiles:
         self._seen = rows.seen
 
     def changed(self) -> bool:
-        """Whether a file is not as it was when it was read or written, as far as the system tells without reading it."""
+        """Whether a file differs from the one read or written, by its metadata."""
         return any(signature(path) != seen for path, seen in self._seen.items())
 
     def on_disk(self) -> tuple[int, str]:

@@ -57,7 +57,8 @@ class MilvusEngine:
 
     Args:
         place: Where the server is.
-        spec: Analyser and encoder; each gets collections of its own, so that changing one builds anew beside the old.
+        spec: Analyser and encoder; each gets its own collections, so that a change builds a new index beside the old
+            one.
         library_id: Whose index this is.
         exclusive: Gives the library's writer lock; only its holder writes.
         prefix: How the collections' names begin.

@@ -49,7 +49,7 @@ class Mark:
         vectors: How many of them have a vector.
         terms: The highest number that was given to a term.
         least: The least mean length with which rows were weighed (see `keyword`); 0 for none.
-        open: Whether rows of a later change may be there, written by somebody who has not finished.
+        open: Whether there may be rows of a later change, from an unfinished step.
         chinese: How many of these are of passages in Chinese.
         total: The sums of vectors, (2 · dim,) float32: of passages in other languages, then of those in Chinese.
     """
@@ -96,7 +96,7 @@ _BODY = (
 
 
 def newest(session: Session, collection: str) -> Mark | None:
-    """The mark that counts; None in a collection that nobody has marked."""
+    """The newest checkpoint record; None in a collection without any."""
     rows = session.rows(collection, "step >= 0", ["step", "body", "total"])
     if not rows:
         return None

@@ -1,8 +1,8 @@
 """The write path, in steps that count all at once: with the mark that is written at their end.
 
-A step marks that it has begun, writes rows of later changes (which nobody looks at yet) and what terms are worth
-(beside what they were worth before), and then the mark. Only now are removed rows deleted. Whoever finds a step that
-was not finished takes it back, or deletes what was left to be deleted.
+A step records that it has begun, writes rows of later changes (which no query reads yet) and new term statistics
+(beside the former ones), and then the checkpoint record. Only now are removed rows deleted. The next writer undoes an
+unfinished step, or completes its deletions.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def check_same(feed: ChangeFeed, mark: Mark, names: Names, component: str) -> No
 
 
 def renew(session: Session, names: Names, mark: Mark) -> Mark:
-    """Weigh rows anew that were weighed when passages were much shorter; what they score stays the same."""
+    """Recompute the term weights of rows that were weighted when passages were much shorter; their scores stay the
+    same.
+    """
     if mark.mean <= _DRIFT * mark.least:
         return mark
     fields = ["*"]
@@ -85,7 +87,7 @@ def renew(session: Session, names: Names, mark: Mark) -> Mark:
 
 
 def _taken_back(session: Session, names: Names, mark: Mark) -> Mark:
-    """As if a step that somebody has left had never begun."""
+    """Undo an unfinished step of another process."""
     session.drop_where(names.passages, f"seq > {mark.watermark}")
     session.drop_where(names.words, f"number > {mark.terms}")
     while rows := session.rows(names.words, f"at > {mark.watermark}", [*FIELDS, "nothing"], limit=_BATCH):

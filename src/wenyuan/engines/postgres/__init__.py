@@ -49,7 +49,7 @@ class PostgresEngine:
 
     Args:
         dsn: The connection string; never shown.
-        spec: Analyser and encoder; each gets a schema of its own, so that changing one builds anew beside the old.
+        spec: Analyser and encoder; each gets its own schema, so that a change builds a new index beside the old one.
         library_id: Whose index this is.
         prefix: How the schema's name begins.
         sessions: How many connections at most.
@@ -138,8 +138,8 @@ class PostgresEngine:
         return watermark
 
     def _caught_up(self, feed: ChangeFeed, target: int, deadline: Deadline, *, hurried: bool, lagging: bool) -> bool:
-        """Apply changes, in a thread that goes on when the caller cannot wait; False when somebody else is writing, or
-        an answer from before (`lagging`) is better than waiting on.
+        """Apply changes, in a thread that continues when the caller cannot wait; False while another process writes,
+        or when an earlier state (`lagging`) is preferred to waiting.
         """
         patience = _BRIEFLY if hurried else deadline.remaining()
         if not self._writing.acquire(timeout=min(patience, deadline.remaining())):
@@ -183,7 +183,7 @@ class PostgresEngine:
         self._unsettled = 0
 
     def purge(self, feed: ChangeFeed) -> None:
-        """Forget what was removed: terms that no passage holds any more, and dead rows in the tables' files."""
+        """Delete the remains of removed passages: terms that no passage has, and dead rows in the tables' files."""
         self.sync(feed, deadline=_unhurried())
         self._sessions.run(
             lambda connection: writing.purge(connection, self.schema, self._dimension),

@@ -236,7 +236,7 @@ class _Tally:
         self.shares = np.empty(0)
 
     def add(self, rows: Sequence[tuple[int, bytes]], names: Sequence[str]) -> None:
-        """Take in the postings of some terms, by the terms' ids."""
+        """Add the postings of some terms, by term id."""
         query, worth = self._query, {self._query.ids[name]: self._query.weights[name] for name in names}
         order = {number: at for at, number in enumerate(worth)}  # the order in which numbers are added counts
         rows = sorted(rows, key=lambda row: order[row[0]])
@@ -262,13 +262,13 @@ class _Tally:
         self.shares = together / self._query.total
 
     def at_least(self, share: float, most: int) -> Any:
-        """Positions of whoever has this share; if that is more than `most`, of the best so many and their equals."""
+        """Positions of the rows with at least this share."""
         if np.count_nonzero(self.shares >= share) > most:
             share = np.partition(self.shares, len(self.shares) - most)[len(self.shares) - most]
         return np.flatnonzero(self.shares >= share)
 
     def shares_of(self, rows: Sequence[tuple[int, int]]) -> list[tuple[int, float]]:
-        """(passage, share) of whoever is among these, by (slot, passage)."""
+        """(passage, share) of the rows among these, by (slot, passage)."""
         slots = np.array([slot for slot, _ in rows], dtype=np.int64)
         at = np.minimum(np.searchsorted(self.slots, slots), len(self.slots) - 1)
         shares, known = self.shares[at].tolist(), (self.slots[at] == slots).tolist()

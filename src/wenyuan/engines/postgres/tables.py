@@ -184,7 +184,7 @@ def _create(connection: Connection[Any], schema: str, library_id: str, spec: Ind
 
 
 def find_vector(connection: Connection[Any], dimension: int, component: str) -> str:
-    """The schema in which pgvector lies; it is installed when it is at hand and the user may.
+    """The schema that contains pgvector; the extension is created if it is available and the user may.
 
     Raises:
         ConfigError: it is missing, too old, or the vectors are too long for it.

@@ -218,7 +218,7 @@ def step(connection: Connection[Any], feed: ChangeFeed, target: int, schema: str
     """Apply some changes, in the caller's transaction.
 
     Returns:
-        The change that the index then holds; None when somebody else is writing.
+        The change that the index then holds; None while another process is writing.
     """
     locked = connection.execute(LOCK.format(kind="try_"), {"schema": schema}).fetchone()
     if locked is None or not locked[0]:

@@ -1,8 +1,8 @@
 """How well does a library answer, and better or worse than before?
 
 Questions whose answers are known are asked of the library as it is, of all its own sources in force, through the whole
-read path but for rules, which are no passages. Beside them nonsense is asked, which should get no answer. What came of it
-is kept with the questions, so that the same can be asked again next month and compared question by question.
+read path but for rules, which are no passages. Beside them nonsense is asked, which should get no answer. Results are
+stored with the questions, so that the evaluation can be repeated later and compared question by question.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Evaluator:
             name: Of where the questions come from; shown beside the figures.
             step: Told how far it is: ``(stage, done, total)``, stages ``read``, ``ask``, ``nonsense``.
                 What it raises ends the evaluation, and nothing is kept.
-            keep: Keep what came of it, and the questions; else its number is 0.
+            keep: Store the results and the questions; else its number is 0.
 
         Raises:
             InvalidRequest: there is no question with an answer, too many, one that cannot be asked, or no answer

@@ -69,7 +69,8 @@ class Feedback:
         Args:
             audit_id: Of the answer.
             good, bad: Parts of it: refs or addresses of fragments, or their ranks from 1.
-            principal: Who says so. A key that is bound to an agent judges what that agent was given; another one
+            principal: Who gives the feedback. A key that is bound to an agent judges what that agent was given;
+                another one
                 judges its own answers, or all, with the right ``audit``.
 
         Returns:

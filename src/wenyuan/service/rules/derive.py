@@ -272,7 +272,7 @@ class Deriver:
 
         Args:
             embed: Gives the vector of the question's text, when a text is asked about that names nothing.
-            bounded: Whoever asks sees some sources only: what no rule in view speaks of is not there for them.
+            bounded: The caller sees only some sources: what no rule in view speaks of is not there for them.
 
         Raises:
             InvalidRequest: a parameter is of another type than the schema says.
@@ -362,8 +362,8 @@ class Deriver:
     ) -> tuple[Mapping[str, Any], ...]:
         """The recognised nodes, with the name of each that was guessed.
 
-        One that was guessed, or that is asked for within bounds, and of which nothing in view speaks, is none: whoever
-        asks would learn what others' rules are about.
+        One that was guessed, or that is asked for within bounds, and of which nothing in view speaks, is none:
+        otherwise the caller would learn what hidden rules are about.
         """
         doubtful = {one["node_id"] for one in recognised if bounded or "by" in one}
         if not doubtful:

@@ -71,7 +71,7 @@ class NameVectors:
         Args:
             version: Of the graph whose names `entries` are.
             embed: Gives the vector of the text, (dim,) float32.
-            without: Nodes that are not there for who asks, and take nobody's place.
+            without: Nodes invisible to the caller, which do not count towards the limit.
         """
         import numpy as np
 
@@ -97,7 +97,7 @@ class NameVectors:
         """Embed and store the names that have no vector yet; returns how many there were.
 
         Args:
-            tell: Is told how many of how many are done.
+            tell: Called with the number done and the total.
             most: Embed nothing when more names than this are missing.
 
         Raises:

@@ -41,7 +41,7 @@ class ImportReport:
     """The result of an import, or of its dry run.
 
     Attributes:
-        faults: All that is wrong or worth knowing, with file and line.
+        faults: All faults and notes, with file and line.
         sources: Ids of sources that were declared and registered by it.
         changes: What the catalog counted; None for a dry run.
         waiting: How many statements of the library wait for a review after it; 0 for a dry run.

@@ -55,7 +55,7 @@ class RuleSearch:
         Without this, a thread does it once a text names nothing.
 
         Args:
-            tell: Is told how many of how many are done.
+            tell: Called with the number done and the total.
             most: Embed nothing when more names than this are missing.
 
         Returns:

@@ -53,7 +53,7 @@ def analysed(text: str, synonyms: SynonymTable) -> AnalysedQuery:
 
 
 class SynonymReader:
-    """Reads the synonym table of a record; it is made anew only when its version is another."""
+    """Reads the synonym table of a record; it is rebuilt only when its version changes."""
 
     def __init__(self, record: Record) -> None:
         self._record = record

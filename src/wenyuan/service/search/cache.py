@@ -31,7 +31,7 @@ class CacheCounts:
     Attributes:
         hits: Values that were kept.
         misses: Values that had to be computed.
-        joined: Values that somebody else was computing at the time.
+        joined: Values that another thread was computing at the time.
     """
 
     hits: int = 0

@@ -66,7 +66,7 @@ class RedisStore(Generic[V]):
         prefix: Names everything besides the key that an answer depends on: library, settings, formats.
         seconds: How long a value is kept.
         max_bytes: Of one value; a larger one is not kept.
-        write, read: A value as bytes and back; `read` raises ValueError for what is none.
+        write, read: A value as bytes and back; `read` raises ValueError for anything else.
         clock: Seconds since the epoch, the same for all processes.
     """
 

@@ -69,7 +69,8 @@ class Legs(Protocol):
 class LegMeter(Timings):
     """Leg metrics by leg, source (``""`` for the own index) and state, with durations.
 
-    States are ``ok``, ``failed`` and ``timeout``; the time of one that did not answer is what was waited for it.
+    States are ``ok``, ``failed`` and ``timeout``; the time of a leg that did not answer is how long it was waited
+    for.
     """
 
     def of(self, sources: Sequence[str]) -> Mapping[Names, Timing]:
@@ -177,7 +178,7 @@ class SequentialLegs:
 
     Attributes:
         doing: The leg under way, and what messages call it.
-        abandoned: Nobody waits for them any more: they are neither gone on with nor counted.
+        abandoned: No caller waits for them any more: they are neither gone on with nor counted.
     """
 
     executor: LegExecutor
@@ -219,8 +220,8 @@ def abreast(calls: Sequence[Callable[[], T]]) -> Sequence[Callable[[], T]]:
 class FairSemaphore:
     """A FIFO semaphore with `number` slots. Thread-safe.
 
-    A `threading.Semaphore` would let whoever comes by just then go before those that were woken and have not run
-    yet: under load some requests wait several times as long as others.
+    A `threading.Semaphore` lets a new thread pass before woken ones that have not run yet: under load some requests
+    wait several times as long as others.
     """
 
     def __init__(self, number: int) -> None:

@@ -2,7 +2,7 @@
 
 Of the conventions (status: Development) the state of mid 2026 is kept to, which builds on the semantic conventions
 1.41.1: https://github.com/open-telemetry/semantic-conventions-genai, section "Retrievals". What they have no name for
-begins with ``wenyuan.``. Only the API is needed here: where spans go is the business of whoever runs the process.
+begins with ``wenyuan.``. Only the API is needed here: the operator configures where spans are sent.
 """
 
 from __future__ import annotations
