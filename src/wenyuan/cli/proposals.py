@@ -1,4 +1,4 @@
-"""``rules propose``: a language model reads a source for rules, and what passes the checks waits for a review."""
+"""``rules propose``: a language model reads a source for rules; proposals that pass the checks wait for review."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _show_refused(terminal: Terminal, report: ProposalReport, schema: Schema, *,
 
 
 def _show_unread(terminal: Terminal, report: ProposalReport) -> None:
-    """What of the source was not read, and why."""
+    """Print which parts of the source were not read, and why."""
     text = terminal.text
     for why, count in report.withheld.items():
         terminal.show(text("propose_withheld", count=count, why=text(f"kept_from_{why}")))
@@ -110,7 +110,7 @@ def _show_unread(terminal: Terminal, report: ProposalReport) -> None:
 
 
 def _show_one(terminal: Terminal, one: Judged, schema: Schema, number: int) -> None:
-    """A proposal with the words of its clause; of one that was refused, what exactly is wrong."""
+    """Print a proposal with its quote; for a refused one, the exact fault."""
     from wenyuan.core.rules.names import condition_label, relation_labels
 
     said, held = one.proposal, one.statement

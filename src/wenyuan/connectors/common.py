@@ -1,4 +1,4 @@
-"""What built-in connectors have in common: settings, and sockets to addresses that are allowed."""
+"""Settings common to all connectors, and checks of target addresses for libraries that open sockets themselves."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Context sentences: one sentence by a language model that says where in its document a passage is; checked before
 use.
 
-It is indexed and embedded as the innermost heading would be, stored apart from the passage, and never given to anybody as
-its words. It cannot say more than where something stands: a sentence with a number, a name of a document or an identifier
-that neither the title, the headings nor the passage have is left out.
+It is indexed and embedded like an innermost heading, stored apart from the passage, and never shown as its text. It
+may only locate the passage: a sentence with a number, a document name or an identifier that neither title, headings
+nor passage have is refused.
 """
 
 from __future__ import annotations

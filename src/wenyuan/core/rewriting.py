@@ -1,8 +1,8 @@
-"""Questions in other words, as a language model proposes them: what it is told, what it must give, and what of that may be asked.
+"""Query rewriting by a language model: the prompt, parsing, and the checks that a rewritten query must pass.
 
-A question that people ask in their own words, or that refers to a conversation, is put into the words of documents. The question
-itself is always asked, too; a wording only adds to what is found. One that says what neither the question nor the conversation
-says is left out: a number, an identifier, a negation.
+A question in everyday words, or one that refers to a conversation, is rewritten in the words of documents. The
+question itself is always searched, too; rewritten forms only add results. A form with a number, an identifier or a
+negation that neither the question nor the conversation has is refused.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class Turn(NamedTuple):
-    """What was said before a question."""
+    """An earlier message of the conversation."""
 
     role: Literal["user", "assistant"]
     text: str
 
 
 def conversation(value: Any, *, wanted: bool, place: str = "history") -> tuple[Turn, ...] | None:
-    """The turns before a question that is to be reworded; None where it is not to be.
+    """Parse the conversation before a question; None where the question is not to be rewritten.
 
     Args:
         value: An array of ``{"role": "user" | "assistant", "text": …}``, the latest last; None for nothing said before.
-        wanted: Whether it is to be reworded.
+        wanted: Whether the question is to be rewritten.
 
     Raises:
         InvalidRequest: listing every fault.
@@ -96,7 +96,7 @@ def _fault_of(turn: Any) -> str:
 
 
 def messages(question: str, turns: Sequence[Turn]) -> list[Mapping[str, str]]:
-    """What a model is told; of a long conversation its last `_MOST_SHOWN` characters."""
+    """The prompt; of a long conversation only its last `_MOST_SHOWN` characters."""
     shown: list[dict[str, str]] = []
     room = _MOST_SHOWN
     for turn in reversed(turns):
@@ -110,7 +110,7 @@ def messages(question: str, turns: Sequence[Turn]) -> list[Mapping[str, str]]:
 
 
 def read_wordings(value: Any) -> tuple[str, ...]:
-    """The texts of a model's JSON.
+    """Parse the model's JSON.
 
     Raises:
         ValueError: it is not of the form, with where.
@@ -126,7 +126,7 @@ def read_wordings(value: Any) -> tuple[str, ...]:
 def checked(
     proposed: Sequence[str], question: str, turns: Sequence[Turn]
 ) -> tuple[tuple[str, ...], Mapping[Left, int]]:
-    """The wordings that may be asked; and how many may not, by reason."""
+    """The rewritten queries that pass the checks, and the number of refused ones by reason."""
     kept: list[str] = []
     left: Counter[Left] = Counter()
     before = "\n".join((question, *(turn.text for turn in turns)))
@@ -140,7 +140,7 @@ def checked(
 
 
 def _faults(text: str, question: str, before: str, kept: Sequence[str]) -> Iterator[Left]:
-    """Why a wording may not be asked.
+    """Reasons why a rewritten query is refused.
 
     Args:
         before: The question, and what was said before it.
@@ -165,7 +165,7 @@ def _faults(text: str, question: str, before: str, kept: Sequence[str]) -> Itera
 
 
 def _figures(text: str) -> set[str]:
-    """The numbers, quantities and dates of a text; a plain “one” is hardly ever meant as one."""
+    """The numbers, quantities and dates in a text; a plain “one” is rarely meant as a number and left out."""
     return {t.value for t in tokens_of(text).tokens if t.kind != "word" and (t.kind, t.value) != ("number", "1")}
 
 
@@ -180,7 +180,7 @@ _NEGATING = frozenset(("not", "must not", "need not"))
 
 
 def _negates(text: str) -> bool:
-    """Whether a text denies something."""
+    """Whether a text contains a negation."""
     plain = "\n".join(_NO_NEGATION.sub(_kept_apart, line) for line in text.splitlines())
     return any(duty.name in _NEGATING for duty in tokens_of(plain).duties)
 

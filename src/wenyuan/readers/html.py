@@ -290,7 +290,7 @@ def _names(body: Any) -> dict[int, str]:
 
 
 def _around(node: Any, attributes: dict[str, str | None]) -> str:
-    """The kind of page furniture an element is (navigation, footer, aside …); ``""`` for content."""
+    """The kind of an element that is no content (script, navigation, footer …); ``""`` for content."""
     if node.tag in _UNSEEN or node.tag in _AROUND:
         return str(node.tag)
     if not attributes:

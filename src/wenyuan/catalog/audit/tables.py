@@ -127,7 +127,7 @@ class AuditPlace(Protocol):
         ...
 
     def touch(self, connection: sa.Connection) -> None:
-        """Rewrite an existing row to test whether the database can be written to."""
+        """Write without changing anything, to test whether the database can be written to."""
         ...
 
     def check(self, *, now: bool = False) -> None:

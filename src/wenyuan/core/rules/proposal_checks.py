@@ -1,4 +1,4 @@
-"""What becomes of the rules that a model proposes: each is held against the schema, its clause and the graph.
+"""Checks of rules proposed by a model, against the schema, the quoted clause and the graph.
 
 ::
 
@@ -49,7 +49,7 @@ at all.
 
 
 class _Refused(Exception):
-    """This proposal does not wait for a review."""
+    """Raised to refuse a proposal."""
 
     def __init__(self, reason: str, detail: str = "", rival: int = 0) -> None:
         super().__init__(reason)
@@ -64,7 +64,7 @@ def _gate(reason: str, detail: str = "", rival: int = 0) -> None:
 
 @dataclass(slots=True)
 class _Case:
-    """A proposal on its way through the checks."""
+    """A proposal with the results of the checks so far."""
 
     proposal: Proposal
     passage: Passage | None = None
@@ -80,7 +80,7 @@ class _Case:
 
 
 def judge(proposals: Sequence[Proposal], shown: Sequence[Shown], holdings: Holdings) -> list[Judged]:
-    """What becomes of each proposal of a reply, in its order.
+    """The result of the checks for each proposal of a reply, in order.
 
     Args:
         shown: What the model was shown for it.
@@ -122,7 +122,7 @@ def _judged(case: _Case, holdings: Holdings) -> Judged:
 
 
 def _cut(case: _Case, shown: Mapping[str, Shown]) -> None:
-    """The quote, and whether it says what the proposal's text says."""
+    """Find the quote in the stored text, and check that it matches the proposal's text."""
     one = shown.get(case.proposal.passage)
     if one is None:
         raise _Refused("unknown_passage", case.proposal.passage)
@@ -142,7 +142,7 @@ def _cut(case: _Case, shown: Mapping[str, Shown]) -> None:
 
 
 def _without_number(text: str, span: Span) -> Span:
-    """A quote without the number of the clause that it begins with, which is told apart from it: ``第十条``, ``Article 4``."""
+    """A quote without its leading clause number, which is shown separately: ``第十条``, ``Article 4``."""
     quote = text[slice(*span)]
     found = opening(quote)
     if found is None or found.label[:1].isdigit() or found.kind not in ("article", "paragraph", "item"):
@@ -155,7 +155,7 @@ def _without_number(text: str, span: Span) -> Span:
 
 
 def _ends(case: _Case, holdings: Holdings) -> None:
-    """The nodes that its ends may mean; where the graph has none of that kind and name, a new one."""
+    """The candidate nodes for both ends; a new node where the graph has none with that kind and name."""
     said, kinds = case.proposal, Words(holdings.schema.kinds.values())
     for name, written in ((said.src, said.src_kind), (said.dst, said.dst_kind)):
         found = kinds.find(written)
@@ -180,7 +180,7 @@ def _ends(case: _Case, holdings: Holdings) -> None:
 
 
 def _formed(cases: Sequence[_Case], holdings: Holdings) -> None:
-    """Give each case the statement that its proposal is by the schema, or the first fault that `check_book` finds in it."""
+    """Build each case's statement by the schema, or refuse it with the first fault of `check_book`."""
     known = {key: node for case in cases for key, node in case.ends.items() if key in holdings.nodes}
     new = {key: node for case in cases for key, node in case.ends.items() if key not in holdings.nodes}
     book = Book(
@@ -222,7 +222,7 @@ def _link(case: _Case, number: int) -> RawStatement:
 
 
 def clause_of(passage: Passage, at: int) -> str:
-    """The clause in which a place of a passage stands, as written (``第十三条``); ``""`` where none is numbered."""
+    """The clause number, as written (``第十三条``), at a position of a passage; ``""`` outside numbered clauses."""
     stop = passage.text.find("\n", at)
     lines = passage.text[: len(passage.text) if stop < 0 else stop].split("\n")
     for line in reversed(lines):
@@ -244,7 +244,7 @@ _SOFT = re.compile(r"should|宜|recommend|advis|建议|推荐")
 
 
 def _says(case: _Case, schema: Schema) -> None:
-    """Raise where names, condition, strength or relation say otherwise than the clause."""
+    """Refuse where names, condition, strength or relation disagree with the clause."""
     said, passage = cast("Statement", case.statement), cast("Passage", case.passage)
     quote = tokens_of(case.quote)
     context = tokens_of("\n".join((passage.title, *passage.headings, *case.beside)))
@@ -257,7 +257,7 @@ def _says(case: _Case, schema: Schema) -> None:
 
 
 def _named(node: Node, written: str, text: Tokens) -> None:
-    """Raise unless a text names a node, by the name that was written or one of those that the graph has."""
+    """Refuse unless a text contains the node's name as written, or another of its names in the graph."""
     own = {token.value for token in text.tokens}
     names = dict.fromkeys((written, node.name, *node.labels.values(), *(alias.text for alias in node.aliases)))
     said = set(terms(text.text))
@@ -272,7 +272,7 @@ def _named(node: Node, written: str, text: Tokens) -> None:
 
 
 def _condition_said(condition: str, parameters: Mapping[str, Parameter], quote: Tokens) -> None:
-    """Raise where a number of a condition, or the side of it that is meant, is not what the quote says."""
+    """Refuse where a number in a condition, or its direction (at least, at most), differs from the quote."""
     found = list(condition_tokens(condition))
     for at, token in enumerate(found):
         if token.kind != "number":
@@ -288,13 +288,13 @@ def _condition_said(condition: str, parameters: Mapping[str, Parameter], quote: 
 
 
 def _compared(tokens: Sequence[ConditionToken], at: int) -> str:
-    """The parameter beside which a number stands; ``""`` where it is not a plain comparison."""
+    """The parameter compared with a number; ``""`` where it is no plain comparison."""
     names = [t.text for t in (*tokens[max(0, at - 2) : at], *tokens[at + 1 : at + 3]) if t.kind == "name"]
     return names[0] if len(names) == 1 else ""
 
 
 def _in_unit(number: float, name: str, parameters: Mapping[str, Parameter]) -> tuple[float, str]:
-    """A number of a parameter in the unit that texts are read in (`measured`); ``""``: no unit, or none that is known."""
+    """A parameter's number converted to the unit of `measured`, with that unit; ``""`` for no or an unknown unit."""
     parameter = parameters.get(name)
     unit = unit_of(fold(parameter.unit)) if parameter is not None and parameter.unit else None
     return (number, "") if unit is None else (number * unit[1], unit[0])
@@ -325,7 +325,7 @@ _UNDER = re.compile(
 
 
 def _side(tokens: Sequence[ConditionToken], at: int) -> str:
-    """Of which side of a number a condition speaks; ``""`` where it does not tell."""
+    """The direction of a condition's bound; ``""`` where it is unclear."""
     before = _SIDES.get(tokens[at - 1].text, "") if at else ""
     after = _SIDES.get(tokens[at + 1].text, "") if at + 1 < len(tokens) else ""
     negated = any(token.text == "!" for token in tokens)
@@ -333,7 +333,7 @@ def _side(tokens: Sequence[ConditionToken], at: int) -> str:
 
 
 def _bounds(text: Tokens, at: int) -> set[str]:
-    """What a text says of the side of a quantity that is meant; nothing where a negation may turn it round."""
+    """The directions of a quantity's bound that a text states; empty where a negation may reverse them."""
     first = last = at
     while first > 0 and text.tokens[first].after == "" and at - first < _NEAR:
         first -= 1
@@ -348,12 +348,12 @@ def _bounds(text: Tokens, at: int) -> set[str]:
 
 
 def _lead_in(before: str) -> str:
-    """The line that opens the list in which a quote stands: 有下列情形之一的，应当……："""
+    """The line that introduces the list around a quote: 有下列情形之一的，应当……："""
     return next((line for line in reversed(before.split("\n")) if line.rstrip().endswith(("：", ":"))), "")
 
 
 def _strength_said(said: Statement, words: str, quote: Tokens, lead_in: Tokens) -> None:
-    """Raise where the clause, or what opens its list, binds and the statement does not, or the other way round."""
+    """Refuse where the clause (or the line introducing its list) is binding and the statement is not, or vice versa."""
     binds = any(duty.name in ("must", "must not") for duty in (*quote.duties, *lead_in.duties))
     soft = _SOFT.search(fold(words)) is not None
     if (said.strength == "mandatory" and not binds) or (said.strength != "mandatory" and binds and not soft):
@@ -361,7 +361,7 @@ def _strength_said(said: Statement, words: str, quote: Tokens, lead_in: Tokens) 
 
 
 def _polarity_said(relation: Relation, dst: str, quote: Tokens) -> None:
-    """Raise where a relation demands what the clause forbids, or forbids what it demands."""
+    """Refuse where a relation demands what the clause forbids, or forbids what it demands."""
     name = tokens_of(dst)
     if any(duty.name in _REFUSING for duty in name.duties):  # it is a ban itself: 不得超载
         return
@@ -373,7 +373,7 @@ def _polarity_said(relation: Relation, dst: str, quote: Tokens) -> None:
 
 
 def _part_about(name: Tokens, quote: Tokens) -> range:
-    """The part between two marks of a quote that has most of a name's words."""
+    """The part of a quote, between two punctuation marks, that shares most words with a name."""
     begins = [0, *(n for n, token in enumerate(quote.tokens) if n and token.after), len(quote.tokens)]
     values, wanted = quote.values, set(name.values)
     parts = [range(a, b) for a, b in pairwise(begins)]
@@ -381,7 +381,7 @@ def _part_about(name: Tokens, quote: Tokens) -> range:
 
 
 def negative(relation: Relation) -> bool:
-    """Whether a relation says that something must not or need not be."""
+    """Whether a relation expresses a prohibition or an exemption."""
     words = fold(" ".join((relation.id, *relation.labels.values(), *relation.sentence.values())))
     return _NEGATIVE.search(words) is not None
 
@@ -397,7 +397,7 @@ _COUNTING = ("approved", "proposed")
 
 
 def _beside(case: _Case, holdings: Holdings, taken: dict[tuple[str, str], list[Standing]]) -> None:
-    """Raise where the graph, or this reply before, says the same already, or says otherwise."""
+    """Refuse where the graph, or an earlier proposal of the reply, has the same statement or contradicts it."""
     said = cast("Statement", case.statement)
     ends = said.src, said.dst
     for one in (*holdings.statements.get(ends, ()), *taken[ends]):
@@ -417,8 +417,8 @@ def _squeezed(condition: str) -> str:
 
 
 def _contradicts(said: Statement, held: Standing, schema: Schema) -> bool:
-    """Whether a statement between the same nodes is another answer to the same question: the same relation under another
-    condition on the same parameters, or one that forbids what the other demands.
+    """Whether two statements between the same nodes contradict: same relation with another condition on the same
+    parameters, or one forbids what the other demands.
     """
     if held.rel == said.rel:
         return not held.condition or not said.condition or _asked(held.condition) == _asked(said.condition)

@@ -1,9 +1,10 @@
-"""Rules that a language model proposes: what it is told, what it must give, and what of that may wait for a person's review.
+"""Rules proposed by a language model: the prompt, the reply, and which proposals may wait for a person's review.
 
-A model reads clauses and proposes statements in the library's schema, each with the id of a passage and the first and the last
-words of what says so. None of it is believed: the quote is cut out of the stored text, and what a statement says of kinds,
-ends, conditions, numbers, negations and duties is held against the schema, the quote and the graph (`proposal_checks`). The
-first check that a proposal fails is the reason that it is counted under (`REASONS`); what passes is no more than *proposed*.
+A model reads clauses and proposes statements in the library's schema, each with the id of a passage and the first and
+last words of its quote. Nothing is trusted: the quote is cut out of the stored text, and kinds, ends, conditions,
+numbers, negations and obligations are checked against the schema, the quote and the graph (`proposal_checks`). The
+first failed check is the reason under which a proposal is counted (`REASONS`); one that passes is stored as
+*proposed*.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ graph: the statement stands there already, by its status; ``conflict`` it stands
 
 
 class Proposal(NamedTuple):
-    """A statement as the model gave it: nothing of it is believed."""
+    """An unverified statement from the model."""
 
     src: str
     src_kind: str
@@ -81,7 +82,7 @@ class Proposal(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A statement that the graph holds between two nodes; number 0: of this run, not yet stored."""
+    """A statement between two nodes that is already in the graph; number 0: proposed in this run and not stored yet."""
 
     statement_id: int
     rel: str
@@ -92,7 +93,7 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What the graph holds, whatever its status.
+    """The nodes and statements in the graph, of any status.
 
     Attributes:
         nodes: By key.
@@ -109,14 +110,14 @@ class Holdings:
     def of(
         cls, schema: Schema, nodes: Mapping[str, Node], statements: Iterable[tuple[str, str, Standing]]
     ) -> Holdings:
-        """Sorted for finding; `statements` are source, destination and what stands between them."""
+        """Index the graph's content; `statements` are source, destination and statement."""
         found: dict[tuple[str, str], list[Standing]] = defaultdict(list)
         for src, dst, standing in statements:
             found[src, dst].append(standing)
         return cls(schema, nodes, found, Names(Words(schema.kinds.values()), nodes.values()))
 
     def with_proposed(self, proposed: Iterable[tuple[int, Judged]]) -> Holdings:
-        """With what was proposed since: the number of each statement, and what it is."""
+        """The holdings with the statements proposed since added, by number."""
         statements, new = dict(self.statements), dict[str, Node]()
         for number, one in proposed:
             if one.statement is not None:
@@ -132,11 +133,11 @@ class Holdings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What becomes of a proposal.
+    """The result of the checks for one proposal.
 
     Attributes:
         reason: Of `REASONS`; ``""``: it may wait for a review, as `statement`, with those of `nodes` that are new.
-        detail: What exactly is wrong.
+        detail: The exact fault.
         quote: As it was cut out of the passage; ``""`` without one.
         rival: Number of the statement that it repeats or contradicts; 0: none, or one of the same run.
     """
@@ -154,7 +155,7 @@ class Judged:
 
 
 def messages(holdings: Holdings, shown: Sequence[Shown]) -> list[Mapping[str, str]]:
-    """What a model is told. Of the graph it sees the schema, and names that stand in the passages anyway."""
+    """The prompt. Of the graph it contains the schema, and only names that occur in the passages."""
     data = {
         "task": "propose",
         "schema": _schema_told(holdings.schema),
@@ -188,7 +189,7 @@ _MOST_NAMES = 100
 
 
 def _names_in(nodes: Iterable[Node], shown: Sequence[Shown]) -> list[dict[str, str]]:
-    """Known names as they stand in the passages, so that nothing of other sources is told; the longest first."""
+    """Known names that occur in the passages, so that nothing of other sources is revealed; longest first."""
     text = fold("\n".join(" ".join((one.text, *one.passage.headings)) for one in shown))
     found = {
         (name, node.kind)
@@ -202,7 +203,7 @@ def _names_in(nodes: Iterable[Node], shown: Sequence[Shown]) -> list[dict[str, s
 
 
 def form_of(schema: Schema) -> Mapping[str, Any]:
-    """The JSON schema of a reply: kinds and relations are closed lists."""
+    """The JSON schema of a reply; kinds and relations are enumerations."""
     text = {"type": "string"}
     kind, relation = ({"type": "string", "enum": list(ids)} for ids in (schema.kinds, schema.relations))
     members: dict[str, Any] = dict.fromkeys(Proposal._fields, text) | {
@@ -216,7 +217,7 @@ def form_of(schema: Schema) -> Mapping[str, Any]:
 
 
 def read_proposals(value: Any) -> tuple[Proposal, ...]:
-    """The proposals of a model's JSON.
+    """Parse the model's JSON.
 
     Raises:
         ValueError: it is not of the form, with where.

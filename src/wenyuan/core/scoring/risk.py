@@ -1,4 +1,4 @@
-"""A judge's raw numbers, calibrated, and the threshold at which it may be believed that passages suffice.
+"""Calibration of a judge's raw numbers, and the threshold above which passages may be taken as sufficient.
 
 A judge says of the first k passages how sure it is (0..1) that they suffice to answer the question. Its number is not a
 probability; the order that it gives may still be of use. On n questions whose answers are known, asked at each k of `STEPS`:

@@ -187,7 +187,7 @@ class SourceSentences:
     ) -> None:  # fmt: skip
         """Ask the model about passages, concurrently within its limit, and store the results.
 
-        After the first failure nobody else is asked; why stands in the report.
+        After the first failure no more calls are made; the report has the reason.
         """
         if new and not report.error:
             report.error = self._closed()

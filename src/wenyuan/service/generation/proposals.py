@@ -1,4 +1,5 @@
-"""Rules that a language model proposes from a source, clause by clause: what passes the checks waits for a person's review.
+"""Rules that a language model proposes from a source, clause by clause; those that pass the checks wait for a
+person's review.
 
 ::
 
@@ -60,7 +61,7 @@ _UNREADABLE = 3  # replies in a row that are of no form: it is not up to this cl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposeRequest:
-    """Which source is to be read for rules, and how far.
+    """Which source to read for rules, with limits.
 
     Attributes:
         limit: Clauses that are read at most; None: all.
@@ -83,7 +84,7 @@ class ProposeRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalReport:
-    """What came of a run.
+    """The result of a run.
 
     Attributes:
         clauses: Of the source, that the model may be shown.
@@ -114,12 +115,12 @@ class ProposalReport:
 
     @property
     def left(self) -> int:
-        """Clauses that are still to be read."""
+        """Number of clauses still to be read."""
         return self.clauses - self.read - self.read_before
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many were refused, by reason."""
+        """Number of refused proposals by reason."""
         return dict(Counter(one.reason for one in self.refused).most_common())
 
 
@@ -128,12 +129,12 @@ Tell = Callable[[int, int], None]
 
 
 def _nobody(_done: int, _total: int) -> None:
-    """Nobody wants to know."""
+    """Default callback: does nothing."""
 
 
 @dataclass(slots=True)
 class _Clauses:
-    """The clauses of a source: what is still to be read, each with the key that it is remembered by."""
+    """The clauses of a source that are still to be read, each with its storage key."""
 
     to_read: list[tuple[Shown, str]] = field(default_factory=list)
     read_before: int = 0
@@ -142,7 +143,7 @@ class _Clauses:
 
 @dataclass(slots=True)
 class _Run:
-    """What has come of a run so far."""
+    """The results of a run so far."""
 
     holdings: Holdings
     version: int
@@ -160,7 +161,7 @@ class _Run:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Proposer:
-    """Has a language model read sources for rules; `llm` is None where none is set up.
+    """Reads sources for rules with a language model; `llm` is None where none is configured.
 
     Attributes:
         changed: Told of what was proposed, for the audit: action, name, before, after.
@@ -174,7 +175,8 @@ class Proposer:
     settings: LlmSettings
 
     def propose(self, request: ProposeRequest, *, tell: Tell = _nobody) -> ProposalReport:
-        """Read a source for rules. What passes the checks is *proposed*; only a person's review makes it a rule.
+        """Read a source for rules. Proposals that pass the checks are stored as *proposed*, and only a review
+        approves them.
 
         Raises:
             NotFound: there is no such source.
@@ -222,7 +224,7 @@ class Proposer:
     # -- what is to be read -----------------------------------------------------------------------------
 
     def _clauses(self, source_id: str, holdings: Holdings) -> _Clauses:
-        """The clauses of a source in their order, without those that were read and those that may not be shown."""
+        """The clauses of a source in order, without those already read and those that the model may not see."""
         found, known = _Clauses(), self.catalog.clauses_read(source_id)
         about = json.dumps(
             [self.settings.model, PROMPT_VERSION, holdings.schema.to_tree()], ensure_ascii=False, sort_keys=True
@@ -257,7 +259,9 @@ class Proposer:
     def _ask(
         self, llm: LanguageModel, batch: Sequence[tuple[Shown, str]], request: ProposeRequest, run: _Run
     ) -> bool:
-        """Ask about some clauses, and keep what came of it; whether they were answered. `run` says where it must stop."""
+        """Ask about some clauses and store the results; returns whether the model answered. Sets in `run` why the run
+        must stop.
+        """
         shown = [one for one, _ in batch]
         told = messages(run.holdings, shown)
         expected = sum(estimate_tokens(message["content"]) for message in told)
@@ -296,7 +300,7 @@ class Proposer:
         self, proposals: Sequence[Proposal], batch: Sequence[tuple[Shown, str]], request: ProposeRequest, run: _Run,
         used: Mapping[str, Any],
     ) -> None:  # fmt: skip
-        """Check what was proposed and, unless it is a dry run, store it and remember its clauses."""
+        """Check the proposals; unless it is a dry run, store them and mark their clauses as read."""
         shown = [one for one, _ in batch]
         if request.dry_run:
             judged = self._new(judge(proposals, shown, run.holdings))
@@ -324,7 +328,7 @@ class Proposer:
         run.holdings = run.holdings.with_proposed(numbers)
 
     def _quoted(self, judged: Sequence[Judged]) -> list[Judged]:
-        """With evidence that is verified; what the library's documents have no longer is refused."""
+        """Verify the evidence against the present documents; proposals whose quote is gone are refused."""
         quotes = Quotes(self.catalog, {}, refuse=True)
         quotes.compare(e for one in judged if one.statement is not None for e in one.statement.evidences)
         found = []
@@ -339,7 +343,9 @@ class Proposer:
         return found
 
     def _new(self, judged: Sequence[Judged]) -> list[Judged]:
-        """Without statements that were there once, of which no evidence is left: stored again, they would be what they were."""
+        """Without statements that existed before and have lost all evidence: storing them would restore their former
+        status.
+        """
         found = []
         for one in judged:
             if one.statement is not None:
@@ -351,7 +357,7 @@ class Proposer:
         return found
 
     def _stored(self, source_id: str, accepted: Sequence[Judged]) -> list[tuple[int, Judged]]:
-        """Store what may wait for a review; the number of each statement."""
+        """Store the accepted proposals; returns the number of each statement."""
         if not accepted:
             return []
         nodes: dict[str, Node] = {node.key: node for one in accepted for node in one.nodes}
@@ -364,7 +370,7 @@ class Proposer:
 
 
 def _batches(clauses: Sequence[tuple[Shown, str]]) -> Iterator[list[tuple[Shown, str]]]:
-    """Clauses that are asked about at once: neighbours of one document."""
+    """Batches of clauses for one request: neighbours of one document."""
     batch: list[tuple[Shown, str]] = []
     tokens = 0
     for one, key in clauses:
@@ -390,7 +396,7 @@ def _kept_back(source_id: str, why: str) -> InvalidRequest:
 
 
 def as_data(report: ProposalReport) -> dict[str, Any]:
-    """For JSON; `refused` in full."""
+    """JSON values of a report; `refused` in full."""
     return {
         "source": report.source_id, "dry_run": report.dry_run, "model": report.model,
         "clauses": report.clauses, "read": report.read, "read_before": report.read_before, "left": report.left,

@@ -1,4 +1,4 @@
-"""Questions put into other words by a language model, where the caller asks for it; see `core.rewriting`."""
+"""Query rewriting by a language model, on request of the caller; see `core.rewriting`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rewriter:
-    """Asks for other wordings of questions, and keeps those that say nothing new.
+    """Rewrites queries, and keeps those that add no new facts.
 
     Attributes:
         llm: None where none is set up.
-        questions: Redacts what is sent, as it redacts what is kept.
+        questions: Redacts what is sent, as it does stored questions.
     """
 
     llm: LanguageModel | None
@@ -34,11 +34,12 @@ class Rewriter:
     questions: Questions
 
     def rewritten(self, question: str, turns: Sequence[Turn], gone: Callable[[], bool] = lambda: False) -> Rewriting:
-        """Other wordings of a question; that the model failed is said in the result, since the question can be asked without it.
+        """Rewritten forms of a question. A failure of the model is reported in the result, since the question can be
+        searched without them.
 
         Args:
-            turns: What was said before.
-            gone: Whether nobody waits for them any more.
+            turns: The conversation before it.
+            gone: Whether the caller has disconnected.
         """
         begun = time.perf_counter()
         try:
@@ -60,13 +61,13 @@ class Rewriter:
         )  # fmt: skip
 
     def reworded(self, query: Query) -> Query:
-        """A query with the wordings that it asks for."""
+        """A query with its rewritten forms added, if it asks for them."""
         if query.conversation is None:
             return query
         return replace(query, rewriting=self.rewritten(query.text, query.conversation), conversation=None)
 
     def searched(self, request: SearchRequest, gone: Callable[[], bool] = lambda: False) -> SearchRequest:
-        """A search with the wordings that it asks for."""
+        """A search request with its rewritten forms added, if it asks for them."""
         if request.conversation is None:
             return request
         found = self.rewritten(request.query, request.conversation, gone)

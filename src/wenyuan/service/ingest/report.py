@@ -11,7 +11,7 @@ class Progress:
     """Progress of a run: files seen, unchanged files, passages made and embedded, and the current file.
 
     Attributes:
-        pages: Pages of the file at hand that were recognised in pictures, of `pages_total`; both 0 where it has none.
+        pages: Pages of the current file recognised by OCR, of `pages_total`; both 0 where none need it.
         sentences: Passages that have a context sentence or were looked at for one, of `sentences_total`; both 0 before that.
     """
 
@@ -32,11 +32,11 @@ class IngestReport:
     """The result of a run. Documents that failed keep their older version, if there was one.
 
     Attributes:
-        held_back: Documents that were not met and stay all the same, since they may be in a file that failed.
-        corrections_lost: By the address of a document, the ids of corrections whose words are no longer in it.
+        held_back: Documents that were not seen but are kept, since they may be in a file that failed.
+        corrections_lost: By document address, the ids of corrections whose text is no longer in it.
         evidences_lost, rules_retired: Of the rules, what the documents no longer support; see `service.rules.quotes`.
-        context_sentences, context_left_out, context_waiting, context_removed, context_error: What came of asking a language
-            model where passages stand; see `service.generation.context_sentences.ContextReport`.
+        context_sentences, context_left_out, context_waiting, context_removed, context_error: Results for context
+            sentences by a language model; see `service.generation.context_sentences.ContextReport`.
         context_tokens_in, context_tokens_out: Tokens that this took.
     """
 

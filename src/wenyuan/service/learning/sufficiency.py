@@ -106,7 +106,7 @@ class JudgeReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """A question, its answer by the library, and from how many passages on these suffice (None: never)."""
+    """A question, the library's answer, and the number of leading passages that suffice (None: no number does)."""
 
     text: str
     answer: Answer
@@ -116,7 +116,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Course:
-    """What was asked and said: ``(questions, steps)`` each; NaN where the judge is not asked."""
+    """The judge's and the library's numbers, ``(questions, steps)`` each; NaN where the judge is not asked."""
 
     questions: Sequence[_Question]
     steps: tuple[int, ...]
@@ -187,13 +187,13 @@ class JudgeTuner:
         return kept
 
     def judge_calibration(self) -> KeptCalibration | None:
-        """The calibration that was adopted and not undone, of whichever judge; None without one."""
+        """The active calibration, of any judge; None without one."""
         return self.catalog.calibration_at(self.catalog.seq())
 
     def _asked(
         self, pairs: Sequence[Pair], sources: Collection[str] | None, step: Step
     ) -> tuple[list[_Question], Sequence[Pair]]:
-        """All questions with what the library answers, and the pairs whose addresses lead nowhere."""
+        """All questions with the library's answers, and the pairs whose addresses are unknown."""
         step("read", 0, 1)
         self.retriever.follow()
         day, registry = date.today(), self.retriever.registry()
@@ -285,7 +285,7 @@ class JudgeTuner:
         return report if dry_run else self._adopted(calibration, report)
 
     def _told(self, course: _Course, calibration: Calibration, report: JudgeReport) -> JudgeReport:
-        """What would have been given for these questions."""
+        """The report's figures on how many passages would have been given for these questions."""
         stops = calibration.curve.probabilities(np.nan_to_num(course.raw, nan=-1.0)) >= calibration.threshold
         stops &= ~np.isnan(course.raw)
         given, by_scores = [], []
@@ -316,7 +316,7 @@ class JudgeTuner:
 
 
 def _enough(lesson: Lesson, holdings: TrainingPassages, passages: Sequence[Passage]) -> int | None:
-    """The place of the first passage that holds an answer: as many suffice."""
+    """How many leading passages suffice: the position of the first one that holds an answer; None without one."""
     wanted = {int(key) for target in lesson.targets for key in lesson.keys(holdings, target.rows)}
     for place, passage in enumerate(passages, start=1):
         row = holdings.place.get(passage.passage_id)
@@ -326,13 +326,13 @@ def _enough(lesson: Lesson, holdings: TrainingPassages, passages: Sequence[Passa
 
 
 def _own(answer: Answer, steps: Sequence[int]) -> list[float]:
-    """The library's own probability that one of the first k passages answers: they exclude one another."""
+    """The library's probability that one of the first k passages answers; the events are taken as exclusive."""
     scores = [hit.score for hit in answer.hits if hit.origin != "kg_rule"]
     return [min(1.0, sum(scores[:k])) for k in steps]
 
 
 def _share(given: Sequence[int], enough: Sequence[float], known: Sequence[int]) -> float:
-    """The share of the questions that have an answer for which what is given suffices."""
+    """The share of answerable questions for which the passages given suffice."""
     return round(sum(given[q] >= enough[q] for q in known) / max(1, len(known)), 4)
 
 

@@ -1,8 +1,8 @@
-"""How many of the passages that were found suffice, where ``top_k`` is ``confidence``: as far as a calibrated judge may be believed.
+"""Decides how many passages suffice where ``top_k`` is ``confidence``, by a calibrated judge.
 
-The judge is asked whether the first 1, 3, 5, 8 … passages suffice, and its calibrated probability decides (`core.scoring.risk`). It
-is shown no text that a language model may not see. Where it cannot be asked, or is not calibrated, scores decide, and the
-leg ``judge`` says why.
+The judge is asked whether the first 1, 3, 5, 8 … passages suffice, and its calibrated probability decides
+(`core.scoring.risk`). It sees no text that a language model may not see. Where it cannot be asked, or is not
+calibrated, scores decide, and the leg ``judge`` gives the reason.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LEG = "judge"
 def shown_to_model(
     passages: Sequence[Passage], sources: Mapping[str, Source], most: str, catalog: Catalog
 ) -> tuple[list[Shown], Mapping[str, tuple[str, ...]]]:
-    """What a language model may be shown of passages; and the refs of those it may not, by reason.
+    """The parts of passages that a language model may see; and the refs of those it may not, by reason.
 
     Args:
         most: The highest sensitivity that it may be shown.
@@ -55,12 +55,12 @@ def shown_to_model(
 
 
 class _NotAsked(Exception):
-    """The judge is not asked; the message says why."""
+    """Raised when the judge cannot be used; the message gives the reason."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sufficiency:
-    """Asks the judge of a library, and believes it as far as it is calibrated.
+    """Asks the library's judge and applies its calibration.
 
     Attributes:
         judge: None: none is set up.
@@ -74,7 +74,7 @@ class Sufficiency:
 
     @property
     def waits(self) -> bool:
-        """Whether the judge is asked over a network."""
+        """Whether the judge is asked over the network."""
         return self.judge is not None and not self.judge.local
 
     def calibration(self, change: int, deadline: Deadline | None = None) -> KeptCalibration | None:
@@ -91,7 +91,7 @@ class Sufficiency:
     def judged(
         self, query: Query, answer: Answer, sources: Mapping[str, Source], least: int, deadline: Deadline
     ) -> Answer:
-        """An answer with how many of its passages suffice (`Answer.confidence`), and with the leg ``judge``.
+        """An answer with the number of sufficient passages (`Answer.confidence`) and the report of the leg ``judge``.
 
         Args:
             sources: By id.
@@ -116,7 +116,7 @@ class Sufficiency:
     def shown(
         self, passages: Sequence[Passage], sources: Mapping[str, Source], steps: Sequence[int]
     ) -> list[tuple[int, tuple[str, ...]]]:
-        """What the judge is shown of the first k passages, for each k at which that is anything, and more passages follow.
+        """What the judge sees of the first k passages, for each k at which it sees anything and more passages follow.
 
         A judge in this process may read everything: nothing leaves.
         """
@@ -131,7 +131,7 @@ class Sufficiency:
     def _asked(
         self, question: str, answer: Answer, sources: Mapping[str, Source], least: int, deadline: Deadline
     ) -> Confidence:
-        """Where the judge says that the passages suffice; raises where it cannot be asked."""
+        """The number of passages that suffice according to the judge; raises where it cannot be asked."""
         if self.judge is None:
             raise _NotAsked("no judge is set up: judge.dialect names one")
         kept = self.calibration(answer.generation, deadline)
@@ -169,7 +169,7 @@ def passages_of(answer: Answer) -> list[Passage]:
 
 
 def leading(hits: Sequence[Hit], k: int, *, beside: bool) -> list[Hit]:
-    """The first k passages, with the rules that stand among them; with all rules where those come beside passages."""
+    """The first k passages, with the rules ranked among them; with all rules where rules are beside passages."""
     kept: list[Hit] = []
     for hit in hits:
         rule = hit.origin == "kg_rule"
@@ -180,7 +180,9 @@ def leading(hits: Sequence[Hit], k: int, *, beside: bool) -> list[Hit]:
 
 
 def k_again(judged: Mapping[str, Any], calibration: Calibration | None) -> str:
-    """Where the recorded numbers of a judge lead by a calibration: how many passages, ``all`` or ``auto``."""
+    """The number of passages to which a judge's recorded numbers lead under a calibration: a number, ``all`` or
+    ``auto``.
+    """
     if calibration is None or judged["state"] == "auto":
         return "auto"
     said = ((k, calibration.curve.probability(raw)) for k, raw, _ in judged["asked"])

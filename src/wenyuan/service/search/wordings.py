@@ -1,4 +1,4 @@
-"""What a question found in several wordings as one answer: each passage has the score of the wording that fits it best."""
+"""Merges the results of several wordings of a question: each passage has the score of the wording that fits it best."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Searched(NamedTuple):
 
 
 def united(parts: Sequence[Searched], rewriting: Rewriting | None, *, copies: bool) -> Searched:
-    """The results of a question, the first part, and of its wordings by a language model as one; the question's win ties.
+    """Merge the results of a question (the first part) with those of its rewritten forms; ties go to the question.
 
     Args:
         copies: Give copies, too, as answers of a former version did.
@@ -60,17 +60,17 @@ def united(parts: Sequence[Searched], rewriting: Rewriting | None, *, copies: bo
 
 
 def _places(parts: Sequence[Searched]) -> list[int]:
-    """Of each part, the number of its own wording among all; 0 for the question."""
+    """The number of each part's own wording among all wordings; 0 for the question."""
     return list(accumulate((len(part.asked.others) + 1 for part in parts[:-1]), initial=0))
 
 
 def _placed(hit: Hit, place: int) -> Hit:
-    """A hit that names its wording by its number among all."""
+    """A hit with the number of its wording among all wordings."""
     return hit._replace(parts={**hit.parts, "wording": place + hit.parts.get("wording", 0)}) if place else hit
 
 
 def _legs(parts: Sequence[Searched], rewriting: Rewriting | None) -> list[LegReport]:
-    """One report of each leg, whatever the number of wordings; and that of the leg ``llm``, which gave them."""
+    """One report per leg over all wordings, and that of the leg ``llm``, which rewrote the query."""
     by_name: dict[str, list[LegReport]] = {}
     for part in parts:
         for leg in part.legs:
