@@ -163,6 +163,12 @@ def test_on_the_command_line(tmp_path: Path, language: str) -> None:
     )
     assert shown.exit_code == 0, shown.output
     assert "48 小时" in shown.stdout
+    again = CliRunner().invoke(
+        app, ["audit", "replay", record, "--lang", language, "--library", str(folder)], env=world
+    )
+    assert again.exit_code == 0, again.output
+    exact = ["audit", "replay", record, "--exact", "--lang", language, "--library", str(folder)]
+    assert CliRunner().invoke(app, exact, env=world).exit_code == 2
     by_input = CliRunner().invoke(app, ["verify", "-", "--json", *common], env=world, input=ANSWER)
     assert verdicts(json.loads(by_input.stdout)) == VERDICTS
     assert run(ANSWER, "--cite", "nothing", "--library", str(folder), "--lang", language).exit_code == 2

@@ -16,6 +16,7 @@ from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeErro
 from wenyuan.core.verification import Claim, claims_of
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
+from wenyuan.service.audit.replay import Replay
 from wenyuan.service.verification import MOST_CHARS, MOST_CLAIMS, JudgedClaim, VerifyRequest
 
 TEXTS = {
@@ -165,6 +166,88 @@ def test_several_claims_of_one_text(library: wenyuan.Library) -> None:
     assert "投诉" not in str(kept.record)
     assert kept.query is not None
     assert len(kept.query["claims"]) == 3
+
+
+PAIR = {
+    "zh": ("客户投诉应当在24小时内首次响应[1]。客户投诉应当在72小时内首次响应[2]。", "客户投诉应当在48小时内首次响应，并登记投诉编号。"),
+    "en": ("The pump must not run dry for more than ten seconds[1].", "The pump must not run dry for more than five seconds."),
+}  # fmt: skip
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[wenyuan.Library]:
+    """A library that a test may change."""
+    with wenyuan.open(
+        tmp_path / "library", create=True, encoder={"kind": "hashing"}, search={"deadline": 60}
+    ) as made:
+        for name in ("policy", "manual"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / f"{name}.md").write_text(TEXTS[name], "utf-8")
+            made.add(wenyuan.Source(source_id=name, path=str(tmp_path / name), domain=name))
+        made.catalog.put_agent(parse_agent({"agent_id": "support", "knowledge_scope": [{"domain": "policy"}]}))
+        yield made
+
+
+def verified(library: wenyuan.Library, text: str, principal: Principal | None = None) -> str:
+    """The id of the record of a verification."""
+    request = VerifyRequest(claims=tuple(claims_of(text)), citations={"1": "policy", "2": "manual"})
+    return library.verify(request, principal or Principal()).audit_id
+
+
+@pytest.mark.parametrize("language", PAIR)
+def test_a_verification_is_replayed(own: wenyuan.Library, language: str) -> None:
+    """The same claims, with what they cite, have the same verdicts; where the library has changed the verdict that differs is told."""
+    audit_id = verified(own, " ".join(PAIR[language]))
+    assert own.replay(audit_id) == Replay(identical=True)
+    with pytest.raises(InvalidRequest, match="retrieval"):
+        own.replay(audit_id, exact=True)
+    name = "policy" if language == "zh" else "manual"
+    path = Path(own.catalog.source(name).path) / f"{name}.md"
+    path.write_text(
+        path.read_text("utf-8").replace("24小时", "48小时").replace("ten seconds", "five seconds"), "utf-8"
+    )
+    own.ingest(name)
+    changed = own.replay(audit_id)
+    assert not changed.identical
+    assert {one.what for one in changed.differences} == {"document changed"}
+    own.remove(name)
+    assert {one.what for one in own.replay(audit_id).differences} == {"source removed"}
+
+
+def test_a_verdict_that_nothing_was_found_for_changes(own: wenyuan.Library, tmp_path: Path) -> None:
+    """What was in no source then and is now: both verdicts are told."""
+    audit_id = verified(own, "龘靐齉 zzqx wvvk。")
+    (tmp_path / "policy" / "new.md").write_text("# 新\n\n龘靐齉 zzqx wvvk。\n", "utf-8")
+    own.ingest("policy")
+    (one,) = own.replay(audit_id).differences
+    assert (one.what, one.detail) == ("verdict changed", "was nothing_found, is verbatim")
+
+
+def test_a_verification_of_an_agent_is_replayed_in_its_scope(own: wenyuan.Library) -> None:
+    audit_id = verified(own, PAIR["en"][1], Principal(agent_id="support"))
+    own.audit.flush()
+    assert own.audit.show(audit_id).record["claims"][0]["verdict"] != "number_changed"
+    assert own.replay(audit_id).identical
+    assert own.replay(audit_id, principal=Principal(agent_id="support")).identical
+
+
+def test_claims_are_kept_redacted_and_may_be_erased(own: wenyuan.Library) -> None:
+    """A number of a person in a claim, or in what it cites, is kept nowhere; what is not kept cannot be judged again, and that is said."""
+    phone = "13800138000"
+    audit_id = own.verify(
+        VerifyRequest(claims=(Claim(f"客户投诉应当在24小时内首次响应，电话{phone}。", (phone, "policy")),))
+    ).audit_id
+    own.audit.flush()
+    kept = own.audit.show(audit_id)
+    assert kept.query is not None
+    assert phone not in str(kept.query) + str(kept.record)
+    assert kept.query["sources"] == [["138****8000", "policy"]]
+    assert kept.record["redacted"] == {"cn_mobile": 2}
+    again = own.replay(audit_id)
+    assert again.identical or [one.what for one in again.differences] == ["query redacted"]
+    own.audit.erase_queries(audit_ids=[audit_id])
+    gone = own.replay(audit_id)
+    assert (gone.asked, [one.what for one in gone.differences]) == (False, ["query erased"])
 
 
 def test_a_failure_is_no_verdict(library: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -400,9 +400,10 @@ def replay(
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         kind = found.audit.show(record).kind
-        if kind not in ("retrieval", "answer"):
+        if kind not in ("retrieval", "answer", "verification"):
             raise InvalidRequest(
-                "only records of retrievals and answers can be replayed", hint="wenyuan audit list --kind retrieval"
+                "only records of retrievals, answers and verifications can be replayed",
+                hint="wenyuan audit list --kind retrieval",
             )
         again = found.replay(record, exact=exact)
     terminal.document({"status": "SUCCESS", "audit_id": record, "exact": exact, **asdict(again)})

@@ -406,14 +406,19 @@ class Library:
 
         Raises:
             NotFound: there is no such record.
+            InvalidRequest: `exact`, and the record is of no retrieval.
             KnowledgeError: the audit is off, or the question cannot be asked again.
         """
         allowed = self._searcher.allowed(principal)
         if self.recorder.log is not None:
             self.recorder.log.flush()
             kept = self.recorder.log.show(audit_id)
+            if exact and kept.kind != "retrieval":
+                raise InvalidRequest("only a retrieval can be replayed on the library as it was")
             if kept.kind == "answer":
                 return self.answerer.replayed(kept, principal)
+            if kept.kind == "verification":
+                return self.verifier.replayed(kept, principal)
         return self.recorder.replay(
             audit_id, self._retriever, self.catalog, self._empty_engine, allowed, exact=exact,
             sufficiency=self.judge_tuner.sufficiency,

@@ -22,11 +22,13 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Deadline, Engine, until
+from wenyuan.core.records import AuditRecord
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text import search_terms
 from wenyuan.core.verification import Change, Claim, Comparison, Tokens, compared_with, stitched, tokens_of
 from wenyuan.runtime import deadline_after
 from wenyuan.service.audit.recorder import AuditRecorder
+from wenyuan.service.audit.replay import Difference, Replay, explained_by_redaction, no_query, why_otherwise
 from wenyuan.service.query import Query
 from wenyuan.service.search import Sources
 from wenyuan.service.search.candidates import guard
@@ -232,20 +234,45 @@ class Verifier:
         except KnowledgeError as error:
             self.recorder.failed(query, error, principal, door=door)
             raise
-        told = [
-            {
-                "verdict": one.verdict, "findings": one.findings, "rule": one.rule.ref if one.rule else "",
-                "passages": [quoted.passage.ref for quoted in one.evidence],
-            }
-            for one in found.claims
-        ]  # fmt: skip
         bounds = {"as_of": found.as_of.isoformat(), "min_trust": request.min_trust, "generation": found.generation}
-        texts = [claim.text for claim in request.claims]
-        return replace(found, audit_id=self.recorder.verified(told, texts, bounds, principal, door=door))
+        told = [_recorded(one) for one in found.claims]
+        audit_id = self.recorder.verified(told, request.claims, request.citations, bounds, principal, door=door)
+        return replace(found, audit_id=audit_id)
 
     def judge(self, request: VerifyRequest, principal: Principal = LOCAL) -> Verification:
         """As `verify`, without an audit record: for requests that have their own."""
         return self._verified(request, self._query(request, principal))
+
+    def replayed(self, kept: AuditRecord, principal: Principal = LOCAL) -> Replay:
+        """Whether the claims of a recorded verification have the same verdicts now, on the day that was asked about.
+
+        Of an agent's verification, in that agent's scope as it is now.
+        """
+        if kept.query is None:
+            return Replay(identical=False, differences=(no_query(kept.record),), asked=False)
+        said, query = kept.record, kept.query
+        claims = tuple(
+            Claim(text, tuple(cited)) for text, cited in zip(query["claims"], query["sources"], strict=True)
+        )
+        request = VerifyRequest(
+            claims=claims, citations=query["citations"], min_trust=said["min_trust"],
+            as_of=date.fromisoformat(said["as_of"]),
+        )  # fmt: skip
+        acting = replace(principal, agent_id=principal.agent_id or said.get("agent"))
+        now = [_recorded(one) for one in self.judge(request, acting).claims]
+        found = [self._why_otherwise(before, one) for before, one in zip(said["claims"], now, strict=True)]
+        differences = list(dict.fromkeys(one for of_claim in found for one in of_claim))
+        if not differences:
+            return Replay(identical=True)
+        return Replay(identical=False, differences=tuple(explained_by_redaction(said, differences)))
+
+    def _why_otherwise(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
+        """Why a claim has another verdict now: what became of the passages that it rested on, or no more than that it has."""
+        was, new = (", ".join(filter(None, (*one["findings"], one["rule"]))) for one in (before, now))
+        refs = before["passages"] or now["passages"] or [before["rule"] or now["rule"]]
+        found = [why_otherwise(ref, was, new, self.catalog.passage_fate) for ref in refs]
+        told = [one for one in found if one is not None]
+        return [one for one in told if one.what != "verdict changed"] or told[:1]
 
     def _query(self, request: VerifyRequest, principal: Principal) -> Query:
         """The limits of a verification as a query."""
@@ -394,6 +421,14 @@ class Verifier:
     def _chars(self, evidence: Iterable[Quoted]) -> Mapping[int, int]:
         limited = {one.passage.document_id for one in evidence if one.passage.copyright}
         return self.catalog.document_chars(limited) if limited else {}
+
+
+def _recorded(one: JudgedClaim) -> dict[str, Any]:
+    """A verdict as it is recorded, without texts."""
+    return {
+        "verdict": one.verdict, "findings": list(one.findings), "rule": one.rule.ref if one.rule else "",
+        "passages": [quoted.passage.ref for quoted in one.evidence],
+    }  # fmt: skip
 
 
 _CHANGED = frozenset(("number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed"))

@@ -185,8 +185,8 @@ class Audit:
 
     def _replay(self, request: Request, body: object) -> Response:
         record, wanted = self._found(request), checked(ReplayRequestShape, body)
-        if record.kind not in ("retrieval", "answer"):
-            raise InvalidRequest("only records of retrievals and answers can be replayed")
+        if record.kind not in ("retrieval", "answer", "verification"):
+            raise InvalidRequest("only records of retrievals, answers and verifications can be replayed")
         found = self._library.replay(record.audit_id, exact=wanted.exact, principal=request.state.principal)
         return json_response({"audit_id": record.audit_id, "exact": wanted.exact, **asdict(found)})
 

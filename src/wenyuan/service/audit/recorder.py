@@ -20,6 +20,7 @@ from wenyuan.core.model import RULE_IDS
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.prompt import Withheld
 from wenyuan.core.rules.inference import REVISION
+from wenyuan.core.verification import Claim
 from wenyuan.service.audit import (
     Changed,
     answer_record,
@@ -183,22 +184,29 @@ class AuditRecorder:
         return self.log.append(fetch_record(ref, uri, chars, principal, door))
 
     def verified(
-        self, claims: Sequence[Mapping[str, Any]], texts: Sequence[str], bounds: Mapping[str, Any],
-        principal: Principal, *, door: str,
+        self, claims: Sequence[Mapping[str, Any]], said: Sequence[Claim], citations: Mapping[str, str],
+        bounds: Mapping[str, Any], principal: Principal, *, door: str,
     ) -> str:  # fmt: skip
         """Record a verification; returns the record's id (``""`` when the audit is off).
 
         Args:
             claims, bounds: See `verification_record`.
-            texts: The claims, redacted as questions are, and kept where these are.
+            said: The claims; they and what they cite are redacted as questions are, and kept where these are.
+            citations: What marks of sources stand for.
 
         Raises:
             CatalogUnavailable: the audit cannot be written; then nothing may be given either.
         """
         if self.log is None:
             return ""
-        query = {"claims": [self.questions.text(text, bounds["generation"]) for text in texts]}
-        return self.log.append(verification_record(claims, bounds, principal, door), query)
+        redacted, counts = self._redacting(bounds["generation"])
+        query = {
+            "claims": [redacted(claim.text) for claim in said],
+            "sources": [[redacted(source) for source in claim.sources] for claim in said],
+            "citations": {redacted(mark): redacted(source) for mark, source in citations.items()},
+        }
+        record = verification_record(claims, bounds, principal, door) | ({"redacted": counts} if counts else {})
+        return self.log.append(record, None if UNREADABLE in counts else query)
 
     def written(
         self, said: Mapping[str, Any], question: str, output: Sequence[Sequence[str]], principal: Principal, *,
@@ -216,19 +224,24 @@ class AuditRecorder:
         """
         if self.log is None:
             return ""
-        counts: Counter[str] = Counter()
-
-        def redacted(text: str) -> str:
-            one, found = self.questions.kept({"query": text}, said.get("generation", 0))
-            counts.update(found)
-            return str(one["query"])
-
+        redacted, counts = self._redacting(said.get("generation", 0))
         kept = {
             "query": redacted(question),
             "output": [[redacted(text), passage, redacted(first), redacted(last)] for text, passage, first, last in output],
         }  # fmt: skip
         record = answer_record({**said, "redacted": counts}, principal, door, action)
         return self.log.append(record, None if UNREADABLE in counts else kept)
+
+    def _redacting(self, change: int) -> tuple[Callable[[str], str], Counter[str]]:
+        """What redacts the texts of one record, and how many values of each kind it has taken out so far."""
+        counts: Counter[str] = Counter()
+
+        def redacted(text: str) -> str:
+            one, found = self.questions.kept({"query": text}, change)
+            counts.update(found)
+            return str(one["query"])
+
+        return redacted, counts
 
     def changed(self, kind: Changed, action: str, name: str, before: Any, after: Any) -> None:
         """Record a change of the registry, an agent or a key, by the principal in `ACTING`."""

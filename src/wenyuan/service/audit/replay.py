@@ -320,6 +320,23 @@ def end_of(entry: Mapping[str, Any], fate: Fate) -> Difference:
     return Difference(what="document changed", detail=detail, ref=ref)
 
 
+def why_otherwise(ref: str, was: str, now: str, describe: Callable[[int], Fate]) -> Difference | None:
+    """Why what was found about a passage is another thing now; None where it is not.
+
+    Args:
+        describe: See `replay`.
+    """
+    if was == now:
+        return None
+    number = ref.rpartition("#")[2]
+    fate = describe(int(number)) if number.isdecimal() else {"state": "live"}
+    if fate["state"] != "live":
+        return end_of({"ref": ref}, fate)
+    return Difference(
+        what="verdict changed", detail=msg("was {was}, is {now}", was=was or "—", now=now or "—"), ref=ref
+    )
+
+
 def _moment(seconds: float | None) -> str:
     return "at an unknown time" if seconds is None else time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds))
 

@@ -46,7 +46,7 @@ from wenyuan.core.text.summaries import document_key, instruction_like, summariz
 from wenyuan.core.verification import Claim, compared_with, tokens_of
 from wenyuan.runtime import deadline_after
 from wenyuan.service.audit.recorder import RecordedSearch, one_question
-from wenyuan.service.audit.replay import Difference, Replay, end_of, explained_by_redaction, no_query
+from wenyuan.service.audit.replay import Replay, explained_by_redaction, no_query, why_otherwise
 from wenyuan.service.generation.answers import AnswerClaim, Answered, AnswerRequest, Citation, DroppedClaim, fates
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchResult
@@ -377,23 +377,12 @@ class Answerer:
         known = set(said.get("shown", ()))
         checked = self.checked(output, [one for one in shown if one.passage.ref in known], request, principal)
         was, now = _fates_by_passage(said), _fates_by_passage(fates(checked.claims, checked.dropped))
-        found = [self._why_otherwise(ref, was.get(ref, ""), now.get(ref, "")) for ref in was.keys() | now.keys()]
+        fate = self.catalog.passage_fate
+        found = [why_otherwise(ref, was.get(ref, ""), now.get(ref, ""), fate) for ref in was.keys() | now.keys()]
         differences = sorted(filter(None, found), key=lambda one: one.ref)
         if not differences:
             return Replay(identical=True)
         return Replay(identical=False, differences=tuple(explained_by_redaction(said, differences)))
-
-    def _why_otherwise(self, ref: str, was: str, now: str) -> Difference | None:
-        """Why claims on a passage now have another result; None where they have not."""
-        if was == now:
-            return None
-        number = ref.rpartition("#")[2]
-        fate = self.catalog.passage_fate(int(number)) if number.isdecimal() else {"state": "live"}
-        if fate["state"] != "live":
-            return end_of({"ref": ref}, fate)
-        return Difference(
-            what="verdict changed", detail=msg("was {was}, is {now}", was=was or "—", now=now or "—"), ref=ref
-        )
 
 
 def _fates_by_passage(said: Mapping[str, Any]) -> Mapping[str, str]:
