@@ -234,6 +234,21 @@ def test_what_is_redacted_does_not_come_back(tmp_path: Path, server: Server) -> 
         assert "zhang.wei" not in str(server.seen)
 
 
+def test_more_redaction_leaves_no_sentence_of_before(tmp_path: Path, server: Server) -> None:
+    """Nowhere: neither with the passages that ended, nor among what is kept, though the model is down by then."""
+    server.lie = lambda _: {"sentence": "本段讲电信诉求，联系人 zhang.wei@example.com 。"}
+    with placing(tmp_path, "zh", server) as library:
+        text = TEXTS["zh"].replace("并登记", "并写信到 zhang.wei@example.com 登记")
+        (tmp_path / "docs" / "rules.md").write_text(text, "utf-8")
+        assert take(library, tmp_path).context_sentences == 1
+        server.faults = ["no choices"] * 9
+        report = switch(library, settings={**WANTED, "redaction": {"actions": {"email": "drop"}}})
+        assert report.context_waiting == 2
+        with raw(library.catalog) as connection:
+            for table in ("passages", "context_sentences"):
+                assert "zhang.wei" not in str(connection.execute(f"SELECT * FROM {table}").fetchall())
+
+
 def test_orders_in_passages_change_nothing(tmp_path: Path, server: Server) -> None:
     """What a passage says to the model stands within the JSON of the user's message, as data."""
     with placing(tmp_path, "zh", server) as library:

@@ -134,8 +134,7 @@ class ContextSentences:
             log.warning(
                 "%d passages of %s wait for a context sentence: %s", report.waiting, source.source_id, report.error
             )
-        if not report.waiting:
-            self.catalog.forget_sentences(source.source_id, sentences.kept.keys() - live)
+        self.catalog.forget_sentences(source.source_id, sentences.kept.keys() - live)
         return report
 
     def _served(
