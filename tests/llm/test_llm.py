@@ -151,6 +151,19 @@ def test_an_endpoint_that_knows_no_schema_is_asked_without(server: Server) -> No
     assert ["response_format" in body for _, _, body in server.seen] == [True, True, False, False]
 
 
+@pytest.mark.parametrize(("boundless", "bounds"), [(False, [True, True]), (True, [True, False, False])])
+def test_bounds_are_left_out_where_an_endpoint_refuses_them(
+    server: Server, boundless: bool, bounds: list[bool]
+) -> None:
+    """A schema says how long a text may be; an endpoint that does not know that is still asked with the schema."""
+    server.boundless = boundless
+    model = opened(server)
+    schema = {"type": "object", "properties": {"claims": {"type": "array", "maxItems": 3}}, "required": ["claims"]}
+    for _ in range(2):
+        model.ask(MESSAGES, schema=schema, read=read, deadline=soon())
+    assert ["maxItems" in str(body["response_format"]) for _, _, body in server.seen] == bounds
+
+
 @pytest.mark.parametrize("fault", ["cut", "wrong schema", "prose"])
 def test_nonsense_is_asked_for_once_more(server: Server, fault: str) -> None:
     """The second question says what was wrong; a second nonsense is a failure, and both are paid for."""

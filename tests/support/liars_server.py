@@ -213,6 +213,7 @@ class Server(http.server.ThreadingHTTPServer):
     Attributes:
         faults: Of the next requests, before the liar has its turn.
         formless: It knows no ``response_format``.
+        boundless: It knows schemas, and no bounds of lengths in them.
         seen: Bodies of requests, with the path and the key.
         told: What it was asked, read.
         gone: Set when somebody hung up before the end of a drip.
@@ -229,7 +230,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.liar = liar
         self.lie: Callable[[Asked], Any] | None = None
         self.faults: list[str] = []
-        self.formless = False
+        self.formless = self.boundless = False
         self.usage: Any = {"prompt_tokens": 100, "completion_tokens": 20}
         self.around = "{}"
         self.seen: list[tuple[str, str, dict[str, Any]]] = []
@@ -250,9 +251,9 @@ class Server(http.server.ThreadingHTTPServer):
         """What the liar says, as the model would write it."""
         if self.lie is not None:
             return self.lie(asked)
-        if asked["task"] == "link":
+        if asked.get("task") == "link":
             return {"names": LINKING[self.liar](asked)}
-        if asked["task"] == "place":
+        if asked.get("task") == "place":
             return {"sentence": PLACING[self.liar](asked)}
         return {"claims": LIARS[self.liar](asked), "missing": ""}
 
@@ -268,6 +269,9 @@ class Answer(http.server.BaseHTTPRequestHandler):
         self.server.seen.append((self.path, self.headers.get("authorization", ""), body))
         if self.server.formless and "response_format" in body:
             self.send(400, b'{"error": {"message": "unknown field response_format"}}')
+            return
+        if self.server.boundless and re.search("maxItems|maxLength", str(body)):
+            self.send(400, b'{"error": {"message": "maxItems is not permitted"}}')
             return
         fault = self.server.faults.pop(0) if self.server.faults else ""
         fault = fault or (self.server.liar if self.server.liar in FAULTS else "")

@@ -39,9 +39,10 @@ sentence: one short sentence of at most 40 words, in Chinese 60 characters, in t
 document and section the passage is and what it is about, so that the passage is found by somebody who asks for that. Use no \
 number, date, name or identifier that is not in the material."""
 
+_MOST_WRITTEN = 300  # characters: a small model may not find the end of a sentence by itself
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
-    "properties": {"sentence": {"type": "string"}},
+    "properties": {"sentence": {"type": "string", "maxLength": _MOST_WRITTEN}},
     "required": ["sentence"],
     "additionalProperties": False,
 }

@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 _KIND = Kind("llm", LlmUnavailable, LlmTimeout, again_when_late=False, most_bytes=4 << 20, step=STEP)
 _NOT_KNOWN = (400, 422)
+_WITH_SCHEMA = 2  # so many of the forms have one, the first ones
+_BOUNDS = ("maxLength", "maxItems")
 _LONGEST = 1_000_000  # characters of an answer
 _MOST_USED = 1_000_000_000  # tokens that an endpoint is believed to have used for one
 _ECHOED = 4_000  # characters of a wrong answer that are shown to the model again
@@ -70,6 +72,7 @@ class ChatModel:
         self._settings = settings
         self._guard = Guard("llm", self.component, budget, settings.concurrency)
         self._form = 0  # the first of `_forms` that the endpoint is known to take
+        self._bounds = True  # whether it takes schemas that say how long a text or a list may be
         self._counting = threading.Lock()
         self._calls: Counter[str] = Counter()
         self._in = self._out = 0
@@ -143,8 +146,15 @@ class ChatModel:
 
     def _answer(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], deadline: Deadline) -> Any:
         """The endpoint's response to the first form of the request that it accepts."""
-        forms = _forms(schema, self._settings.most_tokens)
         body = {"model": self._settings.model, "messages": list(messages), "stream": False}
+        most, free = self._settings.most_tokens, _without_bounds(schema)
+        bounded = -1  # the form that was refused with bounds, though perhaps not because of them
+        if self._bounds and free != schema and self._form < _WITH_SCHEMA:
+            try:
+                return self._server.ask(body | _forms(schema, most)[self._form], deadline, told=_NOT_KNOWN)
+            except NotUnderstood:
+                bounded = self._form
+        forms = _forms(free, most)
         for number in range(self._form, len(forms)):
             try:
                 last = number == len(forms) - 1
@@ -152,6 +162,7 @@ class ChatModel:
             except NotUnderstood:
                 continue
             self._form = number
+            self._bounds = self._bounds and number != bounded
             return answer
         raise AssertionError("the last form returns or raises")
 
@@ -173,6 +184,13 @@ def _forms(schema: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
     plain: dict[str, Any] = {"max_tokens": most, "temperature": 0}
     newer: dict[str, Any] = {"max_completion_tokens": most}
     return [formed | plain, formed | newer, plain, newer]
+
+
+def _without_bounds(schema: Any) -> Any:
+    """A schema without bounds of lengths, which not every endpoint that takes schemas knows."""
+    if isinstance(schema, Mapping):
+        return {name: _without_bounds(part) for name, part in schema.items() if name not in _BOUNDS}
+    return [_without_bounds(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def _written_in(answer: Any, expected: int, component: str) -> _Written:

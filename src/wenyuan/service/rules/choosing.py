@@ -129,7 +129,9 @@ def _in_language(names: Sequence[str], *, han: bool) -> str:
 def _schema(names: Sequence[str]) -> Mapping[str, Any]:
     return {
         "type": "object",
-        "properties": {"names": {"type": "array", "items": {"type": "string", "enum": list(names)}}},
+        "properties": {
+            "names": {"type": "array", "maxItems": _MOST_CHOSEN, "items": {"type": "string", "enum": list(names)}}
+        },
         "required": ["names"],
         "additionalProperties": False,
     }
