@@ -105,8 +105,8 @@ def events(door: Door, body: Any) -> list[tuple[str, Any]]:
 def requests(door: Door, outcome: str) -> int:
     """How many answers had an outcome so far."""
     shown = str(send(door[0], "GET", "/metrics", None, key(door[1], "audit")).body)
-    found = re.search(f'requests_total{{door="answer",outcome="{outcome}",status="[0-9]+"}} ([0-9]+)', shown)
-    return int(found[1]) if found else 0
+    found = re.findall(f'requests_total{{door="answer",outcome="{outcome}",status="[0-9]+"}} ([0-9]+)', shown)
+    return sum(map(int, found))
 
 
 def counted(door: Door, outcome: str, count: int) -> None:
