@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,7 +15,7 @@ from wenyuan.core.contract import named_twice
 from wenyuan.core.errors import Fault, InvalidRequest, listed
 from wenyuan.core.messages import msg
 from wenyuan.core.records import Evaluation, WholeEvaluation
-from wenyuan.core.rules import BookFault, Tally
+from wenyuan.core.rules import BookFault, Evidence, Tally
 from wenyuan.core.rules.diff import Change as DiffChange
 from wenyuan.core.rules.inference import Edge, GraphNode
 from wenyuan.core.rules.names import condition_labels, relation_labels
@@ -180,8 +180,9 @@ def schema_to_wire(schema: Schema) -> dict[str, Any]:
 
 
 def statement_to_wire(
-    held: HeldStatement, ends: Mapping[int, GraphNode], trusts: Mapping[str, int], schema: Schema, cite: Cite
-) -> dict[str, Any]:
+    held: HeldStatement, ends: Mapping[int, GraphNode], trusts: Mapping[str, int], schema: Schema, cite: Cite,
+    place: Callable[[Evidence], int | None] | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """A statement with its present and former evidence.
 
     Args:
@@ -189,6 +190,7 @@ def statement_to_wire(
         trusts: Of the registered sources, by id.
         schema: Has what relations and parameters are called.
         cite: Tells where evidence is opened.
+        place: Tells which passage has the quote; None: that is not told.
     """
     said = held.statement
     return {
@@ -219,6 +221,7 @@ def statement_to_wire(
                 "trust": _least(e.evidence.trust, trusts.get(e.evidence.source_id)),
                 "pack": e.pack,
                 "live": e.removed_seq is None,
+                **({} if place is None else {"passage_id": place(e.evidence)}),
             }
             for e in held.evidences
         ],

@@ -319,7 +319,7 @@ class Rules:
             return json_response(self._described([replace(held, evidences=seen, reason="")])[0])
         fate = self._library.catalog.rules.statement_fate(held.statement_id, date.today())
         told = {name: fate[name] for name in ("state", "since_seq", "since", "lost", "reviews")}
-        return json_response(self._described([held])[0] | told)
+        return json_response(self._described([held], places=True)[0] | told)
 
     def _found(self, which: int | str) -> HeldStatement:
         try:
@@ -327,17 +327,19 @@ class Rules:
         except NotFound as error:
             raise missing("statement") from error
 
-    def _described(self, held: list[HeldStatement]) -> list[dict[str, Any]]:
+    def _described(self, held: list[HeldStatement], *, places: bool = False) -> list[dict[str, Any]]:
+        """Statements as JSON; `places`: each quote with the number of the passage that has it."""
         ends = self._library.rules.ends(held)
         trusts = {source.source_id: source.trust for source in self._library.sources()}
         schema, cite = self._library.rules.schema(), self._library.cited.now()
-        return [shapes.statement_to_wire(one, ends, trusts, schema, cite) for one in held]
+        place = self._library.cited.places() if places else None
+        return [shapes.statement_to_wire(one, ends, trusts, schema, cite, place) for one in held]
 
     def _queue(self, request: Request) -> Response:
         wanted = queried(request, shapes.QueueQueryShape)
         held = list(self._library.catalog.rules.proposed(wanted.limit, wanted.after))
         following = held[-1].statement_id if len(held) == wanted.limit else None
-        return json_response({"statements": self._described(held), "next": following})
+        return json_response({"statements": self._described(held, places=True), "next": following})
 
     def _review(self, body: object) -> Response:
         wanted = checked(shapes.ReviewShape, body)

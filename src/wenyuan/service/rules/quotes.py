@@ -251,10 +251,15 @@ class _Read:
             self.found[clause, quote] = self._sought(clause, plain(quote))
         return self.found[clause, quote]
 
-    def _sought(self, clause: str, quote: str) -> str:
+    def holding(self, quote: str) -> Passage | None:
+        """The passage in which a quote, in the form of `plain`, begins."""
         at = self.words.find(quote) if quote else -1
-        if at >= 0:
-            return self.passages[bisect_right(self.begins, at) - 1].uri
+        return self.passages[bisect_right(self.begins, at) - 1] if at >= 0 else None
+
+    def _sought(self, clause: str, quote: str) -> str:
+        holding = self.holding(quote)
+        if holding is not None:
+            return holding.uri
         named = placed(self.passages, clause) if clause else []
         return named[0].uri if named else ""
 
@@ -274,6 +279,19 @@ class CitedPlaces:
         """Finds addresses in the current library."""
         seq = self._catalog.seq()
         return lambda evidence: self._address(evidence, seq)
+
+    def places(self) -> Callable[[Quoted], int | None]:
+        """Finds the numbers of the passages that have quotes in the current library."""
+        seq = self._catalog.seq()
+        return lambda evidence: self._passage(evidence, seq) if evidence.verified else None
+
+    def _passage(self, evidence: Quoted, seq: int) -> int | None:
+        document = parted(evidence.uri)[0]
+        for uri in (*filter(None, (document,)), None):
+            found = self._read(evidence.source_id, uri, seq).holding(plain(evidence.quote))
+            if found is not None:
+                return found.passage_id
+        return None
 
     def _address(self, evidence: Quoted, seq: int) -> str:
         document, fragment, _ = parted(evidence.uri)
