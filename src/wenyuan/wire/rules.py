@@ -221,7 +221,7 @@ def statement_to_wire(
                 "trust": _least(e.evidence.trust, trusts.get(e.evidence.source_id)),
                 "pack": e.pack,
                 "live": e.removed_seq is None,
-                **({} if place is None else {"passage_id": place(e.evidence)}),
+                **({"passage_id": found} if place is not None and (found := place(e.evidence)) else {}),
             }
             for e in held.evidences
         ],

@@ -160,9 +160,13 @@ class RuleWrites:
             return frozenset(connection.scalars(sa.select(c.key).where(c.source_id == source_id)))
 
     def mark_clauses_read(self, source_id: str, keys: Collection[str]) -> None:
-        """Remember clauses of a source as read for rules; what is known already is left out by whoever asks."""
+        """Remember clauses of a source as read for rules; those that are remembered already stay."""
+        c = t.clauses_read.c
         with self.database.changing("remembering what was read for rules") as connection:
-            connection.execute(t.clauses_read.insert(), [{"source_id": source_id, "key": key} for key in keys])
+            known = set(connection.scalars(sa.select(c.key).where(c.source_id == source_id, c.key.in_(keys))))
+            new = [{"source_id": source_id, "key": key} for key in keys if key not in known]
+            if new:
+                connection.execute(t.clauses_read.insert(), new)
 
 
 def _refuse_unsupported(change: RulesChange, ids: Sequence[int]) -> None:

@@ -22,6 +22,7 @@ from typing import cast
 
 from wenyuan.core.addresses import parted
 from wenyuan.core.answering import Shown, quote_between
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.rules import Book, Node, Place, RawEvidence, RawStatement, Statement, Strength
 from wenyuan.core.rules.checking import check_book
@@ -167,7 +168,10 @@ def _ends(case: _Case, holdings: Holdings) -> None:
         known = holdings.names.find(name)
         fitting = [candidate for candidate in known if candidate.kind == kind]
         if known and not fitting:
-            _gate("wrong_kind", f"{name}: {known[0].kind}, not {kind}")
+            _gate(
+                "wrong_kind",
+                msg("{name} is of the kind {kind} in the graph", name=repr(name), kind=repr(known[0].kind)),
+            )
         for candidate in fitting:
             case.ends[candidate.key] = holdings.nodes[candidate.key]
         if not fitting:
@@ -280,11 +284,11 @@ def _condition_said(condition: str, parameters: Mapping[str, Parameter], quote: 
         value, unit = _in_unit(float(token.text), _compared(found, at), parameters)
         places = [n for n, one in enumerate(quote.tokens) if _is(quote, n, value, unit)]
         if not places:
-            _gate("number_changed", f"{condition}: {token.text}")
+            _gate("number_changed", f"{condition} ({token.text})")
         side = _side(found, at)
         told = {bound for place in places for bound in _bounds(quote, place)}
         if side and told and side not in told:
-            _gate("number_changed", f"{condition}: {side}")
+            _gate("number_changed", condition)
 
 
 def _compared(tokens: Sequence[ConditionToken], at: int) -> str:
@@ -357,7 +361,7 @@ def _strength_said(said: Statement, words: str, quote: Tokens, lead_in: Tokens) 
     binds = any(duty.name in ("must", "must not") for duty in (*quote.duties, *lead_in.duties))
     soft = _SOFT.search(fold(words)) is not None
     if (said.strength == "mandatory" and not binds) or (said.strength != "mandatory" and binds and not soft):
-        _gate("modality_changed", f"{said.strength}: {words}")
+        _gate("modality_changed")
 
 
 def _polarity_said(relation: Relation, dst: str, quote: Tokens) -> None:
@@ -403,7 +407,7 @@ def _beside(case: _Case, holdings: Holdings, taken: dict[tuple[str, str], list[S
     for one in (*holdings.statements.get(ends, ()), *taken[ends]):
         if one.rel == said.rel and _squeezed(one.condition) == _squeezed(said.condition):
             if one.strength != said.strength and one.status in _COUNTING:
-                _gate("conflict", f"{one.strength} → {said.strength}", one.statement_id)
+                _gate("conflict", "", one.statement_id)
             _gate(KNOWN[one.status], "", one.statement_id)
     for one in (*holdings.statements.get(ends, ()), *taken[ends]):
         if one.status in _COUNTING and _contradicts(said, one, holdings.schema):

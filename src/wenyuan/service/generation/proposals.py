@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_AT_ONCE = 8  # clauses that the model is shown at once
-_TOKENS_AT_ONCE = 1_500
+_AT_ONCE = 4  # clauses that the model is shown at once
+_TOKENS_AT_ONCE = 1_200
 _READ = 500  # passages that are read of the catalog at once
 _ALL = 10_000_000
 _UNREADABLE = 3  # replies in a row that are of no form: it is not up to this clause
@@ -206,11 +206,10 @@ class Proposer:
         clauses = self._clauses(source.source_id, holdings)
         run = _Run(holdings, version)
         total = len(clauses.to_read) if request.limit is None else min(request.limit, len(clauses.to_read))
-        for batch in _batches(clauses.to_read[:total]):
-            if self._ask(self.llm, batch, request, run):
-                tell(run.read + len(run.unreadable), total)
-            if run.stopped:
-                break
+        batches: deque[Sequence[tuple[Shown, str]]] = deque(_batches(clauses.to_read[:total]))
+        while batches and not run.stopped:
+            batches.extendleft(reversed(self._ask(self.llm, batches.popleft(), request, run)))
+            tell(run.read + len(run.unreadable), total)
         if not run.stopped and total < len(clauses.to_read):
             run.stopped = msg("as many clauses as were wanted are read: {count}", count=total)
         return ProposalReport(
@@ -258,9 +257,12 @@ class Proposer:
 
     def _ask(
         self, llm: LanguageModel, batch: Sequence[tuple[Shown, str]], request: ProposeRequest, run: _Run
-    ) -> bool:
-        """Ask about some clauses and store the results; returns whether the model answered. Sets in `run` why the run
-        must stop.
+    ) -> Sequence[Sequence[tuple[Shown, str]]]:
+        """Ask about some clauses and store the results. Sets in `run` why the run must stop.
+
+        Returns:
+            What to ask instead: the clauses one by one, if the answer about several was not of the form (it may have
+            been cut for its length); else nothing.
         """
         shown = [one for one, _ in batch]
         told = messages(run.holdings, shown)
@@ -271,30 +273,32 @@ class Proposer:
                 "{used} of the {most} tokens that were given are used, and the next clauses need up to {tokens}",
                 used=f"{run.tokens_in + run.tokens_out:,}", most=f"{request.tokens:,}", tokens=f"{most:,}",
             )  # fmt: skip
-            return False
+            return ()
         try:
             reply = llm.ask(
                 told, schema=form_of(run.holdings.schema), read=read_proposals,
                 deadline=deadline_after(self.settings.timeout),
             )  # fmt: skip
         except LlmRejected as error:
+            run.tokens_in += 2 * expected  # asked twice; what it wrote is not known
+            if len(batch) > 1:
+                return [[one] for one in batch]
             run.unreadable += [one.passage.ref for one in shown]
             run.in_a_row += 1
-            run.tokens_in += 2 * expected  # asked twice; what it wrote is not known
             if run.in_a_row == _UNREADABLE:
                 run.failure, run.stopped = error, str(error)
-            return True
+            return ()
         except LlmError as error:
             log.warning("reading for rules was stopped: %s", error)
             run.failure, run.stopped = error, str(error)
-            return False
+            return ()
         run.in_a_row = 0
         run.tokens_in, run.tokens_out = run.tokens_in + reply.tokens_in, run.tokens_out + reply.tokens_out
         run.cost += reply.cost
         used = {"used": {"in": reply.tokens_in, "out": reply.tokens_out, "cost": reply.cost}}
         self._keep(reply.value, batch, request, run, used)
         run.read += len(batch)
-        return True
+        return ()
 
     def _keep(
         self, proposals: Sequence[Proposal], batch: Sequence[tuple[Shown, str]], request: ProposeRequest, run: _Run,
