@@ -159,6 +159,7 @@ def test_every_message_is_used() -> None:
         "document_",
         "words_",
         "kept_from_",
+        "left_out_",
         "rewrite_left_",
         "correction_",
         "uploaded_",
