@@ -159,6 +159,8 @@ def test_every_message_is_used() -> None:
         "document_",
         "words_",
         "kept_from_",
+        "judge_",
+        "propose_",
         "left_out_",
         "rewrite_left_",
         "correction_",
