@@ -60,7 +60,9 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
     Args:
         settings: Which chapters need rules.
     """
-    context = request.context or {}
+    if not request.context:
+        return Query(text=request.query.strip(), limit=request.max_results)
+    context = request.context
     told = {name: context.get(name) for name in _TEXTS}
     faults = [
         Fault(f"context.{name}", "must be a string")

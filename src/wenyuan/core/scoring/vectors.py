@@ -126,7 +126,8 @@ def checked_vectors(
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     _check_lengths(rows, lengths[:, 0], component)
     units: NDArray[np.float32] = (rows / lengths).astype(np.float32, copy=False)
-    _check_not_constant(units, texts, component)
+    if texts:
+        _check_not_constant(units, texts, component)
     return units
 
 

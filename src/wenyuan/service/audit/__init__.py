@@ -22,7 +22,7 @@ from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, parse_f
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
 from wenyuan.core.rewriting import PROMPT_VERSION
-from wenyuan.service.query import Answer, LegReport, Query, Rewriting
+from wenyuan.service.query import Answer, Confidence, LegReport, Query, Rewriting
 
 PREVIEW_CHARS = 80
 _ERROR_CHARS = 300
@@ -233,11 +233,8 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     return record | {name: value for name, value in optional.items() if value}
 
 
-def judge_entry(answer: Answer, question: str) -> dict[str, Any]:
+def judge_entry(found: Confidence, question: str) -> dict[str, Any]:
     """What a judge said of an answer: raw and calibrated numbers, for a replay to read; the question as a hash only."""
-    found = answer.confidence
-    if found is None:
-        return {}
     entry: dict[str, Any] = {"question": digest_of(question), "state": found.state, "k": found.k}
     if found.state == "auto":
         return entry | {"reason": _cut(_masked(found.reason), _ERROR_CHARS)}

@@ -142,7 +142,7 @@ class AuditRecorder:
             floor=answer.floors,
             tuning=answer.tuning,
             synonyms=synonyms_of(answer),
-            judge=judge_entry(answer, str(request["query"])),
+            judge={} if answer.confidence is None else judge_entry(answer.confidence, str(request["query"])),
             derivation=0 if answer.derived is None else REVISION,
             door=door,
             redacted=redacted,
