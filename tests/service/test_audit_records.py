@@ -27,7 +27,7 @@ from wenyuan.service.audit import (
     request_of,
     retrieval_record,
 )
-from wenyuan.service.query import LegReport, Query
+from wenyuan.service.query import LegReport, Query, Rewriting
 
 # -- previews -------------------------------------------------------------------------------------------------
 
@@ -106,13 +106,14 @@ def test_request_keeps_all(request: pytest.FixtureRequest) -> None:
     """Every field of a query is kept: one that is added later must be kept too."""
     whole = Query(
         text="x", limit=1, source_document_uri="urn:x", seen=("a",), rules="none", engineering_type="a",
-        processes=("b",), parameters={"c": 1},
+        processes=("b",), parameters={"c": 1}, rewriting=Rewriting(wordings=("y",)),
     )  # fmt: skip
     assert query_of(request_of(whole)) == whole
     assert set(request_of(whole)) == {
-        f if f != "text" else "query"
+        {"text": "query", "rewriting": "rewritten"}.get(f, f)
         for f in Query.__slots__
-        if f not in ("partial", "by_meaning")  # these say who counts and what a verdict needs, not what is asked
+        # These say who counts, what a verdict needs and what the wordings are made from, not what is asked.
+        if f not in ("partial", "by_meaning", "conversation")
     }
 
 
