@@ -353,6 +353,24 @@ def test_the_page_of_a_failure(door: Door, pages: str) -> None:
     assert DUTY["zh"] in seen.text("#answer")
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_page_asks_on(door: Door, pages: str, language: str) -> None:
+    """Below an answer the next question may ask on: the model is told the question before it, and its answer."""
+    door[2].lie = rewriting
+    first = asked(door, pages, language)
+    assert first.count("input[name=follow]") == 1
+    assert first.count(".also-asked") == 0
+    hidden = {name: first.tree.css_first(f"input[name={name}]").attributes["value"] for name in ("before", "said")}
+    seen = asked(door, pages, language, query="那有多快？", follow="yes", **hidden)
+    assert QUESTION["zh"] in seen.text(".also-asked")
+    told = next(one for one in door[2].told if one["task"] == "rewrite")
+    assert [turn["text"] for turn in told["conversation"]] == [QUESTION["zh"], f"{DUTY['zh']} [1]"]
+    door[2].begin("perfect")
+    door[2].lie = rewriting
+    asked(door, pages, language, rewrite="yes")
+    assert "conversation" not in door[2].told[0]
+
+
 def test_the_page_of_no_answer(door: Door, pages: str) -> None:
     door[2].begin("refuser")
     seen = asked(door, pages, "zh")

@@ -26,6 +26,7 @@ async def answered(visit: Visit) -> Response:
         "min_trust": form.number("trust"),
         "as_of": form["as_of"],
         "on_failure": "extract" if form["extract"] else "fail",
+        **_reworded(form),
     }
     body = {name: value for name, value in told.items() if value not in (None, "")}
     try:
@@ -35,6 +36,14 @@ async def answered(visit: Visit) -> Response:
             raise
         return _page(visit, form, 400, refused=refused)
     return _page(visit, form, answer=answer)
+
+
+def _reworded(form: Form) -> dict[str, Any]:
+    """What asks for other words: of a question that asks on, the question before it and its answer."""
+    if form["follow"] and form["before"] and form["said"]:
+        before = [{"role": "user", "text": form["before"]}, {"role": "assistant", "text": form["said"]}]
+        return {"rewrite": True, "history": before}
+    return {"rewrite": True} if form["rewrite"] else {}
 
 
 def _page(visit: Visit, form: Form, status: int = 200, **shown: Any) -> Response:
