@@ -73,12 +73,14 @@ def told(library: wenyuan.Library, language: str) -> dict[str, str]:
     inferred = library.infer_rules(RuleQuestion(processes=(name,), parameters={number: 20}))
     united = library.retrieve(UnifiedRequest(query=name, processes=(name,), parameters={number: 20}))
     found = library.find(SearchRequest(query=name, rules="beside"))
+    fragments = library.retrieve_fragments(wenyuan.RetrievalRequest(query=name, max_results=20)).fragments
     context = library.get_context(ContextRequest(retrieval_query=name))
     return {
         "infer": json.dumps([item.to_dict() for item in inferred.items], ensure_ascii=False),
         "retrieve": json.dumps(
             [item.to_dict() for item in united.response.items if item.source == "kg_rule"], ensure_ascii=False
         ),
+        "fragments": " ".join(one.content for one in fragments if one.metadata.get("origin") == "kg_rule"),
         "search": " ".join(one.passage.text for one in found.passages if one.hit.origin == "kg_rule"),
         "context": " ".join(one.content for one in context.build.snippets if "#rule-" in one.source),
     }

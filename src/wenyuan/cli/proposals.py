@@ -8,7 +8,7 @@ import typer
 
 from wenyuan.cli.options import SCREEN, ended_by_sigterm, opened
 from wenyuan.cli.retrieve import indented
-from wenyuan.cli.terminal import OK, PARTLY, Lines, Terminal, exit_code, printable
+from wenyuan.cli.terminal import OK, PARTLY, Lines, Terminal, exit_code
 
 if TYPE_CHECKING:
     from wenyuan.core.rules.proposals import Judged
@@ -71,7 +71,7 @@ def _show(terminal: Terminal, report: ProposalReport, schema: Schema, *, explain
     text = terminal.text
     used = f"{report.tokens_in + report.tokens_out:,}"
     terminal.show(text("propose_read", source=report.source_id, count=report.read, model=report.model, tokens=used))
-    heading = "propose_would" if report.dry_run else "propose_waiting"
+    heading = "propose_would" if report.dry_run else "propose_waiting" if report.proposed else "propose_none"
     terminal.show(text(heading, count=len(report.proposed)))
     for number, one in report.proposed[:SCREEN]:
         _show_one(terminal, one, schema, number)
@@ -114,23 +114,19 @@ def _show_one(terminal: Terminal, one: Judged, schema: Schema, number: int) -> N
     from wenyuan.core.rules.names import condition_label, relation_labels
 
     said, held = one.proposal, one.statement
-    relation = relation_labels(schema, held.rel)[terminal.language] if held is not None else said.relation
+    relation, condition = said.relation, said.condition
     if held is not None:
+        relation = relation_labels(schema, held.rel)[terminal.language]
         condition = condition_label(held.condition, schema.parameters, terminal.language) if held.condition else ""
-        strength = terminal.text(held.strength)
-    else:
-        condition, strength = said.condition, terminal.text(said.strength)
     ends = f"{said.src} —{relation}→ {said.dst}" + (f" [{condition}]" if condition else "")
-    head = f"{number:>4}  " if number else "      "
-    indented(terminal, printable(f"{head}{ends} · {strength}"), hanging=" " * 6, first="")
+    head = f"{number:>4}  " if number else " " * 6
+    indented(terminal, f"{ends} · {terminal.text(said.strength)}", hanging=" " * 8, first=head)
     clause = held.evidences[0].clause if held is not None else said.passage
     if one.quote:
-        indented(
-            terminal, printable(f"{clause}: {one.quote}" if clause else one.quote), hanging=" " * 6, first=" " * 6
-        )
+        indented(terminal, f"{clause}: {one.quote}" if clause else one.quote, hanging=" " * 8)
     if one.reason:
         detail = terminal.own(one.detail) if one.detail else ""
         rival = terminal.text("propose_rival", number=one.rival) if one.rival else ""
         why = " · ".join(filter(None, (detail, rival)))
         if why and why != one.quote:
-            indented(terminal, printable(why), hanging=" " * 6, first=" " * 6)
+            indented(terminal, why, hanging=" " * 8)
