@@ -68,6 +68,13 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()  # while modules and tests are gathered, of which nothing is garbage
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, so that no process is left at the end with a long one while others have none."""
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 def pytest_collection_finish() -> None:
     """Look for garbage among what tests make, and not again and again among some ten thousand tests and all modules."""
     gc.freeze()

@@ -162,17 +162,17 @@ catalog.close()
 
 @pytest.mark.slow
 def test_two_processes_write(catalog: Catalog) -> None:
-    """Two processes that write 200 commits each at the same time lose none, and no number is given twice."""
+    """Two processes that write 60 commits each at the same time lose none, and no number is given twice."""
     begun = catalog.seq()
     children = [
-        script(WRITE, catalog.folder, name, 200, Path(__file__).parents[1] / "support") for name in ("s1", "s2")
+        script(WRITE, catalog.folder, name, 60, Path(__file__).parents[1] / "support") for name in ("s1", "s2")
     ]
     numbers = [int(line) for child in children for line in child.communicate(timeout=120)[0].split()]
     assert [child.returncode for child in children] == [0, 0]
-    assert sorted(numbers) == list(range(begun + 1, begun + 401))
+    assert sorted(numbers) == list(range(begun + 1, begun + 121))
     for name in ("s1", "s2"):
-        assert set(catalog.live_documents(name)) == {f"urn:t:{name}:{n}" for n in range(200)}
-    assert catalog.counts()["vectors"] == 400
+        assert set(catalog.live_documents(name)) == {f"urn:t:{name}:{n}" for n in range(60)}
+    assert catalog.counts()["vectors"] == 120
 
 
 # -- errors ---------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def test_a_server_that_hangs(server: Server, tmp_path: Path) -> None:
         "encoder": {"kind": "hashing"},
         "search": {"floor": 0.0, "deadline": 3.0},
     }
-    with wenyuan.app.create_library(tmp_path / "one", **chosen) as library, ThreadPoolExecutor(4) as callers:
+    with wenyuan.app.create_library(tmp_path / "one", **chosen) as library, ThreadPoolExecutor(8) as callers:
         library.add(Source(source_id="kb", path=str(tmp_path / "docs")))
 
         def asked(number: int) -> tuple[str, str, float]:

@@ -32,14 +32,21 @@ def made(folder: Path, word: str) -> Path:
     return folder
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return made(tmp_path / "ours", "甲库")
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two libraries, that tests copy."""
+    place: Path = tmp_path_factory.mktemp("originals")
+    return made(place / "ours", "甲库"), made(place / "theirs", "乙库")
 
 
 @pytest.fixture
-def stranger(tmp_path: Path) -> Path:
-    return made(tmp_path / "theirs", "乙库")
+def folder(originals: tuple[Path, Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(originals[0], tmp_path / "ours"))
+
+
+@pytest.fixture
+def stranger(originals: tuple[Path, Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(originals[1], tmp_path / "theirs"))
 
 
 @pytest.fixture

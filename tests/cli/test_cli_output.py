@@ -36,21 +36,29 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_full
-@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
-    "arguments", ["--help", "--version", "search -h", "search x", "search x --json", "source list --json", "doctor"]
+    ("arguments", "language", "unbuffered"),
+    [
+        ("--help", "zh", ""),
+        ("--version", "en", "1"),
+        ("search -h", "en", ""),
+        ("search x", "zh", "1"),
+        ("search x --json", "en", ""),
+        ("source list --json", "zh", "1"),
+        ("doctor", "en", "1"),
+        ("doctor", "zh", ""),
+    ],
 )
-def test_output_that_cannot_be_written_is_told(library: Path, arguments: str, unbuffered: str) -> None:
+def test_output_that_cannot_be_written_is_told(library: Path, arguments: str, language: str, unbuffered: str) -> None:
     """On a full disk the reason stands on standard error, in one language, and nothing of the inside."""
+    why = {"en": "No space left on device", "zh": "原因："}[language]
+    own = {"LC_ALL": f"{language}_CN.UTF-8", "PYTHONUNBUFFERED": unbuffered}
     with FULL.open("w") as full:
-        for language, why in (("en", "No space left on device"), ("zh", "原因：")):
-            asked = arguments.split()
-            own = {"LC_ALL": f"{language}_CN.UTF-8", "PYTHONUNBUFFERED": unbuffered}
-            done = run("--library", library, *asked, stdout=full.fileno(), **own)
-            assert done.returncode == 1
-            assert why in done.stderr
-            assert "Traceback" not in done.stderr
-            assert "Exception ignored" not in done.stderr
+        done = run("--library", library, *arguments.split(), stdout=full.fileno(), **own)
+    assert done.returncode == 1
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
 
 
 @needs_full

@@ -7,6 +7,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from string import Formatter
 
@@ -23,14 +24,19 @@ ELSEWHERE = {"system", "composed"}
 """What other programs say; what is put together of parts, or was said by earlier versions, which catalogs have stored."""
 KINDS_OF_JSON = re.compile("must be a string(,.*)? or (an array|true or false)")
 GENERIC = {"; ", "{messages}"}
-CODE = {file: ast.parse(file.read_text("utf-8")) for file in PACKAGE.rglob("*.py")}
 SAID = {file.stem: json.loads(file.read_text("utf-8")) for file in TEMPLATES.glob("*.json")}
 CHINESE = {template: said for entries in SAID.values() for template, said in entries.items()}
 
 
+@cache
+def code() -> dict[Path, ast.Module]:
+    """Every file of the package, parsed."""
+    return {file: ast.parse(file.read_text("utf-8")) for file in PACKAGE.rglob("*.py")}
+
+
 def templates() -> Iterator[tuple[str, str]]:
     """Of every call of `msg`: where it stands, and its template."""
-    for file, tree in CODE.items():
+    for file, tree in code().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "msg":
                 for part in ast.walk(node.args[0]):
@@ -40,7 +46,7 @@ def templates() -> Iterator[tuple[str, str]]:
 
 def constants() -> set[str]:
     """All texts of the code, as they would be written in a template, too."""
-    found = {n.value for t in CODE.values() for n in ast.walk(t) if isinstance(n, ast.Constant)}
+    found = {n.value for t in code().values() for n in ast.walk(t) if isinstance(n, ast.Constant)}
     words = {text for text in found if isinstance(text, str)}
     missing = re.compile(r'missing\("([a-z ]+)"\)')
     kinds = {k for file in (PACKAGE / "server").rglob("*.py") for k in missing.findall(file.read_text("utf-8"))}

@@ -372,7 +372,7 @@ def _calendar(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_calendar")
-@pytest.mark.parametrize("dice", range(1, 4))
+@pytest.mark.parametrize("dice", range(1, 3))
 def test_kept_answers_are_fresh_answers(tmp_path: Path, dice: int, thorough: bool) -> None:
     """Whatever changes, for whomever it is asked: through the cache an answer is what it would be without."""
     steps = 5_000 if thorough else 1_000

@@ -74,8 +74,7 @@ def text_of(version: int) -> str:
     return "".join(f"# Part {part}\n\nComplaint 投诉 part {part}: version v{version}x.\n\n" for part in range(3))
 
 
-@pytest.mark.parametrize("engine", ["local", "memory"])
-@pytest.mark.parametrize("kept", [0, 60])
+@pytest.mark.parametrize(("engine", "kept"), [("local", 0), ("local", 60), ("memory", 0)])
 def test_readers_during_the_swap(tmp_path: Path, engine: str, kept: int) -> None:
     """While a document is replaced readers find the old one or the new one: never a mix, never nothing, never older."""
     docs = tmp_path / "docs"

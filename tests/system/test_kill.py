@@ -191,7 +191,7 @@ def finish(killer: Killer, shelf: Shelf) -> None:
 
 def test_ingest_killed_at_random_times(killer: Killer, shelf: Shelf, thorough: bool) -> None:
     """An ingest that is killed again and again, at random times, loses nothing that it had acknowledged."""
-    rounds = 26 if thorough else 10
+    rounds = 26 if thorough else 6
     killer("ingest", shelf)
     shelf.check()
     shelf.change()
@@ -212,16 +212,16 @@ def test_first_ingest_killed(killer: Killer, tmp_path: Path) -> None:
     """The first ingest of a library, killed again and again, makes progress and ends with all documents."""
     shelf = Shelf(tmp_path / "shelf", random.Random(7))
     shelf.change()
-    for step in range(8):
-        killer("ingest", shelf, after=0.1 + 0.1 * step)
+    for step in range(5):
+        killer("ingest", shelf, after=0.1 + 0.15 * step)
         shelf.check()
     finish(killer, shelf)
 
 
-@pytest.mark.parametrize(("do", "rounds"), [("ingest", 6), ("checkpoint", 3), ("remove", 3), ("purge", 3)])
+@pytest.mark.parametrize(("do", "rounds"), [("ingest", 4), ("checkpoint", 2), ("remove", 2), ("purge", 2)])
 def test_killed_at_random_lines(killer: Killer, shelf: Shelf, do: str, rounds: int, thorough: bool) -> None:
     """Whichever line of our storage code is the last one that runs, the library is whole afterwards."""
-    rounds *= 3 if thorough else 1
+    rounds *= 5 if thorough else 1
     killer("ingest", shelf)
     shelf.check()
     shelf.change(0.1)

@@ -17,6 +17,7 @@ import pytest
 
 import wenyuan
 from catalog_parts import dropped, dsn_of, on_server, raw
+from command_line import runner
 from http_door import ask, call
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.backup import back_up
@@ -78,6 +79,12 @@ def embedded(folder: Path, **more: Any) -> None:
 
 
 def command(*args: object, **env: str) -> dict[str, Any]:
+    """The command line in this process; what it says as JSON."""
+    found: dict[str, Any] = json.loads(runner(Path(), **env)(*args, "--json").stdout)
+    return found
+
+
+def elsewhere(*args: object, **env: str) -> dict[str, Any]:
     """The command line as a process of its own; what it says as JSON."""
     world = {
         **os.environ,
@@ -309,12 +316,12 @@ def test_nobody_who_asks_meets_a_failure(folder: Path, docs: Path, serving: Call
     first = serving(folder, OLD)
     with Asking(first) as asking:
         asking.until(first, 12)
-        command("--library", folder, "backup", new)
-        command(*beside, "doctor", "--new-id", **dimension(OLD))
-        done = command(*beside, "reembed", **dimension(NEW))
+        elsewhere("--library", folder, "backup", new)
+        elsewhere(*beside, "doctor", "--new-id", **dimension(OLD))
+        done = elsewhere(*beside, "reembed", **dimension(NEW))
         assert done["vectors"] == done["passages"] == done["embedded"] > 12
         (docs / "late.md").write_text("# 手册 40\n\n第40号窗口负责投诉。desk 40\n", "utf-8")
-        report = command(*beside, "ingest", "--all", **dimension(NEW))
+        report = elsewhere(*beside, "ingest", "--all", **dimension(NEW))
         assert report["reports"][0]["added"] == 1
         assert report["reports"][0]["unchanged"] == 11
         second = serving(new, NEW)

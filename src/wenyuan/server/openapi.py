@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -41,7 +42,8 @@ def _any_json() -> dict[str, Any]:
     }
 
 
-def _schemas(routes: Iterable[Route]) -> dict[str, Any]:
+@cache
+def _schemas(routes: tuple[Route, ...]) -> dict[str, Any]:
     """Schemas of the request and response models used by routes, and of those common to all routes."""
     takes: dict[type[BaseModel], None] = {shapes.ContextShape: None, FileShape: None}
     gives: dict[type[BaseModel], None] = {shapes.ProblemShape: None}
@@ -315,5 +317,5 @@ def document_of(settings: ServerSettings, served: Iterable[Route], known: Iterab
         "openapi": "3.1.0",
         "info": {"title": "Wenyuan", "version": _package_version(), "description": _WIRE_RULES},
         "paths": paths,
-        "components": {"schemas": _schemas(known)},
+        "components": {"schemas": _schemas(tuple(known))},
     }
