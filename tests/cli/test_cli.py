@@ -163,6 +163,7 @@ def test_every_message_is_used() -> None:
         "propose_",
         "left_out_",
         "rewrite_left_",
+        "left_out_",
         "correction_",
         "uploaded_",
         "leg_",
