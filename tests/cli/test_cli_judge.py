@@ -11,7 +11,7 @@ import pytest
 
 from command_line import Run, runner
 from judge_server import JudgeServer, judging
-from judged_library import JUDGES, SUBJECTS, golden, judged, knowing
+from judged_library import JUDGES, SUBJECTS, asked, golden, judged, knowing
 from liars_server import KEY
 
 
@@ -51,6 +51,14 @@ def test_it_is_adopted_told_of_and_taken_back(at: tuple[Run, Path], server: Judg
     assert "risk below 10%" in " ".join(call("tune", "--judge", "--status").output.split())
     counts = json.loads(call("--json", "tune", "--judge", "--status").output)["calibration"]
     assert (counts["counts"], counts["questions"], counts["steps"]) == (True, SUBJECTS, [1, 3, 5, 8])
+    call("agent", "set", "helper", "--scope", "house:confidence")
+    for language, says in (("en", "sure, risk at most 10% by 44 questions"), ("zh", "依据 44 个问题，风险至多 10%")):
+        context = " ".join(call("--lang", language, "context", asked(4), "--agent", "helper").output.split())
+        assert says in context
+    given = json.loads(call("--json", "context", asked(4), "--agent", "helper").output)["confidence"]["house"]
+    assert given["state"] == "stopped"
+    record = json.loads(call("--json", "audit", "list", "--limit", "1").output)["records"][0]
+    assert "risk at most 10%" in " ".join(call("audit", "show", record["audit_id"]).output.split())
     other = call("tune", "--judge", "--status", WENYUAN_JUDGE__MODEL="j-2").output
     assert "does not count" in other
     undone = call("--lang", "zh", "tune", "--judge", "--undo").output

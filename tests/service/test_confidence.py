@@ -292,3 +292,16 @@ def test_all_doors_take_it(made: Path, server: JudgeServer) -> None:
 def test_nothing_else_is_a_top_k(top_k: Any) -> None:
     with pytest.raises(InvalidRequest, match=r'"auto" or "confidence"'):
         search_from_wire({"query": "x", "knowledge_scope": [{"domain": "house", "top_k": top_k}]})
+
+
+def test_readiness_names_the_judge(made: Path, server: JudgeServer) -> None:
+    """Whether it is calibrated, too; it is not asked for that."""
+    with judged(made, server) as library:
+        assert library.readiness().parts["judge"] == {"state": "ok", "detail": "decisions|j-1|1"}
+    with judged(made, server, judge={"model": "j-2"}) as library:
+        detail = str(library.readiness().parts["judge"]["detail"])
+        assert detail == "j-2, not calibrated"
+        assert translated(detail) == "j-2，未校准"
+    with judged(made, None) as library:
+        assert "judge" not in library.readiness().parts
+    assert not server.seen

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.options import Commands, add_commands, opened
-from wenyuan.cli.terminal import FAILED, OK, Terminal, printable
+from wenyuan.cli.terminal import FAILED, OK, Terminal, confidence_told, printable
 from wenyuan.core.messages import msg
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
     code = said.get("error_code", "")
     yield "audit_error", terminal.own(said.get("error", "")) + (f" ({code})" if code else "")
     yield "audit_degraded", ", ".join(said.get("degraded", ()))
+    yield from _judged(terminal, said)
     yield "audit_bounds", ", ".join(_bounds(terminal, said.get("request", {})))
     withheld: Mapping[str, Mapping[str, int]] = said.get("withheld", {})
     counts = [terminal.text(f"withheld_{reason}", count=len(refs)) for reason, refs in withheld.items()]
@@ -149,6 +150,14 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
         for reason in (reason for reason, refs in withheld.items() if entry["ref"] in refs):
             why = terminal.text(f"audit_why_{reason}")
             yield "", f"      {terminal.text('audit_lost', why=why, count=withheld[reason][entry['ref']])}"
+
+
+def _judged(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """The lines of the judge: how many passages suffice, then its numbers, raw and calibrated, by number of passages."""
+    if "judge" in said:
+        yield "audit_judge", confidence_told(terminal, said["judge"])
+        for k, raw, p in said["judge"].get("asked", ()):
+            yield "", f"  {k:>4}  {raw:.3f} → {p:.3f}"
 
 
 def _of_verification(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str, object]]:

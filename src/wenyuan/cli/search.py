@@ -17,7 +17,7 @@ import typer
 
 from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened, unlogged
 from wenyuan.cli.sources import stars
-from wenyuan.cli.terminal import Terminal, printable
+from wenyuan.cli.terminal import Terminal, confidence_told, printable
 from wenyuan.core.text import fold, query_terms, terms
 from wenyuan.core.text.numbers import located, quantities
 from wenyuan.core.text.sentences import table_headers
@@ -471,6 +471,7 @@ def context(
             "tokens": found.tokens,
             "degraded": list(found.degraded),
             "stale_by": round(found.stale_by, 1),
+            **({"confidence": dict(found.confidence)} if found.confidence else {}),
         }
     )
     if not terminal.as_json:
@@ -524,6 +525,8 @@ def _show(terminal: Terminal, found: Knowledge) -> None:
     if reasons:
         terminal.show("")
         terminal.show(terminal.text("withheld", reasons=", ".join(reasons)))
+    for domain, judged in found.confidence.items():
+        terminal.show(terminal.text("context_confidence", domain=domain, told=confidence_told(terminal, judged)))
     if found.degraded:
         terminal.show(terminal.text("context_degraded", names=", ".join(found.degraded)))
 

@@ -341,6 +341,18 @@ def _counts(at: Progress) -> dict[str, int]:
     return {"files": at.files + 1, "total": at.files_total, "passages": at.passages}
 
 
+def confidence_told(terminal: Terminal, judged: Mapping[str, Any]) -> str:
+    """How many passages a judge found sufficient, as an answer or a record says it."""
+    if judged["state"] == "auto":
+        return terminal.text("confidence_auto", k=judged["k"], reason=terminal.own(judged.get("reason", "")))
+    bounds = {
+        "threshold": f"{judged['threshold']:.3f}",
+        "risk": f"{judged['risk']:.0%}",
+        "questions": judged["questions"],
+    }
+    return terminal.text(f"confidence_{judged['state']}", k=judged["k"], **bounds)
+
+
 class Lines:
     """Progress messages at intervals with the current stage; none with ``--json``.
 

@@ -142,6 +142,7 @@ class Passages:
         passages: As the service gives them: ``source``, ``content``, ``summary``, ``trust``, ``score`` …
         degraded: Names of the parts that failed though the answer stands without them.
         stale_by: Seconds since the oldest change not yet in the index; 0 for none.
+        confidence: By domain whose ``top_k`` is ``confidence``: ``state``, ``k``, ``risk``, ``questions`` …
     """
 
     passages: tuple[Mapping[str, Any], ...]
@@ -149,6 +150,7 @@ class Passages:
     reasons: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     stale_by: float = 0.0
+    confidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +160,7 @@ class Knowledge:
     Attributes:
         snippets: As the service gives them: ``source``, ``content``, ``trust`` …
         withheld: How many passages were kept back, by reason.
-        degraded, stale_by: See `Passages`.
+        degraded, stale_by, confidence: See `Passages`.
     """
 
     snippets: tuple[Mapping[str, Any], ...]
@@ -166,6 +168,7 @@ class Knowledge:
     tokens: int = 0
     degraded: tuple[str, ...] = ()
     stale_by: float = 0.0
+    confidence: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def context_data(self) -> dict[str, Any]:
@@ -181,6 +184,7 @@ def read_passages(body: Mapping[str, Any]) -> Passages:
         reasons=_object(body, "reasons"),
         metadata=_object(body, "metadata"),
         stale_by=_stale_by(body),
+        confidence=_confidence(body),
     )
 
 
@@ -195,6 +199,7 @@ def read_context(body: Mapping[str, Any]) -> Knowledge:
         tokens=tokens,
         degraded=_degraded(body),
         stale_by=_stale_by(body),
+        confidence=_confidence(body),
     )
 
 
@@ -240,6 +245,11 @@ def _degraded(body: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("coverage.degraded is no array of strings")
     return tuple(names)
+
+
+def _confidence(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    coverage = _object(body, "coverage")
+    return _object(coverage, "confidence") if "confidence" in coverage else {}
 
 
 def _stale_by(body: Mapping[str, Any]) -> float:

@@ -223,7 +223,7 @@ class Library:
         )
         self.health = Health(
             catalog=catalog, engine=engine, encoder=encoder, encoder_note=models.encoder_note, recorder=recorder,
-            retriever=retriever, searcher=searcher, deriver=deriver, llm=models.llm,
+            retriever=retriever, searcher=searcher, deriver=deriver, llm=models.llm, sufficiency=models.sufficiency,
         )  # fmt: skip
         ingester = Ingester(
             catalog=catalog, engine=engine, encoder=encoder, read=reading.read, readable=reading.readable,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.messages import msg
-from wenyuan.core.ports import ChangeFeed, Encoder, Engine, LanguageModel, ModelUse
+from wenyuan.core.ports import ChangeFeed, Encoder, Engine, Judge, LanguageModel, ModelUse
 from wenyuan.core.records import AuditProgress
 from wenyuan.runtime import Timing, deadline_after
 from wenyuan.service.audit.recorder import AuditRecorder
@@ -22,6 +22,7 @@ from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.search.cache import CacheCounts
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import Searcher
+from wenyuan.service.search.sufficiency import Sufficiency
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
@@ -188,6 +189,7 @@ class Health:
     retriever: Retriever
     searcher: Searcher
     deriver: Deriver
+    sufficiency: Sufficiency
     llm: LanguageModel | None = None
     worker: BackgroundRefresh | None = None
     warmth: WarmUp | None = None
@@ -239,11 +241,18 @@ class Health:
             parts["reranker"] = {"state": "ok", "detail": key}
         if self.llm is not None:  # it is not asked: that would cost, and nothing but answers needs it
             parts["llm"] = {"state": "ok", "detail": self.llm.fingerprint}
+        if self.sufficiency.judge is not None:  # nor is the judge
+            parts["judge"] = {"state": "ok", "detail": self._judge_told(self.sufficiency.judge)}
         if not starting and all(part["state"] != "failed" for part in parts.values()):
             parts["search"] = _checked(self._check_search)  # what no part tells, a question does
         if self.recorder.log is not None:
             parts["audit"] = _checked(self._check_audit)
         return Readiness(ready=all(part["state"] in _ANSWERS for part in parts.values()), parts=parts)
+
+    def _judge_told(self, judge: Judge) -> str:
+        if self.sufficiency.calibration(self.catalog.seq()) is None:
+            return msg("{judge}, not calibrated", judge=judge.model)
+        return judge.fingerprint
 
     def _check_rules(self) -> str:
         found = self.deriver.configured(self.catalog.seq())
