@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -305,3 +306,19 @@ def test_readiness_names_the_judge(made: Path, server: JudgeServer) -> None:
     with judged(made, None) as library:
         assert "judge" not in library.readiness().parts
     assert not server.seen
+
+
+def test_what_others_answered_is_not_passed_on(made: Path, server: JudgeServer) -> None:
+    """Passages of services that are asked elsewhere have numbers below 0; the judge sees those around them."""
+    with judged(made, server) as library:
+        first = find(library, 4).passages[0].passage
+        passages = [
+            replace(first, passage_id=-1, text="theirs"),
+            first,
+            replace(first, passage_id=-2, text="theirs"),
+            first,
+        ]
+        sources = {source.source_id: source for source in library.sources()}
+        shown = library.judge_tuner.sufficiency.shown(passages, sources, (1, 2, 3))
+    assert [(k, len(texts)) for k, texts in shown] == [(2, 1), (3, 1)]
+    assert all("theirs" not in text for _, texts in shown for text in texts)

@@ -118,10 +118,11 @@ class Sufficiency:
     ) -> list[tuple[int, tuple[str, ...]]]:
         """What the judge sees of the first k passages, for each k at which it sees anything and more passages follow.
 
-        A judge in this process may read everything: nothing leaves.
+        A judge in this process may read everything: nothing leaves. One elsewhere is not shown what other services answered.
         """
         if self.waits:
-            open_, _ = shown_to_model(passages, sources, self.settings.max_sensitivity, self.catalog)
+            own = [passage for passage in passages if passage.passage_id > 0]
+            open_, _ = shown_to_model(own, sources, self.settings.max_sensitivity, self.catalog)
         else:
             open_ = [Shown(passage, passage.text) for passage in passages]
         texts = {one.passage.passage_id: _text(one) for one in open_}
