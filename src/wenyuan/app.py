@@ -74,8 +74,8 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     """Open the library in `folder`.
 
     Args:
-        folder: Where it lies.
-        create: Make an empty one when there is none.
+        folder: The library's folder.
+        create: Create an empty library when there is none.
         overrides: Settings, e.g. ``engine="memory"`` or ``encoder={"kind": "none"}``.
 
     Raises:

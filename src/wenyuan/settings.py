@@ -180,7 +180,7 @@ class MilvusSettings(_Section):
 
 
 class CatalogSettings(_Section):
-    """Where the record lies: in the library's folder, or on a PostgreSQL that several servers share."""
+    """Where the catalog is stored: in the library's folder, or on a PostgreSQL that several servers share."""
 
     dsn: SecretStr = SecretStr("")  # better given as WENYUAN_CATALOG__DSN; empty: SQLite in the folder
     schema_name: str = Field(default="wenyuan", pattern=r"^[a-z_][a-z0-9_]{0,62}$")

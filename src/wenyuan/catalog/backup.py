@@ -47,7 +47,7 @@ def back_up(folder: Path, to: Path) -> int:
     attempt overwrites.
 
     Raises:
-        InvalidRequest: the library lies on a PostgreSQL, or `to` is taken.
+        InvalidRequest: the library is on PostgreSQL, or `to` exists.
         CatalogError: it cannot be read or written, its catalog was emptied, or its audit ends too early.
     """
     with closing(place_of(folder, load_settings(folder).catalog)) as place:
@@ -168,13 +168,12 @@ def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lam
     """Copy a library to PostgreSQL, or from there to a folder, and compare every row; an interrupted copy is resumed.
 
     Args:
-        folder: Where the library lies, or where its settings say where it lies.
+        folder: The library's folder; its settings may name a PostgreSQL.
         to: A connection string, or a folder.
         tell: Called with the progress.
 
     Raises:
-        InvalidRequest: it lies in a folder, and is to go to one.
-        CatalogError, ConfigError
+        InvalidRequest: both origin and target are folders. CatalogError, ConfigError
     """
     path = Path(folder)
     settings = load_settings(path)
@@ -197,7 +196,7 @@ def move(origin: Place, target: Place, tell: Tell = lambda _: None) -> Moved:
 
     Raises:
         CatalogUnavailable: there is another library at `target`, or rows there differ and cannot be corrected.
-        CatalogBusy: somebody is writing to the library.
+        CatalogBusy: another process is writing to the library.
     """
     begun = time.monotonic()
     with ExitStack() as stack:

@@ -30,7 +30,7 @@ class Lock(ABC):
         """Hold the lock; waits up to `wait` seconds.
 
         Raises:
-            CatalogBusy: somebody else holds it; the message names the process.
+            CatalogBusy: another process or thread holds it; the message names the process.
         """
         until = time.monotonic() + wait
         if not self._threads.acquire(timeout=wait):

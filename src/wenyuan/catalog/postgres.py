@@ -86,7 +86,7 @@ class Server:
         sessions: Connections at most for reading, of each process; a few more write.
 
     Raises:
-        ConfigError: the connection string is none, or the driver is not installed.
+        ConfigError: the connection string is invalid, or the driver is not installed.
         CatalogUnavailable: the folder cannot be made.
     """
 

@@ -142,7 +142,7 @@ class Database:
         return reading(self.reader, doing, deadline)
 
     def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        """Hold the writer lock; CatalogBusy when somebody else holds it for so long."""
+        """Hold the writer lock; CatalogBusy when it is not free within `wait` seconds."""
         return self.place.held(wait=wait)
 
     @contextmanager

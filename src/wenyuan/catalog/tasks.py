@@ -71,7 +71,8 @@ class TaskLedger:
     def reserved(self, agent_id: str | None, task_id: str, documents: set[str]) -> Iterator[dict[str, int]]:
         """Yields the characters given to a task so far, by document; the mapping's values at the end are stored.
 
-        Nobody else decides on that task in between (in a file: on any). When the block raises, nothing is written.
+        No other process decides on that task meanwhile (in a file: on any task). When the block raises, nothing is
+        written.
 
         Args:
             documents: Keys of the documents that are counted; others in the mapping are not written.

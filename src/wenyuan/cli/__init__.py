@@ -27,7 +27,7 @@ def main() -> None:
 def _written(code: str | int | None) -> str | int | None:
     """Flush standard output; returns the exit code, or another one where that fails.
 
-    Else it would be tried when the interpreter ends, which says so in its own words, and with a code of its own.
+    Otherwise the interpreter would flush at exit, with its own message and exit code.
     """
     try:
         sys.stdout.flush()

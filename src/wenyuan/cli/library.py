@@ -144,7 +144,7 @@ def _described_anew(
     """A registered source with the given fields, after confirmation of what that changes.
 
     Raises:
-        InvalidRequest: it changes something, and nobody can be asked.
+        InvalidRequest: it changes something, and no confirmation can be asked for.
     """
     from wenyuan.core.errors import InvalidRequest
     from wenyuan.core.registry import Registry, diff

@@ -17,7 +17,7 @@ class ConnectorSettings(BaseModel):
     """Settings that every built-in connector has.
 
     Attributes:
-        allow_private: Whether the source may lie on this machine or in a private network.
+        allow_private: Whether the source may be on this machine or in a private network.
         timeout: Seconds for one whole exchange with a server.
     """
 

@@ -1,7 +1,7 @@
 """A Git repository at a branch: each file is an entry; its version is the id of its blob.
 
 Nothing is fetched while the branch is at the commit of the last run. Else its newest commit is fetched alone, without
-history, into a temporary folder. A repository of this machine is read where it lies.
+history, into a temporary folder. A local repository is read in place.
 """
 
 from __future__ import annotations

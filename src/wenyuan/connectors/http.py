@@ -89,7 +89,7 @@ class Client:
         """The response to a GET, whatever its status; retried where a busy server names a time.
 
         Raises:
-            Unanswered: there is none.
+            Unanswered: there is no complete response.
             AnswerTooLarge: its body has more than `most` bytes.
         """
         return self._asked("GET", url, b"", most, headers or {})

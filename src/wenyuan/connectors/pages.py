@@ -94,7 +94,7 @@ def parse_sitemap(content: bytes) -> tuple[dict[str, str], list[str]]:
     """The pages of a sitemap (sitemaps.org) with their modification dates (``""`` without one), and nested sitemaps.
 
     Raises:
-        NoSitemap: it is none, or it would unfold to too much.
+        NoSitemap: it is no sitemap, or too large when decompressed.
     """
     if content.startswith(b"\x1f\x8b"):
         try:

@@ -243,7 +243,7 @@ def compared_with(claim: Tokens, text: str) -> Comparison | None:
 def _most_held(claim: Tokens, texts: Iterable[str]) -> int:
     """Upper bound on the number of a claim's tokens in these texts, by substring search.
 
-    It is cheap, and tells of most texts that their tokens need not be read.
+    It is cheap, and excludes most texts without tokenising them.
     """
     written = _BETWEEN.join(_folded(text)[0] for text in texts)
     return sum(token.kind != "word" or token.value in written for token in claim.tokens)

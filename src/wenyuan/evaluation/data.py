@@ -114,7 +114,7 @@ def record_id(record: Mapping[str, Any], path: Path, number: int) -> str:
     """``_id`` as text.
 
     Raises:
-        SourceError: there is none, or it is neither a string nor an integer.
+        SourceError: it is missing, or neither a string nor an integer.
     """
     own = record.get("_id")
     if isinstance(own, bool) or not isinstance(own, (str, int)) or own == "":

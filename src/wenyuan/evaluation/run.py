@@ -211,7 +211,7 @@ class Asker:
 
     Args:
         entries: The document of each passage.
-        context: Whether the whole library is told where a question was asked.
+        context: Whether the fused engine is given the context of each question.
     """
 
     def __init__(self, library: Library, entries: Mapping[int, str], *, context: bool = False) -> None:

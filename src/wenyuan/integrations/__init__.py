@@ -34,7 +34,7 @@ class Asker:
         options: For a URL: ``timeout`` and ``retries`` of the `Client`.
 
     Raises:
-        ConfigError: it is none of these.
+        ConfigError: the service is none of these.
     """
 
     def __init__(self, service: str | Client | Contract, *, key: str | None = None, **options: Any) -> None:

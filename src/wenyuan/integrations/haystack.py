@@ -27,7 +27,7 @@ except ImportError as error:
 class WenyuanRetriever:
     """Documents from a knowledge service, best first.
 
-    A failure raises `wenyuan.RetrievalFailed`; what came though a part was down has ``meta["degraded"]``.
+    A failure raises `wenyuan.RetrievalFailed`; results that came despite a failed part have ``meta["degraded"]``.
 
     Args:
         service: URL, `wenyuan.Client`, or an object that keeps the contract (a `wenyuan.Library`).

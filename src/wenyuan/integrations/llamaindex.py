@@ -25,7 +25,7 @@ except ImportError as error:
 class WenyuanRetriever(BaseRetriever):
     """Nodes from a knowledge service, best first, with flat metadata.
 
-    A failure raises `wenyuan.RetrievalFailed`; what came though a part was down has ``metadata["degraded"]``.
+    A failure raises `wenyuan.RetrievalFailed`; results that came despite a failed part have ``metadata["degraded"]``.
 
     Args:
         service: URL, `wenyuan.Client`, or an object that keeps the contract (a `wenyuan.Library`).

@@ -38,7 +38,7 @@ def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     A line that is not such an object is refused by its number, and the others are taken: see `Document.refused`.
 
     Raises:
-        DocumentRejected: no line can be taken (the message has the first reason), or there is none.
+        DocumentRejected: no line is valid (the message has the first reason), or the file is empty.
     """
     decoded = decode(content)
     documents: dict[str, Document] = {}

@@ -74,7 +74,7 @@ def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...
     Its title is the front matter's, else the first level-1 heading, else the file's stem.
 
     Raises:
-        DocumentRejected: no text, or front matter with a date or language that is none.
+        DocumentRejected: no text, or front matter with an invalid date or language.
     """
     whole, notes = readable(content, name)
     front = _front_matter(whole, name)

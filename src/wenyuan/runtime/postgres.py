@@ -169,7 +169,7 @@ class Sessions:
         settings: PostgreSQL's own, for every transaction, e.g. ``search_path``.
         most: How many connections at most.
         idle: How many of them are kept while idle.
-        lifetime: Seconds after which one is made anew: a server that is to be taken down empties itself.
+        lifetime: Seconds after which a session is replaced, so that a server being drained loses its sessions.
         meaning: What an exception of the driver means; the only place where psycopg's exceptions become ours.
         busy: Which setting allows more connections.
     """

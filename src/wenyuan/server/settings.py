@@ -181,7 +181,7 @@ class ServerSettings:
             any
             error for an empty answer.
         allowed_origins: Web origins besides the server's own whose pages may do more than read, and speak MCP to it.
-        ingest_roots: Folders below which a path that a client names may lie; without any, none may.
+        ingest_roots: Folders below which paths given by clients must be; without any, none may.
 
     Raises:
         ConfigError: a value that makes no sense.

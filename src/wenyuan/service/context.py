@@ -73,7 +73,7 @@ class ContextService:
     Args:
         searcher: Knows whose scope counts.
         document_chars: Length in characters of documents, by id: what a share of a document is measured with.
-        recorded: Searches, and writes down what came of it.
+        recorded: Searches and records the results.
         ledger: Counts what tasks were given, for all processes.
         summarizer: Makes summaries whose sentences a language model chooses.
         rewriter: Has questions said in other words.

@@ -246,7 +246,7 @@ class Library:
         self.close()
 
     def close(self) -> None:
-        """Let go of everything; may be called twice. Whatever is asked afterwards raises `Closed`."""
+        """Release all resources; may be called twice. Later calls raise `Closed`."""
         if self.health.worker is not None:
             self.health.worker.stop()
         self._follower.stop()

@@ -19,7 +19,7 @@ from wenyuan.service.rules.derive import Derived
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewriting:
-    """What came of asking a language model to say a question in other words.
+    """The result of query rewriting by a language model.
 
     Attributes:
         wordings: What passed the checks; it is asked besides the question.
@@ -145,7 +145,7 @@ class Answer:
         calibrated: Whether probabilities were measured with the library's encoder; false for all but the built-in one.
         copies: Passages that say the same as one of `hits`, and are not given themselves.
         confidence: How many of the passages suffice; None where that was not asked.
-        rewriting: What came of asking a language model for other wordings; None where none were asked for.
+        rewriting: The result of query rewriting; None where none were asked for.
     """
 
     hits: Ranking

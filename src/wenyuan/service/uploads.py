@@ -42,7 +42,7 @@ class Given:
 
     Attributes:
         name: That it was sent with, perhaps with folders.
-        path: Where its bytes lie; it is moved from there.
+        path: The received file, which is moved from there.
         reason: Why it is refused already; then there are no bytes.
     """
 
@@ -193,7 +193,7 @@ class Uploads:
 
         Raises:
             NotFound: there is no such document.
-            InvalidRequest: its file was not uploaded: it lies elsewhere.
+            InvalidRequest: its file was not uploaded.
             CatalogBusy, SourceError: nothing was deleted.
         """
         self.ingestion.check_may_write()

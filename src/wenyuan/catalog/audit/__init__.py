@@ -6,7 +6,7 @@
 
 So a record cannot be edited, removed, inserted or moved without all later hashes changing. What the chain alone
 cannot show is that its end was cut off: for that the head is also stored beside the database, and can be stored
-elsewhere. Whoever can write to the folder can make a whole new chain; only a head kept elsewhere shows that.
+elsewhere. Anyone who can write to the folder can make a whole new chain; only a head kept elsewhere shows that.
 """
 
 from __future__ import annotations

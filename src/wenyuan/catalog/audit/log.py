@@ -278,7 +278,7 @@ class AuditLog:
 
         Raises:
             CatalogUnavailable: earlier records could not be written, or the log is closed.
-            TypeError, ValueError: the record is none.
+            TypeError, ValueError: the record is invalid.
         """
         entry = self._entry(record, query)
         self._place.check()
@@ -413,7 +413,7 @@ class AuditLog:
             early: Remove also what is younger than `RETENTION`.
 
         Raises:
-            InvalidRequest: `before` lies within the retention, and `early` was not said.
+            InvalidRequest: `before` is within the retention, and `early` is False.
         """
         if before > self._clock() - RETENTION and not early:
             raise InvalidRequest(

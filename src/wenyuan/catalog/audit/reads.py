@@ -99,10 +99,10 @@ class AuditReads:
         """Verify the chain: that no record was edited, removed, inserted or moved, and none is missing at the end.
 
         Args:
-            expected_head: A head that was kept elsewhere; without it, only ``audit.head`` tells of a cut-off end.
+            expected_head: A head that was kept elsewhere; without it, only ``audit.head`` shows a cut-off end.
 
         Raises:
-            InvalidRequest: `expected_head` is none.
+            InvalidRequest: `expected_head` has not the form ``seq:hash``.
         """
         self._settle()
         heads = {} if expected_head is None else {"the expected head": Head.parse(expected_head)}

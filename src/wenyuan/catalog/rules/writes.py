@@ -116,7 +116,7 @@ class RuleWrites:
 
         Raises:
             NotFound: there is no statement of a number.
-            InvalidRequest: the action is none, or a statement is to be approved that no evidence supports.
+            InvalidRequest: the action is unknown, or a statement without evidence is to be approved.
         """
         if action not in _STATUS:
             raise InvalidRequest(

@@ -232,7 +232,7 @@ def _american(view: View, match: re.Match[str]) -> Span | None:
 
 
 def _said(view: View, match: re.Match[str]) -> Span | None:
-    """A number that a word calls a telephone number; hotlines of companies are nobody's own."""
+    """A number that a word calls a telephone number; company hotlines are not personal."""
     if _LETTER_BEFORE.search(view.lower, max(0, match.start() - 1), match.start()) and match[0][0].isascii():
         return None  # hotel 1234567
     return _called(view, match["number"], match.start("number"))

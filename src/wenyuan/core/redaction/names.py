@@ -159,7 +159,7 @@ _TITLE = re.compile(
 
 
 def _before_title(view: View, match: re.Match[str]) -> Span | None:
-    """A name right before 先生, 女士 …: where it begins is told by the surname alone."""
+    """A name right before 先生, 女士 …: its start is found by the surname alone."""
     end = match.end()
     for length in (4, 3, 2):
         name = view.text[max(0, end - length) : end]
@@ -434,7 +434,7 @@ class Columns:
         return beside if strong and beside else {**self._under(row), **beside}
 
     def _holds(self, row: Mapping[int, str]) -> bool:
-        """Whether a row has values of the columns at hand, and so is no row of names, whatever one of its cells says."""
+        """Whether a row has values of the current columns, and so is no header row, whatever its cells say."""
         columns = {**self._weak, **self._kinds}
         return any(
             (_may_be if kind == "person" else _looks_like)(kind, row.get(at, "")) for at, kind in columns.items()

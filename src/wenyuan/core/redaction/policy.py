@@ -13,7 +13,7 @@ address, ip, cn_landline, cn_uscc               keep    keep      mask          
 
 *public* has been published: only what never should have been is taken out. *internal* (the default) keeps who
 is responsible for what, since people ask for that, and needs no key. *confidential* hides people but lets one
-be followed from text to text: a pseudonym is still personal information (PIPL Art. 73) to whoever has the key.
+be followed from text to text: a pseudonym is still personal information (PIPL Art. 73) to anyone who has the key.
 *restricted* keeps nothing.
 """
 

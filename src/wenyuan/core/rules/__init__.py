@@ -87,7 +87,7 @@ class Evidence:
         clause: As people say it (``第十条``).
         quote: Verbatim words of the source; may be empty.
         trust: 1..5, at most the source's own; None: the source's.
-        reviewer: Who has compared it with the source; ``""``: nobody yet.
+        reviewer: Who has compared it with the source; ``""``: not reviewed yet.
         verified: The library holds a document of the source that has the words: it has compared them itself.
     """
 

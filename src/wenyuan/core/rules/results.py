@@ -111,7 +111,7 @@ class RetrievalItem:
     """One result of unified retrieval.
 
     Attributes:
-        content: What is given to whoever writes.
+        content: The text for the author of a document.
         source: Which engine it is from: ``kg_rule``, ``vector`` or ``template``.
         priority: 1 (a rule) … 4 (free generation); lower goes first.
         score: Relevance, 0..1.

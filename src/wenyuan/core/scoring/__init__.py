@@ -55,7 +55,7 @@ def shares(laws: Mapping[int, str], weight: float) -> Mapping[int, float]:
 
     Args:
         laws: Of each candidate (see `law_of`).
-        weight: `LAW`, or 0: nobody loses anything.
+        weight: `LAW`, or 0: no score is reduced.
     """
     counts = Counter(law for law in laws.values() if law)
     if len(counts) < 2:

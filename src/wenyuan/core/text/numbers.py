@@ -26,7 +26,7 @@ def chinese_number(text: str) -> int:
     """Value of a number in Chinese, full-width or ASCII digits: ``一百二十``, ``二〇二四``, ``１３``.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is no Chinese number.
     """
     if text.isdecimal():
         return int(text)

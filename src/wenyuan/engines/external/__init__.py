@@ -1,4 +1,4 @@
-"""Sources that lie elsewhere, and are asked where they are."""
+"""External sources, which are searched in place."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class QuestionPath:
 
     Attributes:
         passed: The ids that it came with, as in the header.
-        refused: The way, when somebody refused to go on with it: set in the thread of the leg that learns of it.
+        refused: The path, when a library refused to continue it: set in the thread of the leg that learns of it.
     """
 
     passed: str = ""

@@ -67,7 +67,7 @@ class _View:
 
 
 class LocalEngine:
-    """An engine whose index files lie in a folder.
+    """An engine with index files in a folder.
 
     Args:
         folder: Its own; made when missing.

@@ -328,7 +328,8 @@ class VectorScan:
         """Read what `save` wrote; IndexCorrupt when it is not that.
 
         Args:
-            sums: As `Sums.written` gave them, of all rows, removed ones until the files are written anew; None: an
+            sums: As given by `Sums.written`, over all rows, including removed ones until the files are rewritten;
+                None: an
                 earlier version did not, and every row is read.
             chinese: (n,) bool, of all rows: whose passages are in Chinese.
         """

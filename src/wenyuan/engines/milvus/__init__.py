@@ -1,4 +1,4 @@
-"""An engine on Milvus: the index lies on a server or a cluster, the catalog stays where it is.
+"""An engine on Milvus: the index is on a server or a cluster, the catalog elsewhere.
 
 It has the same terms and the same scores as the other engines. A query reads one state of the index: rows up to the
 change that the newest mark names (`marks`), and again when rows of that state were deleted meanwhile.
@@ -169,8 +169,8 @@ class MilvusEngine:
         return mark.watermark
 
     def _caught_up(self, feed: ChangeFeed, target: int, mark: Mark, deadline: Deadline) -> bool:
-        """Apply changes, in a thread that goes on when the caller cannot wait; False when somebody else is writing, or an
-        answer from before is better than waiting on.
+        """Apply changes, in a thread that goes on when the caller cannot wait; False while another process writes, or
+        when an earlier state is preferred to waiting.
         """
         lagging = self._may_lag(feed, mark)
         patience = _BRIEFLY if lagging else deadline.remaining()

@@ -219,7 +219,7 @@ class Sessions:
     """One client for all threads. No error shows the address or the token.
 
     Raises:
-        ConfigError: the address is none.
+        ConfigError: the address is invalid.
     """
 
     def __init__(self, place: Place) -> None:

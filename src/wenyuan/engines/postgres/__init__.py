@@ -1,4 +1,4 @@
-"""An engine on PostgreSQL with pgvector: the index lies on a server, the catalog stays where it is.
+"""An engine on PostgreSQL with pgvector: the index is on a server, the catalog may be elsewhere.
 
 It has the same terms and the same scores as the other engines. Its tables (`tables`) carry the number of the last
 change that they hold, in the transaction that wrote it; a query reads one state of all of them.

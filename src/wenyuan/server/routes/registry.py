@@ -146,8 +146,8 @@ def allowed_path(path: str, ingest_roots: Sequence[Path]) -> Path:
     """The real path (links resolved) of a path given by a client.
 
     Raises:
-        InvalidRequest: it is none, or not absolute.
-        NotPermitted: it does not lie below a folder of ``server.ingest_roots``.
+        InvalidRequest: it is no valid path, or not absolute.
+        NotPermitted: it is not below a folder of ``server.ingest_roots``.
     """
     roots = [Path(os.path.realpath(root)) for root in ingest_roots]
     if not path:

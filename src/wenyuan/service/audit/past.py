@@ -49,7 +49,7 @@ class FeedAt:
             without vectors.
 
     Raises, from `changes`:
-        TextsGone: a text of that time is not kept, since its source was removed or redacted anew.
+        TextsGone: a text of that time is gone, since its source was removed or its redaction changed.
     """
 
     def __init__(self, feed: ChangeFeed, generation: int, embed: Callable[[str], Any] | None = None) -> None:

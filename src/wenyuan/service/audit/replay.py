@@ -175,8 +175,8 @@ def replay(
         record: Of kind ``retrieval``, as `audit.retrieval_record` made it.
         query: What was asked; None when it was erased, or not kept.
         rerun: Asks it; what it raises goes up, but for texts that are not kept any more: that is an outcome.
-        describe_passage: What became of a passage, by its number.
-        visible: Ids of the sources that may be told of; None: all.
+        describe_passage: The fate of a passage, by its id.
+        visible: Ids of the sources that may be mentioned; None: all.
 
     Raises:
         ValueError: the record is of no retrieval.

@@ -32,7 +32,7 @@ class AnswerRequest:
         limit: Passages that the model is shown, where neither agent nor scope says how many.
         task_id: Copyright limits count over everything given to one task of the agent.
         on_failure: What happens when the model fails: the request fails, or is answered by extracts.
-        stream: Whether a door that can tells of stages as they come.
+        stream: Whether an interface that can do so sends stages as events.
         conversation: See `SearchRequest`.
     """
 

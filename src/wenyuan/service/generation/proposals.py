@@ -164,7 +164,7 @@ class Proposer:
     """Reads sources for rules with a language model; `llm` is None where none is configured.
 
     Attributes:
-        changed: Told of what was proposed, for the audit: action, name, before, after.
+        changed: Called after proposals are stored, for the audit: action, name, before, after.
     """
 
     catalog: Catalog

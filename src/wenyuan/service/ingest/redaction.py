@@ -46,7 +46,7 @@ class Names:
 def load_names(place: str) -> Names:
     """The name recogniser of the setting ``redaction.ner``: ``lac`` (`names_in`) or ``module:function``.
 
-    Its attribute ``version``, if it has one, counts as its version: with another one, documents are read anew.
+    Its attribute ``version``, if it has one, is its version: when it changes, documents are read again.
 
     Raises:
         ConfigError: there is no such function, or its model is not installed.
@@ -115,7 +115,7 @@ class Redactor:
         """The redacted document, and the number of redacted values by kind.
 
         Raises:
-            DocumentRejected: it cannot be redacted, so it is not taken in.
+            DocumentRejected: it cannot be redacted, so it is not ingested.
         """
         try:
             clean, counts = self.redaction.document(document)
@@ -182,8 +182,8 @@ def change_of(catalog: Catalog, source_id: str, redactor: Redactor) -> Change:
     """How a source's redaction policy differs from that of its stored texts.
 
     Returns:
-        ``none``, also for a source that was never read; ``less`` is taken out; ``more`` (also while a change was
-        begun and not ended, when nobody knows); ``other``: with other rules, or another key.
+        ``none``, also for a source that was never read; ``less`` is taken out; ``more`` (also while a change is
+        unfinished and the state is unknown); ``other``: with other rules, or another key.
     """
     held = catalog.value(_key(source_id))
     return "none" if held is None else _change(held, _described(redactor))

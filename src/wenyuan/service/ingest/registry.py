@@ -308,7 +308,7 @@ class Ingestion:
 
         Raises:
             InvalidRequest: the id is taken by another path, or sources would supersede one another in a loop.
-            SourceError: nothing could be taken in; then nothing is registered.
+            SourceError: nothing could be ingested; then nothing is registered.
         """
         self.check_may_write()
         _check_described(source)

@@ -237,7 +237,7 @@ class TuneReport:
         same_documents: The folds were dealt by wording alone: the verdict is of other questions about the same documents.
         documents: How many documents the questions are about that folds can keep apart; see `core.scoring.evaluation`.
         largest: The share of the questions that those about one document have, or about several that are tied.
-        across: How many questions lie in no fold: their answers are in documents of several.
+        across: Number of questions in no fold, because their answers are in documents of several folds.
         verdict: What questions say that nothing was learned from; None when there are too few, or where the folds cannot
             tell.
         tuning_id: Of what was adopted; None when nothing was.

@@ -133,7 +133,7 @@ class SourceHealth:
     """Refresh state of one source at a moment.
 
     Attributes:
-        due: Whether it is to be read now and nobody is at it.
+        due: Whether it must be read now and no worker holds it.
         stale_since: Seconds since the epoch; None while it is as fresh as promised.
     """
 
@@ -224,7 +224,7 @@ class IndexFollower:
     """A thread that updates an engine's index after every commit, until it is stopped.
 
     An engine with files of its own is asked, too, to see that they are as it left them (``look``). A failure is logged once
-    and tried again: a question that needs the change meets it, too, and says so.
+    and tried again: a query that needs the change fails with it, too.
     """
 
     def __init__(self, feed: ChangeFeed, engine: Engine, *, every: float = EVERY) -> None:

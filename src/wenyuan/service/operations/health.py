@@ -120,7 +120,7 @@ class WarmUp:
     """Performs once, in a thread, the work that the first query would wait for; queries meanwhile wait for it.
 
     Args:
-        work: Does it. What fails in it is only logged: who asks next tries again, and is told.
+        work: Does it. Failures are only logged: the next query tries again and reports them.
     """
 
     def __init__(self, work: Callable[[], object]) -> None:
@@ -209,7 +209,7 @@ class Health:
         """Current statistics.
 
         Raises:
-            CatalogError: it cannot be told.
+            CatalogError: the catalog cannot be read.
         """
         sources, counts = source_counts(self.catalog)
         return LibraryStats(

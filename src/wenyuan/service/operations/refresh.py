@@ -140,7 +140,7 @@ class Worker:
 
         Raises:
             NotFound: there is no such source.
-            CatalogBusy: another worker is at it, or something else is writing to the library.
+            CatalogBusy: another worker holds it, or another process is writing to the library.
         """
         source = self._catalog.source(source_id)
         try:
@@ -162,7 +162,7 @@ class Worker:
         """Refresh everything due now; a failing source does not stop the others.
 
         Args:
-            stop: Set it to end after the document at hand; what was being refreshed stays due.
+            stop: Set it to end after the current document; what was being refreshed stays due.
             tell: Is given each outcome at once.
         """
         outcomes = []

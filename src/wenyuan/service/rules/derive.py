@@ -362,8 +362,8 @@ class Deriver:
     ) -> tuple[Mapping[str, Any], ...]:
         """The recognised nodes, with the name of each that was guessed.
 
-        One that was guessed, or that is asked for within bounds, and of which nothing in view speaks, is none:
-        otherwise the caller would learn what hidden rules are about.
+        A node that was guessed, or asked for within limits, and that no visible statement mentions counts as not
+        recognised: otherwise the caller would learn what hidden rules are about.
         """
         doubtful = {one["node_id"] for one in recognised if bounded or "by" in one}
         if not doubtful:

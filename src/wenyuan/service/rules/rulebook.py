@@ -73,7 +73,7 @@ class Rulebook:
     """Maintains the rules of a library.
 
     Args:
-        changed: Told of every change, for the audit: action, name, before, after.
+        changed: Called after every change, for the audit: action, name, before, after.
         refuse_unverified: A quote that cannot be compared with a document of the library is refused, not marked.
     """
 

@@ -178,7 +178,7 @@ class SequentialLegs:
 
     Attributes:
         doing: The leg under way, and what messages call it.
-        abandoned: No caller waits for them any more: they are neither gone on with nor counted.
+        abandoned: No caller waits for them any more: they are neither continued nor counted.
     """
 
     executor: LegExecutor
