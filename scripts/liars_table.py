@@ -15,8 +15,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from liars_outcomes import FAILING, OUTCOMES, Outcome
 
 FEATURES = {
-    "en": {"answer": "answer", "summary": "summary", "link": "choice of names", "context": "context sentence"},
-    "zh": {"answer": "回答", "summary": "摘要", "link": "选择名称", "context": "语境句"},
+    "en": {
+        "answer": "answer",
+        "summary": "summary",
+        "link": "choice of names",
+        "context": "context sentence",
+        "proposal": "rule proposed",
+    },
+    "zh": {"answer": "回答", "summary": "摘要", "link": "选择名称", "context": "语境句", "proposal": "提议的规则"},
 }
 KINDS = {
     "en": {
@@ -33,6 +39,8 @@ HEADS = {
            "masked failures {masked}, unsupported claims {unsupported}."),
     "zh": ("由谁回答", "{liars} 种说谎者和 {faults} 种故障服务，中英文各 {outcomes} 个结果：被掩盖的失败 {masked}，无依据的论断 {unsupported}。"),
 }  # fmt: skip
+GROUPS = (("answer", "summary", "link", "context"), ("proposal",))
+"""Features whose liars are much the same stand in one table."""
 FAILED_AS = ("failed", "extract", "waiting", "left out")
 """What may become of an endpoint that fails: each is said to whoever asks."""
 GIVEN_AS = ("said",)
@@ -48,19 +56,21 @@ def cell(outcome: Outcome | None, language: str) -> str:
 
 
 def table(language: str) -> str:
-    """The table, and what it comes to."""
+    """The tables, and what they come to."""
     head, total = HEADS[language]
-    rows = list(dict.fromkeys(who for of in OUTCOMES.values() for who in of))
-    liars = [who for who in rows if who not in FAILING]
-    lines = [f"| {head} | {' | '.join(FEATURES[language][feature] for feature in OUTCOMES)} |"]
-    lines.append(f"|{'---|' * (len(OUTCOMES) + 1)}")
-    for who in [*liars, *FAILING]:
-        lines.append(f"| {who} | {' | '.join(cell(of.get(who), language) for of in OUTCOMES.values())} |")
+    liars = list(dict.fromkeys(who for of in OUTCOMES.values() for who in of if who not in FAILING))
+    lines = []
+    for group in GROUPS:
+        shown = {feature: OUTCOMES[feature] for feature in group}
+        lines += ["", f"| {head} | {' | '.join(FEATURES[language][feature] for feature in shown)} |"]
+        lines.append(f"|{'---|' * (len(shown) + 1)}")
+        for who in [*(who for who in liars if any(who in of for of in shown.values())), *FAILING]:
+            lines.append(f"| {who} | {' | '.join(cell(of.get(who), language) for of in shown.values())} |")
     told = [(who, outcome) for of in OUTCOMES.values() for who, outcome in of.items()]
     masked = sum(who in FAILING and outcome.kind not in FAILED_AS for who, outcome in told)
     unsupported = sum(who != "perfect" and outcome.kind in GIVEN_AS for who, outcome in told)
     counts = {"liars": len(liars), "faults": len(FAILING), "outcomes": len(told)}
-    return "\n".join([*lines, "", total.format(**counts, masked=masked, unsupported=unsupported)])
+    return "\n".join([*lines[1:], "", total.format(**counts, masked=masked, unsupported=unsupported)])
 
 
 if __name__ == "__main__":

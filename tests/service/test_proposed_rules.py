@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import wenyuan
+from liars_outcomes import FAILING
 from liars_server import FAULTS, Server, lying
 from proposal_library import MORE, proposing, saying, write
 from proposal_parts import BAN, CLAUSES, LIARS, PLAN, REVIEW, both
@@ -259,6 +260,7 @@ def test_a_model_that_fails_is_a_failure(
     server.begin(fault)
     report = proposer.propose(ProposeRequest(source_id="law", dry_run=True))
     assert report.failure is not None and report.stopped
+    assert report.failure.code == FAILING[fault]
     assert (report.read, report.left, report.proposed) == (0, 4, ())
 
 

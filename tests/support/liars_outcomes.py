@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from proposal_parts import LIARS as PROPOSED
+
 Kind = Literal["said", "quoted", "extract", "nothing", "indexed", "left out", "waiting", "failed"]
 """``said`` in its words, which are the source's; ``quoted`` the source's whole sentences in their place; ``extract`` sentences
 that no model chose; ``nothing`` and the reason; ``indexed`` and never shown; ``left out``; ``waiting`` for the next ingest;
@@ -79,6 +81,11 @@ OUTCOMES: Mapping[str, Mapping[str, Outcome]] = {
         **{fault: Outcome("extract", code) for fault, code in FAILING.items()},
     },
     "link": {**LINKED, **{fault: Outcome("failed", code) for fault, code in FAILING.items()}},
+    "proposal": {
+        **{liar: Outcome("left out", why) for liar, (_, why) in PROPOSED.items()},
+        "refuser": Outcome("nothing"),
+        **{fault: Outcome("failed", code) for fault, code in FAILING.items()},
+    },
     "context": {
         **{liar: Outcome("left out", why) if why else Outcome("indexed") for liar, why in PLACED.items()},
         **{
