@@ -161,7 +161,7 @@ def test_a_replay_says_identical_or_why_not(run: Run, folder: Path) -> None:
     assert {d["what"] for d in told["differences"]} == {"source changed"}
     assert "一致：当时的知识库" in run("replay", asked, "--exact", "--lang", "zh").stdout
     change = ids(run, "--kind", "registry")[0]
-    assert "只有检索和模型回答的记录可以重放" in run("replay", change, "--lang", "zh", code=2).stderr
+    assert "只有检索、模型回答和核对的记录可以重放" in run("replay", change, "--lang", "zh", code=2).stderr
 
 
 def test_a_past_that_is_gone_is_an_outcome(run: Run, folder: Path) -> None:
