@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import mutate
 
-SAMPLE = mutate.sampled(mutate.mutants(), 8)
+SAMPLE = mutate.sampled(mutate.mutants(), 6)
 
 
 @pytest.fixture(scope="module")
