@@ -421,6 +421,27 @@ def test_an_answer_that_names_a_person_is_replayed_without_the_name(tmp_path: Pa
         assert "email" in told.differences[0].detail
 
 
+def test_the_model_is_told_a_question_as_it_is_kept(library: Library, language: str, server: Server) -> None:
+    """Without the number of a person; the claims are checked as ever."""
+    question = f"{QUESTION[language]} 13800138000"
+    answered = library.answer(AnswerRequest(query=question))
+    assert server.told[-1]["question"] == f"{QUESTION[language]} 138****8000"
+    assert said(answered) == [("model", DUTY[language])]
+
+
+def test_a_question_that_cannot_be_redacted_is_not_sent(
+    library: Library, language: str, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_source: object) -> Any:
+        raise ValueError("the recogniser of names broke")
+
+    monkeypatch.setattr(library.recorder.questions, "redacting", broken)
+    monkeypatch.setattr(library.recorder.questions, "_known", None)
+    with pytest.raises(LlmUnavailable, match="redacted"):
+        ask(library, language)
+    assert server.seen == []
+
+
 def test_everything_has_its_words_in_both_languages() -> None:
     """Reasons, origins and what is withheld are said in words at every door."""
     for door in ("command_line", "console"):

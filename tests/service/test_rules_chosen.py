@@ -56,6 +56,13 @@ def infer(library: wenyuan.Library, language: str, **more: Any) -> Any:
     return library.infer_rules(RuleQuestion(text=TEXT[language], link="llm", **more), principal)
 
 
+def test_the_model_is_told_a_text_as_it_is_kept(library: wenyuan.Library, server: Server) -> None:
+    """Without the number of a person."""
+    server.lie = lambda asked: {"names": []}
+    library.infer_rules(RuleQuestion(text=f"{TEXT['zh']} 13800138000", link="llm"))
+    assert server.told[-1]["text"] == f"{TEXT['zh']} 138****8000"
+
+
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_a_name_of_the_graph_leads_to_its_rules(library: wenyuan.Library, server: Server, language: str) -> None:
     """The rules are those of the name, however it came; the choice is told, and recorded as a name that was given."""
