@@ -34,6 +34,7 @@ TESTS = {
     "engines/milvus/*.py": ("test_engine_milvus_refusals", "test_engine_milvus"),
     "encoders/http.py": ("test_encoder_http", "test_rerank_http"),
     "runtime/endpoint.py": ("test_encoder_http", "test_rerank_http", "test_llm"),
+    "llm/judge.py": ("test_judge",),
     "llm/*.py": ("test_llm",),
     "encoders/cross_encoder.py": ("test_cross_encoder",),
     "encoders/checking.py": ("test_encoder_check",),
@@ -58,6 +59,12 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "raise ValueError(f'{self._manifest.name} does not say what it names') from error",
     ): "who asks unpacks two values: of an empty list that is the ValueError that damage is told by anyway",
     ("llm/chat.py", "ChatModel._asked", "raise AssertionError('the last attempt returns or raises')"): (
+        "cannot be reached, like that of the endpoint"
+    ),
+    ("llm/judge.py", "_real", "raise ValueError('no number')"): (
+        "an empty list is no number either: what compares it raises a TypeError, which is told alike"
+    ),
+    ("llm/judge.py", "HttpJudge._answer", "raise AssertionError('the last form returns or raises')"): (
         "cannot be reached, like that of the endpoint"
     ),
     ("llm/chat.py", "ChatModel._answer", "raise AssertionError('the last form returns or raises')"): (
