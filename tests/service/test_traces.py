@@ -78,6 +78,15 @@ def test_a_retrieval_is_a_span_with_its_legs(library: Any, spans: InMemorySpanEx
     assert not any(text in everything for text in (query, fragments[0].content[:12], "policy.md"))
 
 
+def test_legs_that_share_a_thread_are_legs_of_the_retrieval(tmp_path: Path, spans: InMemorySpanExporter) -> None:
+    """Where all is computed in this process, the call that runs the legs in sequence is no leg, nor above them."""
+    with foreign_library(tmp_path, tracing={"enabled": True}, encoder={"kind": "none"}) as library:
+        library.search(QUERIES[1], limit=2)
+    _, legs = told(spans)
+    assert "leg keyword" in legs
+    assert all(leg.attributes["wenyuan.leg"] for leg in legs.values())
+
+
 def test_content_only_where_it_is_asked_for(tmp_path: Path, spans: InMemorySpanExporter) -> None:
     """With the setting the span has the query, and address and score of what was found."""
     with foreign_library(tmp_path, tracing={"enabled": True, "content": True}) as library:

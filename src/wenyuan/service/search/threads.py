@@ -30,10 +30,10 @@ class Leg(Future[T], Generic[T]):
     """The future of one leg.
 
     Args:
-        leg, source: What it is counted as, names of a closed set and of a source; ``""`` for what is not counted.
+        leg, source: What it is counted and traced as, names of a closed set and of a source; ``""`` for what is neither.
 
     Attributes:
-        trace: Its part of the request's trace; None where nothing is traced.
+        trace: Its part of the request's trace; None where it is not traced.
         begun: When it was asked for, by `time.perf_counter`.
         seconds: How long it took since then; 0 until it is done.
     """
@@ -41,7 +41,7 @@ class Leg(Future[T], Generic[T]):
     def __init__(self, leg: str, source: str, traces: Traces | None) -> None:
         super().__init__()
         self.leg, self.source = leg, source
-        self.trace = None if traces is None else traces.leg(leg, source)
+        self.trace = traces.leg(leg, source) if traces is not None and leg else None
         self.begun, self.seconds = time.perf_counter(), 0.0
 
     def run(self, call: Callable[[], T]) -> None:
