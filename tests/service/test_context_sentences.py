@@ -216,10 +216,28 @@ def test_the_setting_is_checked() -> None:
 
 
 def test_copyright_bounds_what_the_model_is_shown(tmp_path: Path, server: Server) -> None:
-    """Nothing where no excerpt may be given, whole sentences within the limit elsewhere."""
+    """Nothing where no excerpt may be given; elsewhere whole sentences, all passages of a document within its limit together."""
     with placing(tmp_path, "zh", server) as library:
         report = take(library, tmp_path, copyright="deny")
         assert (report.context_left_out, server.seen) == ({"copyright": 2}, [])
+        report = switch(library, copyright="excerpt<=50")
+        assert (report.context_sentences, report.context_left_out) == (1, {"copyright": 1})
+        assert sum(len(told["text"]) for told in server.told) <= 50
+        asked = len(server.told)
+        assert (library.ingest("docs").context_sentences, len(server.told)) == (0, asked)
+
+
+def test_the_opening_of_a_document_is_within_its_terms_of_use(tmp_path: Path, server: Server) -> None:
+    """Where these bound what may be given, the model is not shown the document's first words beside each passage."""
+    text = "客户投诉应当在二十四小时内首次响应，并登记投诉编号，由专人跟进处理。\n\n" * 40
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "plain.txt").write_text(text, "utf-8")
+    with placing(tmp_path, "zh", server) as library:
+        take(library, tmp_path, copyright="excerpt<=100000")
+        bounded = list(server.told)
+        switch(library, copyright="")
+        assert not any("opening" in told for told in bounded)
+        assert any("opening" in told for told in server.told[len(bounded) :])
 
 
 def test_what_is_redacted_does_not_come_back(tmp_path: Path, server: Server) -> None:

@@ -16,7 +16,7 @@ from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wenyuan.core.answering import shown_of
+from wenyuan.core.answering import Shown, room_of, shown_of
 from wenyuan.core.context_sentences import (
     PROMPT_VERSION,
     SCHEMA,
@@ -232,11 +232,12 @@ class SourceSentences:
     ) -> Iterator[tuple[Passage, _Said | LlmError]]:
         """Results in the order of completion; after a failure, calls not yet started are skipped."""
         failed, gone, done = Event(), Event(), 0
-        chars = self._of.catalog.document_chars({p.document_id for p in passages if p.copyright})
+        shown = self._shown(passages)
         pool = ThreadPoolExecutor(self._of.settings.concurrency, thread_name_prefix="context")
         try:
             asked: dict[Future[_Said | None], Passage] = {
-                pool.submit(self._answer, passage, chars, failed, gone): passage for passage in passages
+                pool.submit(self._answer, passage, shown.get(passage.passage_id), failed, gone): passage
+                for passage in passages
             }
             pending = set(asked)
             while pending:
@@ -257,19 +258,29 @@ class SourceSentences:
             gone.set()
             pool.shutdown(cancel_futures=True)
 
-    def _answer(self, passage: Passage, chars: Mapping[int, int], failed: Event, gone: Event) -> _Said | None:
+    def _shown(self, passages: Sequence[Passage]) -> Mapping[int, Shown]:
+        """By passage id, the part that the model may see: all of a document together is within its terms of use."""
+        catalog = self._of.catalog
+        found, _ = shown_of([one for one in passages if room_of(one, {}) is None], {})
+        for document in {one.document_id for one in passages if room_of(one, {}) is not None}:
+            numbers = [number for number, *_ in catalog.document_passages(document)]
+            held = catalog.passages(numbers)
+            found += shown_of([held[n] for n in numbers if n in held], catalog.document_chars({document}))[0]
+        return {one.passage.passage_id: one for one in found}
+
+    def _answer(self, passage: Passage, shown: Shown | None, failed: Event, gone: Event) -> _Said | None:
         """The model's result for one passage; None where the run was stopped."""
         if failed.is_set() or self._of.llm is None:
             return None
-        shown, _ = shown_of([passage], chars)
-        if not shown:  # its terms of use let a model see nothing of it
+        if shown is None:  # its terms of use let a model see nothing of it
             return _Said(KeptSentence(None, "copyright"), 0, 0)
-        text, around = shown[0].text, (passage.title, *passage.headings, passage.lead, shown[0].text)
+        lead = passage.lead if room_of(passage, {}) is None else ""  # it is another part of the document
+        around = (passage.title, *passage.headings, lead, shown.text)
         said: dict[str, Any] = {
             "title": passage.title,
             "headings": passage.headings,
-            "lead": passage.lead,
-            "text": text,
+            "lead": lead,
+            "text": shown.text,
         }
         try:
             reply = self._of.llm.ask(
