@@ -16,7 +16,7 @@ from liars_server import FAULTS, Server, lying
 from proposal_library import MORE, proposing, saying, write
 from proposal_parts import BAN, CLAUSES, LIARS, PLAN, REVIEW, both
 from wenyuan.core.errors import InvalidRequest, LlmBudgetSpent, LlmUnavailable, NotFound
-from wenyuan.i18n import translated
+from wenyuan.i18n import texts, translated
 from wenyuan.runtime import endpoint
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation import proposals
@@ -300,6 +300,30 @@ def test_no_text_leaves_that_may_not(library: wenyuan.Library, server: Server, s
         library.propose_rules(ProposeRequest(source_id=source))
     assert translated(str(refused.value)) != str(refused.value)
     assert server.seen == []
+
+
+@pytest.mark.parametrize(("what", "why"), [("source", "denied"), ("document", "changed")])
+def test_what_is_closed_during_a_run_is_not_sent_any_more(
+    library: wenyuan.Library, server: Server, language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    what: str, why: str,
+) -> None:  # fmt: skip
+    """A run may take hours: a source that says ``llm: deny`` in between, or a document that went, is left out and counted."""
+    monkeypatch.setattr(proposals, "_AT_ONCE", 1)
+
+    def closes(asked: Any) -> Any:
+        if what == "source":
+            library.catalog.put_source(replace(library.catalog.source("law"), settings={"llm": "deny"}))
+        else:
+            (tmp_path / "law" / "law.md").write_text("# x\n\n" + MORE[language], "utf-8")
+            library.ingest("law")
+        return {"statements": []}
+
+    server.lie = closes
+    report = propose(library)
+    assert (report.read, report.left, report.clauses, report.withheld) == (1, 0, 1, {why: 3})
+    assert len(server.seen) == 1
+    for words in (texts("command_line", one) for one in LANGUAGES):
+        assert f"kept_from_{why}" in words
 
 
 def test_copyright_bounds_the_whole_document(library: wenyuan.Library, server: Server, language: str) -> None:

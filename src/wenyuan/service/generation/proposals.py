@@ -134,11 +134,16 @@ def _nobody(_done: int, _total: int) -> None:
 
 @dataclass(slots=True)
 class _Clauses:
-    """The clauses of a source that are still to be read, each with its storage key."""
+    """The clauses of a source that are still to be read, each with its storage key.
+
+    Attributes:
+        closed: Of `to_read`, those that the model may no longer be shown; they are among `withheld`.
+    """
 
     to_read: list[tuple[Shown, str]] = field(default_factory=list)
     read_before: int = 0
     withheld: Counter[str] = field(default_factory=Counter)
+    closed: int = 0
 
 
 @dataclass(slots=True)
@@ -208,13 +213,14 @@ class Proposer:
         total = len(clauses.to_read) if request.limit is None else min(request.limit, len(clauses.to_read))
         batches: deque[Sequence[tuple[Shown, str]]] = deque(_batches(clauses.to_read[:total]))
         while batches and not run.stopped:
-            batches.extendleft(reversed(self._ask(self.llm, batches.popleft(), request, run)))
+            batch = self._still_open(batches.popleft(), clauses)
+            batches.extendleft(reversed(self._ask(self.llm, batch, request, run) if batch else ()))
             tell(run.read + len(run.unreadable), total)
         if not run.stopped and total < len(clauses.to_read):
             run.stopped = msg("as many clauses as were wanted are read: {count}", count=total)
         return ProposalReport(
             source_id=source.source_id, dry_run=request.dry_run, model=self.settings.model,
-            clauses=len(clauses.to_read) + clauses.read_before, read=run.read, read_before=clauses.read_before,
+            clauses=len(clauses.to_read) + clauses.read_before - clauses.closed, read=run.read, read_before=clauses.read_before,
             proposed=tuple(run.proposed), refused=tuple(run.refused), withheld=dict(clauses.withheld),
             unreadable=tuple(run.unreadable), stopped=run.stopped, failure=run.failure, tokens_in=run.tokens_in,
             tokens_out=run.tokens_out, cost=run.cost,
@@ -252,6 +258,17 @@ class Proposer:
             part = numbers[at : at + _READ]
             held = self.catalog.passages(part)
             yield from (held[number] for number in part if number in held)
+
+    def _still_open(self, batch: Sequence[tuple[Shown, str]], clauses: _Clauses) -> Sequence[tuple[Shown, str]]:
+        """What the model may still be shown of a batch: in the hours of a run, passages and sources change."""
+        held = self.catalog.passages([one.passage.passage_id for one, _ in batch])
+        shown, withheld = self.answerer.shown(list(held.values()))
+        found = {one.passage.passage_id for one in shown}
+        kept = [(one, key) for one, key in batch if one.passage.passage_id in found]
+        clauses.closed += len(batch) - len(kept)
+        clauses.withheld.update({why: len(refs) for why, refs in withheld.items()})
+        clauses.withheld.update(["changed"] * (len(batch) - len(held)))
+        return kept
 
     # -- one question -----------------------------------------------------------------------------------
 
