@@ -51,6 +51,19 @@ def test_a_long_title_goes_on_below_itself(capsys: pytest.CaptureFixture[str]) -
     assert "".join(line[line.find("全国") if at == 0 else 0 :].strip() for at, line in enumerate(lines[1:])) == title
 
 
+@pytest.mark.parametrize("columns", [20, 30, 40, 60, 80])
+def test_nothing_is_cut(columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """However narrow the terminal is, numbers and ids stand whole on one line, and every other character is there."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    name, title = "policies-of-the-whole-house-2026", "全国各分支机构客户投诉处理办法"
+    row = (name, 123456, "0.8123", title)
+    Terminal("zh").table([row], "col_source", "col_documents", "eval_ndcg", "col_title", right=(1, 2), whole=(0,))
+    header, first, *rest = shown(capsys)
+    assert first.split()[:3] == [name, "123456", "0.8123"]
+    assert "".join([first.split()[3], *(line.strip() for line in rest)]) == title
+    assert header.split() == ["来源", "文档", "nDCG@10", "标题"]
+
+
 @pytest.mark.usefixtures("narrow")
 def test_control_characters_are_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
     """What a document calls itself cannot move the cursor, nor is it read as markup."""

@@ -55,7 +55,7 @@ def list_agents(ctx: typer.Context) -> None:
         terminal.say("no_agents")
         return
     rows = ((agent.agent_id, f"≥{agent.min_trust}", _scope(agent), agent.title) for agent in agents)
-    terminal.table(rows, "col_agent", "col_trust", "col_scope", "col_title")
+    terminal.table(rows, "col_agent", "col_trust", "col_scope", "col_title", whole=(0,))
 
 
 def _scope(agent: Agent) -> str:
@@ -308,7 +308,7 @@ def list_keys(ctx: typer.Context) -> None:
          _day(key.expires_at) or terminal.text("no_end"), terminal.text(f"state_{_state(key)}"))
         for key in keys
     )  # fmt: skip
-    terminal.table(rows, "col_key", "col_agent", "col_rights", "col_until", "col_state")
+    terminal.table(rows, "col_key", "col_agent", "col_rights", "col_until", "col_state", whole=(0, 1))
 
 
 def revoke(
@@ -375,7 +375,7 @@ def list_all(ctx: typer.Context) -> None:
         (profile["profile_id"], *(", ".join(profile[name]) for name in _FIELDS), profile["title"])
         for profile in profiles
     )
-    terminal.table(rows, "col_profile", "col_tasks", "col_domains", "col_terms", "col_title")
+    terminal.table(rows, "col_profile", "col_tasks", "col_domains", "col_terms", "col_title", whole=(0,))
 
 
 def show(

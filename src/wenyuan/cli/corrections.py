@@ -97,7 +97,7 @@ def corrections(
          terminal.text("correction_undone_state" if one["state"] == "undone" else f"correction_{one['state']}"))
         for one in listed
     )  # fmt: skip
-    terminal.table(rows, "col_number", "col_when", "col_by", "col_action", "col_state", right=(0,))
+    terminal.table(rows, "col_number", "col_when", "col_by", "col_action", "col_state", right=(0,), whole=(1,))
     for one in listed:
         words = one["original"] or terminal.text("correction_document")
         short = words if len(words) <= _SHOWN else f"{words[:_SHOWN]}…"

@@ -71,7 +71,7 @@ def list_all(
         for one in page.documents
     )  # fmt: skip
     headers = ("col_number", "col_source", "col_state", "col_passages", "col_kept", "col_title")
-    terminal.table(rows, *headers, right=(0, 3, 4))
+    terminal.table(rows, *headers, right=(0, 3, 4), whole=(1,))
     for one in page.documents:
         if one["failure"] is not None:
             _show_failure(terminal, one)

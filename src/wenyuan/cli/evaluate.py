@@ -67,7 +67,7 @@ def list_runs(terminal: Terminal) -> None:
         for one in found
     )  # fmt: skip
     headers = ("col_number", "col_when", "eval_ndcg", "eval_answered", "col_refused", "col_questions", "col_name")
-    terminal.table(rows, *headers, right=(0, 2, 3, 4, 5))
+    terminal.table(rows, *headers, right=(0, 2, 3, 4, 5), whole=(1,))
 
 
 def _former(library: Library, own: Evaluation) -> WholeEvaluation | None:

@@ -181,7 +181,7 @@ def list_all(
                 for one in shown
             )  # fmt: skip
             headers = ("col_source", "col_trust", "col_documents", "col_passages", "col_failures", "col_title")
-            terminal.table(rows, *headers, right=(2, 3, 4))
+            terminal.table(rows, *headers, right=(2, 3, 4), whole=(0,))
         if len(shown) < len(listed):
             terminal.show(terminal.text("sources_quoted", count=len(listed) - len(shown)))
         for overdue in (entry for entry in listed if entry["stale_since"]):

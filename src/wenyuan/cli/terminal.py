@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from shlex import quote
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.errors import Counted
 from wenyuan.i18n import texts, translated
@@ -33,6 +33,8 @@ OK, FAILED, USAGE, PARTLY, CONFORMANCE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes: done; failed; the request is wrong; done, but some documents failed; not conformant; Ctrl-C."""
 
 _WIDEST = 100
+_NARROWEST = 8  # places on the screen for the text in a column of a table
+_GAP = 2  # between two columns
 
 
 def language_here() -> str:
@@ -111,30 +113,45 @@ class Terminal:
         if not self.as_json:
             self.out.print(*shown, markup=False, highlight=False, soft_wrap=not wrap)
 
-    def table(self, rows: Iterable[Sequence[object]], *headers: str, right: Collection[int] = ()) -> None:
+    def table(
+        self,
+        rows: Iterable[Sequence[object]],
+        *headers: str,
+        right: Collection[int] = (),
+        whole: Collection[int] = (),
+    ) -> None:
         """Rows as aligned columns for a person; nothing with ``--json``. A full-width character takes two columns.
 
-        Where the terminal is too narrow, cells are continued on further lines, columns of numbers are not.
+        Where the terminal is too narrow, cells are continued on further lines, but numbers and ids are not: lines are
+        then wider than the terminal.
 
         Args:
             rows: Each has one cell for every column.
             headers: Message keys of the column headers, ``""`` for an empty one; without any there is no header.
             right: Positions of the columns that are aligned to the right: those with numbers.
+            whole: Positions of further columns whose cells stay on one line: those with ids, to be copied.
         """
         if self.as_json:
             return
+        from rich.cells import cell_len
         from rich.table import Table
         from rich.text import Text
 
         written = [[Text(printable(str(cell))) for cell in row] for row in rows]
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(headers))
+        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=bool(headers))
+        least = -_GAP
         for at in range(len(headers) or max(map(len, written), default=0)):
             header = self.text(headers[at]) if headers and headers[at] else ""
-            number = at in right
-            table.add_column(header, justify="right" if number else "left", overflow="fold", no_wrap=number)
+            fixed = at in right or at in whole
+            side: Literal["left", "right"] = "right" if at in right else "left"
+            table.add_column(header, justify=side, overflow="fold", no_wrap=fixed)
+            widest = max(cell_len(header), *(cells[at].cell_len for cells in written), 0)
+            least += _GAP + (widest if fixed else min(widest, _NARROWEST))
         for cells in written:
             table.add_row(*cells)
-        self.show(table)
+        if least > self.out.width:
+            table.width = least  # else cells would be cut, and columns left out, without a sign
+        self.show(table, wrap=False)
 
     def document(self, value: Mapping[str, Any]) -> None:
         """Print the result as JSON, with ``--json`` only."""
