@@ -24,6 +24,7 @@ from wenyuan.core.errors import (
     NotPermitted,
 )
 from wenyuan.core.filters import In
+from wenyuan.core.model import MAX_QUERY_CHARS
 from wenyuan.core.text.sentences import sentences
 from wenyuan.i18n import texts, translated
 from wenyuan.runtime import endpoint
@@ -366,6 +367,17 @@ def site(tmp_path_factory: pytest.TempPathFactory, running: Server) -> Iterator[
 
 
 PIT = "开挖深度6m的基坑工程，专项施工方案需要专家论证吗？"
+
+
+def test_a_question_of_full_length_in_other_words_asks_the_rules(site: Library, server: Server) -> None:
+    """The rules are asked in as many of its words as a question may have, its own first."""
+    other = "基坑工程专项施工方案的专家论证"
+    server.lie = lambda _asked: {"questions": [other]}
+    asked = "基坑工程的专项施工方案需要专家论证吗？"
+    answer = site.search(asked + "。" * (MAX_QUERY_CHARS - len(asked)), context={"rewrite": True})
+    assert answer.rewriting is not None
+    assert answer.rewriting.wordings == (other,)
+    assert "rules" in {leg.name for leg in answer.legs if leg.state == "ok"}
 
 
 def test_mandatory_rules_stand_in_the_answer(site: Library, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

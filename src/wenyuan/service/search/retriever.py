@@ -15,7 +15,7 @@ import numpy as np
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.messages import msg
-from wenyuan.core.model import ORIGIN_PRIORITY, Passage, Source
+from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage, Source
 from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, Ranking, until
 from wenyuan.core.scoring import VECTOR_WEIGHT, Traits
 from wenyuan.core.scoring.adapt import Tuning
@@ -300,7 +300,7 @@ class Retriever:
     ) -> Leg[Derived]:
         """Start deriving rules."""
         question = RuleQuestion(
-            text="\n".join(query.texts),
+            text="\n".join(query.texts)[:MAX_QUERY_CHARS],
             processes=query.processes,
             engineering_type=query.engineering_type,
             parameters=query.parameters,
