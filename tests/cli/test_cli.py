@@ -288,7 +288,8 @@ def test_one_source_that_is_gone_does_not_stop_the_others(empty: Path, tmp_path:
 
 @pytest.fixture
 def hollow(tmp_path: Path) -> Path:
-    """A folder without a readable file."""
+    """A folder without a readable file; beside it a conversation."""
+    (tmp_path / "talk.json").write_text('[{"role": "user", "text": "x"}]')
     (tmp_path / "hollow").mkdir()
     (tmp_path / "hollow" / "film.mp4").write_bytes(b"\0")
     return tmp_path / "hollow"
@@ -326,7 +327,14 @@ WRONG: dict[str, tuple[list[str], int, str, str]] = {
     "filter on an unknown field": (["search", "x", "--filter", '{"x": 1}'], 2, "no such filter field", "过滤字段"),
     "blank query": (["search", "  "], 2, "must not be blank", "不能为空"),
     "too many results": (["search", "x", "-k", "101"], 2, "from 1 to 100", "1 至 100"),
+    "talk for nothing": (["search", "x", "--history", "TALK"], 2, "only where rewrite is true", "rewrite 为 true"),
 }
+
+
+def _in_place(args: list[str], hollow: Path) -> list[str]:
+    """Arguments with the paths of what they name."""
+    paths = {"HOLLOW": hollow, "TALK": hollow.parent / "talk.json"}
+    return [str(paths.get(arg, arg)) for arg in args]
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -334,8 +342,7 @@ WRONG: dict[str, tuple[list[str], int, str, str]] = {
 def test_wrong_input_is_explained(stocked: Path, hollow: Path, case: str, language: str) -> None:
     """Each wrong input ends with its exit code, a reason in the caller's language, and what to do next."""
     args, code, english, chinese = WRONG[case]
-    args = [str(hollow) if arg == "HOLLOW" else arg for arg in args]
-    done = run("--library", stocked, *args, "--lang", language)
+    done = run("--library", stocked, *_in_place(args, hollow), "--lang", language)
     assert done.exit_code == code, done.output
     assert done.stdout == ""
     assert (english if language == "en" else chinese) in done.stderr
@@ -365,8 +372,7 @@ def test_a_refused_request_leads_to_the_commands_own_help(
 def test_an_error_as_json_is_one_document(stocked: Path, hollow: Path, case: str) -> None:
     """With `--json` a failure is one JSON document on standard output: code, message, hint."""
     args, code, english, _ = WRONG[case]
-    args = [str(hollow) if arg == "HOLLOW" else arg for arg in args]
-    done = run("--library", stocked, *args, "--json")
+    done = run("--library", stocked, *_in_place(args, hollow), "--json")
     document = json.loads(done.stdout)
     assert (done.exit_code, document["status"]) == (code, "FAILED")
     assert english in document["error"]["message"]

@@ -20,6 +20,7 @@ from wenyuan.runtime import endpoint
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation.answers import AnswerRequest, as_data
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
+from wenyuan.wire import request_from_wire
 
 LANGUAGES = ("zh", "en")
 SPOKEN = {"zh": "顾客闹意见，多快得搭理人家", "en": "How quick do gripes get sorted?"}
@@ -232,6 +233,16 @@ def test_what_is_kept_tells_wordings_apart(tmp_path: Path, server: Server) -> No
         assert not find(library, SPOKEN["zh"]).cache_hit
 
 
+def test_a_kept_answer_does_not_hide_that_the_model_fails(tmp_path: Path, server: Server) -> None:
+    """It was found where the model had no other words; that it cannot be asked now is another thing."""
+    with answering(tmp_path, "zh", server, cache={"seconds": 60}) as library:
+        server.lie = rewriter()
+        assert [find(library, FORMAL["zh"]).cache_hit for _ in range(2)] == [False, True]
+        server.begin("500")
+        failing = find(library, FORMAL["zh"])
+        assert (failing.cache_hit, failing.degraded) == (False, ("llm",))
+
+
 def test_answers_and_contexts(library: Library, language: str, server: Server) -> None:
     """The model that answers is told both wordings; a context rests on both; what was asked is said."""
     server.lie = rewriter(FORMAL[language])
@@ -254,9 +265,20 @@ def test_through_the_contract(library: Library, language: str, server: Server) -
     assert {f.metadata["passage_id"]: f.retrieval_score for f in response.fragments} == pytest.approx(expected)
     wrong: tuple[tuple[dict[str, Any], str], ...] = (
         ({"rewrite": 1}, "context.rewrite"),
-        ({"history": context["history"]}, "context.history"),
+        ({"rewrite": True, "history": "before"}, "context.history"),
         ({"rewrite": True, "history": context["history"] * 100}, "200"),
     )
     for told, said in wrong:
         with pytest.raises(InvalidRequest, match=said):
             library.retrieve_fragments(RetrievalRequest(query="x", context=told, max_results=3))
+
+
+@pytest.mark.parametrize("history", [[turn._asdict() for turn in BEFORE["en"]] * 100, [{"role": "tool"}], "before"])
+def test_a_key_called_history_is_ignored_without_rewrite(library: Library, server: Server, history: Any) -> None:
+    """As any key of ``context`` that only the caller knows: neither used nor kept, whatever it holds."""
+    request = request_from_wire({"query": "x", "context": {"history": history}, "max_results": 3})
+    assert library.retrieve_fragments(request).status == "SUCCESS"
+    library.audit.flush()
+    newest = library.audit.list(limit=1)[0]
+    assert "history" not in json.dumps([newest.record, newest.query], ensure_ascii=False)
+    assert server.seen == []

@@ -65,10 +65,12 @@ def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan search "carry over leave" --source handbook --explain
       wenyuan search 深基坑 --filter '{"language": "zh"}' --json
     """
+    from wenyuan.core.rewriting import conversation
+
     terminal: Terminal = ctx.obj
     condition = _condition(filter_by)
-    told = {"rewrite": rewrite, "history": history_in(history)}
-    context = {name: value for name, value in told.items() if value} or None
+    turns = conversation(history_in(history), wanted=rewrite)
+    context = None if turns is None else {"rewrite": True, "history": [turn._asdict() for turn in turns]}
     with opened(terminal) as found:
         answer = found.search(
             query, limit=limit, sources=source or None, filter=condition, as_of=as_of, context=context

@@ -82,10 +82,11 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
     rewrite, turns = context.get("rewrite", False), None
     if not isinstance(rewrite, bool):
         faults.append(Fault("context.rewrite", "must be true or false"))
-    try:
-        turns = conversation(context.get("history"), wanted=rewrite is True, place="context.history")
-    except InvalidRequest as error:
-        faults += error.faults
+    if rewrite is True:  # else a key named history is one of those that callers may add, and is not looked at
+        try:
+            turns = conversation(context.get("history"), wanted=True, place="context.history")
+        except InvalidRequest as error:
+            faults += error.faults
     if faults:
         raise InvalidRequest(listed(faults), faults=tuple(faults))
     processes = context.get("processes")

@@ -107,7 +107,9 @@ class ContextShape(BaseModel):
         1, description="Sources that are trusted less are not asked."
     )
     rewrite: bool = Field(False, description=REWRITE)
-    history: list[TurnShape] | None = Field(None, description=HISTORY)
+    history: Any = Field(
+        None, description=f"{HISTORY} Each is a `Turn`: its role, user or assistant, and its text. Else ignored."
+    )
 
 
 class RetrievalRequestShape(BaseModel):
