@@ -103,7 +103,7 @@ class HttpJudge:
                     found = (_letter(state, ask, yes="A") + _letter(state, ask, yes="B")) / 2
                 case _:
                     found = _vote(state, ask, self._settings.samples)
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise LlmRejected(
                 "what it answered is no number between 0 and 1", component=self.component,
                 hint=msg("check whether judge.url speaks the dialect {dialect}", dialect=self._settings.dialect),
