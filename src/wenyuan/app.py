@@ -101,7 +101,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         if reranking.reranker is not None:
             releasing.callback(reranking.reranker.close)
         llm, judge = _llm(settings.llm, tasks, releasing), _judge(settings, tasks, releasing)
-        judged = (reranking.fingerprint, *((judge.fingerprint, settings.judge.required) if judge is not None else ()))
+        judged = (reranking.fingerprint, judge and judge.fingerprint)
         answers = _answers(settings, catalog, encoder, judged, releasing)
         engine = _engine(settings, path, spec, catalog)
     except BaseException:
@@ -176,7 +176,7 @@ def _answers(
     encoded = encoder.fingerprint.key if encoder is not None else ""
     # A copy of a library has its id, so where it lies counts too.
     place = (catalog.library_id(), catalog.lies())
-    bearing = (settings.search.model_dump_json(), settings.rules, *judged)
+    bearing = (settings.search.model_dump_json(), settings.judge.model_dump_json(), settings.rules, *judged)
     return RedisStore(
         client,
         prefix=repr((FORMAT, VERSION, ANALYZER, place, encoded, *bearing)),

@@ -157,12 +157,13 @@ def test_libraries_are_apart(server: Server, folder: Path, tmp_path_factory: pyt
         assert library.find(PLAIN).cache_hit
     with opened(copy, server.url) as library:
         assert not library.find(PLAIN).cache_hit
-    other = wenyuan.open(
-        folder / "library", encoder={"kind": "hashing", "dimension": 64}, search={"floor": 0, "vector_weight": 0.1},
-        cache={"url": server.url},
-    )  # fmt: skip
-    with other as library:
-        assert not library.find(PLAIN).cache_hit
+    for changed in ({"search": {"floor": 0, "vector_weight": 0.1}}, {"judge": {"required": True}}):
+        chosen: dict[str, Any] = {"search": {"floor": 0}, **changed}
+        other = wenyuan.open(
+            folder / "library", encoder={"kind": "hashing", "dimension": 64}, cache={"url": server.url}, **chosen
+        )
+        with other as library:
+            assert not library.find(PLAIN).cache_hit
 
 
 def test_time_to_live(server: Server) -> None:
