@@ -125,7 +125,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
             refusal=refusal,
             reranking=reranking,
             llm=llm,
-            sufficiency=Sufficiency(judge=judge, settings=settings.judge, catalog=catalog),
+            sufficiency=Sufficiency(judge=judge, settings=settings.judge, catalog=catalog, questions=questions),
         ),
         reading=Reading(
             read=reader.read,

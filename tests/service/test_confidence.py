@@ -207,6 +207,50 @@ def test_texts_that_no_model_may_see_stay_here(folder: Path, server: JudgeServer
         assert find(library, 4).confidence["house"].state == "stopped"
 
 
+def test_a_judge_elsewhere_is_told_a_question_as_it_is_kept(
+    folder: Path, made: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a search and when it is calibrated: without the number of a person; one that cannot be redacted is not sent."""
+    question, kept = f"{asked(4)} 13800138000", f"{asked(4)} 138****8000"
+    with judged(folder, server) as library:
+        result = library.find(SearchRequest(query=question, knowledge_scope=SCOPE))
+        assert result.confidence["house"].state != "auto"
+        assert {state["question"] for state in server.states} == {kept}
+        server.states.clear()
+        first, *others = golden(made)
+        library.tune_judge([replace(first, question=f"{first.question} 13800138000"), *others], dry_run=True)
+        told = {state["question"] for state in server.states}
+        assert f"{first.question} 138****8000".replace("？", "?") in told
+        assert not any("13800138000" in one for one in told)
+
+        def broken(_source: object) -> Any:
+            raise ValueError("the recogniser of names broke")
+
+        monkeypatch.setattr(library.recorder.questions, "redacting", broken)
+        monkeypatch.setattr(library.recorder.questions, "_known", None)
+        seen = len(server.seen)
+        result = find(library, 4)
+        assert (result.confidence["house"].state, result.degraded) == ("auto", ("judge",))
+        assert "redacted" in result.confidence["house"].reason
+        assert len(server.seen) == seen
+
+
+def test_what_became_of_the_judge_is_counted(made: Path, server: JudgeServer) -> None:
+    """As a leg of requests, where it was asked: in time, too late, or in vain."""
+    legs: dict[str, int] = {}
+    for liar, timeout in (("perfect", 30), ("500", 30), ("drip", 0.2)):
+        server.liar = liar
+        with judged(made, server, judge={"timeout": timeout}) as library:
+            find(library, 4)
+            legs |= {
+                names[2]: one.count for names, one in library.health.vitals().legs.items() if names[0] == "judge"
+            }
+    assert legs == {"ok": 1, "failed": 1, "timeout": 1}
+    with judged(made, server, judge={"model": "j-2"}) as library:
+        find(library, 4)
+        assert not [names for names in library.health.vitals().legs if names[0] == "judge"]
+
+
 @pytest.mark.parametrize("name", JUDGES)
 def test_a_judge_that_knows_nothing_is_not_adopted(made: Path, server: JudgeServer, name: str) -> None:
     """Inverted, by chance, always .95, or in favour of short lists: the library's own probability tells as much."""

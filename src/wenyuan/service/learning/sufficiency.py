@@ -236,10 +236,9 @@ class JudgeTuner:
 
         def judged(question: _Question) -> list[float]:
             shown = dict(self.sufficiency.shown(question.passages, registry, steps))
+            text = self.sufficiency.told(question.text, question.answer.generation)
             return [
-                judge.sufficiency(question.text, shown[k], deadline=deadline_after(_PATIENT))
-                if k in shown
-                else np.nan
+                judge.sufficiency(text, shown[k], deadline=deadline_after(_PATIENT)) if k in shown else np.nan
                 for k in steps
             ]
 

@@ -216,7 +216,7 @@ class Health:
             at=time.time(),
             sources=sources,
             counts=counts,
-            legs=self.retriever.meter.of(list(counts)),
+            legs={**self.retriever.meter.of(list(counts)), **self.sufficiency.meter.read()},
             cache=self.searcher.cache_counts(),
             query_vectors=self.retriever.query_vectors(),
             audit=None if self.recorder.log is None else self.recorder.log.progress(),

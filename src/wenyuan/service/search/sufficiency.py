@@ -2,7 +2,8 @@
 
 The judge is asked whether the first 1, 3, 5, 8 … passages suffice, and its calibrated probability decides
 (`core.scoring.risk`). It sees no text that a language model may not see. Where it cannot be asked, or is not
-calibrated, scores decide, and the leg ``judge`` gives the reason.
+calibrated, scores decide, and the leg ``judge`` gives the reason. What leaves this process is the question as it is kept,
+that is redacted.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.answering import Shown, shown_of
-from wenyuan.core.errors import LlmError, LlmUnavailable, RerankerError
+from wenyuan.core.errors import LlmError, LlmTimeout, LlmUnavailable, RerankerError, RerankerTimeout
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline, Hit, Judge
 from wenyuan.core.records import KeptCalibration
 from wenyuan.core.scoring.risk import Calibration
 from wenyuan.core.sources import kept_from_model
 from wenyuan.core.text.summaries import visible
+from wenyuan.service.ingest.redaction import Questions
 from wenyuan.service.query import Answer, Confidence, LegReport, Query
+from wenyuan.service.search.threads import LegMeter
 from wenyuan.settings import JudgeSettings
 
 if TYPE_CHECKING:
@@ -64,11 +67,15 @@ class Sufficiency:
 
     Attributes:
         judge: None: none is set up.
+        questions: Redacts what a judge elsewhere is told, as it does stored questions.
+        meter: Of the leg ``judge``, as often as the judge was asked.
     """
 
     judge: Judge | None
     settings: JudgeSettings
     catalog: Catalog
+    questions: Questions
+    meter: LegMeter = field(default_factory=LegMeter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _known: dict[int, KeptCalibration | None] = field(default_factory=dict)
 
@@ -104,6 +111,9 @@ class Sufficiency:
         try:
             found = self._asked(query.text, answer, sources, least, deadline)
         except (_NotAsked, LlmError, RerankerError) as error:
+            if not isinstance(error, _NotAsked):
+                late = isinstance(error, LlmTimeout | RerankerTimeout)
+                self.meter.add((LEG, "", "timeout" if late else "failed"), time.perf_counter() - begun)
             if self.settings.required:
                 raise self._failure(error) from error
             state = "skipped" if isinstance(error, _NotAsked) else "failed"
@@ -111,7 +121,20 @@ class Sufficiency:
             leg = LegReport(name=LEG, state=state, ms=_since(begun), hits=0, error=str(error))
         else:
             leg = LegReport(name=LEG, state="ok", ms=_since(begun), hits=found.k)
+            if found.asked:
+                self.meter.add((LEG, "", "ok"), leg.ms / 1e3)
         return replace(answer, confidence=found, legs=(*answer.legs, leg))
+
+    def told(self, question: str, change: int) -> str:
+        """A question as the judge is told it.
+
+        Args:
+            change: Of the catalog.
+
+        Raises:
+            LlmUnavailable: it may not leave unredacted, and cannot be redacted.
+        """
+        return self.questions.sent(question, change) if self.waits else question
 
     def shown(
         self, passages: Sequence[Passage], sources: Mapping[str, Source], steps: Sequence[int]
@@ -148,6 +171,7 @@ class Sufficiency:
         if steps and not told:
             raise _NotAsked("nothing of what was found may be shown to the judge")
         until = deadline.within(self.settings.timeout)
+        question = self.told(question, answer.generation) if told else ""
         for k, shown in told:
             raw = self.judge.sufficiency(question, shown, deadline=until)
             p = fit.curve.probability(raw)
