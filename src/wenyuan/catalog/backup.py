@@ -173,7 +173,8 @@ def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lam
         tell: Called with the progress.
 
     Raises:
-        InvalidRequest: both origin and target are folders. CatalogError, ConfigError
+        InvalidRequest: both origin and target are folders.
+        CatalogError, ConfigError: as `move`; or the settings or the connection string are wrong.
     """
     path = Path(folder)
     settings = load_settings(path)

@@ -176,7 +176,7 @@ def in_words(terminal: Terminal, formula: str) -> str:
 
 
 def _show_why(terminal: Terminal, answer: Answer, hit: Hit, weight: float) -> None:
-    """Print how a score was computed, and the synonym wording that matched."""
+    """Print how a score was computed, and the other wording of the question that matched."""
     from wenyuan.core.scoring.fusion import explain as explained
 
     terminal.show(f"{_INDENT}= {in_words(terminal, explained(hit, weight, answer.curve))}", wrap=False)

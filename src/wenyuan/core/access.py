@@ -284,7 +284,7 @@ def _is_secret(name: str) -> bool:
 
 # What a kind of task is about, as an operator says it: the domains and the terms that fit it.
 #
-# A profile lifts what fits (`fuse.Topic`); it hides nothing and widens nobody's rights.
+# A profile lifts what fits (`core.scoring.fusion.Topic`); it hides nothing and widens nobody's rights.
 
 
 MOST = 64

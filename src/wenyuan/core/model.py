@@ -398,7 +398,7 @@ class EncoderFingerprint:
 
     Attributes:
         script: What characters are written as before they are embedded: ``simplified``, or ``""``, as they are.
-        scale: ``(lo, hi)``: raw cosines of this model from unrelated to identical, for `score.rescale`.
+        scale: ``(lo, hi)``: raw cosines of this model from unrelated to identical, for `core.scoring.rescale`.
     """
 
     id: str

@@ -49,7 +49,7 @@ def evaluate(  # noqa: PLR0913  (the options of a command, each by name)
         engines: Of ``keyword``, ``vector``, ``fused``; all that the settings allow when none is named.
         context: Give the library the context of each query, as far as the query's metadata has it.
         filter: A filter tree as JSON for every query; a query's own ``metadata.filter`` is joined with it.
-        library_cache: Where built libraries are kept; `building.default_cache` when None.
+        library_cache: Where built libraries are kept; `evaluation.run.default_cache` when None.
         as_json: Write one JSON object instead of a table.
         html: Write a page with distributions and the worst queries there too.
         out: Standard output when None; `err`, for progress, likewise standard error.

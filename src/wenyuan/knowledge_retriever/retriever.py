@@ -36,7 +36,7 @@ class KnowledgeRetriever:
     """Coordinates an engine for cases and one for rules; either may be None. A context manager.
 
     Args:
-        vector_retriever: Finds cases: `VectorRetriever`, or anything with a ``search`` (see `foreign.Vectors`).
+        vector_retriever: Finds cases: `VectorRetriever`, or anything with a ``search`` (see `engines.Vectors`).
         kg_retriever: Derives rules: `KGRetriever`, or anything with its ``infer_process_chain``.
         optional: Engines (``"vector"``, ``"kg_rule"``) that may fail without failing the request. Where a
             chapter needs rules, the rules engine never may.

@@ -225,8 +225,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
         allow_remote: Listen on other than loopback addresses though there are no `keys`; then `authenticate` is
             open unless given.
         shared_port: Other servers with this option, run by the same user, may listen on the port too; the system
-            spreads
-            connections over them. A process computes in Python on one core, so it takes one for each core to use all.
+            spreads connections over them. A process computes in Python on one core, so it takes one for each core to use all.
         on_listening: Called with the URL as soon as clients can connect.
         front: What is put in front of the application, such as the console.
 

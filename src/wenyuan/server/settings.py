@@ -178,8 +178,7 @@ class ServerSettings:
         failed_http_status: HTTP status of a FAILED response: 200, or 5xx for clients that look only there.
         limits: Requests a second and at once, for each key and for all: beyond, 429 with Retry-After.
         dify_failure_record: Whether a failure is returned to Dify as one record with status 200: older versions take
-            any
-            error for an empty answer.
+            any error for an empty answer.
         allowed_origins: Web origins besides the server's own whose pages may do more than read, and speak MCP to it.
         ingest_roots: Folders below which paths given by clients must be; without any, none may.
 

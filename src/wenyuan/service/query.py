@@ -51,7 +51,7 @@ class Query:
         partial: It is a part of a wider question, which alone can say whether nothing was found.
         rules: Derived rules compete with passages for the limit, come beside them, or are not asked for.
         by_meaning: Whether a text that names nothing in the graph may be embedded to guess what it is about.
-        engineering_type, processes, parameters: See `unified.RuleQuestion`; the type limits passages, too.
+        engineering_type, processes, parameters: See `service.rules.RuleQuestion`; the type limits passages, too.
         conversation: What was said before a question that is still to be reworded; None where it is not to be.
         rewriting: What came of that.
     """
@@ -174,7 +174,7 @@ class Answer:
     rewriting: Rewriting | None = None
 
     def wording_of(self, hit: Hit) -> str:
-        """The synonym wording of the question that matches a hit best; ``""`` where the original does."""
+        """The other wording of the question that matches a hit best; ``""`` where the question itself does."""
         number = int(hit.parts.get("wording", 0))
         return self.wordings[number - 1].text if number else ""
 

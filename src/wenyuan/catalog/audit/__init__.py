@@ -218,7 +218,7 @@ class HeadFile:
         """Write a head and sync it to disk, unless another process has already written a later one.
 
         A missing or empty file is not created again: whoever deleted it may have cut off the chain's end, and a new
-            file would hide that.
+        file would hide that.
         """
         try:
             there = exists(self.path)

@@ -189,7 +189,7 @@ class _Prepared:
 
     def rows(self, connection: sa.Connection, **bound: Any) -> Sequence[Any]:
         given = self._given | bound
-        if self._direct and self._order is not None:  # its errors are known to `connect.translated`
+        if self._direct and self._order is not None:  # its errors are known to `catalog.sql.translated`
             driver: Any = connection.connection.driver_connection
             found: list[Any] = driver.execute(self._text, [given[name] for name in self._order]).fetchall()
             return found

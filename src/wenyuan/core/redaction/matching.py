@@ -126,7 +126,7 @@ def tw_id(number: str) -> bool:
 
 
 class Spelled(NamedTuple):
-    """A folded text with the way back, as in `view.View`; `offsets` is None where nothing moved."""
+    """A folded text with the way back, as in `View`; `offsets` is None where nothing moved."""
 
     text: str
     offsets: list[int] | None

@@ -72,7 +72,7 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """A live evidence. ``trust`` is the minimum of its own and its source's; ``verified``: see `model.Evidence`."""
+    """A live evidence. ``trust`` is the minimum of its own and its source's; ``verified``: see `rules.Evidence`."""
 
     source_id: str
     uri: str

@@ -290,7 +290,7 @@ class Fusion:
 
     Attributes:
         weight: Of the vector leg.
-        scale: The encoder's, for `score.rescale`.
+        scale: The encoder's, for `core.scoring.rescale`.
     """
 
     weight: float

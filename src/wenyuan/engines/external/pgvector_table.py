@@ -237,7 +237,7 @@ _MEANINGS: tuple[Meaning, ...] = (
 
 
 class PostgresTable:
-    """One table with texts and vectors; made by `attached.open_attached`. Thread-safe.
+    """One table with texts and vectors; made by `external.postgres.open_attached`. Thread-safe.
 
     Attributes:
         encoder: What made its vectors, as the settings say; `dimension` is theirs.

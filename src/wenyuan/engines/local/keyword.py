@@ -64,7 +64,7 @@ class _Copy:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The last published state of the index.
+    """The last published state of the index; empty before the first time.
 
     Attributes:
         seq: The change of the catalog that it holds.
@@ -97,7 +97,7 @@ class Segments:
     # -- reading --------------------------------------------------------------------------------------
 
     def read(self) -> State:
-        """The published state, copying files that are not held yet.
+        """The published state, copying files that are not held yet. Takes effect with `hold`.
 
         Raises:
             IndexCorrupt: a file is missing, or is not the one that was published.

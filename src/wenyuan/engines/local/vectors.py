@@ -48,7 +48,7 @@ _LEAST = 0.1  # of what a row is, along it, before it is stretched: more than te
 
 
 class QuantizedVectors:
-    """Quantised rows: the trained parameters and the codes.
+    """Quantised rows: the trained parameters and the codes. Copied before it grows if scans may be reading it.
 
     Attributes:
         trained_on: How many rows there were when it was learned, not how many it was learned from.
@@ -329,8 +329,7 @@ class VectorScan:
 
         Args:
             sums: As given by `Sums.written`, over all rows, including removed ones until the files are rewritten;
-                None: an
-                earlier version did not, and every row is read.
+                None: written by an earlier version, without them; then every row is read.
             chinese: (n,) bool, of all rows: whose passages are in Chinese.
         """
         scan, count = cls(dimension), len(chinese)

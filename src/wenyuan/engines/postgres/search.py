@@ -262,7 +262,7 @@ class _Tally:
         self.shares = together / self._query.total
 
     def at_least(self, share: float, most: int) -> Any:
-        """Positions of the rows with at least this share."""
+        """Positions of the rows with at least this share; if there are more than `most`, of the best `most` and their equals."""
         if np.count_nonzero(self.shares >= share) > most:
             share = np.partition(self.shares, len(self.shares) - most)[len(self.shares) - most]
         return np.flatnonzero(self.shares >= share)

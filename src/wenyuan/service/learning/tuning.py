@@ -70,8 +70,7 @@ class Feedback:
             audit_id: Of the answer.
             good, bad: Parts of it: refs or addresses of fragments, or their ranks from 1.
             principal: Who gives the feedback. A key that is bound to an agent judges what that agent was given;
-                another one
-                judges its own answers, or all, with the right ``audit``.
+                another one judges its own answers, or all, with the right ``audit``.
 
         Returns:
             What was kept: by ref, whether it is right.
@@ -241,7 +240,7 @@ class TuneReport:
         verdict: What questions say that nothing was learned from; None when there are too few, or where the folds cannot
             tell.
         tuning_id: Of what was adopted; None when nothing was.
-        curve: How scores become probabilities then, learned from what the folds held out; see `calibrate.Curve`. Empty
+        curve: How scores become probabilities then, learned from what the folds held out; see `core.scoring.probability.Curve`. Empty
             where that is no better than the usual one.
         error: Expected calibration error of the first ten answers of held-out questions: as it is, and with what the
             folds chose and learned; None when there are too few.
@@ -346,7 +345,7 @@ class Tuner:
     def tuning(self) -> KeptTuning | None:
         """The last tuning that was adopted and not undone; None without one.
 
-        It counts with the encoder that it was learned with (`tuned.fits`), and is ignored under another.
+        It counts with the encoder that it was learned with (`service.search.analysis.fits`), and is ignored under another.
         """
         return kept_tuning(self.catalog)
 

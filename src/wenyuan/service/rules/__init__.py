@@ -335,7 +335,7 @@ def stored_schema(stored: Any) -> Schema:
     """The merged schema of all packs, from their stored form.
 
     Raises:
-        CatalogUnavailable: they do not: the caller is not at fault.
+        CatalogUnavailable: the stored form is damaged; the caller is not at fault.
     """
     try:
         return schema_of(stored_trees(stored))

@@ -161,7 +161,7 @@ class Derived:
     Attributes:
         found: The rules as hits with what they say, best first.
         details: By the hit's number, what else there is to tell of a rule: path, evidence, condition.
-        recognised, unmatched, truncated, notes, reason: As in `unified.RuleItems`.
+        recognised, unmatched, truncated, notes, reason: As in `service.rules.RuleItems`.
     """
 
     found: tuple[tuple[Hit, Passage], ...] = ()
