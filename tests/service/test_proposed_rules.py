@@ -142,6 +142,21 @@ def test_what_was_read_is_not_asked_again(
     assert [passage["text"] for asked in server.told for passage in asked["passages"]] == [MORE[language]]
 
 
+def test_the_same_words_in_another_document_are_another_clause(
+    library: wenyuan.Library, server: Server, language: str, tmp_path: Path
+) -> None:
+    """Its title says what they are about; a copy of a document is read once."""
+    propose(library)
+    path = tmp_path / "law" / "law.md"
+    (tmp_path / "law" / "copy.md").write_text(path.read_text("utf-8"), "utf-8")
+    library.ingest("law")
+    assert propose(library).read == 0
+    heading, rest = path.read_text("utf-8").split("\n", 1)
+    (tmp_path / "law" / "other.md").write_text(f"{heading} B\n{rest}", "utf-8")
+    library.ingest("law")
+    assert propose(library).read == 4
+
+
 def test_another_model_reads_all_again_and_repeats_nothing(
     library: wenyuan.Library, language: str, tmp_path: Path, server: Server
 ) -> None:

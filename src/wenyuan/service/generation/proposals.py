@@ -231,9 +231,7 @@ class Proposer:
     def _clauses(self, source_id: str, holdings: Holdings) -> _Clauses:
         """The clauses of a source in order, without those already read and those that the model may not see."""
         found, known = _Clauses(), self.catalog.clauses_read(source_id)
-        about = json.dumps(
-            [self.settings.model, PROMPT_VERSION, holdings.schema.to_tree()], ensure_ascii=False, sort_keys=True
-        )
+        about = [self.settings.model, PROMPT_VERSION, holdings.schema.to_tree()]
         seen: set[str] = set()
         for _, passages in groupby(self._passages(source_id), key=lambda passage: passage.document_id):
             in_force = []
@@ -244,7 +242,14 @@ class Proposer:
             shown, withheld = self.answerer.shown(in_force)  # of a whole document: its terms of use bound all of it
             found.withheld.update({why: len(refs) for why, refs in withheld.items()})
             for one in shown:
-                key = hashlib.sha256(f"{hashlib.sha256(one.text.encode()).hexdigest()}\0{about}".encode()).hexdigest()
+                told = [
+                    one.passage.title,
+                    *one.passage.headings,
+                    one.text,
+                ]  # the same words elsewhere are another rule
+                key = hashlib.sha256(
+                    json.dumps([told, about], ensure_ascii=False, sort_keys=True).encode()
+                ).hexdigest()
                 if key in seen:
                     continue
                 seen.add(key)
