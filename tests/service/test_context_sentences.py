@@ -19,13 +19,13 @@ from wenyuan.core.access import Principal
 from wenyuan.core.context_sentences import PROMPT_VERSION
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.model import Source
-from wenyuan.core.sources import parse_source
+from wenyuan.core.sources import parse_source, with_context_wanted
 from wenyuan.runtime import deadline_after, endpoint
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation import context_sentences as asking
 from wenyuan.service.generation.answers import AnswerRequest
 from wenyuan.service.ingest.corrections import CorrectionRequest
-from wenyuan.service.ingest.report import IngestReport
+from wenyuan.service.ingest.report import IngestReport, Progress
 from wenyuan.service.search.searcher import SearchRequest
 
 TEXTS = {
@@ -205,6 +205,35 @@ def test_sensitivity_and_denial_keep_a_source_from_the_model(tmp_path: Path, ser
         assert "llm.max_sensitivity" in report.context_error
         assert switch(library, sensitivity="public", settings={"llm": "deny"}).context_waiting == 0
         assert server.seen == []
+
+
+def test_a_source_that_is_closed_during_a_run_is_not_sent_any_more(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The passages that are left wait, and the report says why."""
+    monkeypatch.setattr(asking, "_AT_ONCE", 1)
+    with placing(tmp_path, "zh", server) as library:
+        take(library, tmp_path, settings={})
+        library.catalog.put_source(replace(library.catalog.source("docs"), settings=WANTED))
+
+        def closes(at: Progress) -> None:
+            if at.sentences:
+                library.catalog.put_source(replace(library.catalog.source("docs"), settings={"llm": "deny"}))
+
+        report = library.ingest("docs", progress=closes)
+        assert (report.context_sentences, report.context_waiting, len(server.seen)) == (1, 1, 1)
+        assert "llm: deny" in report.context_error
+        assert library.ingest("docs").context_removed == 1
+
+
+def test_a_denial_is_not_lifted_by_the_switch() -> None:
+    """Who wants sentences of a source that says ``llm: deny`` is told so."""
+    denied = Source(source_id="a", settings={"llm": "deny", "x": 1})
+    with pytest.raises(InvalidRequest, match="llm: deny"):
+        with_context_wanted(denied, True)
+    assert with_context_wanted(denied, False) == denied.settings
+    assert with_context_wanted(replace(denied, settings=WANTED), False) == {}
+    assert with_context_wanted(replace(denied, settings={"llm": "allow"}), True) == WANTED
 
 
 def test_the_setting_is_checked() -> None:

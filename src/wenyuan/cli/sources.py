@@ -83,7 +83,7 @@ def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         raise typer.BadParameter(terminal.text("set_what"))
     with opened(terminal) as found:
         if context is not None:
-            changes["settings"] = with_context_wanted(found.catalog.source(source).settings, context)
+            changes["settings"] = with_context_wanted(found.catalog.source(source), context)
         changed, outcomes = _set(found, source, changes)
     code = exit_code(outcomes)
     terminal.document(

@@ -223,12 +223,22 @@ def wants_context(source: Source) -> bool:
     return isinstance(told, Mapping) and told.get(_CONTEXT) is True
 
 
-def with_context_wanted(settings: Mapping[str, Any], wanted: bool) -> dict[str, Any]:
-    """A source's settings with context sentences switched on or off."""
-    rest = {name: value for name, value in settings.items() if name != MODEL}
+def with_context_wanted(source: Source, wanted: bool) -> dict[str, Any]:
+    """A source's settings with context sentences switched on or off.
+
+    Raises:
+        InvalidRequest: they are wanted of a source that no model may be shown.
+    """
+    kept = source.settings.get(MODEL)
+    if wanted and kept == "deny":
+        said = msg(
+            "the source {source} may not be shown to a language model: it says llm: deny",
+            source=repr(source.source_id),
+        )
+        raise InvalidRequest(said, faults=(Fault(f"settings.{MODEL}", said),))
+    rest = {name: value for name, value in source.settings.items() if name != MODEL}
     if wanted:
         return {**rest, MODEL: {_CONTEXT: True}}
-    kept = settings.get(MODEL)
     return rest if isinstance(kept, Mapping) or kept is None else {**rest, MODEL: kept}
 
 

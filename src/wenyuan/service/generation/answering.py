@@ -34,7 +34,7 @@ from wenyuan.core.answering import (
     room_of,
     whole,
 )
-from wenyuan.core.errors import LlmError, LlmUnavailable
+from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmUnavailable
 from wenyuan.core.messages import joined, msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import LanguageModel, ModelReply
@@ -402,6 +402,16 @@ def none_is_set_up() -> LlmUnavailable:
         "no language model is set up: llm.url and llm.model name one", component="llm",
         hint="set llm.url and llm.model in wenyuan.toml, or WENYUAN_LLM__URL and WENYUAN_LLM__MODEL; on_failure=extract answers without one",
     )  # fmt: skip
+
+
+def kept_back(source_id: str, why: str) -> InvalidRequest:
+    """The error where the model may not be shown a whole source; `why` is of `kept_from_model`."""
+    said = {
+        "denied": "the source {source} may not be shown to a language model: it says llm: deny",
+        "sensitivity": "the source {source} may not be shown to a language model: it is more sensitive than llm.max_sensitivity",
+    }[why]
+    fault = msg(said, source=repr(source_id))
+    return InvalidRequest(fault, faults=(Fault("source", fault),))
 
 
 def _cut(proposed: Proposed, judged: JudgedClaim, shown: Mapping[str, Shown]) -> _Cut:

@@ -27,12 +27,11 @@ from wenyuan.core.context_sentences import (
     refused,
 )
 from wenyuan.core.errors import KnowledgeError, LlmError, LlmRejected, VectorsGone
-from wenyuan.core.messages import msg
 from wenyuan.core.model import ContextSentence, NewPassage, Passage, Source
 from wenyuan.core.ports import LanguageModel
 from wenyuan.core.sources import kept_from_model, wants_context
 from wenyuan.runtime import deadline_after
-from wenyuan.service.generation.answering import none_is_set_up
+from wenyuan.service.generation.answering import kept_back, none_is_set_up
 from wenyuan.settings import LlmSettings
 
 if TYPE_CHECKING:
@@ -219,13 +218,9 @@ class SourceSentences:
         """Why the model cannot be asked about this source; ``""`` where it can."""
         if self._of.llm is None:
             return str(none_is_set_up())
-        why = kept_from_model(self._source, self._of.settings.max_sensitivity)
-        if why:
-            return msg(
-                "the language model may not be shown texts of sensitivity {sensitivity}: llm.max_sensitivity is {most}",
-                sensitivity=self._source.sensitivity, most=self._of.settings.max_sensitivity,
-            )  # fmt: skip
-        return ""
+        source = self._of.catalog.source(self._source.source_id)  # anew: it may be closed in the hours of a run
+        why = kept_from_model(source, self._of.settings.max_sensitivity)
+        return str(kept_back(source.source_id, why)) if why else ""
 
     def _answers(
         self, passages: Sequence[Passage], progress: Callable[[int], None]

@@ -42,7 +42,7 @@ from wenyuan.core.rules.proposals import (
 from wenyuan.core.sources import kept_from_model
 from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.runtime import deadline_after
-from wenyuan.service.generation.answering import Answerer
+from wenyuan.service.generation.answering import Answerer, kept_back
 from wenyuan.service.rules.quotes import Quotes
 from wenyuan.service.rules.rulebook import Rulebook
 from wenyuan.settings import LlmSettings
@@ -196,7 +196,7 @@ class Proposer:
             )  # fmt: skip
         source = self.catalog.source(request.source_id)
         if why := kept_from_model(source, self.settings.max_sensitivity):
-            raise _kept_back(source.source_id, why)
+            raise kept_back(source.source_id, why)
         if not self.answerer.retriever.registry().in_force(source.source_id, date.today()):
             said = msg(
                 "the source {source} is not in force: no rule of it would be served", source=repr(source.source_id)
@@ -409,16 +409,6 @@ def _batches(clauses: Sequence[tuple[Shown, str]]) -> Iterator[list[tuple[Shown,
         tokens += size
     if batch:
         yield batch
-
-
-def _kept_back(source_id: str, why: str) -> InvalidRequest:
-    said = {
-        "denied": "the source {source} may not be shown to a language model: it says llm: deny",
-        "sensitivity": "the source {source} may not be shown to a language model: it is more sensitive than llm.max_sensitivity",
-    }[why]
-    return InvalidRequest(
-        msg(said, source=repr(source_id)), faults=(Fault("source", msg(said, source=repr(source_id))),)
-    )
 
 
 def as_data(report: ProposalReport) -> dict[str, Any]:
