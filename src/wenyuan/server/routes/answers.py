@@ -16,7 +16,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.messages import msg
 from wenyuan.server.access import route
-from wenyuan.server.handling import GONE, Question, RequestHandler
+from wenyuan.server.handling import GONE, ClientGone, Question, RequestHandler
 from wenyuan.server.openapi import asked
 from wenyuan.server.problems import Pool, Problem
 from wenyuan.server.routes.ask import Knowledge
@@ -57,9 +57,12 @@ class Answers:
             question = Question(
                 lambda _body: wanted, lambda one: self._told(one, principal, _nothing, gone), failed_answer
             )
-            return await self._handler.ask(request, question, content=content, pool=self._pool)
+            response = await self._handler.ask(request, question, content=content, pool=self._pool)
         finally:
             watching.cancel()
+        if gone.is_set():  # that no model answered is then no failure
+            raise ClientGone
+        return response
 
     def _told(
         self, wanted: AnswerRequest, principal: Principal, tell: Tell, gone: threading.Event
