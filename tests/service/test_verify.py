@@ -231,6 +231,20 @@ def test_a_verification_of_an_agent_is_replayed_in_its_scope(own: wenyuan.Librar
     assert own.replay(audit_id, principal=Principal(agent_id="support")).identical
 
 
+def test_what_became_of_a_passage_is_told_to_whom_may_see_its_source(own: wenyuan.Library) -> None:
+    """An agent that may not see the source any more learns that the verdict differs, and not what was done to the document."""
+    support = Principal(agent_id="support")
+    audit_id = verified(own, PAIR["zh"][0], support)
+    path = Path(own.catalog.source("policy").path) / "policy.md"
+    path.write_text(path.read_text("utf-8").replace("24小时", "48小时"), "utf-8")
+    own.ingest("policy")
+    assert {one.what for one in own.replay(audit_id, principal=support).differences} == {"document changed"}
+    own.catalog.put_agent(parse_agent({"agent_id": "support", "knowledge_scope": [{"domain": "manual"}]}))
+    told = own.replay(audit_id, principal=support).differences
+    assert {one.what for one in told} == {"verdict changed"}
+    assert "file:" not in str(told)
+
+
 def test_claims_are_kept_redacted_and_may_be_erased(own: wenyuan.Library) -> None:
     """A number of a person in a claim, or in what it cites, is kept nowhere; what is not kept cannot be judged again, and that is said."""
     phone = "13800138000"

@@ -25,7 +25,7 @@ from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, So
 from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
 from wenyuan.runtime import delegate
 from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
-from wenyuan.service.audit.replay import Replay
+from wenyuan.service.audit.replay import Replay, fates_within
 from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, asked, fragments_of
@@ -415,10 +415,11 @@ class Library:
             kept = self.recorder.log.show(audit_id)
             if exact and kept.kind != "retrieval":
                 raise InvalidRequest("only a retrieval can be replayed on the library as it was")
+            fate = fates_within(self.catalog.passage_fate, None if allowed is None else allowed.trusted)
             if kept.kind == "answer":
-                return self.answerer.replayed(kept, principal)
+                return self.answerer.replayed(kept, fate, principal)
             if kept.kind == "verification":
-                return self.verifier.replayed(kept, principal)
+                return self.verifier.replayed(kept, fate, principal)
         return self.recorder.replay(
             audit_id, self._retriever, self.catalog, self._empty_engine, allowed, exact=exact,
             sufficiency=self.judge_tuner.sufficiency,

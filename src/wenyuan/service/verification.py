@@ -28,7 +28,7 @@ from wenyuan.core.text import search_terms
 from wenyuan.core.verification import Change, Claim, Comparison, Tokens, compared_with, stitched, tokens_of
 from wenyuan.runtime import deadline_after
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.audit.replay import Difference, Replay, explained_by_redaction, no_query, why_otherwise
+from wenyuan.service.audit.replay import Difference, Fate, Replay, explained_by_redaction, no_query, why_otherwise
 from wenyuan.service.query import Query
 from wenyuan.service.search import Sources
 from wenyuan.service.search.candidates import guard
@@ -243,10 +243,13 @@ class Verifier:
         """As `verify`, without an audit record: for requests that have their own."""
         return self._verified(request, self._query(request, principal))
 
-    def replayed(self, kept: AuditRecord, principal: Principal = LOCAL) -> Replay:
+    def replayed(self, kept: AuditRecord, fate: Callable[[int], Fate], principal: Principal = LOCAL) -> Replay:
         """Whether the claims of a recorded verification have the same verdicts now, on the day that was asked about.
 
         Of an agent's verification, in that agent's scope as it is now.
+
+        Args:
+            fate: The fate of a passage, as the caller may know it.
         """
         if kept.query is None:
             return Replay(identical=False, differences=(no_query(kept.record),), asked=False)
@@ -260,19 +263,11 @@ class Verifier:
         )  # fmt: skip
         acting = replace(principal, agent_id=principal.agent_id or said.get("agent"))
         now = [_recorded(one) for one in self.judge(request, acting).claims]
-        found = [self._why_otherwise(before, one) for before, one in zip(said["claims"], now, strict=True)]
+        found = [_why_otherwise(before, one, fate) for before, one in zip(said["claims"], now, strict=True)]
         differences = list(dict.fromkeys(one for of_claim in found for one in of_claim))
         if not differences:
             return Replay(identical=True)
         return Replay(identical=False, differences=tuple(explained_by_redaction(said, differences)))
-
-    def _why_otherwise(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-        """Why a claim has another verdict now: what became of the passages that it rested on, or no more than that it has."""
-        was, new = (", ".join(filter(None, (*one["findings"], one["rule"]))) for one in (before, now))
-        refs = before["passages"] or now["passages"] or [before["rule"] or now["rule"]]
-        found = [why_otherwise(ref, was, new, self.catalog.passage_fate) for ref in refs]
-        told = [one for one in found if one is not None]
-        return [one for one in told if one.what != "verdict changed"] or told[:1]
 
     def _query(self, request: VerifyRequest, principal: Principal) -> Query:
         """The limits of a verification as a query."""
@@ -421,6 +416,17 @@ class Verifier:
     def _chars(self, evidence: Iterable[Quoted]) -> Mapping[int, int]:
         limited = {one.passage.document_id for one in evidence if one.passage.copyright}
         return self.catalog.document_chars(limited) if limited else {}
+
+
+def _why_otherwise(
+    before: Mapping[str, Any], now: Mapping[str, Any], fate: Callable[[int], Fate]
+) -> list[Difference]:
+    """Why a claim has another verdict now: what became of the passages that it rested on, or no more than that it has."""
+    was, new = (", ".join(filter(None, (*one["findings"], one["rule"]))) for one in (before, now))
+    refs = before["passages"] or now["passages"] or [before["rule"] or now["rule"]]
+    found = [why_otherwise(ref, was, new, fate) for ref in refs]
+    told = [one for one in found if one is not None]
+    return [one for one in told if one.what != "verdict changed"] or told[:1]
 
 
 def _recorded(one: JudgedClaim) -> dict[str, Any]:

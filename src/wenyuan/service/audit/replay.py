@@ -320,6 +320,18 @@ def end_of(entry: Mapping[str, Any], fate: Fate) -> Difference:
     return Difference(what="document changed", detail=detail, ref=ref)
 
 
+def fates_within(describe: Callable[[int], Fate], visible: Set[str] | None) -> Callable[[int], Fate]:
+    """`describe` for a caller to whom only these sources may be mentioned (None: all): of others nothing is told."""
+    if visible is None:
+        return describe
+
+    def within(passage_id: int) -> Fate:
+        fate = describe(passage_id)
+        return fate if fate.get("source_id") in visible else {"state": "live"}
+
+    return within
+
+
 def why_otherwise(ref: str, was: str, now: str, describe: Callable[[int], Fate]) -> Difference | None:
     """Why what was found about a passage is another thing now; None where it is not.
 

@@ -46,7 +46,7 @@ from wenyuan.core.text.summaries import document_key, instruction_like, summariz
 from wenyuan.core.verification import Claim, compared_with, tokens_of
 from wenyuan.runtime import deadline_after
 from wenyuan.service.audit.recorder import RecordedSearch, one_question
-from wenyuan.service.audit.replay import Replay, explained_by_redaction, no_query, why_otherwise
+from wenyuan.service.audit.replay import Fate, Replay, explained_by_redaction, no_query, why_otherwise
 from wenyuan.service.generation.answers import AnswerClaim, Answered, AnswerRequest, Citation, DroppedClaim, fates
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchResult
@@ -360,10 +360,13 @@ class Answerer:
             answered, audit_id=kept.written(said, request.query, [list(one) for one in output], principal, door=door)
         )
 
-    def replayed(self, kept: AuditRecord, principal: Principal = LOCAL) -> Replay:
+    def replayed(self, kept: AuditRecord, fate: Callable[[int], Fate], principal: Principal = LOCAL) -> Replay:
         """Whether recorded model output passes the same checks now; the model is not asked again.
 
         For an agent's answer, the cited passages must be in that agent's present scope.
+
+        Args:
+            fate: The fate of a passage, as the caller may know it.
         """
         if kept.query is None:
             return Replay(identical=False, differences=(no_query(kept.record),), asked=False)
@@ -377,7 +380,6 @@ class Answerer:
         known = set(said.get("shown", ()))
         checked = self.checked(output, [one for one in shown if one.passage.ref in known], request, principal)
         was, now = _fates_by_passage(said), _fates_by_passage(fates(checked.claims, checked.dropped))
-        fate = self.catalog.passage_fate
         found = [why_otherwise(ref, was.get(ref, ""), now.get(ref, ""), fate) for ref in was.keys() | now.keys()]
         differences = sorted(filter(None, found), key=lambda one: one.ref)
         if not differences:
