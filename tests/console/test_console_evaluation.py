@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from governed_door import key
 from wenyuan.console.app import Site
 from wenyuan.console.evaluation import _before, reliability, trend
 from wenyuan.console.forms import form_with_files
+from wenyuan.i18n import texts
+from wenyuan.service.search.sufficiency import LEG as JUDGE
 
 GOLDEN = f"问题,来源\n客户投诉几天答复,crm_policy.md\n脚本注入测试 {HOSTILE},wiki.md\n".encode()
 PATH = "/console/evaluation"
@@ -231,3 +234,10 @@ def test_what_a_leg_left_out_is_told() -> None:
 
     assert "3 not in force on the day, left out" in written(legs[0])
     assert "left out" not in written({**legs[0], "withheld": None})
+
+
+@pytest.mark.parametrize("key", [f"leg_{JUDGE}", "leg_llm", "leg_reranker", "state_timeout", "state_failed"])
+def test_parts_and_their_states_have_names(key: str) -> None:
+    """In Chinese a Chinese one: what has none is shown as it is called within."""
+    assert re.fullmatch(r"[\u4e00-\u9fff]+", texts("console", "zh")[key])
+    assert texts("console", "en")[key]
