@@ -293,8 +293,10 @@ def test_one_reply_that_cannot_be_read_is_told_and_read_again(
 ) -> None:
     monkeypatch.setattr(proposals, "_AT_ONCE", 1)
     server.faults = ["cut", "wrong schema"]
+    server.usage = {"prompt_tokens": 300, "completion_tokens": 50}
     report = propose(library)
     assert (report.unreadable, report.read, report.left, report.failure) == (("law#1",), 3, 1, None)
+    assert (report.tokens_in, report.tokens_out) == (5 * 300, 5 * 50)  # it was asked twice
     assert len(propose(library).proposed) == 1
 
 

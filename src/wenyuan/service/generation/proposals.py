@@ -296,13 +296,17 @@ class Proposer:
                 used=f"{run.tokens_in + run.tokens_out:,}", most=f"{request.tokens:,}", tokens=f"{most:,}",
             )  # fmt: skip
             return ()
+        before = llm.use()
         try:
             reply = llm.ask(
                 told, schema=form_of(run.holdings.schema), read=read_proposals,
                 deadline=deadline_after(self.settings.timeout),
             )  # fmt: skip
         except LlmRejected as error:
-            run.tokens_in += 2 * expected  # asked twice; what it wrote is not known
+            used = llm.use()  # what it wrote is not told, but was counted
+            run.tokens_in += used.tokens_in - before.tokens_in
+            run.tokens_out += used.tokens_out - before.tokens_out
+            run.cost += used.cost - before.cost
             if len(batch) > 1:
                 return [[one] for one in batch]
             run.unreadable += [one.passage.ref for one in shown]
@@ -317,8 +321,8 @@ class Proposer:
         run.in_a_row = 0
         run.tokens_in, run.tokens_out = run.tokens_in + reply.tokens_in, run.tokens_out + reply.tokens_out
         run.cost += reply.cost
-        used = {"used": {"in": reply.tokens_in, "out": reply.tokens_out, "cost": reply.cost}}
-        self._keep(reply.value, batch, request, run, used)
+        spent = {"used": {"in": reply.tokens_in, "out": reply.tokens_out, "cost": reply.cost}}
+        self._keep(reply.value, batch, request, run, spent)
         run.read += len(batch)
         return ()
 
