@@ -12,6 +12,7 @@ import pytest
 import wenyuan
 from answer_library import DUTY, answering
 from liars_server import LIARS, Asked, Server, lying
+from wenyuan.core.access import DomainScope
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest
 from wenyuan.core.filters import In
 from wenyuan.core.model import RetrievalRequest
@@ -203,6 +204,15 @@ def test_a_replay_does_not_ask_the_model(library: Library, language: str, server
     assert library.replay(audit_id).identical
     assert library.replay(audit_id, exact=True).identical
     assert server.seen == []
+
+
+def test_what_a_wording_took_is_counted_once(library: Library, language: str, server: Server) -> None:
+    """A search of two domains leaves two records; the model was asked once for both."""
+    server.lie = rewriter(FORMAL[language])
+    scope = tuple(DomainScope(domain=domain, top_k=3) for domain in ("policy", "desk"))
+    records = [shown(library, name) for name in find(library, SPOKEN[language], knowledge_scope=scope).audit_ids]
+    assert [one.query["rewritten"] for one in records] == [[FORMAL[language]]] * 2
+    assert [one.record["rewriting"]["tokens_in"] for one in records] == [100, 0]
 
 
 def test_what_is_kept_and_sent_is_redacted(library: Library, language: str, server: Server) -> None:

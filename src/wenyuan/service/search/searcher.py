@@ -245,9 +245,10 @@ class Searcher:
             kept = self._cache.get(key, compute)  # a concurrent caller with less time asked the same
         # It may have been found for another task of which the same is told: what is recorded is who asks now.
         text, task, rewriting = request.query.strip(), request.task_id, request.rewriting
-        answers = tuple(
-            (replace(query, text=text, task_id=task, rewriting=rewriting), answer)
-            for query, answer in kept.value.answers
+        free = None if rewriting is None else replace(rewriting, tokens_in=0, tokens_out=0, cost=0.0)
+        answers = tuple(  # the model was asked once, so the record of the first domain has what that took
+            (replace(query, text=text, task_id=task, rewriting=free if number else rewriting), answer)
+            for number, (query, answer) in enumerate(kept.value.answers)
         )
         result = replace(kept.value, answers=answers, stale=self._retriever.stale(), rewriting=rewriting)
         return replace(result, cache_hit=True, cache_age_ms=kept.age_ms) if kept.hit else result
