@@ -220,7 +220,7 @@ def test_a_judge_elsewhere_is_told_a_question_as_it_is_kept(
         first, *others = golden(made)
         library.tune_judge([replace(first, question=f"{first.question} 13800138000"), *others], dry_run=True)
         told = {state["question"] for state in server.states}
-        assert f"{first.question} 138****8000".replace("？", "?") in told
+        assert f"{first.question} 138****8000" in told
         assert not any("13800138000" in one for one in told)
 
         def broken(_source: object) -> Any:
@@ -263,8 +263,8 @@ def test_a_judge_that_knows_nothing_is_not_adopted(made: Path, server: JudgeServ
 
 
 def test_calibration_is_told_adopted_and_undone(made: Path, folder: Path, server: JudgeServer) -> None:
-    """Both errors are shown; what must not be answered counts as never sufficient; adopting and undoing are in the audit."""
-    pairs = [*golden(made), Pair(question="甲子设备的颜色是什么？", answer="")]
+    """Both errors are shown; what must not be answered counts as never sufficient, and once in any width; adopting and undoing are in the audit."""
+    pairs = [*golden(made), *(Pair(question=f"甲子设备的颜色是什么{mark}", answer="") for mark in "？?")]
     stages = []
     with judged(folder, server) as library:
         report = library.tune_judge(pairs, dry_run=True, step=lambda *at: stages.append(at[0]))

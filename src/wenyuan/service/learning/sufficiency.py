@@ -15,6 +15,7 @@ keeps the risk. That is a change of the library like any other: it can be undone
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -212,11 +213,15 @@ class JudgeTuner:
             )
         step("read", 1, 1)
         lessons: dict[str, Lesson | None] = {lesson.question: lesson for lesson in found.lessons}
+        written: dict[str, str] = {}  # each question in its first form: the judge is asked in the words of a search
         for pair in pairs:
-            if not pair.answer and query_terms(pair.question):
-                lessons.setdefault(pair.question.strip(), None)
+            question = unicodedata.normalize("NFKC", pair.question.strip())  # as in `resolve`
+            written.setdefault(question, pair.question.strip())
+            if not pair.answer and query_terms(question):
+                lessons.setdefault(question, None)
         questions = []
-        for number, (text, lesson) in enumerate(lessons.items(), start=1):
+        for number, (question, lesson) in enumerate(lessons.items(), start=1):
+            text = written[question]
             answer = self._answer(text, own)
             passages = passages_of(answer)
             enough = None if lesson is None else _enough(lesson, holdings, passages)
