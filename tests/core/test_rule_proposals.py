@@ -199,6 +199,20 @@ def test_a_reply_of_another_form_is_refused(value: Any) -> None:
         read_proposals(value)
 
 
+@pytest.mark.parametrize(
+    ("said", "dst", "reason"),
+    [
+        (BAN["zh"], "不得超载堆放", ""), (BAN["en"], "must not public disclosure", ""),
+        (PLAN["zh"], "无需专项施工方案", "negation_changed"), (PLAN["en"], "no encrypted storage", "negation_changed"),
+    ],
+)  # fmt: skip
+def test_a_negation_in_a_name_is_one_of_the_clause(said: Proposal, dst: str, reason: str) -> None:
+    """A name may be a ban where the clause bans; it turns no duty into one."""
+    language = "zh" if said in (BAN["zh"], PLAN["zh"]) else "en"
+    (found,) = judged(language, said._replace(dst=dst))
+    assert found.reason == reason
+
+
 def test_a_model_cannot_approve() -> None:
     """What else it writes beside the members that there are is nothing."""
     (said,) = read_proposals({"statements": [PLAN["zh"]._asdict() | {"status": "approved", "trust": 5}]})

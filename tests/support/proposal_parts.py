@@ -148,6 +148,9 @@ LIARS: Mapping[str, tuple[Mapping[str, Proposal], str]] = {
         "negation_changed",
     ),
     "negation of the relation": (both(PLAN, relation="forbids"), "negation_changed"),
+    "negation of a name": (
+        changed(PLAN, zh={"dst": "不得编制专项施工方案"}, en={"dst": "never encrypted storage"}), "negation_changed",
+    ),
     "ban as a demand": (both(BAN, relation="demands"), "negation_changed"),
     "modality of the text": (
         changed(PLAN, zh={"text": PLAN["zh"].text.replace("应当", "可以")}, en={"text": PLAN["en"].text.replace("must", "may")}),

@@ -268,11 +268,24 @@ def _named(node: Node, written: str, text: Tokens) -> None:
     for name in names:
         wanted = set(terms(name))
         if wanted and len(wanted & said) >= _NAMED * len(wanted):
-            other = [t for t in tokens_of(name).tokens if t.kind != "word" and t.value not in own]
-            if not other:
-                return
-            _gate("number_changed", name)
+            words = tokens_of(name)
+            if any(t.kind != "word" and t.value not in own for t in words.tokens):
+                _gate("number_changed", name)
+            if not _negated_alike(words, text):
+                _gate("negation_changed", name)
+            return
     _gate("end_not_said", written)
+
+
+def _negated_alike(name: Tokens, text: Tokens) -> bool:
+    """Whether a name's negation, if it has one, is of the part of a text that is about it."""
+    own = _negations(name, range(len(name.tokens)))
+    told = _negations(text, _part_about(name, text)) if own else set()
+    return not own or bool(own & told) or bool(told and "not" in own | told)
+
+
+def _negations(text: Tokens, part: range) -> set[str]:
+    return {duty.name for duty in text.duties if duty.first in part and duty.name in {"not", *_REFUSING}}
 
 
 def _condition_said(condition: str, parameters: Mapping[str, Parameter], quote: Tokens) -> None:
