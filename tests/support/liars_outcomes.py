@@ -7,9 +7,10 @@ from typing import Literal, NamedTuple
 
 from proposal_parts import LIARS as PROPOSED
 
-Kind = Literal["said", "quoted", "extract", "nothing", "indexed", "left out", "waiting", "failed"]
+Kind = Literal["said", "quoted", "extract", "nothing", "indexed", "asked", "alone", "left out", "waiting", "failed"]
 """``said`` in its words, which are the source's; ``quoted`` the source's whole sentences in their place; ``extract`` sentences
-that no model chose; ``nothing`` and the reason; ``indexed`` and never shown; ``left out``; ``waiting`` for the next ingest;
+that no model chose; ``nothing`` and the reason; ``indexed`` and never shown; ``asked`` besides the question, or the question
+``alone`` is, and where the model failed that is said; ``left out``; ``waiting`` for the next ingest;
 ``failed``: the request is, with the model as the component."""
 
 
@@ -53,6 +54,11 @@ PLACED: Mapping[str, str] = {
     "talker": "sentence", "rambler": "length", "refuser": "sentence",
 }  # fmt: skip
 """Of each liar who says where a passage stands, why the sentence is left out; ``""``: it is indexed, and never shown."""
+REWORDED: Mapping[str, str] = {
+    "perfect": "", "misattributor": "", "fabricator": "new_identifier", "number": "new_number", "unit": "new_number",
+    "date": "new_number", "negation": "new_negation", "obedient": "instruction", "rambler": "no_question", "parrot": "same",
+}  # fmt: skip
+"""Of each liar who says a question in other words, why these are left out; ``""``: they are asked besides the question."""
 FAILING: Mapping[str, str] = {
     "cut": "llm_rejected", "wrong schema": "llm_rejected", "prose": "llm_rejected", "error after 200": "llm_unavailable",
     "breaks off": "llm_unavailable", "drip": "llm_timeout", "endless": "llm_unavailable", "large": "llm_unavailable",
@@ -92,6 +98,11 @@ OUTCOMES: Mapping[str, Mapping[str, Outcome]] = {
             fault: Outcome("left out", "form") if code == "llm_rejected" else Outcome("waiting", code)
             for fault, code in FAILING.items()
         },
+    },
+    "rewrite": {
+        **{liar: Outcome("left out", why) if why else Outcome("asked") for liar, why in REWORDED.items()},
+        "refuser": Outcome("alone"),
+        **{fault: Outcome("alone", code) for fault, code in FAILING.items()},
     },
 }
 """By feature, of each liar and each endpoint that fails. To add a feature: its table here, and a test over its rows."""
