@@ -207,6 +207,24 @@ def test_texts_that_no_model_may_see_stay_here(folder: Path, server: JudgeServer
         assert find(library, 4).confidence["house"].state == "stopped"
 
 
+def test_a_source_that_is_closed_after_the_search_is_not_shown(
+    folder: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What counts is the registry at the moment when the judge is asked."""
+    with judged(folder, server) as library:
+        source = next(one for one in library.sources() if one.source_id == "house")
+        retrieve = library._retriever.retrieve
+
+        def closing(*asked: Any) -> Any:
+            found = retrieve(*asked)
+            library.add(Source(source_id="house", domain="house", path=source.path, settings={"llm": "deny"}))
+            return found
+
+        monkeypatch.setattr(library._retriever, "retrieve", closing)
+        assert "may be shown" in find(library, 4).confidence["house"].reason
+        assert not server.seen
+
+
 def test_a_judge_elsewhere_is_told_a_question_as_it_is_kept(
     folder: Path, made: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -40,6 +39,7 @@ from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
 from wenyuan.service.query import Answer, Query
 from wenyuan.service.rules import MAX_PROCESSES, SCHEMAS, stored_schema
 from wenyuan.service.rules.quotes import CitedPlaces
+from wenyuan.service.search import PerChange
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher
 from wenyuan.settings import RulesSettings, Settings
@@ -338,17 +338,11 @@ class Fields:
     """Filterable fields of each source's documents with their values; read again after a change of the catalog."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-        self._lock = threading.Lock()
-        self._at: tuple[int, Mapping[str, Mapping[str, Sequence[Facet]]]] | None = None
+        self._fields = PerChange(lambda _, deadline: catalog.field_values(deadline))
 
     def held(self, change: int, seconds: float) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
         """The fields as of `change` or later; a `KnowledgeError` when reading takes longer than `seconds`."""
-        with self._lock:
-            if self._at is None or self._at[0] != change:
-                deadline = deadline_after(seconds)
-                self._at = (change, self._catalog.field_values(deadline))
-            return self._at[1]
+        return self._fields.at(change, deadline_after(seconds))
 
 
 # Reading what was found: a document's own words, as far as its terms allow, to callers that may see its source.

@@ -383,7 +383,7 @@ class Searcher:
         answer = self._retriever.retrieve(query, deadline)
         hits, (low, high) = list(answer.hits), self._auto
         if area.top_k == CONFIDENCE and hits:
-            registry = self._retriever.registry(answer.generation, deadline)
+            registry = self._retriever.registry(deadline=deadline)  # of now: what may be shown may have changed
             answer = self._sufficiency.judged(query, answer, registry.by_id, low, deadline)
             if answer.confidence is not None and answer.confidence.state != "auto":
                 return answer, leading(hits, answer.confidence.k, beside=query.rules == "beside")

@@ -8,10 +8,10 @@ that is redacted.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.answering import Shown, shown_of
@@ -24,6 +24,7 @@ from wenyuan.core.sources import kept_from_model
 from wenyuan.core.text.summaries import visible
 from wenyuan.service.ingest.redaction import Questions
 from wenyuan.service.query import Answer, Confidence, LegReport, Query
+from wenyuan.service.search import PerChange
 from wenyuan.service.search.threads import LegMeter
 from wenyuan.settings import JudgeSettings
 
@@ -76,8 +77,10 @@ class Sufficiency:
     catalog: Catalog
     questions: Questions
     meter: LegMeter = field(default_factory=LegMeter)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _known: dict[int, KeptCalibration | None] = field(default_factory=dict)
+
+    @cached_property
+    def _calibrations(self) -> PerChange[KeptCalibration | None]:
+        return PerChange(self.catalog.calibration_at)
 
     @property
     def waits(self) -> bool:
@@ -88,11 +91,7 @@ class Sufficiency:
         """The calibration of this judge that is in effect at a change; None without one."""
         if self.judge is None:
             return None
-        with self._lock:
-            if change not in self._known:
-                self._known.clear()
-                self._known[change] = self.catalog.calibration_at(change, deadline)
-            kept = self._known[change]
+        kept = self._calibrations.at(change, deadline)
         return kept if kept is not None and kept.calibration.judge == self.judge.fingerprint else None
 
     def judged(
