@@ -137,6 +137,7 @@ def test_a_model_that_fails_leaves_the_documents(
         assert found(library, "私人电话")
         nonsense = FAILING[fault] == "llm_rejected"
         assert report.context_left_out == ({"form": 2} if nonsense else {})
+        assert bool(report.context_tokens_in and report.context_tokens_out) == nonsense
         assert report.context_waiting == (0 if nonsense else 2)
         assert ("llm m-7b" in report.context_error) == (not nonsense)
         if not nonsense:

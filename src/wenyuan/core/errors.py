@@ -315,7 +315,16 @@ class LlmTimeout(LlmError):
 
 
 class LlmRejected(LlmError):
+    """What the model wrote cannot be used.
+
+    Attributes:
+        tokens_in, tokens_out: What it used for that, as it counts.
+        cost: As of a `ModelReply`.
+    """
+
     code = "llm_rejected"
+    tokens_in = tokens_out = 0
+    cost = 0.0
 
 
 class LlmBudgetSpent(LlmError):

@@ -118,11 +118,14 @@ class ChatModel:
                 value = read(_object_in(written.text))
             except (ValueError, RecursionError) as error:
                 if last:
-                    raise LlmRejected(
+                    rejected = LlmRejected(
                         "what it wrote is not of the form that was asked for, and asked again it was no better",
                         component=self.component,
                         hint="try another model, or raise llm.most_tokens if its answers are cut",
-                    ) from error
+                    )
+                    rejected.tokens_in, rejected.tokens_out = tokens_in, tokens_out
+                    rejected.cost = self._cost(tokens_in, tokens_out)
+                    raise rejected from error
                 said += _repair(written.text, error)
                 continue
             cost = self._cost(tokens_in, tokens_out)

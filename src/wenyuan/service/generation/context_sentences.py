@@ -282,8 +282,8 @@ class SourceSentences:
                 messages(**said), schema=SCHEMA, read=read_sentence,
                 deadline=deadline_after(self._of.settings.timeout).unless(gone.is_set),
             )  # fmt: skip
-        except LlmRejected:
-            return _Said(KeptSentence(None, "form"), 0, 0)
+        except LlmRejected as error:
+            return _Said(KeptSentence(None, "form"), error.tokens_in, error.tokens_out)
         sentence = reply.value
         why = refused(sentence, around) or ("redaction" if self._redactor.text(sentence) != sentence else None)
         own = ContextSentence(text=sentence, model=self._of.settings.model, prompt=PROMPT_VERSION)

@@ -296,17 +296,14 @@ class Proposer:
                 used=f"{run.tokens_in + run.tokens_out:,}", most=f"{request.tokens:,}", tokens=f"{most:,}",
             )  # fmt: skip
             return ()
-        before = llm.use()
         try:
             reply = llm.ask(
                 told, schema=form_of(run.holdings.schema), read=read_proposals,
                 deadline=deadline_after(self.settings.timeout),
             )  # fmt: skip
         except LlmRejected as error:
-            used = llm.use()  # what it wrote is not told, but was counted
-            run.tokens_in += used.tokens_in - before.tokens_in
-            run.tokens_out += used.tokens_out - before.tokens_out
-            run.cost += used.cost - before.cost
+            run.tokens_in, run.tokens_out = run.tokens_in + error.tokens_in, run.tokens_out + error.tokens_out
+            run.cost += error.cost
             if len(batch) > 1:
                 return [[one] for one in batch]
             run.unreadable += [one.passage.ref for one in shown]
@@ -321,8 +318,8 @@ class Proposer:
         run.in_a_row = 0
         run.tokens_in, run.tokens_out = run.tokens_in + reply.tokens_in, run.tokens_out + reply.tokens_out
         run.cost += reply.cost
-        spent = {"used": {"in": reply.tokens_in, "out": reply.tokens_out, "cost": reply.cost}}
-        self._keep(reply.value, batch, request, run, spent)
+        used = {"used": {"in": reply.tokens_in, "out": reply.tokens_out, "cost": reply.cost}}
+        self._keep(reply.value, batch, request, run, used)
         run.read += len(batch)
         return ()
 
