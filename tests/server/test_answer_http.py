@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ from wenyuan.mcp.tools import TOOLS
 from wenyuan.server.access import KeyRing
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread
+from wenyuan.server.settings import ServerSettings
 
 Door = tuple[str, Any, Server]
 
@@ -242,6 +244,43 @@ def test_whoever_hangs_up_ends_the_call(door: Door, stream: bool) -> None:
     while "gone" not in library.vitals().llm.calls:
         time.sleep(0.01)
     counted(door, "gone", before + 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("search", {"query": "x", "rewrite": True}),
+        ("context", {"retrieval_query": "x", "rewrite": True}),
+        ("retrieve_fragments", {"query": "x", "context": {"rewrite": True}, "max_results": 3}),
+        ("search", {"query": QUESTION["zh"], "summary": "generated"}),
+        ("answer", {"query": QUESTION["zh"]}),
+    ],
+)
+def test_who_waits_for_a_model_keeps_nobody_else_waiting(door: Door, path: str, body: dict[str, Any]) -> None:
+    """A search of the library is answered while the model still writes, though the server has one thread for searches."""
+    _, library, server = door
+    go_on = threading.Event()
+
+    def slow(_asked: Any) -> Any:
+        go_on.wait(60)
+        return {"questions": [], "claims": [], "missing": ""}
+
+    server.lie = slow
+    settings = ServerSettings(threads=1)
+    ring = KeyRing(library.catalog, open_without_keys=False)
+    url, stop = start_in_thread(create_app(library, settings=settings, authenticate=ring), grace=1)
+    try:
+        mine = key(library, "search", "retrieve")
+        waiting = threading.Thread(target=send, args=(url, "POST", f"/v1/{path}", body, mine))
+        waiting.start()
+        while not server.seen:
+            time.sleep(0.01)
+        assert send(url, "POST", "/v1/search", {"query": QUESTION["zh"]}, mine).json["status"] == "SUCCESS"
+        assert waiting.is_alive()
+    finally:
+        go_on.set()
+        waiting.join()
+        stop()
 
 
 def test_tokens_are_counted(door: Door) -> None:

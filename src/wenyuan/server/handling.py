@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from starlette.datastructures import Headers
@@ -28,6 +29,7 @@ from wenyuan.wire import strict_json
 
 
 _DISCARD_BYTES = 8 * 1024 * 1024
+_WAITING = 8  # threads of requests that wait for a language model
 """What is left of a refused body is read, up to this much, so that the client gets to read why."""
 
 
@@ -192,11 +194,13 @@ class Question(Generic[Q]):
         parse: The request that a JSON value is; raises InvalidRequest.
         answer: The body of its answer, in which ``status`` is said.
         failed: The body that says FAILED, with the reason.
+        waits: Whether a request waits for a language model, which must not keep the threads of others.
     """
 
     parse: Callable[[object], Q]
     answer: Callable[[Q], Mapping[str, Any]]
     failed: Callable[[str], Mapping[str, Any]]
+    waits: Callable[[Q], bool] = lambda _asked: False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +235,7 @@ class RequestHandler:
         self._library_id = library_id
         self._fault = fault
         self.pool = Pool(settings.threads, settings.queue_limit)
+        self.waiting = Pool(_WAITING, settings.queue_limit)
 
     async def content(self, request: Request) -> bytes:
         """The JSON body as bytes, not parsed."""
@@ -250,21 +255,26 @@ class RequestHandler:
 
         Args:
             content: The body, where it was read already.
-            pool: Threads to work in, where it is not for those of all.
+            pool: Threads to work in; by default those of all, or `waiting` where the question says so.
         """
         content = await self.content(request) if content is None else content
         fault = self._fault_for(request.headers)
         journey = arrived(self._library_id, ",".join(request.headers.getlist(VIA)))
         request_id: str = request.state.request_id
 
-        def answer() -> Response:
+        def answer(asked: Q) -> Response:
             JOURNEY.set(journey)  # in this call's own copy of the context, and those of its legs
-            response = self._answer(content, question, fault, request_id, journey)
+            response = self._answer(asked, question, fault, request_id, journey)
             if journey.refused and response.headers[STATUS_HEADER] == "FAILED":
                 response.headers[VIA] = journey.refused
             return response
 
-        return await (pool or self.pool).run(answer)
+        def begin() -> Response | Callable[[], Response]:
+            asked = question.parse(strict_json.loads(content))
+            return partial(answer, asked) if pool is None and question.waits(asked) else answer(asked)
+
+        begun = await (pool or self.pool).run(begin)
+        return begun if isinstance(begun, Response) else await self.waiting.run(begun)
 
     async def tell(self, request: Request, answer: Callable[[object], Told]) -> Response:
         """The response of a protocol without a FAILED body: failures are raised and get an HTTP error status.
@@ -306,13 +316,12 @@ class RequestHandler:
 
     def _answer(
         self,
-        content: bytes,
+        asked: Q,
         question: Question[Q],
         fault: AbstractContextManager[object],
         request_id: str,
         journey: QuestionPath,
     ) -> Response:
-        asked = question.parse(strict_json.loads(content))
         try:
             if journey.refused:
                 raise told(journey.refused)

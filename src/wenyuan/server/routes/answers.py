@@ -18,7 +18,7 @@ from wenyuan.core.messages import msg
 from wenyuan.server.access import route
 from wenyuan.server.handling import GONE, ClientGone, Question, RequestHandler
 from wenyuan.server.openapi import asked
-from wenyuan.server.problems import Pool, Problem
+from wenyuan.server.problems import Problem
 from wenyuan.server.routes.ask import Knowledge
 from wenyuan.server.settings import KnowledgeService
 from wenyuan.service.generation.answering import Tell
@@ -29,19 +29,17 @@ from wenyuan.wire.answering import AnswerRequestShape, AnswerShape, answer_from_
 
 _log = logging.getLogger("wenyuan.server")
 _ANSWER = ("An answer whose every claim is quoted", AnswerRequestShape, AnswerShape, 404)
-_THREADS = 8
-_QUEUE = 64
 
 _Event = tuple[str, Mapping[str, Any]]
 
 
 class Answers:
-    """``/v1/answer``. It has its own threads, since a wait for a model must not block other requests."""
+    """``/v1/answer``; all of it waits for a model."""
 
     def __init__(self, service: KnowledgeService, handler: RequestHandler) -> None:
         self._service, self._handler = service, handler
         self._check = Knowledge(service, handler).check
-        self._pool = Pool(_THREADS, _QUEUE)
+        self._pool = handler.waiting
 
     @route("POST", "/v1/answer", "search", asked("answer", *_ANSWER))
     async def answer(self, request: Request) -> Response:

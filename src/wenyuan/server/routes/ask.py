@@ -81,6 +81,7 @@ class Fragments:
                 shapes.request_from_wire,
                 lambda asked: shapes.response_to_wire(self._respond(asked, principal)),
                 lambda why: shapes.response_to_wire(RetrievalResponse(status="FAILED", error_message=why)),
+                waits=lambda asked: (asked.context or {}).get("rewrite") is True,
             ),
         )
 
@@ -103,13 +104,17 @@ class Knowledge:
     @route("POST", "/search", "search", asked("search_unversioned", *_SEARCH))
     async def search(self, request: Request) -> Response:
         principal: Principal = request.state.principal
-        question = Question(governed.search_from_wire, lambda asked: self._search(asked, principal), _no_passages)
+        question = Question(
+            governed.search_from_wire, lambda asked: self._search(asked, principal), _no_passages, _asks_a_model
+        )
         return await self._handler.ask(request, question)
 
     @route("POST", "/v1/context", "search", asked("get_context", *_CONTEXT))
     async def context(self, request: Request) -> Response:
         principal: Principal = request.state.principal
-        question = Question(governed.context_from_wire, lambda asked: self._context(asked, principal), _no_snippets)
+        question = Question(
+            governed.context_from_wire, lambda asked: self._context(asked, principal), _no_snippets, _asks_a_model
+        )
         return await self._handler.ask(request, question)
 
     @route("POST", "/v1/verify", "search", asked("verify", *_VERIFY))
@@ -144,6 +149,10 @@ class Knowledge:
             raise missing("agent") from error
         if principal.agent_id is not None and not domains <= governed.domains_of(agent.knowledge_scope):
             raise NotPermitted("the agent's knowledge scope does not hold every domain that the request names")
+
+
+def _asks_a_model(asked: SearchRequest | ContextRequest) -> bool:
+    return asked.conversation is not None or asked.summary == "generated"
 
 
 def _no_passages(why: str) -> Mapping[str, Any]:

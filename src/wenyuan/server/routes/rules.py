@@ -113,6 +113,7 @@ class United:
                 shapes.infer_from_wire,
                 lambda asked: shapes.infer_to_wire(self._library.infer_rules(asked, principal)),
                 _no_rules,
+                waits=lambda asked: asked.link == "llm",
             ),
         )
 
