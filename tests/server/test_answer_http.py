@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from answer_library import DUTY, QUESTION, SECRET, answering
 from console_door import Browser, Seen, served
 from governed_door import key, send
+from http_door import JSON, call
 from liars_server import KEY, LIARS, Server, lying
 from wenyuan.cli.root import app
 from wenyuan.client import Client
@@ -246,14 +247,31 @@ def test_whoever_hangs_up_ends_the_call(door: Door, stream: bool) -> None:
     counted(door, "gone", before + 1)
 
 
+MCP = {
+    **JSON,
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2025-06-18",
+    "Mcp-Method": "tools/call",
+}
+
+
+def tool_call(name: str, **arguments: Any) -> dict[str, Any]:
+    """An MCP request that calls a tool."""
+    params = {"name": name, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        ("search", {"query": "x", "rewrite": True}),
-        ("context", {"retrieval_query": "x", "rewrite": True}),
-        ("retrieve_fragments", {"query": "x", "context": {"rewrite": True}, "max_results": 3}),
-        ("search", {"query": QUESTION["zh"], "summary": "generated"}),
-        ("answer", {"query": QUESTION["zh"]}),
+        ("/v1/search", {"query": "x", "rewrite": True}),
+        ("/v1/context", {"retrieval_query": "x", "rewrite": True}),
+        ("/v1/retrieve_fragments", {"query": "x", "context": {"rewrite": True}, "max_results": 3}),
+        ("/v1/search", {"query": QUESTION["zh"], "summary": "generated"}),
+        ("/v1/answer", {"query": QUESTION["zh"]}),
+        ("/mcp", tool_call("answer", query=QUESTION["zh"])),
+        ("/mcp", tool_call("retrieve_fragments", query="x", context={"rewrite": True})),
+        ("/mcp", tool_call("get_context", retrieval_query="x", rewrite=True)),
     ],
 )
 def test_who_waits_for_a_model_keeps_nobody_else_waiting(door: Door, path: str, body: dict[str, Any]) -> None:
@@ -271,7 +289,8 @@ def test_who_waits_for_a_model_keeps_nobody_else_waiting(door: Door, path: str, 
     url, stop = start_in_thread(create_app(library, settings=settings, authenticate=ring), grace=1)
     try:
         mine = key(library, "search", "retrieve")
-        waiting = threading.Thread(target=send, args=(url, "POST", f"/v1/{path}", body, mine))
+        headers = {**MCP, "Authorization": f"Bearer {mine}"}
+        waiting = threading.Thread(target=call, args=(url, "POST", path, body, headers))
         waiting.start()
         while not server.seen:
             time.sleep(0.01)

@@ -239,14 +239,17 @@ Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 Caller = Callable[[ServerRequestContext[Any]], Principal]
 
 
-def make_server(library: Library, *, caller: Caller, run: Run = anyio.to_thread.run_sync) -> Server[Any]:
+def make_server(
+    library: Library, *, caller: Caller, run: Run = anyio.to_thread.run_sync, waiting: Run = anyio.to_thread.run_sync
+) -> Server[Any]:
     """The stateless MCP server of a library.
 
     Args:
         caller: Who is behind a request.
         run: How the library is asked: its calls block, so in a thread.
+        waiting: The same for calls that wait for a language model, which must not keep the threads of others.
     """
-    door = _Door(library, caller, run)
+    door = _Door(library, caller, run, waiting)
     hint = CacheHint(ttl_ms=_FRESH_MS, scope="private")
     return Server(
         "wenyuan",
@@ -277,10 +280,10 @@ _SCHEMAS: Mapping[str, dict[str, Any]] = {tool.name: tool.takes.model_json_schem
 
 
 class _Door:
-    def __init__(self, library: Library, caller: Caller, run: Run) -> None:
+    def __init__(self, library: Library, caller: Caller, run: Run, waiting: Run) -> None:
         self._library = library
         self._caller = caller
-        self._run = run
+        self._run, self._waiting = run, waiting
         self._tools = {tool.name: tool for tool in TOOLS}
 
     async def list_tools(self, _context: Any, _params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -291,8 +294,10 @@ class _Door:
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:64]!r}: {', '.join(self._tools)}")
         principal = self._caller(context)
+        arguments = params.arguments or {}
+        run = self._waiting if tool.waits(arguments) else self._run
         try:
-            found = await self._run(partial(tool, self._library, params.arguments or {}, principal))
+            found = await run(partial(tool, self._library, arguments, principal))
         except KnowledgeError as error:
             return _error(tool, error, context)
         except Exception:

@@ -60,6 +60,7 @@ class Tool:
         gives: Schema of its value.
         right: What the caller's key must allow.
         failed: Its value when it fails, with the reason; None: none.
+        waits: Whether a call with these arguments, not checked yet, waits for a language model.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Tool:
     right: str
     run: Callable[[Library, Mapping[str, Any], Principal], Result]
     failed: Callable[[str], Mapping[str, Any]] | None = None
+    waits: Callable[[Mapping[str, Any]], bool] = lambda _arguments: False
 
     def __call__(self, library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
         """Run the tool.
@@ -256,6 +258,11 @@ def _object(**members: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"type": "object", "properties": members, "required": list(members)}
 
 
+def _rewrites_in_context(arguments: Mapping[str, Any]) -> bool:
+    context = arguments.get("context")
+    return isinstance(context, Mapping) and context.get("rewrite") is True
+
+
 _TEXT: Mapping[str, Any] = {"type": "string"}
 _RESULT = _object(id=_TEXT, title=_TEXT, url=_TEXT)
 _FRAGMENT = _object(source=_TEXT, content=_TEXT, retrieval_score={"type": "number"}, metadata={"type": "object"})
@@ -300,6 +307,7 @@ TOOLS: Sequence[Tool] = (
         right="retrieve",
         run=_retrieve,
         failed=_failed_retrieval,
+        waits=_rewrites_in_context,
     ),
     Tool(
         name="infer_rules",
@@ -312,6 +320,7 @@ TOOLS: Sequence[Tool] = (
         gives=None,
         right="search",
         run=_infer,
+        waits=lambda arguments: arguments.get("link") == "llm",
     ),
     Tool(
         name="get_context",
@@ -324,6 +333,7 @@ TOOLS: Sequence[Tool] = (
         gives=None,
         right="search",
         run=_context,
+        waits=lambda arguments: arguments.get("rewrite") is True or arguments.get("summary") == "generated",
     ),
     Tool(
         name="verify",
@@ -351,6 +361,7 @@ TOOLS: Sequence[Tool] = (
         right="search",
         run=_answer,
         failed=failed_answer,
+        waits=lambda _arguments: True,
     ),
     Tool(
         name="list_sources",

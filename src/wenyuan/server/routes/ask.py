@@ -291,7 +291,8 @@ class Mcp:
             )
         from wenyuan.mcp.server import make_server
 
-        return make_server(self._library, caller=_caller, run=self._handler.pool.run)
+        handler = self._handler
+        return make_server(self._library, caller=_caller, run=handler.pool.run, waiting=handler.waiting.run)
 
 
 def _caller(context: Any) -> Principal:
