@@ -23,7 +23,7 @@ from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, EncoderFingerprint, Source
-from wenyuan.core.ports import Encoder, Engine, IndexSpec, Judge, LanguageModel, Outside, Reranker
+from wenyuan.core.ports import Encoder, Engine, IndexSpec, Judge, LanguageModel, Outside, Reranker, WritingJudge
 from wenyuan.core.text import ANALYZER
 from wenyuan.engines.memory import MemoryEngine
 from wenyuan.runtime import install_command, usable_cores
@@ -125,7 +125,13 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
             refusal=refusal,
             reranking=reranking,
             llm=llm,
-            sufficiency=Sufficiency(judge=judge, settings=settings.judge, catalog=catalog, questions=questions),
+            sufficiency=Sufficiency(
+                judge=judge,
+                settings=settings.judge,
+                catalog=catalog,
+                questions=questions,
+                writer=judge if settings.judge.follow_up and isinstance(judge, WritingJudge) else None,
+            ),
         ),
         reading=Reading(
             read=reader.read,
@@ -340,6 +346,15 @@ def _llm(settings: LlmSettings, tasks: TaskLedger, releasing: ExitStack) -> Lang
 def _judge(settings: Settings, tasks: TaskLedger, releasing: ExitStack) -> Judge | None:
     """The judge that the settings name; None for ``none``. Its tokens count as those of the language model."""
     chosen = settings.judge
+    if chosen.follow_up and chosen.dialect not in ("logprobs", "vote"):
+        raise ConfigError(
+            msg(
+                "judge.follow_up is set, but judge.dialect is {dialect}: only a judge of the dialects logprobs and vote can "
+                "say what is missing",
+                dialect=chosen.dialect,
+            ),
+            component="settings",
+        )
     judge: Judge
     match chosen.dialect:
         case "none":

@@ -128,6 +128,7 @@ class JudgeSettings(_Section):
     )
     risk: float = Field(default=0.1, ge=0.01, le=0.5)  # of stopping too early, at most
     required: bool = False  # its failure fails the request
+    follow_up: bool = False  # logprobs, vote: what it says is missing is searched once more, where nothing sufficed
 
 
 class SearchSettings(_Section):

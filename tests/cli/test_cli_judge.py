@@ -82,3 +82,32 @@ def test_what_it_refuses(at: tuple[Run, Path], server: JudgeServer) -> None:
     assert "--judge wants" in call("tune", "--judge", code=2).output
     assert "--judge wants" in call("tune", "--judge", "--golden", table, "--same-documents", code=2).output
     assert "judge j-1 at 127.0.0.1" in " ".join(call("tune", "--judge", "--golden", table, code=1).output.split())
+
+
+MISSING: dict[str | None, dict[str, str]] = {
+    "lighting of it": {"en": "for what the judge misses, “lighting of it”", "zh": "再检索一次“lighting of it”"},
+    "NOTHING": {"en": "the judge names nothing", "zh": "裁判未指出"},
+    "a limit of 777 kilograms": {"en": "a number that nobody said", "zh": "未予检索"},
+    None: {"en": "wrote no text", "zh": "它未写出文字"},
+}
+"""What the judge writes when it is asked what is missing, and what is said of that."""
+
+
+def test_what_is_missing_is_told(tmp_path: Path, server: JudgeServer) -> None:
+    """With a context and with its record, in both languages."""
+    server.begin("perfect")
+    server.sure = knowing
+    with judged(tmp_path, server, judge={"dialect": "logprobs"}) as library:
+        assert library.tune_judge(golden(tmp_path)).outcome == "adopted"
+    server.sure = lambda question, passages: 0.0
+    chosen = {"DIALECT": "logprobs", "URL": server.url, "MODEL": "j-1", "KEY": KEY, "TIMEOUT": "30", "FOLLOW_UP": "1"}
+    settings = {f"WENYUAN_JUDGE__{name}": value for name, value in chosen.items()}
+    call = runner(tmp_path / "library", **settings, WENYUAN_SEARCH__FLOOR="0")
+    call("agent", "set", "helper", "--scope", "house:confidence")
+    for lacks, says in MISSING.items():
+        server.lacks = lambda question, passages, written=lacks: written  # type: ignore[misc]
+        for language, told in says.items():
+            context = call("--lang", language, "context", asked(5), "--agent", "helper").output
+            assert told in "".join(context.splitlines())
+            record = json.loads(call("--json", "audit", "list", "--limit", "1").output)["records"][0]
+            assert told in "".join(call("--lang", language, "audit", "show", record["audit_id"]).output.splitlines())

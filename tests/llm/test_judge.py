@@ -14,7 +14,7 @@ from cross_encoder_model import make_cross_encoder
 from judge_server import DIALECTS, JudgeServer, judging
 from liars_server import KEY
 from wenyuan.core.errors import ConfigError, LlmRejected, LlmTimeout, LlmUnavailable, RerankerTimeout
-from wenyuan.core.ports import Deadline, Judge
+from wenyuan.core.ports import Deadline, Judge, WritingJudge
 from wenyuan.encoders.cross_encoder import LocalJudge
 from wenyuan.i18n import translated
 from wenyuan.llm.judge import HttpJudge
@@ -196,6 +196,40 @@ def test_after_failures_in_a_row_it_is_left_alone(server: JudgeServer) -> None:
     with pytest.raises(LlmUnavailable, match="failed 5 times in a row"):
         ask(judge)
     assert len(server.seen) == 5
+
+
+@pytest.mark.parametrize("dialect", ["logprobs", "vote"])
+@pytest.mark.parametrize(
+    ("written", "query"),
+    [
+        ("deadline of the reply", "deadline of the reply"), (" “答复的期限”\n", "答复的期限"), ("<think>hm</think>\nthe fee", "the fee"),
+        ("NOTHING", ""), ("Nothing.", ""), ("无。", ""), ("没有", ""), ("nothing on fees", "nothing on fees"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_read_as_text(server: JudgeServer, dialect: str, written: str, query: str) -> None:
+    """One call, in the form that the endpoint takes, whose tokens are counted; numbers are asked for as before."""
+    server.lacks = lambda question, passages: written
+    budget = Free()
+    judge = opened(server, dialect, budget)
+    question, passages = ASKED["zh"]
+    assert isinstance(judge, WritingJudge)
+    assert judge.missing(question, passages, deadline=soon()) == query
+    assert server.lacking == [{"question": question, "passages": list(passages)}]
+    assert (len(server.seen), budget.used) == (1, 50)
+    server.formless = True
+    assert judge.missing(question, passages, deadline=soon()) == query
+    assert ask(judge) == pytest.approx(0.5, abs=0.11)
+    before = len(server.seen)
+    ask(judge)
+    judge.missing(question, passages, deadline=soon())
+    assert not any("max_tokens" in body for _, _, body in server.seen[before:])
+
+
+@pytest.mark.parametrize("written", [None, "", "<think>hm</think>", 7])
+def test_what_is_no_text_is_refused(server: JudgeServer, written: Any) -> None:
+    server.lacks = lambda question, passages: written
+    with pytest.raises(LlmRejected, match="wrote no text"):
+        opened(server, "vote").missing(*ASKED["en"], deadline=soon())
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def foreign(*answers: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
             asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             body = json.dumps(answers[min(len(asked), len(answers)) - 1]).encode()
             self.send_response(200)
+            self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

@@ -14,6 +14,8 @@ from listening import listening
 DIALECTS = ("decisions", "systemone", "logprobs", "vote")
 Sure = Callable[[str, Sequence[str]], Any]
 """Of a question and passages, how sure the judge is that they suffice."""
+Lacks = Callable[[str, Sequence[str]], Any]
+"""Of a question and passages, what the judge writes when it is asked what they lack."""
 
 
 class JudgeServer(Server):
@@ -25,6 +27,9 @@ class JudgeServer(Server):
         votes: What is written for yes and no.
         instead: Sent in place of an answer.
         states: Questions and passages that it was shown.
+        lacks: What it writes when it is asked what is missing.
+        lacking: Questions and passages of which it was asked that.
+        lacks_fault: What happens then instead of an answer.
     """
 
     def __init__(self) -> None:
@@ -43,6 +48,9 @@ class JudgeServer(Server):
         self.votes = ("Yes.", "No.")
         self.instead: Any = None
         self.states: list[Mapping[str, Any]] = []
+        self.lacks: Lacks = lambda question, passages: "NOTHING"
+        self.lacking: list[Mapping[str, Any]] = []
+        self.lacks_fault = "perfect"
 
 
 class JudgeAnswer(Answer):
@@ -52,6 +60,7 @@ class JudgeAnswer(Answer):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.seen.append((self.path, self.headers.get("authorization", ""), body))
         fault = self.server.faults.pop(0) if self.server.faults else self.server.liar
+        fault = self.server.lacks_fault if asks_what_lacks(body) and fault == "perfect" else fault
         if self.server.formless and "max_tokens" in body:
             fault = "400"
         try:
@@ -77,6 +86,11 @@ class JudgeAnswer(Answer):
             sure = self.sure_of(body["state"])
             return {"model": "m", "answers": {name: {"type": "noul", "noul": sure} for name in body["questions"]}}
         system, asked = (message["content"] for message in body["messages"])
+        if asks_what_lacks(body):
+            state = json.loads(asked)
+            self.server.lacking.append(state)
+            text = self.server.lacks(state["question"], state["passages"])
+            return {"choices": [{"message": {"role": "assistant", "content": text}}], "usage": {"total_tokens": 50}}
         sure = self.sure_of(json.loads(asked))
         return self.letters(system, sure) if "logprobs" in body else self.voted(body.get("n", 1), sure)
 
@@ -100,6 +114,10 @@ class JudgeAnswer(Answer):
             "choices": [{"message": {"role": "assistant", "content": text}} for text in texts],
             "usage": {"total_tokens": 50},
         }
+
+
+def asks_what_lacks(body: Mapping[str, Any]) -> bool:
+    return "Name what they lack" in str(body.get("messages", ""))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.options import Commands, add_commands, opened
-from wenyuan.cli.terminal import FAILED, OK, Terminal, confidence_told, printable
+from wenyuan.cli.terminal import FAILED, OK, Terminal, confidence_told, follow_up_told, printable
 from wenyuan.core.messages import msg
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
     code = said.get("error_code", "")
     yield "audit_error", terminal.own(said.get("error", "")) + (f" ({code})" if code else "")
     yield "audit_degraded", ", ".join(said.get("degraded", ()))
-    yield from _judged(terminal, said)
+    yield from _judged(terminal, said, (record.query or {}).get("follow_up", "…"))
     yield "audit_bounds", ", ".join(_bounds(terminal, said.get("request", {})))
     withheld: Mapping[str, Mapping[str, int]] = said.get("withheld", {})
     counts = [terminal.text(f"withheld_{reason}", count=len(refs)) for reason, refs in withheld.items()]
@@ -152,12 +152,15 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
             yield "", f"      {terminal.text('audit_lost', why=why, count=withheld[reason][entry['ref']])}"
 
 
-def _judged(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """The lines of the judge: how many passages suffice, then its numbers, raw and calibrated, by number of passages."""
+def _judged(terminal: Terminal, said: Mapping[str, Any], follow_up: str) -> Iterator[tuple[str, object]]:
+    """The lines of the judge: how many passages suffice, then its numbers, raw and calibrated, by number of passages, and what
+    came of asking it what is missing.
+    """
     if "judge" in said:
         yield "audit_judge", confidence_told(terminal, said["judge"])
         for k, raw, p in said["judge"].get("asked", ()):
             yield "", f"  {k:>4}  {raw:.3f} → {p:.3f}"
+        yield "", follow_up_told(terminal, said["judge"], follow_up)
 
 
 def _of_verification(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str, object]]:

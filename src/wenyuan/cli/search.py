@@ -17,7 +17,7 @@ import typer
 
 from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened, unlogged
 from wenyuan.cli.sources import stars
-from wenyuan.cli.terminal import Terminal, confidence_told, printable
+from wenyuan.cli.terminal import Terminal, confidence_told, follow_up_told, printable
 from wenyuan.core.text import fold, query_terms, terms
 from wenyuan.core.text.numbers import located, quantities
 from wenyuan.core.text.sentences import table_headers
@@ -529,6 +529,8 @@ def _show(terminal: Terminal, found: Knowledge) -> None:
         terminal.show(terminal.text("withheld", reasons=", ".join(reasons)))
     for domain, judged in found.confidence.items():
         terminal.show(terminal.text("context_confidence", domain=domain, told=confidence_told(terminal, judged)))
+        if missing := follow_up_told(terminal, judged, judged.get("follow_up", {}).get("query", "")):
+            terminal.show(terminal.text("context_confidence", domain=domain, told=missing))
     if found.degraded:
         terminal.show(terminal.text("context_degraded", names=", ".join(found.degraded)))
 

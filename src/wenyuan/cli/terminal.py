@@ -370,6 +370,22 @@ def confidence_told(terminal: Terminal, judged: Mapping[str, Any]) -> str:
     return terminal.text(f"confidence_{judged['state']}", k=judged["k"], **bounds)
 
 
+def follow_up_told(terminal: Terminal, judged: Mapping[str, Any], query: str) -> str:
+    """What came of asking the judge what is missing; ``""`` where it was not asked.
+
+    Args:
+        query: What was searched.
+    """
+    told = judged.get("follow_up")
+    if told is None:
+        return ""
+    why = terminal.text(f"rewrite_left_{told['refused']}") if "refused" in told else ""
+    error = terminal.own(told.get("error", ""))
+    return terminal.text(
+        f"follow_up_{told['state']}", query=printable(query), count=told.get("found", 0), why=why, error=error
+    )
+
+
 class Lines:
     """Progress messages at intervals with the current stage; none with ``--json``.
 

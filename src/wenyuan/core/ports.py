@@ -295,6 +295,20 @@ class Judge(Protocol):
     def close(self) -> None: ...
 
 
+@runtime_checkable
+class WritingJudge(Judge, Protocol):
+    """A judge that can also say in words what passages lack."""
+
+    def missing(self, question: str, passages: Sequence[str], *, deadline: Deadline) -> str:
+        """A search query for what the passages lack to answer the question; ``""`` for nothing. It is what a model wrote,
+        and not checked.
+
+        Raises:
+            LlmError: it cannot say.
+        """
+        ...
+
+
 T = TypeVar("T")
 
 

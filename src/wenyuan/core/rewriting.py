@@ -139,11 +139,21 @@ def checked(
     return tuple(kept), dict(left)
 
 
-def _faults(text: str, question: str, before: str, kept: Sequence[str]) -> Iterator[Left]:
+def fault_of_follow_up(text: str, question: str, passages: Sequence[str]) -> Left | None:
+    """Why a query for what the passages lack is refused; None where it passes.
+
+    It may leave out what the question names or denies, since the passages may hold that.
+    """
+    before = "\n".join((question, *passages))
+    return next(_faults(text, question, before, (), whole=False), None)
+
+
+def _faults(text: str, question: str, before: str, kept: Sequence[str], *, whole: bool = True) -> Iterator[Left]:
     """Reasons why a rewritten query is refused.
 
     Args:
         before: The question, and what was said before it.
+        whole: Whether it must ask all that the question asks.
     """
     terms, named = search_terms(text), set(identifiers(text))
     if not terms or len(text) > _MOST_CHARS or any(unicodedata.category(c)[0] == "C" for c in text):
@@ -156,11 +166,11 @@ def _faults(text: str, question: str, before: str, kept: Sequence[str]) -> Itera
         yield "new_identifier"
     if _figures(text) - _figures(before):
         yield "new_number"
-    if set(identifiers(question)) - named:
+    if whole and set(identifiers(question)) - named:
         yield "lost_identifier"
     if _negates(text) and not _negates(before):
         yield "new_negation"
-    if _negates(question) and not _negates(text):
+    if whole and _negates(question) and not _negates(text):
         yield "lost_negation"
 
 

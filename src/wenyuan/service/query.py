@@ -54,6 +54,7 @@ class Query:
         engineering_type, processes, parameters: See `service.rules.RuleQuestion`; the type limits passages, too.
         conversation: What was said before a question that is still to be reworded; None where it is not to be.
         rewriting: What came of that.
+        follow_up: A query for what the passages lacked according to the judge, which is searched, too (`FollowUp`).
     """
 
     text: str
@@ -73,6 +74,7 @@ class Query:
     by_meaning: bool = True
     conversation: tuple[Turn, ...] | None = None
     rewriting: Rewriting | None = None
+    follow_up: str = ""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -99,6 +101,26 @@ class LegReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FollowUp:
+    """The result of asking the judge what the passages lack.
+
+    Attributes:
+        state: ``searched``: its query was searched, too; ``nothing``: it says that nothing is missing; ``refused``: its query
+            did not pass the checks; ``failed``: it, or the search, failed.
+        query: What was searched, redacted as questions are.
+        found: How many of the passages that are given were found by it alone.
+        refused: Why the query did not pass, see `core.rewriting.Left`.
+        error: Why it failed.
+    """
+
+    state: Literal["searched", "nothing", "refused", "failed"]
+    query: str = ""
+    found: int = 0
+    refused: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
     """How many passages are given where ``top_k`` is ``confidence``, and why.
 
@@ -110,6 +132,7 @@ class Confidence:
         asked: Of each question to it: the number of passages, its raw number, and its calibrated probability.
         threshold, risk, questions: See `core.scoring.risk.Calibration`.
         calibration: The number of the calibration.
+        follow_up: The result of asking it what is missing; None where it was not asked.
     """
 
     state: Literal["stopped", "all", "auto"]
@@ -121,6 +144,7 @@ class Confidence:
     risk: float = 0.0
     questions: int = 0
     calibration: int = 0
+    follow_up: FollowUp | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

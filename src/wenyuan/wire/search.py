@@ -22,7 +22,7 @@ from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
 from wenyuan.service.fragments import about_hit
 from wenyuan.service.generation.answers import Answered, as_data, rewritten
 from wenyuan.service.learning.tuning import MAX_JUDGED
-from wenyuan.service.query import Confidence
+from wenyuan.service.query import Confidence, FollowUp
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
 from wenyuan.wire import HISTORY, REWRITE, Day, QueryText, Text, TurnShape, no_default
 from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, unbranched
@@ -159,7 +159,7 @@ class CoverageShape(BaseModel):
     )
     confidence: dict[str, dict[str, Any]] | SkipJsonSchema[None] = Field(
         None,
-        description="By domain whose `top_k` is `confidence`: how many passages suffice, by which judge, and at which risk it may be believed.",
+        description="By domain whose `top_k` is `confidence`: how many passages suffice, by which judge, at which risk it may be believed, and what it said is missing.",
         json_schema_extra=no_default,
     )
     stale_by: float | SkipJsonSchema[None] = Field(
@@ -431,7 +431,15 @@ def confidence_to_wire(found: Confidence) -> dict[str, Any]:
     return told | {
         "judge": found.judge, "asked": asked, "threshold": round(found.threshold, 6), "risk": found.risk,
         "questions": found.questions, "calibration": found.calibration,
+        **({} if found.follow_up is None else {"follow_up": _follow_up_to_wire(found.follow_up)}),
     }  # fmt: skip
+
+
+def _follow_up_to_wire(found: FollowUp) -> dict[str, Any]:
+    if found.state == "searched":
+        return {"state": found.state, "query": found.query, "found": found.found}
+    also = {"refused": found.refused, "error": found.error}
+    return {"state": found.state, **{name: value for name, value in also.items() if value}}
 
 
 def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, parse_f
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
 from wenyuan.core.rewriting import PROMPT_VERSION
-from wenyuan.service.query import Answer, Confidence, LegReport, Query, Rewriting
+from wenyuan.service.query import Answer, Confidence, FollowUp, LegReport, Query, Rewriting
 
 PREVIEW_CHARS = 80
 _ERROR_CHARS = 300
@@ -88,6 +88,7 @@ def request_of(query: Query) -> dict[str, Any]:
         **({"processes": list(query.processes)} if query.processes is not None else {}),
         **({"parameters": dict(query.parameters)} if query.parameters else {}),
         **({} if query.rewriting is None else {"rewritten": list(query.rewriting.wordings)}),
+        **({"follow_up": query.follow_up} if query.follow_up else {}),
     }
 
 
@@ -113,6 +114,7 @@ def query_of(request: Mapping[str, Any]) -> Query:
         processes=None if request.get("processes") is None else tuple(request["processes"]),
         parameters=request.get("parameters", {}),
         rewriting=Rewriting(wordings=tuple(request["rewritten"])) if "rewritten" in request else None,
+        follow_up=request.get("follow_up", ""),
     )
 
 
@@ -241,7 +243,19 @@ def judge_entry(found: Confidence, question: str) -> dict[str, Any]:
     return entry | {
         "model": found.judge, "calibration": found.calibration, "threshold": found.threshold, "risk": found.risk,
         "questions": found.questions, "asked": [list(one) for one in found.asked],
+        **({} if found.follow_up is None else {"follow_up": _follow_up_entry(found.follow_up)}),
     }  # fmt: skip
+
+
+def _follow_up_entry(one: FollowUp) -> dict[str, Any]:
+    """What came of asking the judge what is missing; its query is kept with the question."""
+    entry = {
+        "state": one.state,
+        "found": one.found,
+        "refused": one.refused,
+        "error": _cut(_masked(one.error), _ERROR_CHARS),
+    }
+    return {name: value for name, value in entry.items() if value}
 
 
 def _rewriting_entry(one: Rewriting) -> dict[str, Any]:

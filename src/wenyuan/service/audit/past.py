@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import TaskProfile
@@ -27,11 +28,13 @@ from wenyuan.core.text.synonyms import Synonym
 from wenyuan.runtime import deadline_after
 from wenyuan.service.audit import query_of
 from wenyuan.service.audit.replay import Rerun, rerun_of
+from wenyuan.service.query import Answer, Query
 from wenyuan.service.rules import SCHEMAS, stored_schema
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.rules.names import names_of
 from wenyuan.service.search.analysis import SCRIPTS
 from wenyuan.service.search.candidates import Reranking
+from wenyuan.service.search.follow_up import retrieve_whole
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.settings import RulesSettings, SearchSettings
 
@@ -199,6 +202,11 @@ def past(
         engine.close()
 
 
+def asked_of(retriever: Retriever, record: Mapping[str, Any]) -> Callable[[Query], Answer]:
+    """The call that answers a recorded query: rules only, or all legs."""
+    return retriever.derive if record.get("door") == "infer_rules" else partial(retrieve_whole, retriever)
+
+
 def rerun_at(  # noqa: PLR0913  (what it is wired with)
     record: Mapping[str, Any],
     request: Mapping[str, Any],
@@ -232,7 +240,6 @@ def rerun_at(  # noqa: PLR0913  (what it is wired with)
         own = tuple(s.source_id for s in then.sources() if s.type == "static_doc")
         query = query_of(request)
         asked = own if query.sources is None else tuple(name for name in query.sources if name in own)
-        ask = retriever.derive if record.get("door") == "infer_rules" else retriever.retrieve
-        answer = ask(replace(query, sources=asked, as_of=day))
+        answer = asked_of(retriever, record)(replace(query, sources=asked, as_of=day))
     key = encoder.fingerprint.key if encoder is not None else ""
     return rerun_of(answer, settings_digest=settings_digest, encoder_key=key, sources=asked, as_of=day)

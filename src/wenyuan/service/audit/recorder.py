@@ -35,7 +35,7 @@ from wenyuan.service.audit import (
     synonyms_of,
     verification_record,
 )
-from wenyuan.service.audit.past import rerun_at
+from wenyuan.service.audit.past import asked_of, rerun_at
 from wenyuan.service.audit.replay import Replay, Rerun, replay, rerun_of
 from wenyuan.service.ingest.redaction import UNREADABLE, Questions
 from wenyuan.service.query import Answer, Query
@@ -270,7 +270,7 @@ class AuditRecorder:
             query = query_of(request)
             day = query.as_of or date.today()
             try:
-                answer = _asked_of(retriever, kept.record)(replace(query, as_of=day))
+                answer = asked_of(retriever, kept.record)(replace(query, as_of=day))
             except NotFound as error:  # a source that it names is gone: that is the difference
                 return Rerun(
                     fragments=[], generation=0, settings_digest=self._digest, encoder_key=self._encoder_key,
@@ -333,11 +333,6 @@ def _fate_within(fate: Mapping[str, Any], allowed: Allowed) -> Mapping[str, Any]
     """A statement's fate without reviewers, and without sources outside what is allowed."""
     lost = [one for one in fate.get("lost", ()) if one["source_id"] in allowed.sources]
     return {**fate, "reason": "", "reviews": (), "lost": lost}
-
-
-def _asked_of(retriever: Retriever, record: Mapping[str, Any]) -> Callable[[Query], Answer]:
-    """The call that answered a recorded query: rules only, or all legs."""
-    return retriever.derive if record.get("door") == "infer_rules" else retriever.retrieve
 
 
 # Searches that leave their record: what was given, what was kept back and why; or why there was no answer.

@@ -381,7 +381,7 @@ class Questions:
             return LEVELS[-1]
 
 
-_WORDS = ("query", "engineering_type", "task_id", "source_document_uri")
+_WORDS = ("query", "engineering_type", "task_id", "follow_up", "source_document_uri")
 
 
 def _redacted(request: Mapping[str, Any], redaction: Redaction, counts: Counter[str]) -> dict[str, Any]:
@@ -390,7 +390,7 @@ def _redacted(request: Mapping[str, Any], redaction: Redaction, counts: Counter[
         counts.update(found.counts)
         return found.text
 
-    clean = {name: words(value) if name in _WORDS[:3] and value else value for name, value in request.items()}
+    clean = {name: words(value) if name in _WORDS[:-1] and value else value for name, value in request.items()}
     if uri := request.get("source_document_uri"):
         clean["source_document_uri"] = redaction.uri(uri)
         counts.update({"address": 1} if clean["source_document_uri"] != uri else {})

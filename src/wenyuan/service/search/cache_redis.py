@@ -18,8 +18,9 @@ from wenyuan.core.filters import And, In, Not, Or, Range, Scope
 from wenyuan.core.model import Corrected, Passage
 from wenyuan.core.ports import Hit, Ranking
 from wenyuan.core.scoring.probability import Curve
+from wenyuan.core.text.synonyms import Wording
 from wenyuan.runtime import install_command
-from wenyuan.service.query import Answer, Confidence, LegReport, Query
+from wenyuan.service.query import Answer, Confidence, FollowUp, LegReport, Query
 from wenyuan.service.rules.derive import Derived
 from wenyuan.service.search.searcher import Found, SearchResult
 
@@ -172,6 +173,8 @@ _CLASSES: Mapping[str, Any] = {
         Query,
         Answer,
         Confidence,
+        FollowUp,
+        Wording,
         Scope,
         In,
         Range,
@@ -188,8 +191,10 @@ def result_to_json(result: SearchResult) -> bytes:
     """Serialise a result without the query text; the cache key holds a hash of it.
 
     Raises:
-        TypeError: it holds a value of a kind that is not known here.
+        TypeError: it holds a value of a kind that is not known here, or the question in the words of synonyms.
     """
+    if any(wording.entries for _, answer in result.answers for wording in answer.wordings):
+        raise TypeError("an answer that tells its question cannot be kept")
     answers = tuple((replace(query, text=""), answer) for query, answer in result.answers)
     return json.dumps(_plain(replace(result, answers=answers)), ensure_ascii=False, separators=(",", ":")).encode()
 

@@ -15,7 +15,7 @@ import numpy as np
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.messages import msg
-from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage, Source
+from wenyuan.core.model import MAX_QUERY_CHARS, Passage, Source
 from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, Ranking, until
 from wenyuan.core.scoring import VECTOR_WEIGHT, Traits
 from wenyuan.core.scoring.adapt import Tuning
@@ -65,7 +65,7 @@ from wenyuan.service.search.external import ExternalSearch, no_outside, unaddres
 from wenyuan.service.search.legs import Aim, Found, LegRequest, OwnLegs, QueryVectors
 from wenyuan.service.search.threads import Leg, LegExecutor
 from wenyuan.service.search.traces import Traces
-from wenyuan.service.search.wordings import Searched, united
+from wenyuan.service.search.wordings import Searched, order, united
 from wenyuan.settings import RulesSettings, SearchSettings
 
 # The read path: request → scope → (keyword ∥ vector ∥ outside) → fuse → adjust → guard → cut → answer.
@@ -186,7 +186,7 @@ class Retriever:
         derived = None if deriving is None else self._executor.outcome(deriving, "rules leg", deadline)
         if derived is not None:
             legs.append(LegReport(name="rules", state="ok", ms=derived.ms, hits=len(derived.found)))
-            ranked = sorted([*ranked, *derived.found], key=_order)[: query.limit if query.rules == "within" else None]
+            ranked = sorted([*ranked, *derived.found], key=order)[: query.limit if query.rules == "within" else None]
         if not ranked and not query.partial and (down := [leg for leg in legs if leg.state == "failed"]):
             raise EngineUnavailable(
                 msg("nothing was found, and {error}", error=down[0].error), component=down[0].name
@@ -328,7 +328,7 @@ class Retriever:
             return self._nothing(change, scope, "the library has no rules")
         deriving = self._derive(self._rules, query, scope, registry, change, deadline)
         derived = self._executor.outcome(deriving, "rules leg", deadline)
-        found = sorted(derived.found, key=_order)  # limits are applied by the leg, which reports them
+        found = sorted(derived.found, key=order)  # limits are applied by the leg, which reports them
         return replace(
             self._nothing(change, scope, derived.reason),
             hits=Ranking([hit for hit, _ in found]),
@@ -500,11 +500,6 @@ def _preferred(pair: tuple[Hit, Passage]) -> tuple[float, int]:
     """Sort key for choosing among copies: score, then trust."""
     hit, _ = pair
     return -hit.score * hit.parts.get("trust", 1.0), hit.passage_id
-
-
-def _order(pair: tuple[Hit, Passage]) -> tuple[float, int]:
-    """Sort key: score, then origin priority; ties keep the order of their leg."""
-    return -pair[0].score, ORIGIN_PRIORITY[pair[0].origin]
 
 
 # Whether there is an answer at all: the probability that the searched scope holds one; see `core.scoring.probability`.

@@ -30,6 +30,7 @@ from wenyuan.core.text.summaries import summarize
 from wenyuan.service.query import Answer, Confidence, LegReport, Query, Rewriting
 from wenyuan.service.search import Allowed, Sources
 from wenyuan.service.search.cache import AnswerCache, CacheCounts, OwnMemory, Store
+from wenyuan.service.search.follow_up import search_missing
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.sufficiency import Sufficiency, leading
 from wenyuan.service.search.threads import abreast
@@ -372,7 +373,9 @@ class Searcher:
             generation=min(answer.generation for _, answer in answers),
             mode=answers[0][1].mode,
             reasons={area.domain: why for area, answer in answers if (why := _reason(area, answer))},
-            answers=tuple((query, answer) for query, (_, answer) in zip(asked, answers, strict=True)),
+            answers=tuple(
+                (_followed(query, answer), answer) for query, (_, answer) in zip(asked, answers, strict=True)
+            ),
             stale_by=max(answer.stale_by for _, answer in answers),
             answerable=max((a.answerable for _, a in answers if a.answerable is not None), default=None),
             confidence={area.domain: answer.confidence for area, answer in answers if answer.confidence is not None},
@@ -384,9 +387,13 @@ class Searcher:
         hits, (low, high) = list(answer.hits), self._auto
         if area.top_k == CONFIDENCE and hits:
             registry = self._retriever.registry(deadline=deadline)  # of now: what may be shown may have changed
-            answer = self._sufficiency.judged(query, answer, registry.by_id, low, deadline)
+            first = answer
+            answer = self._sufficiency.judged(
+                query, first, registry.by_id, low, deadline,
+                lambda missing: search_missing(self._retriever, missing, first, deadline),
+            )  # fmt: skip
             if answer.confidence is not None and answer.confidence.state != "auto":
-                return answer, leading(hits, answer.confidence.k, beside=query.rules == "beside")
+                return answer, leading(list(answer.hits), answer.confidence.k, beside=query.rules == "beside")
         if area.top_k in (AUTO, CONFIDENCE):
             hits = hits[: auto_cut(falling(hits), low=low, high=high, floor=answer.floor)]
         if answer.confidence is not None:
@@ -403,6 +410,12 @@ def _own(sources: Sources, names: Iterable[str]) -> tuple[str, ...]:
 def _reason(area: _Area, answer: Answer) -> str:
     """Why an area has no results."""
     return "no source has this domain any more" if area.sources == () else answer.reason
+
+
+def _followed(query: Query, answer: Answer) -> Query:
+    """A query with the follow-up that was searched, too."""
+    follow_up = None if answer.confidence is None else answer.confidence.follow_up
+    return query if follow_up is None else replace(query, follow_up=follow_up.query)
 
 
 def falling(hits: Sequence[Hit]) -> list[float]:

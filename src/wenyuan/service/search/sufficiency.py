@@ -2,28 +2,30 @@
 
 The judge is asked whether the first 1, 3, 5, 8 … passages suffice, and its calibrated probability decides
 (`core.scoring.risk`). It sees no text that a language model may not see. Where it cannot be asked, or is not
-calibrated, scores decide, and the leg ``judge`` gives the reason. What leaves this process is the question as it is kept,
+calibrated, scores decide, and the leg ``judge`` gives the reason. Where nothing sufficed, it may be asked once what is
+missing, which is searched, too. What leaves this process is the question as it is kept,
 that is redacted.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.answering import Shown, shown_of
-from wenyuan.core.errors import LlmError, LlmTimeout, LlmUnavailable, RerankerError, RerankerTimeout
+from wenyuan.core.errors import KnowledgeError, LlmError, LlmTimeout, LlmUnavailable, RerankerError, RerankerTimeout
 from wenyuan.core.model import Passage, Source
-from wenyuan.core.ports import Deadline, Hit, Judge
+from wenyuan.core.ports import Deadline, Hit, Judge, WritingJudge
 from wenyuan.core.records import KeptCalibration
+from wenyuan.core.rewriting import fault_of_follow_up
 from wenyuan.core.scoring.risk import Calibration
 from wenyuan.core.sources import kept_from_model
 from wenyuan.core.text.summaries import visible
 from wenyuan.service.ingest.redaction import Questions
-from wenyuan.service.query import Answer, Confidence, LegReport, Query
+from wenyuan.service.query import Answer, Confidence, FollowUp, LegReport, Query
 from wenyuan.service.search import PerChange
 from wenyuan.service.search.threads import LegMeter
 from wenyuan.settings import JudgeSettings
@@ -68,6 +70,7 @@ class Sufficiency:
 
     Attributes:
         judge: None: none is set up.
+        writer: The judge, where it is asked what is missing; None where it is not.
         questions: Redacts what a judge elsewhere is told, as it does stored questions.
         meter: Of the leg ``judge``, as often as the judge was asked.
     """
@@ -76,6 +79,7 @@ class Sufficiency:
     settings: JudgeSettings
     catalog: Catalog
     questions: Questions
+    writer: WritingJudge | None = None
     meter: LegMeter = field(default_factory=LegMeter)
 
     @cached_property
@@ -95,13 +99,16 @@ class Sufficiency:
         return kept if kept is not None and kept.calibration.judge == self.judge.fingerprint else None
 
     def judged(
-        self, query: Query, answer: Answer, sources: Mapping[str, Source], least: int, deadline: Deadline
-    ) -> Answer:
-        """An answer with the number of sufficient passages (`Answer.confidence`) and the report of the leg ``judge``.
+        self, query: Query, answer: Answer, sources: Mapping[str, Source], least: int, deadline: Deadline,
+        search: Callable[[Query], Answer],
+    ) -> Answer:  # fmt: skip
+        """An answer with the number of sufficient passages (`Answer.confidence`) and the report of the leg ``judge``; with
+        what was found for what is missing, where the judge names it.
 
         Args:
             sources: By id.
             least: Passages to give at least.
+            search: Gives the answer united with what is found for a query's follow-up.
 
         Raises:
             LlmError, RerankerError: the judge is required, and cannot be asked.
@@ -119,9 +126,15 @@ class Sufficiency:
             found = Confidence(state="auto", reason=str(error))
             leg = LegReport(name=LEG, state=state, ms=_since(begun), hits=0, error=str(error))
         else:
-            leg = LegReport(name=LEG, state="ok", ms=_since(begun), hits=found.k)
+            why = ""
+            if self.writer is not None and found.state == "all" and found.asked:
+                left = self.settings.timeout - (time.perf_counter() - begun)
+                answer, follow_up = self._followed(self.writer, query, answer, sources, deadline.within(left), search)
+                found = replace(found, k=len(passages_of(answer)), follow_up=follow_up)
+                why = follow_up.error
+            leg = LegReport(name=LEG, state="failed" if why else "ok", ms=_since(begun), hits=found.k, error=why)
             if found.asked:
-                self.meter.add((LEG, "", "ok"), leg.ms / 1e3)
+                self.meter.add((LEG, "", leg.state), leg.ms / 1e3)
         return replace(answer, confidence=found, legs=(*answer.legs, leg))
 
     def told(self, question: str, change: int) -> str:
@@ -142,14 +155,46 @@ class Sufficiency:
 
         A judge in this process may read everything: nothing leaves. One elsewhere is not shown what other services answered.
         """
+        texts = self._texts(passages, sources)
+        told = ((k, tuple(texts[p.passage_id] for p in passages[:k] if p.passage_id in texts)) for k in steps)
+        return [(k, shown) for k, shown in told if shown and k < len(passages)]
+
+    def _texts(self, passages: Sequence[Passage], sources: Mapping[str, Source]) -> dict[int, str]:
+        """What the judge may see of passages, by id."""
         if self.waits:
             own = [passage for passage in passages if passage.passage_id > 0]
             open_, _ = shown_to_model(own, sources, self.settings.max_sensitivity, self.catalog)
         else:
             open_ = [Shown(passage, passage.text) for passage in passages]
-        texts = {one.passage.passage_id: _text(one) for one in open_}
-        told = ((k, tuple(texts[p.passage_id] for p in passages[:k] if p.passage_id in texts)) for k in steps)
-        return [(k, shown) for k, shown in told if shown and k < len(passages)]
+        return {one.passage.passage_id: _text(one) for one in open_}
+
+    def _followed(
+        self, writer: WritingJudge, query: Query, answer: Answer, sources: Mapping[str, Source], until: Deadline,
+        search: Callable[[Query], Answer],
+    ) -> tuple[Answer, FollowUp]:  # fmt: skip
+        """The answer with what was found for what the judge says is missing. A failure leaves the answer as it is.
+
+        Raises:
+            KnowledgeError: the judge is required, and it or the search failed.
+        """
+        before = passages_of(answer)
+        shown = tuple(self._texts(before, sources).values())
+        try:
+            question = self.told(query.text, answer.generation)
+            text = writer.missing(question, shown, deadline=until)
+            if not text:
+                return answer, FollowUp(state="nothing")
+            if fault := fault_of_follow_up(text, question, shown):
+                return answer, FollowUp(state="refused", refused=fault)
+            text = self.questions.sent(text, answer.generation)
+            answer = search(replace(query, follow_up=text))
+        except KnowledgeError as error:
+            if self.settings.required:
+                raise
+            return answer, FollowUp(state="failed", error=str(error))
+        known = {passage.passage_id for passage in before}
+        found = sum(passage.passage_id not in known for passage in passages_of(answer))
+        return answer, FollowUp(state="searched", query=text, found=found)
 
     def _asked(
         self, question: str, answer: Answer, sources: Mapping[str, Source], least: int, deadline: Deadline

@@ -1,4 +1,6 @@
-"""Merges the results of several wordings of a question: each passage has the score of the wording that fits it best."""
+"""Merges the results of several wordings of a question, and of a follow-up query: each passage has the score of the one that
+fits it best.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,11 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
 
-from wenyuan.core.model import Passage
-from wenyuan.core.ports import Hit
+from wenyuan.core.model import ORIGIN_PRIORITY, Passage
+from wenyuan.core.ports import Hit, Ranking
 from wenyuan.core.scoring.rerank import Copies, distinct
 from wenyuan.core.text.synonyms import Wording, Wordings
-from wenyuan.service.query import LegReport, Rewriting
+from wenyuan.service.query import Answer, LegReport, Query, Rewriting
 from wenyuan.service.search.candidates import Ranked
 
 
@@ -59,6 +61,46 @@ def united(parts: Sequence[Searched], rewriting: Rewriting | None, *, copies: bo
     )  # fmt: skip
 
 
+def followed(query: Query, first: Answer, more: Answer) -> Answer:
+    """An answer united with what was found for the query's follow-up; no more passages than the query's limit.
+
+    Args:
+        first, more: Of the same change of the library.
+    """
+    rules = [(hit, first.passages[hit.passage_id]) for hit in first.hits if hit.origin == "kg_rule"]
+    parts = (_searched(query.text, first), _searched(query.follow_up, more))
+    both = united(parts, None, copies=not first.floors.get("distinct", 1.0))
+    ranked = sorted([*both.ranked[: query.limit], *rules], key=order)
+    ranked = ranked[: query.limit if query.rules == "within" else None]
+    passages = {hit.passage_id: passage for hit, passage in ranked}
+    return replace(
+        first,
+        hits=Ranking([hit for hit, _ in ranked]),
+        passages=passages,
+        copies={number: same for number, same in both.copies.items() if number in passages},
+        legs=tuple(both.legs),
+        wordings=both.asked.others,
+        ms={
+            "total": first.ms.get("total", 0.0) + more.ms.get("total", 0.0),
+            **{leg.name: leg.ms for leg in both.legs},
+        },
+    )
+
+
+def order(pair: tuple[Hit, Passage]) -> tuple[float, int]:
+    """Sort key: score, then origin priority; ties keep the order of their leg."""
+    return -pair[0].score, ORIGIN_PRIORITY[pair[0].origin]
+
+
+def _searched(text: str, answer: Answer) -> Searched:
+    """An answer without derived rules."""
+    ranked = [(hit, answer.passages[hit.passage_id]) for hit in answer.hits if hit.origin != "kg_rule"]
+    return Searched(
+        ranked, answer.copies, list(answer.legs), answer.reason, answer.answerable or 0.0,
+        Wordings(text, [], answer.wordings),
+    )  # fmt: skip
+
+
 def _places(parts: Sequence[Searched]) -> list[int]:
     """The number of each part's own wording among all wordings; 0 for the question."""
     return list(accumulate((len(part.asked.others) + 1 for part in parts[:-1]), initial=0))
@@ -77,7 +119,7 @@ def _legs(parts: Sequence[Searched], rewriting: Rewriting | None) -> list[LegRep
             by_name.setdefault(leg.name, []).append(leg)
     legs = [
         replace(
-            of[0], ms=sum(leg.ms for leg in of), hits=max(leg.hits for leg in of),
+            next((leg for leg in of if leg.state == "failed"), of[0]), ms=sum(leg.ms for leg in of), hits=max(leg.hits for leg in of),
             remembered=all(leg.remembered for leg in of),
         )
         for of in by_name.values()
