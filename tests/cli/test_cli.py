@@ -160,6 +160,7 @@ def test_every_message_is_used() -> None:
         "words_",
         "kept_from_",
         "judge_",
+        "follow_up_",
         "propose_",
         "left_out_",
         "rewrite_left_",

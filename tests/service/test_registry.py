@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wenyuan
-from wenyuan.core.access import AUTO, Agent, DomainScope
+from wenyuan.core.access import AUTO, CONFIDENCE, Agent, DomainScope, secret_faults
 from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.model import Source
 from wenyuan.core.registry import (
@@ -285,6 +285,7 @@ ids = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,10}", fullmatch=True)
 days = st.none() | st.dates(min_value=date(1990, 1, 1), max_value=date(2089, 1, 1))
 plain = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(allow_nan=False, allow_infinity=False)
 values = st.recursive(plain | words, lambda inner: st.lists(inner, max_size=2), max_leaves=4)
+free_settings = st.dictionaries(words.filter(bool), values, max_size=2).filter(lambda made: not secret_faults(made))
 
 
 @st.composite
@@ -309,7 +310,7 @@ def sources(draw: Any, source_id: str) -> Source:
         status=draw(st.sampled_from(["in_force", "draft", "retired"])),
         effective_from=since,
         effective_until=until,
-        settings=draw(st.dictionaries(words.filter(bool), values, max_size=2)) | address,
+        settings=draw(free_settings) | address,
     )
 
 
@@ -325,7 +326,7 @@ def registries(draw: Any) -> Registry:
     agents = []
     if made:
         domains = st.sampled_from(sorted({source.domain for source in made}))
-        top_k = st.integers(1, 100) | st.just(AUTO)
+        top_k = st.integers(1, 100) | st.sampled_from([AUTO, CONFIDENCE])
         for name in draw(st.lists(ids, unique=True, max_size=2)):
             scope = [
                 DomainScope(domain=d, top_k=draw(top_k)) for d in draw(st.lists(domains, min_size=1, unique=True))
