@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from rewriting import change_cells
 from scoring import opened
 from wenyuan import Library
 from wenyuan.core.ports import Deadline, ModelReply, ModelUse
-from wenyuan.core.scoring.evaluation import changed, ndcg, recall
+from wenyuan.core.scoring.evaluation import ndcg, recall
 from wenyuan.core.text import has_han
 from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.evaluation.data import Judged, read_judged
@@ -103,14 +104,7 @@ def main() -> None:
             placed = measured(library, entries_of(library, corpus), judged)
             count = library.catalog.counts()["passages"]
             settled(library, wanted=False)
-        cells = []
-        for before, after in zip(plain.T, placed.T, strict=True):
-            change = changed(list(before), list(after))
-            cells += [
-                f"{before.mean():.3f}",
-                f"{after.mean():.3f}",
-                f"{change.mean:+.3f} ({change.lower:+.3f} … {change.upper:+.3f})",
-            ]
+        cells = change_cells(plain, placed)
         print(f"| {folder.name} | {len(plain)} | {count} | {report.made} | {' | '.join(cells)} |", flush=True)
 
 

@@ -80,6 +80,20 @@ def measured(library: Library, entries: Mapping[int, str], judged: Judged, *, re
     return np.array(rows), left
 
 
+def change_cells(plain: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> list[str]:
+    """Three cells of a table for each metric: its mean before and after, and the change with what nine in ten bootstrap means lie between.
+
+    Args:
+        plain, other: ``(questions, metrics)``.
+    """
+    cells: list[str] = []
+    for before, after in zip(plain.T, other.T, strict=True):
+        change = changed(list(before), list(after))
+        told = f"{change.mean:+.3f} ({change.lower:+.3f} … {change.upper:+.3f})"
+        cells += [f"{before.mean():.3f}", f"{after.mean():.3f}", told]
+    return cells
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
@@ -102,14 +116,7 @@ def main() -> None:
                 wordings = {text: said.get(entry, "") for text, entry in zip(texts, of, strict=True)}
                 library.rewriter = replace(library.rewriter, llm=Script(wordings))
                 worded, left = measured(library, entries, judged, rewrite=True)
-                cells = []
-                for before, after in zip(plain.T, worded.T, strict=True):
-                    change = changed(list(before), list(after))
-                    cells += [
-                        f"{before.mean():.3f}",
-                        f"{after.mean():.3f}",
-                        f"{change.mean:+.3f} ({change.lower:+.3f} … {change.upper:+.3f})",
-                    ]
+                cells = change_cells(plain, worded)
                 print(f"| {folder.name} | {len(plain)} | {name} | {left} | {' | '.join(cells)} |", flush=True)
 
 
