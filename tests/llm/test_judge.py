@@ -12,7 +12,7 @@ import pytest
 
 from cross_encoder_model import make_cross_encoder
 from judge_server import DIALECTS, JudgeServer, judging
-from liars_server import KEY
+from liars_server import KEY, Free
 from wenyuan.core.errors import ConfigError, LlmRejected, LlmTimeout, LlmUnavailable, RerankerTimeout
 from wenyuan.core.ports import Deadline, Judge, WritingJudge
 from wenyuan.encoders.cross_encoder import LocalJudge
@@ -31,19 +31,6 @@ ASKED = {
 PATHS = {
     "decisions": "/v1/decisions", "systemone": "/v1/systemone", "logprobs": "/v1/chat/completions", "vote": "/v1/chat/completions",
 }  # fmt: skip
-
-
-class Free:
-    """A budget without end that remembers what was counted."""
-
-    used = 0
-
-    def reserve(self, tokens: int) -> str:
-        self.used += tokens
-        return "today"
-
-    def settle(self, _day: str, reserved: int, used: int) -> None:
-        self.used += used - reserved
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from liars_server import KEY, Server, lying
+from liars_server import KEY, Free, Server, lying
 from wenyuan.catalog.tasks import TaskLedger
 from wenyuan.catalog.tokens import TokenLedger
 from wenyuan.core.errors import ConfigError, LlmBudgetSpent, LlmError, LlmRejected, LlmTimeout, LlmUnavailable
@@ -41,20 +41,6 @@ def read(value: Any) -> list[Any]:
     if not isinstance(value, dict) or not isinstance(value.get("claims"), list):
         raise ValueError("claims is no list")
     return list(value["claims"])
-
-
-class Free:
-    """A budget without end that remembers what was counted."""
-
-    def __init__(self) -> None:
-        self.used = 0
-
-    def reserve(self, tokens: int) -> str:
-        self.used += tokens
-        return "today"
-
-    def settle(self, _day: str, reserved: int, used: int) -> None:
-        self.used += used - reserved
 
 
 @pytest.fixture(scope="module")

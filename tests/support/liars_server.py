@@ -24,6 +24,20 @@ _SENTENCE = re.compile(r"[^。！？\n]*[。！？]|[^.!?\n]*[.!?](?=\s|$)")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
+class Free:
+    """A token budget without end that remembers what was counted."""
+
+    def __init__(self) -> None:
+        self.used = 0
+
+    def reserve(self, tokens: int) -> str:
+        self.used += tokens
+        return "today"
+
+    def settle(self, _day: str, reserved: int, used: int) -> None:
+        self.used += used - reserved
+
+
 def sentences(asked: Asked) -> Iterator[tuple[str, str]]:
     """The id of a passage and a sentence of it, of all that was shown."""
     for passage in asked["passages"]:
