@@ -124,13 +124,20 @@ class StrictProtocol(H11Protocol):
 
 _BACKLOG = 512
 _TICK = 0.1
-"""Seconds between two looks at whether a second signal came."""
+"""Seconds between two ticks of uvicorn; every tenth tells the date."""
+_LOOK = 0.01
+"""Seconds between two looks, while it stops, at whether all is answered, or a second signal came."""
 _KEEP_ALIVE = 30
 """Seconds an idle connection stays open: longer than clients keep theirs, so that they close first."""
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, for which a requested stop is a success."""
+    """uvicorn's server, for which a requested stop is a success, and which stops at once when nothing is open."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._told = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -144,17 +151,39 @@ class _Server(uvicorn.Server):
         if self.should_exit:  # asked twice, by whatever signal: do not wait for open requests
             self.force_exit = True
         super().handle_exit(sig, frame)
+        self.leave()
+
+    def leave(self) -> None:
+        """Stop soon; from any thread, and from a signal's handler."""
+        self.should_exit = True
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # it has stopped, and its loop is closed
+                self._loop.call_soon_threadsafe(self._told.set)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    async def main_loop(self) -> None:
+        """uvicorn's ticks, which tell the date, until it is told to stop."""
+        told, ticks = asyncio.create_task(self._told.wait()), 0
+        while not await self.on_tick(ticks):
+            await asyncio.wait({told}, timeout=_TICK)
+            ticks += 1
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Wait for open requests, until a second signal; `asyncio.run` then cancels the rest.
+        """Wait for open requests, until the grace is over or a second signal comes; `asyncio.run` then cancels the rest.
 
         uvicorn alone would wait on: from Python 3.12 on, `asyncio.Server.wait_closed` lasts until the last connection ends.
         """
-        drained = asyncio.create_task(super().shutdown(sockets))
-        while not (drained.done() or self.force_exit):
-            await asyncio.wait({drained}, timeout=_TICK)
-        if drained.done():
-            drained.result()
+        for listening in (*self.servers, *(sockets or ())):
+            listening.close()
+        state = self.server_state
+        for connection in list(state.connections):
+            connection.shutdown()
+        until = time.monotonic() + (self.config.timeout_graceful_shutdown or 0)
+        while (state.connections or state.tasks) and not self.force_exit and time.monotonic() < until:
+            await asyncio.sleep(_LOOK)
 
 
 def _listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
@@ -282,7 +311,7 @@ def start_in_thread(app: ASGIApp, *, port: int = 0, grace: float = 5.0) -> tuple
     thread.start()
 
     def stop() -> None:
-        server.should_exit = True
+        server.leave()
         thread.join()
         listener.close()
 
