@@ -165,7 +165,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
 
     async def main_loop(self) -> None:
-        """uvicorn's ticks, which tell the date, until it is told to stop."""
+        """Until it is told to stop: uvicorn's ticks, which tell the date."""
         told, ticks = asyncio.create_task(self._told.wait()), 0
         while not await self.on_tick(ticks):
             await asyncio.wait({told}, timeout=_TICK)
