@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +14,10 @@ import wenyuan
 from catalog_parts import raw
 from command_line import runner
 from liars_outcomes import FAILING, PLACED
-from liars_server import KEY, PLACING, Server, lying
+from liars_server import KEY, PLACING, Asked, Server, lying
 from wenyuan.core.access import Principal
 from wenyuan.core.context_sentences import PROMPT_VERSION
-from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.model import Source
 from wenyuan.core.sources import parse_source, with_context_wanted
 from wenyuan.runtime import deadline_after, endpoint
@@ -222,9 +222,84 @@ def test_a_source_that_is_closed_during_a_run_is_not_sent_any_more(
                 library.catalog.put_source(replace(library.catalog.source("docs"), settings={"llm": "deny"}))
 
         report = library.ingest("docs", progress=closes)
-        assert (report.context_sentences, report.context_waiting, len(server.seen)) == (1, 1, 1)
+        assert (report.context_sentences, report.context_waiting, len(server.seen)) == (0, 2, 1)
         assert "llm: deny" in report.context_error
-        assert library.ingest("docs").context_removed == 1
+        assert [said for _, said in texts(library)] == [None, None]
+
+
+def meanwhile(server: Server, does: Callable[[], object]) -> None:
+    """Has something done, once and by another thread, while the model is asked; then it answers as if nothing were."""
+    left = [does]
+
+    def lie(asked: Asked) -> Any:
+        if left:
+            left.pop()()
+        return {"sentence": PLACING["perfect"](asked)}
+
+    server.lie = lie
+
+
+def test_others_write_while_the_model_is_asked(tmp_path: Path, server: Server) -> None:
+    """Another source is taken in and removed meanwhile, which a lock held over the model's answers would keep waiting."""
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "b.md").write_text("# 会议室\n\n会议室须提前预订。\n", "utf-8")
+    came = []
+    with placing(tmp_path, "zh", server) as library:
+        meanwhile(server, lambda: came.append(library.add(Source(source_id="b", path=str(tmp_path / "more"))).added))
+        assert take(library, tmp_path).context_sentences == 2
+        assert came == [1]
+
+
+def test_what_changed_meanwhile_gets_no_sentence_of_before(tmp_path: Path, server: Server) -> None:
+    """The passage that was asked about has ended: what was said of it is not stored, and nothing of it is served."""
+    with placing(tmp_path, "zh", server, llm={"concurrency": 2}) as library:
+
+        def changes() -> None:
+            (tmp_path / "docs" / "rules.md").write_text(
+                TEXTS["zh"].replace("24", "12").replace("电话", "电脑"), "utf-8"
+            )
+            library.ingest("docs")
+
+        meanwhile(server, changes)
+        report = take(library, tmp_path)
+        assert (report.context_sentences, report.context_waiting, report.context_error) == (0, 0, "")
+        assert [bool(said) for _, said in texts(library)] == [True, True]
+        assert "电脑" in str(texts(library))
+        with raw(library.catalog) as connection:
+            assert connection.execute("SELECT count(*) FROM context_sentences").fetchone()[0] == 2
+        asked = len(server.seen)
+        assert (library.ingest("docs").context_sentences, len(server.seen)) == (0, asked)
+
+
+def test_nothing_is_left_of_a_source_that_is_removed_meanwhile(tmp_path: Path, server: Server) -> None:
+    with placing(tmp_path, "zh", server) as library:
+        meanwhile(server, lambda: library.remove("docs"))
+        with pytest.raises(NotFound, match="docs"):
+            take(library, tmp_path)
+        with raw(library.catalog) as connection:
+            assert connection.execute("SELECT count(*) FROM context_sentences").fetchone()[0] == 0
+
+
+def test_sentences_that_nobody_wants_by_then_are_not_served(tmp_path: Path, server: Server) -> None:
+    """Switched off, or under other terms of use: also where that was taken in to the end before the model answers."""
+    with placing(tmp_path, "zh", server) as library:
+        meanwhile(server, lambda: switch(library, settings={}))
+        report = take(library, tmp_path)
+        assert (report.context_sentences, report.context_waiting) == (0, 2)
+        assert "was changed while the model was asked" in report.context_error
+        assert [said for _, said in texts(library)] == [None, None]
+
+
+def test_a_run_that_ends_between_two_steps_is_taken_up(tmp_path: Path, server: Server) -> None:
+    """Sentences that are stored but not served are served by the next run, without a question."""
+    with placing(tmp_path, "zh", server) as library:
+        take(library, tmp_path)
+        with raw(library.catalog) as connection:
+            connection.execute("UPDATE passages SET context = NULL")
+            connection.commit()
+        asked = len(server.seen)
+        assert (library.ingest("docs").context_sentences, len(server.seen)) == (0, asked)
+        assert all(said for _, said in texts(library))
 
 
 def test_a_denial_is_not_lifted_by_the_switch() -> None:

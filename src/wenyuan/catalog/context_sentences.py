@@ -34,16 +34,18 @@ class ContextSentences:
 
     database: Database
 
-    def kept_sentences(self, source_id: str) -> Mapping[str, KeptSentence]:
-        """All stored results of a source, by `core.context_sentences.key_of`."""
+    def kept_sentences(self, source_id: str, keys: Set[str] | None = None) -> Mapping[str, KeptSentence]:
+        """The stored results of a source, all or those with these keys, by `core.context_sentences.key_of`."""
         c = t.context_sentences.c
         query = sa.select(c.key, c.sentence, c.refusal, c.model, c.prompt).where(c.source_id == source_id)
+        parts = [query] if keys is None else [query.where(c.key.in_(part)) for part in batches(sorted(keys))]
         with self.database.reading("reading context sentences") as connection:
             return {
                 key: KeptSentence(
                     None if refusal else ContextSentence(text=text, model=model, prompt=prompt), refusal
                 )
-                for key, text, refusal, model, prompt in connection.execute(query)
+                for part in parts
+                for key, text, refusal, model, prompt in connection.execute(part)
             }
 
     def keep_sentences(self, source_id: str, said: Mapping[str, KeptSentence], *, model: str, prompt: int) -> None:

@@ -3,13 +3,16 @@
 A source is read first, and is whole without them. Then each passage that has none is asked about, some at once, and is
 served anew with its sentence. What fails (no model, no time, no tokens left) leaves passages as they are; the next time the
 source is taken in, what is missing is asked for. Answers and refusals are kept, so that nothing is asked twice.
+
+No lock is held while the model is asked: others write meanwhile, perhaps to the same source. What it said is stored under
+the source's lock, only for passages that are still live as they were, and where the source still asks for sentences.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,7 +29,8 @@ from wenyuan.core.context_sentences import (
     read_sentence,
     refused,
 )
-from wenyuan.core.errors import KnowledgeError, LlmError, LlmRejected, VectorsGone
+from wenyuan.core.errors import CatalogBusy, KnowledgeError, LlmError, LlmRejected, VectorsGone
+from wenyuan.core.messages import msg
 from wenyuan.core.model import ContextSentence, NewPassage, Passage, Source
 from wenyuan.core.ports import LanguageModel
 from wenyuan.core.sources import kept_from_model, wants_context
@@ -45,6 +49,7 @@ log = logging.getLogger(__name__)
 Tell = Callable[[int, int], None]
 """Is told how many passages were looked at, of how many; at least every second."""
 _AT_ONCE = 64  # passages read, asked about and stored at once
+_PATIENCE = 600.0  # seconds to wait until what the model said can be stored: another ingest takes minutes
 _TICK = 1.0  # seconds after which progress is told again, whether there was any or not
 
 
@@ -106,50 +111,115 @@ class ContextSentences:
             follow: Lets the index follow: what it gives must not have ended.
         """
         report = ContextReport()
-        numbers = self.catalog.live_numbers(source.source_id, with_context=sentences is None)
-        if sentences is None:
-            for at in range(0, len(numbers), _AT_ONCE):
-                held = self.catalog.served_passages(numbers[at : at + _AT_ONCE])
-                report.removed += self._served(source, [(one, None) for one in held], embedding)
-                follow()
-            self.catalog.forget_sentences(source.source_id, self.catalog.kept_sentences(source.source_id).keys())
-            return report
-        live: set[str] = set()
-        for at in range(0, len(numbers), _AT_ONCE):
-            held = self.catalog.served_passages(numbers[at : at + _AT_ONCE])
-            keys = {one.passage_id: sentences.key(one.passage, one.title, one.lead) for one in held}
-            live |= set(keys.values())
-            new = [one for one in held if keys[one.passage_id] not in sentences.kept]
-            sentences.ask(new, keys, report, partial(_looked_at, progress, at, len(numbers)))
-            given = [
-                (one, sentences.kept[key].said)
-                for one in held
-                if (key := keys[one.passage_id]) in sentences.kept and sentences.kept[key].said != one.passage.context
-            ]
-            if given:
-                self._served(source, given, embedding)
-                follow()
+        try:
+            if sentences is None:
+                self._remove(source.source_id, embedding, report, follow)
+            else:
+                self._make(sentences, embedding, report, progress, follow)
+        except CatalogBusy as error:
+            report.error = str(error)
         if report.error:
             log.warning(
                 "%d passages of %s wait for a context sentence: %s", report.waiting, source.source_id, report.error
             )
-        self.catalog.forget_sentences(source.source_id, sentences.kept.keys() - live)
         return report
 
-    def _served(
-        self, source: Source, given: Sequence[tuple[ServedPassage, ContextSentence | None]], embedding: Embedding
+    def _remove(
+        self, source_id: str, embedding: Embedding, report: ContextReport, follow: Callable[[], None]
+    ) -> None:
+        if not (self.catalog.live_numbers(source_id, with_context=True) or self.catalog.kept_sentences(source_id)):
+            return
+        with self.catalog.taking_in(source_id, wait=_PATIENCE):
+            if wants_context(self.catalog.source(source_id)):  # by now
+                return
+            numbers = self.catalog.live_numbers(source_id, with_context=True)
+            for at in range(0, len(numbers), _AT_ONCE):
+                held = self.catalog.served_passages(numbers[at : at + _AT_ONCE])
+                new = _given([(one, None) for one in held], embedding)
+                report.removed += self._serve(source_id, new, embedding.vectors(), embedding)
+                follow()
+            self.catalog.forget_sentences(source_id, self.catalog.kept_sentences(source_id).keys())
+
+    def _make(
+        self,
+        sentences: SourceSentences,
+        embedding: Embedding,
+        report: ContextReport,
+        progress: Tell,
+        follow: Callable[[], None],
+    ) -> None:
+        numbers, live = self.catalog.live_numbers(sentences.source_id), set[str]()
+        report.waiting = len(numbers)
+        for at in range(0, len(numbers), _AT_ONCE):
+            part = numbers[at : at + _AT_ONCE]
+            held = self.catalog.served_passages(part)
+            live |= sentences.look(held)
+            told = sentences.ask(held, report, partial(_looked_at, progress, at, len(numbers)))
+            left = self._store(sentences, held, told, report, embedding, follow)
+            report.waiting -= len(part) - sum(sentences.key_of(one) not in sentences.kept for one in left)
+        if sentences.kept.keys() - live:
+            with self.catalog.taking_in(sentences.source_id, wait=_PATIENCE):
+                numbers = self.catalog.live_numbers(sentences.source_id)  # anew, of what others stored meanwhile
+                for at in range(0, len(numbers), _AT_ONCE):
+                    live |= sentences.look(self.catalog.served_passages(numbers[at : at + _AT_ONCE]))
+                if not sentences.changed():
+                    self.catalog.forget_sentences(sentences.source_id, sentences.kept.keys() - live)
+
+    def _store(
+        self,
+        sentences: SourceSentences,
+        held: Sequence[ServedPassage],
+        told: Mapping[str, _Said],
+        report: ContextReport,
+        embedding: Embedding,
+        follow: Callable[[], None],
+    ) -> Sequence[ServedPassage]:
+        """Store what the model said by key, and serve passages with it; returns those that are live as they were."""
+        known = [
+            (one, told[key].kept if key in told else sentences.kept.get(key))
+            for one in held
+            for key in [sentences.key_of(one)]
+        ]
+        given = [(one, kept.said) for one, kept in known if kept is not None and kept.said != one.passage.context]
+        if not told and not given:
+            return held
+        new = _given(given, embedding)
+        vectors = embedding.vectors()  # before the lock: an encoder may be slow, too
+        with self.catalog.taking_in(sentences.source_id, wait=_PATIENCE):
+            now = self.catalog.served_passages([one.passage_id for one in held])
+            same = [one for one in held if one in now]
+            if changed := sentences.changed():
+                embedding.clear()
+                report.error = report.error or changed
+                return same
+            keys = {sentences.key_of(one) for one in same}
+            sentences.keep({key: said for key, said in told.items() if key in keys}, report)
+            live = {one.passage_id for one in same}
+            new = {number: passage for number, passage in new.items() if number in live}
+            self._serve(sentences.source_id, new, vectors, embedding)
+        follow()
+        return same
+
+    def _serve(
+        self, source_id: str, new: Mapping[int, NewPassage], vectors: Mapping[str, Any], embedding: Embedding
     ) -> int:
-        """Replace the sentences of served passages; returns how many."""
-        passages: dict[int, NewPassage] = {
-            one.passage_id: embedding.keyed(replace(one.passage, context=said), one.title, one.lead)
-            for one, said in given
-        }
+        """Serve passages with other sentences, by the number of the live one; returns how many."""
         try:
-            count = self.catalog.serve_sentences(source.source_id, passages, embedding.vectors())
+            count = self.catalog.serve_sentences(source_id, new, vectors) if new else 0
         except VectorsGone:  # another source had the same texts, and was removed between the look and the commit
-            count = self.catalog.serve_sentences(source.source_id, passages, embedding.vectors())
+            count = self.catalog.serve_sentences(source_id, new, embedding.vectors())
         embedding.clear()
         return count
+
+
+def _given(
+    given: Sequence[tuple[ServedPassage, ContextSentence | None]], embedding: Embedding
+) -> Mapping[int, NewPassage]:
+    """Passages with other sentences and the keys of their vectors, by number."""
+    return {
+        one.passage_id: embedding.keyed(replace(one.passage, context=said), one.title, one.lead)
+        for one, said in given
+    }
 
 
 def _looked_at(progress: Tell, before: int, total: int, done: int) -> None:
@@ -165,6 +235,7 @@ class SourceSentences:
 
     def __init__(self, of: ContextSentences, source: Source, redactor: Redactor) -> None:
         self._of, self._source, self._redactor = of, source, redactor
+        self.source_id = source.source_id
         self.kept: dict[str, KeptSentence] = dict(of.catalog.kept_sentences(source.source_id))
 
     def key(self, passage: NewPassage, title: str, lead: str) -> str:
@@ -174,53 +245,73 @@ class SourceSentences:
             title=title, headings=passage.headings, lead=lead, sha256=passage.sha256,
         )  # fmt: skip
 
+    def key_of(self, one: ServedPassage) -> str:
+        """The storage key of a live passage's sentence."""
+        return self.key(one.passage, one.title, one.lead)
+
     def known(self, passage: NewPassage, title: str, lead: str) -> ContextSentence | None:
         """The stored sentence of a passage; None without one."""
         kept = self.kept.get(self.key(passage, title, lead))
         return None if kept is None else kept.said
 
+    def look(self, held: Sequence[ServedPassage]) -> Set[str]:
+        """The storage keys of passages; what another run stored for them meanwhile is known from then on."""
+        keys = {self.key_of(one) for one in held}
+        self.kept |= self._of.catalog.kept_sentences(self.source_id, keys - self.kept.keys())
+        return keys
+
+    def keep(self, told: Mapping[str, _Said], report: ContextReport) -> None:
+        """Store results by key, and count them."""
+        if not told:
+            return
+        kept = {key: said.kept for key, said in told.items()}
+        self._of.catalog.keep_sentences(self.source_id, kept, model=self._of.settings.model, prompt=PROMPT_VERSION)
+        self.kept |= kept
+        for one in kept.values():
+            if one.refusal:
+                report.left_out[one.refusal] += 1
+            else:
+                report.made += 1
+
     def ask(
-        self, new: Sequence[ServedPassage], keys: Mapping[int, str], report: ContextReport,
-        progress: Callable[[int], None],
-    ) -> None:  # fmt: skip
-        """Ask the model about passages, concurrently within its limit, and store the results.
+        self, held: Sequence[ServedPassage], report: ContextReport, progress: Callable[[int], None]
+    ) -> Mapping[str, _Said]:
+        """Ask the model about the passages without a result, concurrently within its limit; what it said, by key.
 
         After the first failure no more calls are made; the report has the reason.
         """
-        if new and not report.error:
-            report.error = self._closed()
-        if report.error or not new:
-            report.waiting += len(new)
-            return
-        passages = self._of.catalog.passages([one.passage_id for one in new])
+        new = {one.passage_id: key for one in held if (key := self.key_of(one)) not in self.kept}
+        if not new or report.error:
+            return {}
+        report.error = self._closed()
+        if report.error:
+            return {}
+        passages = self._of.catalog.passages(list(new))
         told = {}
-        for one, answer in self._answers([passages[o.passage_id] for o in new if o.passage_id in passages], progress):
+        for one, answer in self._answers([passages[number] for number in new if number in passages], progress):
             if isinstance(answer, KnowledgeError):
                 report.error = report.error or str(answer)
                 continue
-            told[keys[one.passage_id]] = answer.kept
-            report.tokens_in, report.tokens_out = (
-                report.tokens_in + answer.tokens_in,
-                report.tokens_out + answer.tokens_out,
-            )
-            if answer.kept.refusal:
-                report.left_out[answer.kept.refusal] += 1
-            else:
-                report.made += 1
-        report.waiting += len(new) - len(told)
-        if told:
-            self._of.catalog.keep_sentences(
-                self._source.source_id, told, model=self._of.settings.model, prompt=PROMPT_VERSION
-            )
-            self.kept |= told
+            told[new[one.passage_id]] = answer
+            report.tokens_in += answer.tokens_in
+            report.tokens_out += answer.tokens_out
+        return told
+
+    def changed(self) -> str:
+        """Why what the model said is not stored: the source does not ask for it any more; ``""`` where it does."""
+        source = self._of.catalog.source(self.source_id)
+        if wants_context(source) and source.copyright == self._source.copyright:
+            return ""
+        changed = msg("source {source_id} was changed while the model was asked", source_id=repr(self.source_id))
+        return self._closed() or changed
 
     def _closed(self) -> str:
         """Why the model cannot be asked about this source; ``""`` where it can."""
         if self._of.llm is None:
             return str(none_is_set_up())
-        source = self._of.catalog.source(self._source.source_id)  # anew: it may be closed in the hours of a run
+        source = self._of.catalog.source(self.source_id)  # anew: it may be closed in the hours of a run
         why = kept_from_model(source, self._of.settings.max_sensitivity)
-        return str(kept_back(source.source_id, why)) if why else ""
+        return str(kept_back(self.source_id, why)) if why else ""
 
     def _answers(
         self, passages: Sequence[Passage], progress: Callable[[int], None]

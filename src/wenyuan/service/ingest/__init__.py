@@ -139,7 +139,7 @@ class Ingester:
                 raise
             run.settle_versions()
             self._end(change, report)
-            run.settle_contexts()
+        run.settle_contexts()  # a model is asked: others write meanwhile
         report.seconds = time.monotonic() - begun
         return report
 
