@@ -124,13 +124,6 @@ _NAMES = tuple(c.name for c in _PASSAGES.selected_columns)
 _JSON = tuple(c.name for c in _PASSAGES.selected_columns if isinstance(c.type, sa.JSON))
 
 
-def _from_sqlite(values: Sequence[Any]) -> dict[str, Any]:
-    row = dict(zip(_NAMES, values, strict=True))
-    for name in _JSON:
-        row[name] = json.loads(row[name])
-    return row
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Documents:
     """Reads of documents and passages, current and past; also the change feed that engines follow
@@ -208,7 +201,10 @@ class Documents:
             found = told_at_once(
                 self.database.reader, _PASSAGES_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline
             )
-            return {row["passage_id"]: passage_of(row) for row in map(_from_sqlite, found)}
+            rows = [dict(zip(_NAMES, values, strict=True)) for values in found]
+            for row in rows:
+                row.update({name: json.loads(row[name]) for name in _JSON})
+            return {row["passage_id"]: passage_of(row) for row in rows}
         with self.database.reading(doing, deadline) as connection:
             return {
                 row["passage_id"]: passage_of(row)

@@ -233,12 +233,14 @@ def version_of(row: sa.RowMapping) -> LiveVersion:
 
 
 def passage_of(row: sa.RowMapping | Mapping[str, Any]) -> Passage:
+    # Few passages have these: the others are made without a further call, tens of them for each question.
+    cell, begins, ends, recognised = row["cell"], row["effective_from"], row["effective_until"], row["recognised"]
     return Passage(
         passage_id=row["passage_id"],
         source_id=row["source_id"],
         document_id=row["document_id"],
         uri=row["uri"],
-        title=shown_title(row["title"], row["cell"], row["text"]),
+        title=row["title"] if cell is None else shown_title(row["title"], cell, row["text"]),
         headings=tuple(row["headings"]),
         text=row["text"],
         sha256=row["sha256"],
@@ -246,18 +248,18 @@ def passage_of(row: sa.RowMapping | Mapping[str, Any]) -> Passage:
         end=row["end"],
         page=row["page"],
         line=row["line"],
-        cell=row["cell"],
+        cell=cell,
         language=row["language"],
         trust=row["trust"],
         domain=row["domain"],
         collection=row["collection"],
         copyright=row["copyright"],
-        effective_from=_date(row["effective_from"]),
-        effective_until=_date(row["effective_until"]),
+        effective_from=date.fromordinal(begins) if begins else None,
+        effective_until=date.fromordinal(ends) if ends else None,
         facets=row["facets"],
         lead=row["lead"],
-        recognition=recognition_of(row["recognised"]),
-        corrected=corrected_of(row["corrected"]),
+        recognition=None if recognised is None else recognition_of(recognised),
+        corrected=None if row["corrected"] is None else corrected_of(row["corrected"]),
     )
 
 

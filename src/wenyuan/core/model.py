@@ -274,12 +274,6 @@ class Passage:
     corrected: Corrected | None = None
 
     @property
-    def counted_trust(self) -> int:
-        """Trust used for ranking: one level lower (at least 1) where a number in the passage is uncertain."""
-        doubtful = self.recognition is not None and self.recognition.uncertain
-        return max(1, self.trust - 1) if doubtful else self.trust
-
-    @property
     def ref(self) -> str:
         """Short address in prompts and audits: ``source_id#passage_id``, ``source_id#rule-statement_id``."""
         if self.passage_id <= RULE_IDS:

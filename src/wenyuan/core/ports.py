@@ -64,20 +64,20 @@ class Ranking(tuple[Hit, ...]):
         return f"Ranking({list(self)!r})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class LegResult:
     """The result of one leg. It is made by `ok` only, so that "nothing found" is always explicit."""
 
     hits: Ranking
-    _made_by_ok: bool = False
 
-    def __post_init__(self) -> None:
-        if not self._made_by_ok:
-            raise TypeError("use LegResult.ok(hits); a leg that failed raises instead")
+    def __init__(self, hits: Ranking) -> None:
+        raise TypeError("use LegResult.ok(hits); a leg that failed raises instead")
 
     @classmethod
     def ok(cls, hits: Sequence[Hit]) -> LegResult:
-        return cls(Ranking(hits), _made_by_ok=True)
+        made = object.__new__(cls)
+        object.__setattr__(made, "hits", Ranking(hits))
+        return made
 
 
 @dataclass(frozen=True, slots=True)

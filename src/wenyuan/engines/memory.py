@@ -88,7 +88,7 @@ class MemoryEngine:
             if row.vector is None:
                 return None
             cosine = float(np.dot(row.vector, vector))
-            score = rescale(cosine, self._scale)
+            score = float(rescale(cosine, self._scale))
             return Hit(passage_id=row.passage_id, score=score, parts={"vector": score, "cosine": cosine})
 
         with self._lock:

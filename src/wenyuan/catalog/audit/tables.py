@@ -153,7 +153,7 @@ class AuditFiles:
         self.writer = connect_writer(self.path)
         event.listen(self.writer, "connect", _widen, insert=True)  # before the database is made
         self.reader = connect_reader(self.path, pool_size=4)
-        self._present = Present(self.path, "SELECT library_id FROM audit_library", "audit")
+        self.check = Present(self.path, "SELECT library_id FROM audit_library", "audit").check
 
     def begin(self, head: HeadFile) -> None:
         if not self.path.parent.is_dir():
@@ -185,9 +185,6 @@ class AuditFiles:
 
     def touch(self, connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")  # a page of the log, also of the same number
-
-    def check(self, *, now: bool = False) -> None:
-        self._present.check(now=now)
 
     def belong(self, names: Sequence[str]) -> None:
         if not names:

@@ -187,10 +187,11 @@ def squash(share: float) -> float:
     return 1.0 - room * math.exp(-(share - KNEE) / room)
 
 
-def rescale(cosine: float, scale: tuple[float, float]) -> float:
-    """Map a cosine linearly from ``scale = (lo, hi)`` to 0..1, clipped."""
+def rescale(cosine: Scores, scale: tuple[float, float]) -> Scores:
+    """Map a cosine, or an array of them, linearly from ``scale = (lo, hi)`` to 0..1, clipped; NaN (no vector) becomes 0."""
     low, high = scale
-    return min(1.0, max(0.0, (cosine - low) / (high - low)))
+    share: Scores = np.fmin(1.0, np.fmax(0.0, (cosine - low) / (high - low)))
+    return share
 
 
 def trust_factor(trust: int) -> float:

@@ -28,7 +28,7 @@ from wenyuan.core.addresses import folder_of
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
-from wenyuan.core.scoring import trust_factor
+from wenyuan.core.scoring import rescale, trust_factor
 from wenyuan.core.scoring.probability import Curve, shown, unsettled
 from wenyuan.core.scoring.rerank import before, told
 from wenyuan.core.text import fold, has_han, identifiers, query_terms, terms
@@ -244,9 +244,6 @@ class Candidates:
     fused: Array
     scores: Array
 
-    def __len__(self) -> int:
-        return len(self.passage_ids)
-
     def taken(self, which: Any) -> Candidates:
         """The candidates at these positions, or where a mask is true, in that order."""
         columns = {one.name: getattr(self, one.name) for one in fields(self)}
@@ -259,7 +256,7 @@ class Candidates:
 
     def hits(self) -> list[Hit]:
         """One `Hit` per passage, with the parts of its score."""
-        parts: list[dict[str, float]] = [{} for _ in range(len(self))]
+        parts: list[dict[str, float]] = [{} for _ in self.passage_ids]
         for name, column in (("keyword", self.keyword), ("vector", self.vectors)):
             if column is not None:
                 for part, value in zip(parts, column.tolist(), strict=True):
@@ -296,11 +293,6 @@ class Fusion:
     weight: float
     scale: tuple[float, float]
 
-    def vectors(self, cosines: Array) -> Array:
-        """Vector scores, 0..1, as `rescale` has them; NaN (no vector) becomes 0."""
-        low, high = self.scale
-        return np.where(np.isnan(cosines), 0.0, np.minimum(1.0, np.maximum(0.0, (cosines - low) / (high - low))))
-
     def scores(self, keyword: Array | None, vectors: Array | None) -> Array:
         """Fused scores, of one leg alone if there is only one; non-decreasing in `keyword`.
 
@@ -328,7 +320,7 @@ class Fusion:
             wordings: None: the query's own words fit all best.
         """
         count = len(passage_ids)
-        vectors = None if cosines is None else self.vectors(cosines)
+        vectors = None if cosines is None else rescale(cosines, self.scale)
         fused = self.scores(keyword, vectors)
         kept = np.ones(count) if shares is None else shares
         return Candidates(
@@ -346,7 +338,7 @@ class Fusion:
         Args:
             cosines: Of labels, (n,); NaN for one that has none.
         """
-        near, texts = self.vectors(cosines), np.asarray(found.vectors)
+        near, texts = rescale(cosines, self.scale), np.asarray(found.vectors)
         nearer = near > texts
         vectors = np.where(nearer, near, texts)
         fused = np.where(nearer, self.scores(found.keyword, vectors), found.fused)
@@ -445,7 +437,8 @@ def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
     """The hit after the adjustments for context and named identifiers; its trust is recorded, and applied last."""
     context = request.leeway.of(hit.score, request.topic.fit(passage)) if request.topic is not None else 0.0
     score = min(1.0, hit.score * (1.0 + context))
-    parts = {**hit.parts, "trust": trust_factor(passage.counted_trust)}
+    doubtful = passage.recognition is not None and passage.recognition.uncertain  # of a number in it, say
+    parts = {**hit.parts, "trust": trust_factor(max(1, passage.trust - 1) if doubtful else passage.trust)}
     if context:
         parts["context"] = context
     reference = request.reference

@@ -301,7 +301,7 @@ class MilvusCollection:
                 raise EngineUnavailable("the collection gives a score that is no cosine", component=self.component)
             entity = row["entity"]
             if entity.get(self._settings.fields.text):
-                hits.append(self._hit(entity, rescale(cosine, self._scale)))
+                hits.append(self._hit(entity, float(rescale(cosine, self._scale))))
         return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.key)))
 
     def _hit(self, entity: Mapping[str, Any], score: float) -> OutsideHit:

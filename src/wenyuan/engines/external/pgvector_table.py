@@ -333,7 +333,9 @@ class PostgresTable:
                     hint="set it to NULL, or leave its row out with the source's filter",
                 )
         ordered = sorted(rows, key=lambda row: (row[2], row[0]))
-        return tuple(hit(row, rescale(1.0 - row[2], self._scale), self._settings, self.source_id) for row in ordered)
+        return tuple(
+            hit(row, float(rescale(1.0 - row[2], self._scale)), self._settings, self.source_id) for row in ordered
+        )
 
 
 def _asking(vector: list[float], limit: int, day: date) -> dict[str, Any]:

@@ -434,12 +434,9 @@ class LocalEngine:
         scan = self._vectors(view)
         mask = view.columns.mask(scope)
         numbers, cosines = scan.search(vector, mask, view.columns.crcs, limit, deadline)
-        ids = view.columns.passage_ids[numbers].tolist()
-        hits = []
-        for passage_id, cosine in zip(ids, cosines.tolist(), strict=True):
-            score = rescale(cosine, self._scale)
-            hits.append(Hit(passage_id, score, parts={"vector": score, "cosine": cosine}))
-        return LegResult.ok(hits)
+        ids, exact = view.columns.passage_ids[numbers], cosines.astype(np.float64)
+        found = zip(ids.tolist(), rescale(exact, self._scale).tolist(), exact.tolist(), strict=True)
+        return LegResult.ok([Hit(i, score, parts={"vector": score, "cosine": cosine}) for i, score, cosine in found])
 
     def _vectors(self, view: _View) -> VectorScan:
         if view.scan is None:

@@ -285,7 +285,7 @@ class MilvusEngine:
         for cosine, row in self._read(work, deadline):
             if not -1.0 - _ROUNDING <= cosine <= 1.0 + _ROUNDING:  # false for NaN too
                 raise IndexCorrupt("gives a score that is no cosine", component=self._sessions.component)
-            score = rescale(cosine, self._scale)
+            score = float(rescale(cosine, self._scale))
             hits.append(Hit(passage_id=row["passage_id"], score=score, parts={"vector": score, "cosine": cosine}))
         return LegResult.ok(sorted(hits, key=lambda hit: (-hit.parts["cosine"], hit.passage_id)))
 

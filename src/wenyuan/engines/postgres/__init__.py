@@ -212,7 +212,7 @@ class PostgresEngine:
         )
         hits = []
         for passage_id, cosine in found:
-            score = rescale(cosine, self._scale)
+            score = float(rescale(cosine, self._scale))
             hits.append(Hit(passage_id=passage_id, score=score, parts={"vector": score, "cosine": cosine}))
         return LegResult.ok(hits)
 

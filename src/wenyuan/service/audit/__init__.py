@@ -35,20 +35,17 @@ _NUMBER = re.compile(r"[0-9](?:[ .\-·_/]{0,2}[0-9]){4,}")
 
 
 # --- requests -----------------------------------------------------------------------------------------------
-def preview_of(text: str) -> str:
-    """The beginning of a query, at most 80 characters, with personal data and secrets masked.
+def preview_of(text: str, most: int = PREVIEW_CHARS) -> str:
+    """The beginning of a query or of an error, at most `most` characters, with personal data and secrets masked.
 
     Numbers of five digits or more (with or without separators), e-mail addresses and long tokens are masked.
     """
-    return _cut(_masked(text), PREVIEW_CHARS)
-
-
-def _masked(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text)
     if not (plain.isascii() and plain.isprintable()):
         plain = plain.translate({ord(c): shown for c in set(plain) if (shown := _shown(c)) != c})
     plain = _MASKED.sub(HIDDEN, _MAIL.sub(HIDDEN, plain))
-    return _NUMBER.sub(HIDDEN, _TOKEN.sub(_hide_mixed, plain)).strip()
+    plain = _NUMBER.sub(HIDDEN, _TOKEN.sub(_hide_mixed, plain)).strip()
+    return plain if len(plain) <= most else plain[: most - 1] + "…"
 
 
 def _shown(c: str) -> str:
@@ -63,10 +60,6 @@ def _shown(c: str) -> str:
 
 def _hide_mixed(match: re.Match[str]) -> str:
     return HIDDEN if any(c.isdigit() for c in match[0]) else match[0]
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def request_of(query: Query) -> dict[str, Any]:
@@ -220,7 +213,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "cache_hit": cache_hit,
     }
     optional = {
-        "error": error and _cut(_masked(error), _ERROR_CHARS),
+        "error": error and preview_of(error, _ERROR_CHARS),
         "error_code": error_code,
         "degraded": list(degraded),
         "withheld": _plain(withheld),
@@ -239,7 +232,7 @@ def judge_entry(found: Confidence, question: str) -> dict[str, Any]:
     """What a judge said of an answer: raw and calibrated numbers, for a replay to read; the question as a hash only."""
     entry: dict[str, Any] = {"question": digest_of(question), "state": found.state, "k": found.k}
     if found.state == "auto":
-        return entry | {"reason": _cut(_masked(found.reason), _ERROR_CHARS)}
+        return entry | {"reason": preview_of(found.reason, _ERROR_CHARS)}
     return entry | {
         "model": found.judge, "calibration": found.calibration, "threshold": found.threshold, "risk": found.risk,
         "questions": found.questions, "asked": [list(one) for one in found.asked],
@@ -253,7 +246,7 @@ def _follow_up_entry(one: FollowUp) -> dict[str, Any]:
         "state": one.state,
         "found": one.found,
         "refused": one.refused,
-        "error": _cut(_masked(one.error), _ERROR_CHARS),
+        "error": preview_of(one.error, _ERROR_CHARS),
     }
     return {name: value for name, value in entry.items() if value}
 
@@ -263,7 +256,7 @@ def _rewriting_entry(one: Rewriting) -> dict[str, Any]:
         "model": one.model, "prompt": PROMPT_VERSION, "wordings": len(one.wordings), "left_out": dict(one.left_out),
         "tokens_in": one.tokens_in, "tokens_out": one.tokens_out, "cost": one.cost,
     }  # fmt: skip
-    return entry | ({"error": _cut(_masked(one.error), _ERROR_CHARS)} if one.error else {})
+    return entry | ({"error": preview_of(one.error, _ERROR_CHARS)} if one.error else {})
 
 
 def _leg(leg: LegReport) -> dict[str, Any]:

@@ -385,18 +385,21 @@ _WORDS = ("query", "engineering_type", "task_id", "follow_up", "source_document_
 
 
 def _redacted(request: Mapping[str, Any], redaction: Redaction, counts: Counter[str]) -> dict[str, Any]:
-    def words(text: str) -> str:
-        found = redaction.text(text)
-        counts.update(found.counts)
-        return found.text
-
-    clean = {name: words(value) if name in _WORDS[:-1] and value else value for name, value in request.items()}
+    clean = dict(request)
+    for name in _WORDS[:-1]:
+        if request.get(name):
+            told = redaction.text(request[name])
+            clean[name] = told.text
+            counts.update(told.counts)
     if uri := request.get("source_document_uri"):
         clean["source_document_uri"] = redaction.uri(uri)
         counts.update({"address": 1} if clean["source_document_uri"] != uri else {})
     for name in ("processes", "rewritten"):
         if request.get(name):
-            clean[name] = [words(each) for each in request[name]]
+            each = [redaction.text(text) for text in request[name]]
+            clean[name] = [one.text for one in each]
+            for one in each:
+                counts.update(one.counts)
     for name in ("filter", "parameters"):
         if request.get(name):
             clean[name] = _values("", request[name], redaction, counts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,9 @@ from wenyuan.core.filters import Filter, Scope, matches
 from wenyuan.core.messages import msg
 from wenyuan.core.model import FOREVER, IndexRow, Passage, embedded_text, heading_text
 from wenyuan.core.ports import Deadline, Hit, Reranker
-from wenyuan.core.scoring import law_of, trust_factor
+from wenyuan.core.scoring import law_of, rescale, trust_factor
 from wenyuan.core.scoring.fusion import CONTEXT_BOUND, Candidates, Fusion, reference_of
-from wenyuan.core.scoring.probability import NEAR, Curve, Field, raw_of
+from wenyuan.core.scoring.probability import NEAR, raw_of
 from wenyuan.core.scoring.rerank import blended, checked_scores
 from wenyuan.core.text.summaries import with_lead
 from wenyuan.service.query import LegReport
@@ -97,7 +98,7 @@ class Cutoff:
 
     def liftable(self, found: Candidates) -> Candidates:
         """The first `limit` candidates, and all that trust and context could move among them."""
-        if len(found) <= self.limit:
+        if len(found.scores) <= self.limit:
             return found
         least = found.scores[self.limit - 1] / self.reach * (1.0 - _ROUNDING)
         return found.taken(found.scores >= least)
@@ -131,7 +132,7 @@ def contenders(
     Returns:
         A mask, (n,) bool.
     """
-    vectors = fusion.vectors(cosines)
+    vectors = rescale(cosines, fusion.scale)
     kept = 1.0 if shares is None else shares
     low = fusion.scores(np.where(np.isnan(keyword), 0.0, keyword), vectors) * kept
     high = fusion.scores(np.where(np.isnan(keyword), ceiling, keyword), vectors) * kept
@@ -144,26 +145,15 @@ def contenders(
     return counts
 
 
-def likely(
-    ranked: Sequence[tuple[Hit, Passage]], rivals: Array, curve: Curve, answerable: float
-) -> list[tuple[Hit, Passage]]:
-    """Candidates with their probabilities, best first: P(scope holds an answer) times P(this passage answers, given
-    that one does).
-
-    Args:
-        rivals: The scores of all that our own legs found, without copies, (n,).
-        answerable: The probability that the scope holds an answer.
-    """
-    field = Field(rivals.tolist(), curve, answerable)
-    settled = [(field.settled(hit), passage) for hit, passage in ranked]
-    return sorted(settled, key=lambda pair: -pair[0].score)
-
-
 def guard(passage: Passage, scope: Scope) -> None:
     """Check a passage against the scope again. A passage outside it means that the engine is faulty: it is an error,
     never filtered silently.
     """
-    if not scope.allows(_row(passage)):
+    if not (
+        passage.source_id in scope.sources
+        and (passage.effective_from or date.min) <= scope.as_of <= (passage.effective_until or date.max)
+        and (scope.filter is None or matches(scope.filter, _row(passage)))
+    ):
         raise EngineError(
             msg("passage {ref} lies outside the scope of the request; nothing is answered", ref=passage.ref),
             component="guard",

@@ -31,7 +31,7 @@ from wenyuan.core.scoring.fusion import (
     missing_place,
     title_terms,
 )
-from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, NEAR, VERSION, Standing, curve_of
+from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, NEAR, VERSION, Field, Standing, curve_of
 from wenyuan.core.scoring.rerank import REVISION as COPIES
 from wenyuan.core.scoring.rerank import Copies, beside, copied, distinct
 from wenyuan.runtime import deadline_after
@@ -57,8 +57,8 @@ from wenyuan.service.search.candidates import (
     Reranking,
     above,
     guard,
-    likely,
     meeting,
+    ordered,
     why_empty,
 )
 from wenyuan.service.search.external import ExternalSearch, no_outside, unaddressed
@@ -247,7 +247,8 @@ class Retriever:
             ranked = []
         else:
             rivals = found.candidates.scores[~np.isin(found.candidates.passage_ids, copied(copies))]
-            ranked = likely(ranked, rivals, profile.curve, verdict.probability)
+            field = Field(rivals.tolist(), profile.curve, verdict.probability)
+            ranked = ordered([(field.settled(hit), passage) for hit, passage in ranked])
         if asked.reference and (lacking := missing_place(query.text, asked.reference, (p for _, p in ranked))):
             ranked, why = [], lacking
         return Searched(ranked, copies, found.reports, why, verdict.probability, asked.wordings)
@@ -457,7 +458,7 @@ class Retriever:
             raise _Moved
         said = reference.terms().union(*map(title_terms, passages.values())) if reference else ()
         told = self._engine.information(sorted(said)) if said else {}
-        leeway = Leeway.among(found.scores[:NEAR].tolist())
+        leeway = Leeway() if topic is None else Leeway.among(found.scores[:NEAR].tolist())
         request = Request(topic=topic, leeway=leeway, reference=reference, information=told)
         ranked = []
         for hit in candidates:
