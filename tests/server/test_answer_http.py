@@ -106,9 +106,9 @@ def events(door: Door, body: Any) -> list[tuple[str, Any]]:
 
 
 def requests(door: Door, outcome: str) -> int:
-    """How many answers had an outcome so far."""
+    """How many requests had an outcome so far."""
     shown = str(send(door[0], "GET", "/metrics", None, key(door[1], "audit")).body)
-    found = re.findall(f'requests_total{{door="answer",outcome="{outcome}",status="[0-9]+"}} ([0-9]+)', shown)
+    found = re.findall(f'requests_total{{door="[a-z_]+",outcome="{outcome}",status="[0-9]+"}} ([0-9]+)', shown)
     return sum(map(int, found))
 
 
@@ -227,22 +227,33 @@ def test_rules_for_what_a_text_means(door: Door) -> None:
     assert send(url, "POST", "/v1/infer_rules", {**body, "link": "guess"}, mine).status == 400
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_whoever_hangs_up_ends_the_call(door: Door, stream: bool) -> None:
+@pytest.mark.parametrize(
+    ("path", "asks"),
+    [
+        ("answer", {"query": QUESTION["zh"]}),
+        ("answer", {"query": QUESTION["zh"], "stream": True}),
+        ("search", {"query": QUESTION["zh"], "rewrite": True}),
+        ("search", {"query": QUESTION["zh"], "summary": "generated"}),
+        ("context", {"retrieval_query": QUESTION["zh"], "rewrite": True}),
+        ("retrieve_fragments", {"query": QUESTION["zh"], "max_results": 3, "context": {"rewrite": True}}),
+    ],
+)
+def test_whoever_hangs_up_ends_the_call(door: Door, path: str, asks: dict[str, Any]) -> None:
     """The model's connection is closed long before its time is up."""
     url, library, server = door
     server.begin("drip")
     before = requests(door, "gone")
-    body = json.dumps({"query": QUESTION["zh"], "stream": stream}).encode()
+    calls = library.vitals().llm.calls.get("gone", 0)
+    body = json.dumps(asks).encode()
     place = urlsplit(url)
     with socket.create_connection((place.hostname, place.port or 80)) as caller:
-        head = f"POST /v1/answer HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Type: application/json\r\n"
-        head += f"Authorization: Bearer {key(library, 'search')}\r\nContent-Length: {len(body)}\r\n\r\n"
+        head = f"POST /v1/{path} HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Type: application/json\r\n"
+        head += f"Authorization: Bearer {key(library, 'search', 'retrieve')}\r\nContent-Length: {len(body)}\r\n\r\n"
         caller.sendall(head.encode() + body)
         while not server.seen:
             pass
     assert server.gone.wait(60)
-    while "gone" not in library.vitals().llm.calls:
+    while library.vitals().llm.calls.get("gone", 0) == calls:
         time.sleep(0.01)
     counted(door, "gone", before + 1)
 

@@ -14,13 +14,14 @@ from answer_library import DUTY, answering
 from liars_outcomes import FAILING, OUTCOMES
 from liars_server import LIARS, Asked, Server, lying
 from wenyuan.core.access import DomainScope
-from wenyuan.core.errors import EngineUnavailable, InvalidRequest, LlmError
+from wenyuan.core.errors import EngineUnavailable, InvalidRequest, LlmError, LlmTimeout
 from wenyuan.core.filters import In
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.core.rewriting import Turn
 from wenyuan.runtime import deadline_after, endpoint
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.generation import rewriting
+from wenyuan.service.generation import answering as answering_module
+from wenyuan.service.generation import rewriting, summaries
 from wenyuan.service.generation.answers import AnswerRequest, as_data
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
 from wenyuan.wire import request_from_wire
@@ -170,6 +171,29 @@ def test_a_model_that_fails_leaves_the_question(
     assert record.record["rewriting"]["error"]
     assert record.query["rewritten"] == []
     assert library.replay(found.audit_ids[0]).identical
+
+
+@pytest.mark.parametrize("what", ["answer", "extract", "summary"])
+def test_a_model_that_hangs_is_waited_for_once(
+    library: Library, language: str, server: Server, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """A request whose question could not be said in other words in time does not wait for the same model again."""
+    server.begin("drip")
+    for module in (rewriting, answering_module, summaries):
+        monkeypatch.setattr(module, "deadline_after", lambda _: deadline_after(0.3))
+    if what == "summary":
+        found = find(library, FORMAL[language], summary="generated")
+        assert [leg.state for leg in found.legs if leg.name == "llm"] == ["failed", "failed"]
+    else:
+        request = AnswerRequest(
+            query=FORMAL[language], conversation=(), on_failure="extract" if what == "extract" else "fail"
+        )
+        if what == "extract":
+            assert library.answer(request).origin == "extractive"
+        else:
+            with pytest.raises(LlmTimeout, match="not asked again"):
+                library.answer(request)
+    assert len(server.seen) == 1
 
 
 def test_nothing_found_without_the_model_is_a_failure(library: Library, language: str, server: Server) -> None:

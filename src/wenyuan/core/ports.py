@@ -431,6 +431,24 @@ def patient() -> Iterator[None]:
         _deadline.reset(token)
 
 
+_gone: ContextVar[Callable[[], bool]] = ContextVar("wenyuan_gone", default=lambda: False)
+
+
+@contextmanager
+def unless(gone: Callable[[], bool]) -> Iterator[None]:
+    """A context in which this thread works for a caller who may disconnect: then ``gone()`` is True."""
+    token = _gone.set(gone)
+    try:
+        yield
+    finally:
+        _gone.reset(token)
+
+
+def caller_gone() -> Callable[[], bool]:
+    """What tells whether the caller for whom this thread works has disconnected."""
+    return _gone.get()
+
+
 def time_left() -> float | None:
     """Seconds until this thread's deadline, 0 if it has passed; None without one."""
     deadline = _deadline.get()

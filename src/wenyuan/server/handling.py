@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -20,6 +21,7 @@ from starlette.types import Message, Receive, Scope, Send
 from wenyuan import wire
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.messages import msg
+from wenyuan.core.ports import unless
 from wenyuan.engines.external.service import JOURNEY, VIA, QuestionPath, arrived, told
 from wenyuan.server.problems import Pool, Problem
 from wenyuan.server.settings import FaultSwitch, ServerSettings
@@ -248,14 +250,14 @@ class RequestHandler:
         content = await self.content(request)
         return await self.pool.run(lambda: call(strict_json.loads(content)))
 
-    async def ask(
-        self, request: Request, question: Question[Q], *, content: bytes | None = None, pool: Pool | None = None
-    ) -> Response:
+    async def ask(self, request: Request, question: Question[Q], *, content: bytes | None = None) -> Response:
         """The response to a question. Every failure after validation becomes a body with status FAILED.
 
         Args:
             content: The body, where it was read already.
-            pool: Threads to work in; by default those of all, or `waiting` where the question says so.
+
+        Raises:
+            ClientGone: the client hung up while a language model was waited for, which is then not waited for any more.
         """
         content = await self.content(request) if content is None else content
         fault = self._fault_for(request.headers)
@@ -271,10 +273,27 @@ class RequestHandler:
 
         def begin() -> Response | Callable[[], Response]:
             asked = question.parse(strict_json.loads(content))
-            return partial(answer, asked) if pool is None and question.waits(asked) else answer(asked)
+            return partial(answer, asked) if question.waits(asked) else answer(asked)
 
-        begun = await (pool or self.pool).run(begin)
-        return begun if isinstance(begun, Response) else await self.waiting.run(begun)
+        begun = await self.pool.run(begin)
+        return begun if isinstance(begun, Response) else await self._waited(request, begun)
+
+    async def _waited(self, request: Request, answer: Callable[[], Response]) -> Response:
+        """The response to a question that waits for a language model, as long as the client does."""
+        gone = threading.Event()
+
+        def work() -> Response:
+            with unless(gone.is_set):
+                return answer()
+
+        watching = asyncio.create_task(_watch(request, gone))
+        try:
+            response = await self.waiting.run(work)
+        finally:
+            watching.cancel()
+        if gone.is_set():  # that no model answered is then no failure
+            raise ClientGone
+        return response
 
     async def tell(self, request: Request, answer: Callable[[object], Told]) -> Response:
         """The response of a protocol without a FAILED body: failures are raised and get an HTTP error status.
@@ -340,6 +359,13 @@ class RequestHandler:
             payload = wire.encode(body)
         status = 200 if body["status"] == "SUCCESS" else self.settings.failed_http_status
         return Response(payload, status, {STATUS_HEADER: body["status"]}, media_type="application/json")
+
+
+async def _watch(request: Request, gone: threading.Event) -> None:
+    """Wait until the client hangs up."""
+    while (await request.state.body.receive())["type"] != "http.disconnect":
+        pass
+    gone.set()
 
 
 # Routes that know all methods of their path: which there are is told for the path, not for the first that fits.

@@ -27,6 +27,7 @@ class Rewriting:
         model, tokens_in, tokens_out, cost: What was used for it; of a replay nothing.
         ms: How long it took.
         error: Why there is none; ``""`` where the model answered.
+        late: Whether it did not answer in its time: for the same request it is not asked again.
     """
 
     wordings: tuple[str, ...] = ()
@@ -37,6 +38,7 @@ class Rewriting:
     cost: float = 0.0
     ms: float = 0.0
     error: str = ""
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -15,8 +15,9 @@ from starlette.responses import Response, StreamingResponse
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.messages import msg
+from wenyuan.core.ports import caller_gone
 from wenyuan.server.access import route
-from wenyuan.server.handling import GONE, ClientGone, Question, RequestHandler
+from wenyuan.server.handling import GONE, Question, RequestHandler
 from wenyuan.server.openapi import asked
 from wenyuan.server.problems import Problem
 from wenyuan.server.routes.ask import Knowledge
@@ -49,23 +50,16 @@ class Answers:
         self._check(wanted.agent_id, governed.domains_of(wanted.knowledge_scope), principal)
         if wanted.stream:
             return StreamingResponse(self._events(wanted, principal, request), media_type="text/event-stream")
-        gone = threading.Event()
-        watching = asyncio.create_task(_watch(request, gone))
-        try:
-            question = Question(
-                lambda _body: wanted, lambda one: self._told(one, principal, _nothing, gone), failed_answer
-            )
-            response = await self._handler.ask(request, question, content=content, pool=self._pool)
-        finally:
-            watching.cancel()
-        if gone.is_set():  # that no model answered is then no failure
-            raise ClientGone
-        return response
+        question = Question(
+            lambda _body: wanted, lambda one: self._told(one, principal, _nothing, caller_gone()), failed_answer,
+            waits=lambda _asked: True,
+        )  # fmt: skip
+        return await self._handler.ask(request, question, content=content)
 
     def _told(
-        self, wanted: AnswerRequest, principal: Principal, tell: Tell, gone: threading.Event
+        self, wanted: AnswerRequest, principal: Principal, tell: Tell, gone: Callable[[], bool]
     ) -> Mapping[str, Any]:
-        answered = self._service.answer(wanted, principal, tell=tell, gone=gone.is_set)
+        answered = self._service.answer(wanted, principal, tell=tell, gone=gone)
         return {"status": "SUCCESS", **governed.answer_to_wire(answered)}
 
     async def _events(self, wanted: AnswerRequest, principal: Principal, request: Request) -> AsyncIterator[str]:
@@ -82,7 +76,9 @@ class Answers:
 
         def work() -> None:
             try:
-                body = self._told(wanted, principal, lambda stage, told: put("stage", {"stage": stage, **told}), gone)
+                body = self._told(
+                    wanted, principal, lambda stage, told: put("stage", {"stage": stage, **told}), gone.is_set
+                )
                 for claim in body["claims"]:
                     put("claim", claim)
                 for dropped in body["dropped"]:
@@ -106,13 +102,6 @@ class Answers:
 
 def _nothing(_stage: str, _told: Mapping[str, Any]) -> None:
     """Default callback: does nothing."""
-
-
-async def _watch(request: Request, gone: threading.Event) -> None:
-    """Wait until the client hangs up."""
-    while (await request.state.body.receive())["type"] != "http.disconnect":
-        pass
-    gone.set()
 
 
 def _failed(error: Exception, request_id: str) -> dict[str, Any]:

@@ -34,10 +34,10 @@ from wenyuan.core.answering import (
     room_of,
     whole,
 )
-from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmUnavailable
+from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmTimeout, LlmUnavailable
 from wenyuan.core.messages import joined, msg
 from wenyuan.core.model import Passage
-from wenyuan.core.ports import LanguageModel, ModelReply
+from wenyuan.core.ports import LanguageModel, ModelReply, caller_gone, unless
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.scoring.rerank import limited
 from wenyuan.core.sources import kept_from_model
@@ -126,20 +126,23 @@ class Answerer:
         *,
         door: str = "answer",
         tell: Tell = _nobody,
-        gone: Callable[[], bool] = lambda: False,
+        gone: Callable[[], bool] | None = None,
     ) -> Answered:
         """Search, ask the model, check its claims, and record the result.
 
         Args:
             tell: Called at each stage. Text is passed only after it was checked and recorded.
-            gone: Whether the caller has disconnected: then the call of the model is abandoned.
+            gone: Whether the caller has disconnected: then the call of the model is abandoned. By default as
+                `core.ports.unless` says.
 
         Raises:
             InvalidRequest, NotPermitted: the request.
             LlmError: the model failed, and the request does not ask for extracts then.
             KnowledgeError: the library cannot be asked.
         """
-        search = self.rewriter.searched(request.search, gone)
+        gone = gone or caller_gone()
+        with unless(gone):
+            search = self.rewriter.searched(request.search)
         if self.llm is None and request.on_failure == "fail":
             with self.recorded.failures(search, principal, door):
                 raise none_is_set_up()
@@ -169,6 +172,7 @@ class Answerer:
                 if request.on_failure == "extract":
                     return _with_rules(self._extracts(none, request, texts, principal), rules)
                 return _with_rules(none, rules)
+            check_in_time(result, self.settings.model)
             wordings = result.rewriting.wordings if result.rewriting is not None else ()
             seen = [found for found in rules if self._may_see(found)]
             reply = self._asked(request, shown, seen, wordings, tell, gone)
@@ -404,6 +408,14 @@ def none_is_set_up() -> LlmUnavailable:
         "no language model is set up: llm.url and llm.model name one", component="llm",
         hint="set llm.url and llm.model in wenyuan.toml, or WENYUAN_LLM__URL and WENYUAN_LLM__MODEL; on_failure=extract answers without one",
     )  # fmt: skip
+
+
+def check_in_time(result: SearchResult, model: str) -> None:
+    """Raise LlmTimeout where the model was already too slow for this request, so that it is waited for only once."""
+    if result.rewriting is not None and result.rewriting.late:
+        raise LlmTimeout(
+            "it did not say the question in other words in time, and is not asked again", component=f"llm {model}"
+        )
 
 
 def kept_back(source_id: str, why: str) -> InvalidRequest:

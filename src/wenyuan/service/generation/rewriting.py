@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wenyuan.core.errors import LlmError
-from wenyuan.core.ports import LanguageModel
+from wenyuan.core.errors import LlmError, LlmTimeout
+from wenyuan.core.ports import LanguageModel, caller_gone
 from wenyuan.core.rewriting import SCHEMA, Turn, checked, messages, read_wordings
 from wenyuan.runtime import deadline_after
 from wenyuan.service.generation.answering import none_is_set_up
@@ -33,13 +33,12 @@ class Rewriter:
     settings: LlmSettings
     questions: Questions
 
-    def rewritten(self, question: str, turns: Sequence[Turn], gone: Callable[[], bool] = lambda: False) -> Rewriting:
+    def rewritten(self, question: str, turns: Sequence[Turn]) -> Rewriting:
         """Rewritten forms of a question. A failure of the model is reported in the result, since the question can be
         searched without them.
 
         Args:
             turns: The conversation before it.
-            gone: Whether the caller has disconnected.
         """
         begun = time.perf_counter()
         try:
@@ -49,11 +48,13 @@ class Rewriter:
             text = self.questions.sent(question)
             reply = self.llm.ask(
                 messages(text, told), schema=SCHEMA, read=read_wordings,
-                deadline=deadline_after(self.settings.timeout).unless(gone),
+                deadline=deadline_after(self.settings.timeout).unless(caller_gone()),
             )  # fmt: skip
         except LlmError as error:
             log.warning("asked without other wordings: %s", error)
-            return Rewriting(error=str(error), model=self.settings.model, ms=(time.perf_counter() - begun) * 1e3)
+            return Rewriting(
+                error=str(error), late=isinstance(error, LlmTimeout), model=self.settings.model, ms=(time.perf_counter() - begun) * 1e3
+            )  # fmt: skip
         kept, left = checked(reply.value, text, told)
         return Rewriting(
             wordings=kept, left_out={str(why): count for why, count in left.items()}, model=self.settings.model, tokens_in=reply.tokens_in,
@@ -66,9 +67,9 @@ class Rewriter:
             return query
         return replace(query, rewriting=self.rewritten(query.text, query.conversation), conversation=None)
 
-    def searched(self, request: SearchRequest, gone: Callable[[], bool] = lambda: False) -> SearchRequest:
+    def searched(self, request: SearchRequest) -> SearchRequest:
         """A search request with its rewritten forms added, if it asks for them."""
         if request.conversation is None:
             return request
-        found = self.rewritten(request.query, request.conversation, gone)
+        found = self.rewritten(request.query, request.conversation)
         return replace(request, rewriting=found, conversation=None)

@@ -17,12 +17,13 @@ from wenyuan.core.access import Principal
 from wenyuan.core.answering import PROMPT_VERSION, SCHEMA, Shown, read_written, summary_messages
 from wenyuan.core.errors import LlmError
 from wenyuan.core.model import Passage
+from wenyuan.core.ports import caller_gone
 from wenyuan.core.text import language_of
 from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.core.text.sentences import Span
 from wenyuan.core.text.summaries import elision_mark, merged, quoted
 from wenyuan.runtime import deadline_after
-from wenyuan.service.generation.answering import Answerer, none_is_set_up
+from wenyuan.service.generation.answering import Answerer, check_in_time, none_is_set_up
 from wenyuan.service.generation.answers import AnswerClaim, AnswerRequest, fates
 from wenyuan.service.query import LegReport
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
@@ -56,6 +57,7 @@ class Summarizer:
         begun, error = time.perf_counter(), ""
         if new:
             try:
+                check_in_time(result, self.answerer.settings.model)
                 self._choose(new, request, result.generation, principal, door)
             except LlmError as failure:
                 error = str(failure)
@@ -79,7 +81,7 @@ class Summarizer:
             summary_messages(shown),
             schema=SCHEMA,
             read=read_written,
-            deadline=deadline_after(answerer.settings.timeout),
+            deadline=deadline_after(answerer.settings.timeout).unless(caller_gone()),
         )
         asked = AnswerRequest(
             query=request.query, agent_id=request.agent_id, min_trust=request.min_trust, as_of=request.as_of

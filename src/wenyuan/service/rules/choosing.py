@@ -14,7 +14,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
-from wenyuan.core.ports import Deadline, LanguageModel
+from wenyuan.core.ports import Deadline, LanguageModel, caller_gone
 from wenyuan.core.rules.inference import View
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.sources import kept_from_model
@@ -72,7 +72,7 @@ class NameChooser:
         ]
         reply = self.llm.ask(
             told, schema=_schema(names), read=lambda value: _read(value, frozenset(names)),
-            deadline=deadline_after(self.settings.timeout),
+            deadline=deadline_after(self.settings.timeout).unless(caller_gone()),
         )  # fmt: skip
         said = {
             "status": "SUCCESS", "claims": [], "dropped": [], "origin": "", "error": "", "error_code": "", "withheld": {},
