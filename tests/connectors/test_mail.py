@@ -93,6 +93,20 @@ def test_the_newest_are_listed(mail: MailServer) -> None:
     connector.close()
 
 
+@pytest.mark.parametrize("days", [0, 30])
+def test_a_large_folder_is_searched_in_parts(mail: MailServer, days: int) -> None:
+    """The numbers of 120,000 messages are more than a line may hold: the newest are searched first, then the rest."""
+    mail.mails = {1_000_000_000 + number: b"" for number in range(120_000)}
+    few = opened(mail, max_messages=2, since_days=days)
+    assert [next(found).key for found in [few.list(Known())] for _ in range(2)] == ["7/1000119998", "7/1000119999"]
+    few.close()
+    all_of_them = opened(mail, max_messages=120_000, since_days=days)
+    assert next(iter(all_of_them.list(Known()))).key == "7/1000000000"
+    all_of_them.close()
+    ranges = [line.split()[2] for line in mail.asked if "SEARCH" in line]
+    assert ranges == ["70001:120000", "70001:120000", "20001:70000", "1:20000"]
+
+
 def test_a_size_that_is_a_lie_is_found_out(mail: MailServer) -> None:
     """A message that is larger than was told is not taken."""
     mail.claims[12] = 10

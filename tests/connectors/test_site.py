@@ -105,6 +105,17 @@ def test_keeps_to_robots(shelf: Shelf) -> None:
     assert shelf.uris() == {"/", "/leave"}
 
 
+def test_a_long_robots_is_cut(shelf: Shelf) -> None:
+    """Rules within the first 500 KiB count, as RFC 9309 asks for; half a rule, at which it is cut, counts as none."""
+    rules = "User-agent: *\nDisallow: /deep/\n"
+    filling = "#" * (500 * 1_024 - len(rules) - len("\nDisallow: /"))
+    rest = f"claims.html\n{'# more' * 400_000}\nDisallow: /leave\n"
+    shelf.site.put("/robots.txt", f"{rules}{filling}\nDisallow: /{rest}", "text/plain")
+    shelf.run()
+    assert {"/leave", "/claims.html"} <= shelf.uris()
+    assert "/deep/" not in shelf.uris()
+
+
 def test_reads_nothing_while_robots_cannot_be_asked(shelf: Shelf) -> None:
     """A server that fails on robots.txt may forbid everything: nothing is read, and nothing retired."""
     shelf.run()

@@ -38,8 +38,9 @@ class MailServer:
             if found[1] != self.folder:
                 raise LookupError
             yield f"* {len(self.mails)} EXISTS\r\n* OK [UIDVALIDITY {self.validity}] valid\r\n".encode()
-        elif line.startswith("UID SEARCH"):
-            yield f"* SEARCH {' '.join(map(str, sorted(self.mails)))}\r\n".encode()
+        elif found := re.match(r"UID SEARCH (\d+):(\d+)", line):
+            uids = sorted(self.mails)[int(found[1]) - 1 : int(found[2])]
+            yield f"* SEARCH {' '.join(map(str, uids))}\r\n".encode()
         elif found := re.match(r"UID FETCH ([\d,]+) \(UID RFC822.SIZE\)", line):
             for number, uid in enumerate(map(int, found[1].split(",")), 1):
                 if uid in self.mails:

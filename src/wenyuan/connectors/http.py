@@ -85,14 +85,17 @@ class Client:
             network_backend=GuardedBackend(opening.component, allow_private=opening.allow_private),
         )
 
-    def get(self, url: str, most: int, headers: Mapping[str, str] | None = None) -> Answer:
+    def get(self, url: str, most: int, headers: Mapping[str, str] | None = None, *, cut: bool = False) -> Answer:
         """The response to a GET, whatever its status; retried where a busy server names a time.
+
+        Args:
+            cut: Of a larger body its first `most` bytes are given.
 
         Raises:
             Unanswered: there is no complete response.
-            AnswerTooLarge: its body has more than `most` bytes.
+            AnswerTooLarge: its body has more than `most` bytes, and is not cut.
         """
-        return self._asked("GET", url, b"", most, headers or {})
+        return self._asked("GET", url, b"", most, headers or {}, cut=cut)
 
     def post(self, url: str, body: Any, most: int) -> Answer:
         """The response to a POST of JSON; see `get`."""
@@ -101,16 +104,20 @@ class Client:
     def close(self) -> None:
         self._pool.close()
 
-    def _asked(self, method: str, url: str, body: bytes, most: int, headers: Mapping[str, str]) -> Answer:
+    def _asked(
+        self, method: str, url: str, body: bytes, most: int, headers: Mapping[str, str], *, cut: bool = False
+    ) -> Answer:
         for tried in range(1, _TRIES + 1):
-            answer = self._exchanged(method, url, body, most, headers)
+            answer = self._exchanged(method, url, body, most, headers, cut=cut)
             wait = wait_for(answer)
             if wait is None or wait > _LONGEST_WAIT or tried == _TRIES:
                 break
             time.sleep(wait)
         return answer
 
-    def _exchanged(self, method: str, url: str, body: bytes, most: int, headers: Mapping[str, str]) -> Answer:
+    def _exchanged(
+        self, method: str, url: str, body: bytes, most: int, headers: Mapping[str, str], *, cut: bool
+    ) -> Answer:
         component = f"{self._component} at {host_of(urlsplit(url))}"
         sent = {
             "Host": host_of(urlsplit(url)),
@@ -127,7 +134,7 @@ class Client:
                 with self._pool.stream(
                     method, _target(url), headers=list(sent.items()), content=body, extensions={"timeout": limits}
                 ) as answer:
-                    return _read(answer, most, component)
+                    return _read(answer, most, component, cut=cut)
             except TooLarge as error:
                 raise AnswerTooLarge(
                     msg("it is larger than {most} bytes", most=f"{most:,}"), component=component
@@ -140,14 +147,14 @@ class Client:
                 raise no_answer(error, component, Unanswered, Unanswered, "server") from error
 
 
-def _read(answer: httpcore2.Response, most: int, component: str) -> Answer:
+def _read(answer: httpcore2.Response, most: int, component: str, *, cut: bool) -> Answer:
     headers = {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in answer.headers}
     if headers.get("content-encoding", "identity").lower() not in ("", "identity"):
         raise DocumentRejected("the answer is compressed, which was not asked for", component=component)
     size = headers.get("content-length", "")
-    if size.isdecimal() and int(size) > most and answer.status == 200:
+    if size.isdecimal() and int(size) > most and answer.status == 200 and not cut:
         raise TooLarge
-    return Answer(status=answer.status, headers=headers, body=read_whole(answer.iter_stream(), most))
+    return Answer(status=answer.status, headers=headers, body=read_whole(answer.iter_stream(), most, cut=cut))
 
 
 def wait_for(answer: Answer) -> float | None:

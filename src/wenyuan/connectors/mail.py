@@ -20,6 +20,7 @@ from wenyuan.core.messages import msg
 from wenyuan.runtime.declared import VariableName, declared
 
 _AT_ONCE = 500  # messages asked about in one command
+_SEARCHED = 50_000  # messages searched in one command: their numbers come in one line, and imaplib takes 1 MB of it
 _LONGEST_ANSWER = MOST_BYTES + (1 << 20)
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _SIZE, _UID = re.compile(rb"RFC822\.SIZE (\d{1,12})"), re.compile(rb"UID (\d{1,10})")
@@ -63,12 +64,12 @@ class MailFolder:
         self._port = parts.port or (993 if self._secure else 143)
         self._folder = unquote(parts.path).strip("/") or "INBOX"
         self._server: imaplib.IMAP4 | None = None
-        self._validity = 0
+        self._validity = self._messages = 0
 
     def list(self, known: Known) -> Iterator[Entry]:
         """The messages of the folder in order of arrival."""
-        uids = self._uids()
         most = self._settings.max_messages
+        uids = self._uids(most)
         chosen = uids[-most:]
         for at in range(0, len(chosen), _AT_ONCE):
             part = chosen[at : at + _AT_ONCE]
@@ -112,16 +113,26 @@ class MailFolder:
         uri = f"{parts.scheme}://{parts.netloc}{parts.path or '/INBOX'};UIDVALIDITY={self._validity}/;UID={uid}"
         return Entry(key=key, uri=uri, name=f"{uid}.eml", version=key, size=size)
 
-    def _uids(self) -> Sequence[int]:
+    def _uids(self, most: int) -> Sequence[int]:
+        """The UIDs of the newest messages, ascending: all where there are at most `most`, else some more than `most`.
+
+        Ranges of sequence numbers are searched from the newest down. Where messages are deleted meanwhile, the numbers
+        of those that were searched move down, and those of the rest stay below, so that none is missed.
+        """
         self._connected()
         days = self._settings.since_days
         if days:
             first = datetime.now(UTC) - timedelta(days=days)
             said = ["SINCE", f"{first.day}-{_MONTHS[first.month - 1]}-{first.year}"]
         else:
-            said = ["ALL"]
-        found = [line for line in self._asked("SEARCH", *said) if isinstance(line, bytes)]
-        return sorted({int(word) for line in found for word in line.split() if word.isdigit()})
+            said = []
+        found: set[int] = set()
+        for last in range(self._messages, 0, -_SEARCHED):
+            lines = self._asked("SEARCH", f"{max(1, last - _SEARCHED + 1)}:{last}", *said)
+            found.update(int(n) for line in lines if isinstance(line, bytes) for n in line.split() if n.isdigit())
+            if len(found) > most:
+                break
+        return sorted(found)
 
     def _sizes(self, uids: Sequence[int]) -> dict[int, int]:
         sizes = {}
@@ -186,13 +197,14 @@ class MailFolder:
 
     def _select(self, server: imaplib.IMAP4) -> None:
         name = encoded_folder(self._folder).replace("\\", "\\\\").replace('"', '\\"')
-        status, _ = server.select(f'"{name}"', readonly=True)
+        status, count = server.select(f'"{name}"', readonly=True)
         if status != "OK":
             raise SourceError(
                 msg("there is no mail folder {name}", name=repr(self._folder)), component=self._component
             )
         told = server.response("UIDVALIDITY")[1]
         self._validity = int(told[-1]) if told and told[-1] else 0
+        self._messages = int(count[-1]) if count and count[-1] else 0
 
     def _failure(self, error: Exception) -> SourceError:
         """The error for an exception of the client, whose text may contain credentials."""

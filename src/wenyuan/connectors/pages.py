@@ -157,6 +157,15 @@ class Robots:
         return max(fitting)[1] if fitting else True
 
 
+def robots_text(body: bytes) -> str:
+    """The lines of a robots.txt of which at most `MOST_ROBOTS` bytes were taken.
+
+    The line at which it was cut is left out: the first half of a rule would be another, wider one.
+    """
+    text = body[:MOST_ROBOTS].decode("utf-8", "replace")
+    return text if len(body) < MOST_ROBOTS else "\n".join(text.splitlines()[:-1])
+
+
 def parse_robots(text: str, agent: str) -> Robots:
     """The rules of the group for an agent, else of the group for all. Unknown lines are ignored."""
     groups: dict[str, list[tuple[str, str]]] = {}

@@ -31,6 +31,7 @@ from wenyuan.connectors.pages import (
     parse_robots,
     parse_sitemap,
     plain_address,
+    robots_text,
 )
 from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import DocumentRejected, SourceError
@@ -145,9 +146,9 @@ class Site:
     # -- where to go -----------------------------------------------------------------------------------
 
     def _asked_robots(self) -> Robots:
-        answer = self._followed(urljoin(self._start, "/robots.txt"), MOST_ROBOTS + (1 << 20))
+        answer = self._followed(urljoin(self._start, "/robots.txt"), MOST_ROBOTS, cut=True)
         if answer.status == 200:
-            return parse_robots(answer.body[:MOST_ROBOTS].decode("utf-8", "replace"), AGENT)
+            return parse_robots(robots_text(answer.body), AGENT)
         if 400 <= answer.status < 500 and answer.status != 429:
             return Robots()
         raise SourceError(
@@ -291,10 +292,10 @@ class Site:
             )
         return None, iter((target,) if target else ())
 
-    def _followed(self, url: str, most: int) -> Answer:
+    def _followed(self, url: str, most: int, *, cut: bool = False) -> Answer:
         """The response at an address, following redirects within this host."""
         for _ in range(_MOST_HOPS):
-            answer = self._get(url, {}, most)
+            answer = self._get(url, {}, most, cut=cut)
             if not 300 <= answer.status < 400:
                 break
             url = self._redirected(url, answer)
@@ -315,12 +316,12 @@ class Site:
         name = _name(url, "", html=_suffix(url) in _HTML_SUFFIXES)
         return _entry(url, name, "", _links(before) if before is not None else (), "")
 
-    def _get(self, url: str, headers: Mapping[str, str], most: int) -> Answer:
+    def _get(self, url: str, headers: Mapping[str, str], most: int, *, cut: bool = False) -> Answer:
         pause = max(self._settings.delay, self._robots.delay) - (time.monotonic() - self._asked_at)
         if pause > 0:
             time.sleep(pause)
         self._asked_at = time.monotonic()
-        answer = self._client.get(url, most, headers)
+        answer = self._client.get(url, most, headers, cut=cut)
         self._bytes += len(answer.body)
         return answer
 

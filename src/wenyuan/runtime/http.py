@@ -123,17 +123,22 @@ class TooLarge(Exception):
     """A response exceeds the size limit."""
 
 
-def read_whole(blocks: Iterable[bytes], most: int) -> bytes:
+def read_whole(blocks: Iterable[bytes], most: int, *, cut: bool = False) -> bytes:
     """The body of a response, bounded in decompressed size and time.
 
+    Args:
+        cut: Of a larger body its first `most` bytes are given; the rest is not read.
+
     Raises:
-        TooLarge: it has more than `most` bytes.
+        TooLarge: it has more than `most` bytes, and is not cut.
         TooLate: the deadline of this thread passed (see `until`).
     """
     content = bytearray()
     for block in blocks:
         content += block
         if len(content) > most:
+            if cut:
+                return bytes(content[:most])
             raise TooLarge
         if time_left() == 0:
             raise CallTimedOut
