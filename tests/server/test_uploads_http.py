@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -154,3 +156,22 @@ def test_a_source_for_uploads_is_registered_without_a_folder(served: Served) -> 
     assert told.json["files"][0]["state"] == "added"
     send(served[0], "DELETE", "/v1/sources/fresh", token=key(served[1], "registry"))
     assert not [name for name in kept(served) if name.startswith("fresh")]
+
+
+def test_the_event_loop_waits_for_no_disk(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of what comes in is made and removed in threads: all other requests would wait for it."""
+    looping: list[tuple[str, bool]] = []
+
+    def noted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(path: Path, *args: Any, **more: Any) -> Any:
+            if ".incoming" in str(path):
+                looping.append((name, asyncio._get_running_loop() is not None))
+            return call(path, *args, **more)
+
+        return noting
+
+    monkeypatch.setattr(Path, "mkdir", noted("made", Path.mkdir))
+    monkeypatch.setattr(shutil, "rmtree", noted("removed", shutil.rmtree))
+    assert sent(served, "POST", "/v1/sources/desk/documents", form(("a.md", GOOD))).status == 200
+    assert {name for name, _ in looping} == {"made", "removed"}
+    assert not any(looped for _, looped in looping)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -15,6 +16,8 @@ from starlette.datastructures import Headers
 from wenyuan.core.messages import msg
 from wenyuan.server.problems import Problem
 from wenyuan.service.uploads import Given
+
+_Value = TypeVar("_Value")
 
 MAX_FILES = 200
 MAX_FILE = 50_000_000
@@ -36,6 +39,16 @@ def boundary_of(headers: Headers) -> bytes:
     if kind != b"multipart/form-data" or not boundary or headers.get("content-encoding", "identity") != "identity":
         raise Problem(415, "unsupported_media_type", "Content-Type must be multipart/form-data, with a boundary")
     return boundary
+
+
+@asynccontextmanager
+async def in_threads(held: AbstractContextManager[_Value]) -> AsyncIterator[_Value]:
+    """A context manager that is entered and left in threads, so that the event loop waits for no disk."""
+    value = await asyncio.to_thread(held.__enter__)
+    try:
+        yield value
+    finally:  # also of a request that is cancelled
+        await asyncio.shield(asyncio.to_thread(held.__exit__, None, None, None))
 
 
 async def receive_files(chunks: AsyncIterator[bytes], boundary: bytes, folder: Path) -> list[Given]:

@@ -17,7 +17,7 @@ from wenyuan.server.openapi import kept
 from wenyuan.server.problems import Problem
 from wenyuan.server.routes.originals import number_in
 from wenyuan.server.routes.registry import IngestJobs, plain_report, source_of
-from wenyuan.server.uploads import MAX_FORM, PAUSE, boundary_of, receive_files
+from wenyuan.server.uploads import MAX_FORM, PAUSE, boundary_of, in_threads, receive_files
 from wenyuan.service.uploads import Given, UploadReport
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Uploads:
 
     async def _received(self, request: Request, boundary: bytes, take: Callable[[list[Given]], Response]) -> Response:
         body: Body = request.state.body
-        with self._library.uploads.incoming() as folder:
+        async with in_threads(self._library.uploads.incoming()) as folder:
             given = await receive_files(body.chunks(limit=MAX_FORM, pause=PAUSE), boundary, folder)
             if not given:
                 raise InvalidRequest("there is no file in the form", faults=(Fault("file", "is required"),))
