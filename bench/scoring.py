@@ -132,7 +132,7 @@ def switched(library: Library, step: Step) -> Iterator[None]:
         if not step.centre:
             patched(legs, "CENTRE", 0.0)
         if step.weight is not None:
-            patched(retriever, "weight", lambda _tuning=None: step.weight)
+            patched(retriever, "weight", step.weight)
         if not step.refusing:
             patched(abstention, "verdict", lambda *asked: verdict(*asked)._replace(why=""))
         yield

@@ -196,7 +196,7 @@ def asked(folder: Path, strangers: Sequence[str], cache: Path, limit: int) -> di
                 ask(kind, text, {})
                 if names:
                     ask(kind, text, {}, inside(draw.choice(names)), "document")
-        return {"rows": rows, "weights": by_weight(library, entries, judged), "shipped": library._retriever.weight()}
+        return {"rows": rows, "weights": by_weight(library, entries, judged), "shipped": library._retriever.weight}
 
 
 def by_weight(library: Library, entries: Mapping[int, str], judged: Any) -> dict[str, list[float]]:
@@ -204,7 +204,7 @@ def by_weight(library: Library, entries: Mapping[int, str], judged: Any) -> dict
     retriever: Any = library._retriever
     real, found = retriever.weight, {}
     for weight in WEIGHTS:
-        retriever.weight = lambda _tuning=None, w=weight: w
+        retriever.weight = weight
         run = Run("fused", ms={"total": [0.0]})
         for q in judged.questions:
             hits = library.search(q.text, limit=DEPTH, filter=q.filter).hits

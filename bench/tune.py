@@ -137,7 +137,7 @@ def adopt_anyway(library: Any, pairs: Sequence[Pair]) -> None:
     course, _ = library._course(library.encoder, {"golden": pairs}, None, lambda *_: None)
     everything = np.arange(len(course.lessons))
     learned = course.weakened(course.learned(everything), 1.0, everything)
-    tuning = Tuning(weight=library._retriever.weight(), encoder=library.encoder.fingerprint.key, map=learned)
+    tuning = Tuning(weight=library._retriever.weight, encoder=library.encoder.fingerprint.key, map=learned)
     library.catalog.adopt_tuning(tuning, {}, library.collection_under({}))
 
 

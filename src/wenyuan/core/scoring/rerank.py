@@ -208,7 +208,11 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
             continue
         others, squeezed = before.setdefault(hit.origin, []), _squeezed(passage.text)
         known = joined.get(hit.origin, "")
-        original = _original(passage, _as_good(passage, others)) if _may_repeat(squeezed, known) else None
+        original = None
+        if _may_repeat(squeezed, known):  # another may stand for it that is as trusted, and no more limited in quotes
+            free = not limited(passage.copyright)
+            as_good = [o for o in others if o.trust >= passage.trust and not (free and limited(o.copyright))]
+            original = _original(passage, as_good)
         if original is not None:
             copies[original.passage_id] = (*copies.get(original.passage_id, ()), passage)
             continue
@@ -218,23 +222,12 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
     return kept, copies
 
 
-def _as_good(passage: Passage, others: Iterable[Passage]) -> list[Passage]:
-    """Those of the others that may replace a passage: equally trusted, and no more limited by copyright."""
-    free = not limited(passage.copyright)
-    return [o for o in others if o.trust >= passage.trust and not (free and limited(o.copyright))]
-
-
 def also_in(copies: Iterable[Passage]) -> list[Mapping[str, Any]]:
     """Where else the same text is found, for the `also_in` of a hit."""
     return [
         {"source": one.uri, "source_id": one.source_id, "passage_id": one.ref, "title": one.title, "trust": one.trust}
         for one in copies
     ]
-
-
-def copied(copies: Copies) -> list[int]:
-    """Ids of all duplicates."""
-    return [copy.passage_id for same in copies.values() for copy in same]
 
 
 def beside(found: Found, copies: Copies, more: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:

@@ -124,7 +124,9 @@ def checked_vectors(
         )
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    _check_lengths(rows, lengths[:, 0], component)
+    usable = np.isfinite(lengths[:, 0]) & (lengths[:, 0] > np.finfo(np.float32).tiny)
+    if not usable.all():
+        raise _unusable(rows, lengths[:, 0], usable, component)
     units: NDArray[np.float32] = (rows / lengths).astype(np.float32, copy=False)
     if texts:
         _check_not_constant(units, texts, component)
@@ -148,21 +150,17 @@ def _numbers(array: Any, component: str) -> NDArray[Any]:
     return rows if rows.dtype == np.float32 else rows.astype(np.float64)
 
 
-def _check_lengths(rows: NDArray[Any], lengths: NDArray[Any], component: str) -> None:
-    bad = ~np.isfinite(lengths) | (lengths <= np.finfo(np.float32).tiny)
-    if not bad.any():
-        return
-    at = int(np.argmax(bad))
+def _unusable(rows: NDArray[Any], lengths: NDArray[Any], usable: NDArray[Any], component: str) -> VectorRejected:
+    at = int(np.argmin(usable))
     if np.isnan(rows[at]).any():
         what = "holds NaN"
     elif not np.isfinite(lengths[at]):
         what = "holds infinity or numbers too large"
     else:
         what = "is zero"
-    raise VectorRejected(
-        msg(
-            "vector {at} {what} ({bad} of {count} are unusable)", at=at, what=what, bad=int(bad.sum()), count=len(bad)
-        ),
+    bad = int((~usable).sum())
+    return VectorRejected(
+        msg("vector {at} {what} ({bad} of {count} are unusable)", at=at, what=what, bad=bad, count=len(usable)),
         component=component,
     )
 

@@ -112,7 +112,13 @@ def _stemmer() -> Any:
 
 @lru_cache(maxsize=65_536)
 def _stems(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The parts and index terms of a Latin word that may contain ``_ - ' .``; the terms include the whole word."""
+    """Of a Latin word or number: the forms that are paired with its neighbours, and its index terms.
+
+    Those of a word that contains ``_ - ' .`` are its parts; the terms include the whole word.
+    """
+    if word[0].isdecimal():
+        numbers = _BETWEEN_NUMBERS.split(word)
+        return (word[:_MAX_TERM],), tuple(n[:_MAX_TERM] for n in (numbers if len(numbers) == 1 else (word, *numbers)))
     plain = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
     parts = _PART.findall(plain.replace("'s", "").replace("’s", "").replace("'", "").replace("’", ""))
     stemmed = tuple(s[:_MAX_TERM] for s in _stemmer().stemWords(parts))
@@ -157,16 +163,8 @@ def _plain_terms(folded: str, *, single: bool = True) -> list[str]:
                 found += characters
             found += map(add, characters, characters[1:])
         else:
-            found += _spoken(run)[1]
+            found += _stems(run)[1]
     return found
-
-
-def _spoken(run: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of a Latin word or number: the form that is paired with its neighbours, and its terms."""
-    if not run[0].isdecimal():
-        return _stems(run)
-    parts = _BETWEEN_NUMBERS.split(run)
-    return (run[:_MAX_TERM],), tuple(part[:_MAX_TERM] for part in (parts if len(parts) == 1 else (run, *parts)))
 
 
 def _words_and_pairs(folded: str) -> tuple[list[str], list[str]]:
@@ -176,7 +174,7 @@ def _words_and_pairs(folded: str) -> tuple[list[str], list[str]]:
     pieces = iter(_OTHER_RUN.split(folded))  # what is between the runs, and the runs, in turns
     last = between = ""
     for gap, run in zip(pieces, pieces, strict=False):
-        parts, own = _spoken(run)
+        parts, own = _stems(run)
         found += own
         between += gap
         if not parts:

@@ -57,10 +57,18 @@ _REMOVED_SHARE = 0.25  # of the rows: above, the removed ones distort what terms
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """An immutable state of both index halves, which queries read; it is replaced as a whole."""
+    """An immutable state of both index halves, which queries read; it is replaced as a whole.
+
+    Attributes:
+        passage_ids, crcs: Of all rows, (n,); 0 is the checksum of a row without a vector.
+        removed: How many of the rows in the files are removed ones, 0..1.
+    """
 
     searcher: Any
+    removed: float
     columns: Columns
+    passage_ids: np.ndarray[Any, Any]
+    crcs: np.ndarray[Any, Any]
     scan: VectorScan | None
     watermark: int
     stamp: str
@@ -156,9 +164,13 @@ class LocalEngine:
         return VectorScan(self._dimension) if self._dimension else None
 
     def _set_view(self, watermark: int, stamp: str) -> None:
+        searcher, columns = self._keyword.searcher, self._columns.frozen()
         self._view = _View(
-            searcher=self._keyword.searcher,
-            columns=self._columns.frozen(),
+            searcher=searcher,
+            removed=self._keyword.removed_share(searcher),
+            columns=columns,
+            passage_ids=columns.passage_ids,
+            crcs=columns.crcs,
             scan=self._scan.frozen() if self._scan is not None else None,
             watermark=watermark,
             stamp=stamp,
@@ -433,8 +445,8 @@ class LocalEngine:
         view = self._view
         scan = self._vectors(view)
         mask = view.columns.mask(scope)
-        numbers, cosines = scan.search(vector, mask, view.columns.crcs, limit, deadline)
-        ids, exact = view.columns.passage_ids[numbers], cosines.astype(np.float64)
+        numbers, cosines = scan.search(vector, mask, view.crcs, limit, deadline)
+        ids, exact = view.passage_ids[numbers], cosines.astype(np.float64)
         found = zip(ids.tolist(), rescale(exact, self._scale).tolist(), exact.tolist(), strict=True)
         return LegResult.ok([Hit(i, score, parts={"vector": score, "cosine": cosine}) for i, score, cosine in found])
 
@@ -456,12 +468,12 @@ class LocalEngine:
         view = self._view
         scan = self._vectors(view)
         numbers = view.columns.rows_of(passage_ids)
-        numbers = numbers[view.columns.crcs[numbers] != 0]
+        numbers = numbers[view.crcs[numbers] != 0]
         if not len(numbers):
             return {}
-        cosines = np.vecdot(scan.checked_rows(numbers, view.columns.crcs), vector)
+        cosines = np.vecdot(scan.checked_rows(numbers, view.crcs), vector)
         deadline.check("engine local/vector")
-        return dict(zip(view.columns.passage_ids[numbers].tolist(), cosines.tolist(), strict=True))
+        return dict(zip(view.passage_ids[numbers].tolist(), cosines.tolist(), strict=True))
 
     def mean_cosine(self, vector: Any) -> float:
         return self._vectors(self._view).sums.mean_cosine(vector)
@@ -470,7 +482,7 @@ class LocalEngine:
         return self._keyword.information(self._view.searcher, terms)
 
     def removed_share(self) -> float:
-        return self._keyword.removed_share(self._view.searcher)
+        return self._view.removed
 
     def status(self) -> EngineStatus:
         view = self._view
@@ -479,7 +491,7 @@ class LocalEngine:
             name=self.name,
             watermark=view.watermark,
             passages=int(np.count_nonzero(alive)),
-            vectors=int(np.count_nonzero(alive & (view.columns.crcs != 0))),
+            vectors=int(np.count_nonzero(alive & (view.crcs != 0))),
         )
 
     def close(self) -> None:

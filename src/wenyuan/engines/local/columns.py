@@ -89,9 +89,6 @@ class Columns:
         self._rising = 0  # so many rows from the first on have rising numbers, and are found by search
         self._placed: dict[int, int] = {}  # passage → row, of the others
 
-    def __len__(self) -> int:
-        return len(self.alive)
-
     # -- writing ------------------------------------------------------------------------------------
 
     def append(self, rows: list[IndexRow], crcs: list[int]) -> None:
@@ -116,7 +113,7 @@ class Columns:
         self.alive = np.concatenate([self.alive, np.ones(len(rows), dtype=bool)])
         self.bounded |= any(row.valid_from > 0 or row.valid_until < FOREVER for row in rows)
         if self._rising == first and _rises(self.passage_ids, first):
-            self._rising = len(self)
+            self._rising = len(self.alive)
         else:
             self._placed.update({row.passage_id: first + i for i, row in enumerate(rows)})
 
@@ -131,7 +128,7 @@ class Columns:
 
     def frozen(self) -> Columns:
         """An immutable snapshot, for queries to read while rows are added."""
-        copy, size = Columns(), len(self)
+        copy, size = Columns(), len(self.alive)
         copy._numbers = {name: column.frozen(size) for name, column in self._numbers.items()}
         copy._words = {name: column.frozen(size) for name, column in self._words.items()}
         copy._facets = {name: column.frozen(size) for name, column in self._facets.items()}
@@ -142,14 +139,15 @@ class Columns:
     def rows_of(self, passage_ids: Sequence[int]) -> Array:
         """Row numbers of the live rows of these passages, (k,) int64; unknown passages are skipped."""
         sought = np.asarray(passage_ids, dtype=np.int64)
-        if not len(self):
+        if not len(self.alive):
             return np.empty(0, dtype=np.int64)
-        rows = np.searchsorted(self.passage_ids[: self._rising], sought)
+        ids = self._numbers["passage_id"].view
+        rows = np.searchsorted(ids[: self._rising], sought)
         if self._placed:
             pairs = zip(sought.tolist(), rows.tolist(), strict=True)
             rows = np.array([self._placed.get(i, row) for i, row in pairs], dtype=np.int64)
-        rows = np.minimum(rows, len(self) - 1)
-        found: Array = rows[(self.passage_ids[rows] == sought) & self.alive[rows]]
+        rows = np.minimum(rows, len(ids) - 1)
+        found: Array = rows[(ids[rows] == sought) & self.alive[rows]]
         return found
 
     @property
@@ -175,15 +173,15 @@ class Columns:
 
     def mask(self, scope: Scope) -> Array | None:
         """Mask of the rows within a scope, (n,) bool; None if all rows are live and within it."""
-        mask = None if bool(self.alive.all()) else self.alive
+        within = [] if self.alive.all() else [self.alive]
         if not scope.sources.issuperset(self.sources()):
-            mask = _and(mask, self._words["source_id"].mask(lambda v: v in scope.sources))
+            within.append(self._words["source_id"].mask(lambda v: v in scope.sources))
         if self.bounded:
-            begun = self._numbers["valid_from"].view <= scope.day
-            mask = _and(mask, begun & (self._numbers["valid_until"].view >= scope.day))
+            within.append(self._numbers["valid_from"].view <= scope.day)
+            within.append(self._numbers["valid_until"].view >= scope.day)
         if scope.filter is not None:
-            mask = _and(mask, self._filter_mask(scope.filter))
-        return mask
+            within.append(self._filter_mask(scope.filter))
+        return reduce(np.logical_and, within) if within else None
 
     def _filter_mask(self, test: Filter) -> Array:
         match test:
@@ -201,7 +199,7 @@ class Columns:
             return _number_mask(self._numbers["document_id"].view, leaf)
         column = self._facets.get(leaf.field[9:]) if leaf.field.startswith("metadata.") else self._words[leaf.field]
         if column is None:
-            return np.zeros(len(self), dtype=bool)
+            return np.zeros(len(self.alive), dtype=bool)
         wanted = {_key(v) for v in leaf_values(leaf, column.values)}
         return column.mask(lambda v: _key(v) in wanted)
 
@@ -260,10 +258,6 @@ class Columns:
 def _rises(numbers: Array, since: int) -> bool:
     """Whether numbers are strictly increasing from index `since` on."""
     return bool((np.diff(numbers[max(0, since - 1) :]) > 0).all())
-
-
-def _and(mask: Array | None, other: Array) -> Array:
-    return other if mask is None else mask & other
 
 
 def _number_mask(numbers: Array, leaf: In | Range) -> Array:

@@ -522,7 +522,10 @@ class KeywordIndex:
         if not weights or not searcher.num_docs:
             return []
         with _translated("searching"):
-            query = tantivy.Query.boolean_query([(_Should, self._asking(term)) for term in weights])
+            each = ((term, tantivy.Query.term_query(self._schema, "body", term, "freq")) for term in weights)
+            query = tantivy.Query.boolean_query(
+                [(_Should, tantivy.Query.boost_query(one, PAIRED) if PAIR in term else one) for term, one in each]
+            )
             if restriction is not None:
                 query = tantivy.Query.boolean_query([(_Must, query), (_Must, restriction)])
             hits = searcher.search(query, limit, count=False).hits
@@ -530,11 +533,6 @@ class KeywordIndex:
         total = math.fsum(weights.values())
         found = [(int(i), squash(score / total)) for i, (score, _) in zip(ids, hits, strict=True)]
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))
-
-    def _asking(self, term: str) -> Any:
-        """For a term, with the score that `core.scoring` says."""
-        query = tantivy.Query.term_query(self._schema, "body", term, "freq")
-        return tantivy.Query.boost_query(query, PAIRED) if PAIR in term else query
 
     def among(self, passage_ids: Sequence[int]) -> Any:
         """A restriction to given passages that adds nothing to the score."""

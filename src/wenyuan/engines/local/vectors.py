@@ -266,7 +266,7 @@ class VectorScan:
             limit: How many at most.
             deadline: Checked between blocks.
         """
-        newest = count = len(self)
+        newest = count = len(crcs)
         matching = count if mask is None else int(np.count_nonzero(mask))
         if matching == 0:
             none = np.empty(0, dtype=np.int64)
@@ -276,7 +276,7 @@ class VectorScan:
         else:
             wanted = max(_RESCORE_FLOOR, _RESCORE_FACTOR * limit, int(_RESCORE_SHARE * matching))
             candidates = self._codes.search(query, mask, min(wanted, matching))
-            newest = self._coded
+            newest = len(self._codes)
         deadline.check(_COMPONENT)
         candidates = candidates[crcs[candidates] != 0]
         # Not `rows @ query`: BLAS would share out a tenth of a millisecond's work among threads, which then spin.

@@ -419,7 +419,7 @@ class Tuner:
         self, course: TrainingSet, encoder: Encoder, dealt: Deal, report: TuneReport, step: Step, *, dry_run: bool
     ) -> TuneReport:
         """The cross-validated verdict on a training set, and its adoption."""
-        weight = self.retriever.weight()
+        weight = self.retriever.weight
         trials, folds = course.trials(dealt, step), dealt.folds[dealt.held]
         verdict = judge(trials, folds, dealt.groups[dealt.held], weight=weight)
         usual = CURVES[self.retriever.mode]

@@ -14,7 +14,7 @@ from wenyuan.core.scoring import Traits
 from wenyuan.core.scoring.adapt import Tuning
 from wenyuan.core.scoring.fusion import Fusion, Reference, reference_of
 from wenyuan.core.scoring.probability import Curve
-from wenyuan.core.text import has_han, identifiers
+from wenyuan.core.text import has_han
 from wenyuan.core.text.synonyms import SynonymTable, Wordings
 from wenyuan.service.search import Record
 
@@ -42,10 +42,11 @@ class AnalysedQuery:
 
 def analysed(text: str, synonyms: SynonymTable) -> AnalysedQuery:
     """Analyse a query, with the library's synonyms."""
-    names = bool(identifiers(text))
+    wordings = synonyms.wordings(text)
+    names = any(word.startswith("#") for word in wordings.words)
     return AnalysedQuery(
         text=text,
-        wordings=synonyms.wordings(text),
+        wordings=wordings,
         script=script_of(text),
         names=names,
         reference=reference_of(text) if names else None,

@@ -342,18 +342,3 @@ class LabelVectors:
             known.update(read)
         found = {number: known.get(number) for number in passages}
         return {number: vector for number, vector in found.items() if vector is not None}
-
-    def cosines(self, vector: Any, passages: Collection[int], deadline: Deadline) -> Mapping[int, float]:
-        """Cosine between a query and the label of each passage that has one, by passage id.
-
-        Args:
-            vector: ``(dim,)`` float32, unit.
-
-        Raises:
-            KnowledgeError: the record cannot be read.
-        """
-        labels = self.of(passages, deadline)
-        if not labels:
-            return {}
-        cosines = np.vecdot(np.stack(list(labels.values())), vector)
-        return dict(zip(labels, cosines.tolist(), strict=True))

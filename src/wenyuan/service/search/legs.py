@@ -6,9 +6,8 @@ import threading
 import time
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -230,25 +229,6 @@ class OwnLegs:
         here = engine.works_here and (vectors is None or getattr(vectors.encoder, "works_here", False))
         self._semaphore = FairSemaphore(usable_cores()) if here else None
 
-    @contextmanager
-    def _admitted(self, deadline: Deadline) -> Iterator[None]:
-        """Acquire a compute slot, for legs that only compute.
-
-        More at once than there are cores hinder one another, at the interpreter's lock.
-
-        Raises:
-            EngineTimeout: there was none before the deadline.
-        """
-        if self._semaphore is None:
-            yield
-            return
-        if not self._semaphore.acquire(timeout=deadline.remaining()):
-            raise EngineTimeout("too many requests were before this one", component="search")
-        try:
-            yield
-        finally:
-            self._semaphore.release()
-
     def embedding(self, text: str, deadline: Deadline) -> Callable[[], Any] | None:
         """A function that returns the query's vector when called; None without an encoder."""
         vectors = self._vectors
@@ -268,26 +248,32 @@ class OwnLegs:
         Raises:
             KnowledgeError: a leg failed or did not answer in time.
         """
-        deadline = request.deadline
-        with self._admitted(deadline):
+        if self._semaphore is None:
+            return self._labelled(self._by_legs(self._executor, request), request)
+        # More at once than there are cores hinder one another, at the interpreter's lock.
+        if not self._semaphore.acquire(timeout=request.deadline.remaining()):
+            raise EngineTimeout("too many requests were before this one", component="search")
+        try:
             # Where all is computed here, to change threads four times would take longer than two legs at once save.
-            if self._semaphore is None:
-                found = self._by_legs(self._executor, request)
-            else:
-                found = self._executor.together(lambda legs: self._by_legs(legs, request), deadline)
-            if request.profile.traits.labels and found.aim is not None:
-                found = found._replace(candidates=self._labelled(found.candidates, found.aim, request))
-        return found
+            found = self._executor.together(lambda legs: self._by_legs(legs, request), request.deadline)
+            return self._labelled(found, request)
+        finally:
+            self._semaphore.release()
 
-    def _labelled(self, found: Candidates, aim: Aim, request: LegRequest) -> Candidates:
-        """The candidates, with the score of the label for those whose label is nearer to the query than their text.
-        Only the best that count are looked at, the same however many are asked for.
+    def _labelled(self, found: Found, request: LegRequest) -> Found:
+        """What was found, with the score of the label for passages whose label is nearer to the query than their text,
+        in libraries where labels count. Only the best that count are looked at, the same however many are asked for.
         """
-        best = found.passage_ids[:NEAR][above(found.scores[:NEAR])].tolist()
-        cosines = self._labels.cosines(aim.vector, best, request.deadline) if best else {}
-        if not cosines:
+        every, aim = found.candidates, found.aim
+        if aim is None or not request.profile.traits.labels:
             return found
-        return request.profile.fusion.labelled(found, aim.level(column(cosines, found.passage_ids.tolist())))
+        best = every.passage_ids[:NEAR][above(every.scores[:NEAR])].tolist()
+        labels = self._labels.of(best, request.deadline)
+        if not labels:
+            return found
+        cosines = dict(zip(labels, np.vecdot(np.stack(list(labels.values())), aim.vector).tolist(), strict=True))
+        level = aim.level(column(cosines, every.passage_ids.tolist()))
+        return found._replace(candidates=request.profile.fusion.labelled(every, level))
 
     def nearness(self, script: str, aim: Aim, passage: Passage, deadline: Deadline) -> float:
         """The centred cosine of a query and a passage, −1..1; see `core.scoring.probability`.

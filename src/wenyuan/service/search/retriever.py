@@ -33,7 +33,7 @@ from wenyuan.core.scoring.fusion import (
 )
 from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, NEAR, VERSION, Field, Standing, curve_of
 from wenyuan.core.scoring.rerank import REVISION as COPIES
-from wenyuan.core.scoring.rerank import Copies, beside, copied, distinct
+from wenyuan.core.scoring.rerank import Copies, beside, distinct
 from wenyuan.runtime import deadline_after
 from wenyuan.service.query import Answer, LegReport, Query
 from wenyuan.service.rules import RuleQuestion, of_type
@@ -89,6 +89,9 @@ class Retriever:
     Args:
         stale: Since when each overdue source is, by its id.
         rules: Derives rules; None: the library has no rules graph.
+
+    Attributes:
+        weight: Of the vector leg, where no tuning says another: as configured, else the general default.
     """
 
     def __init__(  # noqa: PLR0913  (its parts, wired in two places)
@@ -107,6 +110,7 @@ class Retriever:
     ) -> None:
         self._record, self._engine, self._encoder = record, engine, encoder
         self._settings = settings
+        self.weight = VECTOR_WEIGHT if settings.vector_weight is None else settings.vector_weight
         self._traces = traces
         self._executor = LegExecutor(settings.threads, traces)
         self.meter = self._executor.meter
@@ -246,7 +250,8 @@ class Retriever:
         if why:
             ranked = []
         else:
-            rivals = found.candidates.scores[~np.isin(found.candidates.passage_ids, copied(copies))]
+            copied = [copy.passage_id for same in copies.values() for copy in same]
+            rivals = found.candidates.scores[~np.isin(found.candidates.passage_ids, copied)]
             field = Field(rivals.tolist(), profile.curve, verdict.probability)
             ranked = ordered([(field.settled(hit), passage) for hit, passage in ranked])
         if asked.reference and (lacking := missing_place(query.text, asked.reference, (p for _, p in ranked))):
@@ -368,12 +373,6 @@ class Retriever:
         deadline = deadline or self.deadline()
         return self._topics.told(task_id, self._engine.sync(self._record, deadline=deadline), deadline)
 
-    def weight(self, tuning: Tuning | None = None) -> float:
-        """Weight of the vector leg: learned, else configured, else the general default."""
-        if tuning is not None:
-            return tuning.weight
-        return VECTOR_WEIGHT if self._settings.vector_weight is None else self._settings.vector_weight
-
     def profile(self, script: str, tuning: Tuning | None) -> CollectionProfile:
         """The collection profile for queries in a script, under a tuning."""
         known = self.floors().get(script, {})
@@ -393,7 +392,7 @@ class Retriever:
         return CollectionProfile(
             traits=traits,
             curve=curve,
-            fusion=Fusion(weight=self.weight(tuning), scale=scale),
+            fusion=Fusion(weight=self.weight if tuning is None else tuning.weight, scale=scale),
             tuning=tuning,
             copies=not distinct,
             recorded=recorded,
