@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -28,6 +28,8 @@ from patience import in_time
 from wenyuan.client import Client, InvalidRequest, NotPermitted, RetrievalFailed, caller
 from wenyuan.client.replies import Reply, read_reply
 from wenyuan.core.errors import Closed, ConfigError, Fault, KnowledgeError
+from wenyuan.core.messages import Message
+from wenyuan.i18n import translated
 
 FRAGMENT = {"source": "file:///制度.md#第十三条", "content": "第十三条", "retrieval_score": 0.9, "metadata": {"a": 1}}
 SUCCESS = {"status": "SUCCESS", "fragments": [FRAGMENT]}
@@ -163,6 +165,40 @@ class TestAnswers:
             ask(server, retries=3)
         assert caught.value.faults == (Fault("context.as_of", "is no date"),)
         assert (len(server.requests), waits) == (1, [])
+
+    @pytest.mark.parametrize(
+        ("beside", "said"),
+        [
+            ({}, "请求被拒绝（HTTP 400）：没有来源 'p'"),
+            (
+                {"translatable": {"template": "there is no source {source}", "values": {"source": "'p'"}}},
+                "请求被拒绝（HTTP 400）：没有来源 'p'",
+            ),
+            (
+                {"translatable": {"template": "{x} of another", "values": {"x": "1"}}},
+                "请求被拒绝（HTTP 400）：没有来源 'p'",
+            ),
+            ({"translatable": ["{x}"]}, "请求被拒绝（HTTP 400）：没有来源 'p'"),
+        ],
+        ids=["an older server", "a server of today", "parts of another text", "no parts"],
+    )
+    def test_a_refusal_can_be_said_in_chinese(self, beside: Mapping[str, Any], said: str) -> None:
+        """With what the message is made of, and without; what is wrong there is left aside."""
+        problem = {"detail": "there is no source 'p'", **beside}
+        problem["errors"] = [{"path": "source_id", "message": problem["detail"], **beside}]
+        with scripted(reply(400, problem)) as server, pytest.raises(InvalidRequest) as caught:
+            ask(server)
+        assert caught.value.message == "refused with HTTP 400: there is no source 'p'"
+        assert translated(caught.value.message) == said
+        assert caught.value.faults == (Fault("source_id", "there is no source 'p'"),)
+
+    def test_a_failure_is_the_message_that_the_service_made(self) -> None:
+        """With its template and values, whoever reads them; an older service gives its text."""
+        beside = {"translatable": {"template": "{component}: {message}", "values": {"component": "engine keyword", "message": "connection refused"}}}  # fmt: skip
+        for body, kind in ((FAILED | beside, Message), (FAILED, str), (FAILED | {"translatable": 1}, str)):
+            with scripted(reply(200, body)) as server, pytest.raises(RetrievalFailed) as caught:
+                ask(server)
+            assert (caught.value.message, type(caught.value.message)) == (FAILED["error_message"], kind)
 
     @pytest.mark.parametrize("status", [401, 403])
     def test_not_permitted(self, status: int) -> None:

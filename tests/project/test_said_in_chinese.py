@@ -14,7 +14,7 @@ from string import Formatter
 import pytest
 
 import wenyuan
-from wenyuan.core.messages import joined, msg
+from wenyuan.core.messages import as_sent, joined, msg, received
 from wenyuan.core.text import has_han
 from wenyuan.i18n import translated
 
@@ -104,6 +104,15 @@ def test_a_message_is_said_in_chinese(carried: Callable[[str], str]) -> None:
     )
     assert translated(carried(message)) == "a.yaml：没有来源 'p'；文件中没有文字"
     assert translated(carried(message), "en") == message
+
+
+def test_a_template_that_came_over_a_network_is_said_only_where_it_is_known() -> None:
+    """Whoever sends one of their own is shown as they wrote it; a value is never taken for a part of the sentence."""
+    known = msg("there is no source {source}", source="'no answer in time'")
+    sent = as_sent(known)["translatable"]
+    assert translated(received(str.__str__(known), sent)) == "没有来源 'no answer in time'"
+    own = msg("quux {x} baz", x="1")
+    assert translated(received(str.__str__(own), as_sent(own)["translatable"])) == "quux 1 baz"
 
 
 def test_what_is_not_known_stays_as_it_is() -> None:

@@ -13,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from http_door import JSON, PATH, Broken, EchoService, Ready, ask, assert_problem, call, q, serving
+from wenyuan.client import Client
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import CatalogBusy, Fault, InvalidRequest, NotPermitted
+from wenyuan.core.errors import CatalogBusy, Fault, InvalidRequest, NotPermitted, RetrievalFailed
+from wenyuan.core.messages import Message
+from wenyuan.i18n import translated
 from wenyuan.server.problems import Problem
 from wenyuan.server.settings import ServerSettings
 
@@ -183,7 +186,39 @@ def test_a_malformed_body_is_a_structured_400(url, body):
     """Each of many malformed bodies gets 400, a problem document and at least one located fault."""
     problem = assert_problem(call(url, body=body), 400, "invalid_request")
     assert problem["errors"]
-    assert all(set(error) == {"path", "message"} and error["message"] for error in problem["errors"])
+    assert all(set(error) - {"translatable"} == {"path", "message"} for error in problem["errors"])
+    assert all(error["message"] for error in problem["errors"])
+
+
+def test_what_a_message_is_made_of_stands_beside_it(url):
+    """A refusal, its faults and a failure carry template and values, so that they are said in any language exactly."""
+    problem = ask(url, "长" * 9_000).json
+    (fault,) = problem["errors"]
+    assert fault["translatable"] == {
+        "template": "has {length} characters; at most {max_query_chars}",
+        "values": {"length": "9000", "max_query_chars": "8000"},
+    }
+    assert problem["translatable"]["values"] == {
+        "messages": [{"template": "{place} {fault}", "values": {"place": "query", "fault": fault["translatable"]}}]
+    }
+    failed = ask(url, "late KnowledgeError").json
+    assert failed["translatable"]["values"]["reason"] == {
+        "template": "{component}: {message}",
+        "values": {"component": "engine local", "message": "the index is gone"},
+    }
+
+
+def test_a_client_says_in_chinese_what_the_server_said_in_english(url):
+    """Refused or failed: nothing of it is found again by its words, and no value is taken for a part of a sentence."""
+    with Client(url, retries=0) as client:
+        with pytest.raises(InvalidRequest) as refused:
+            client.retrieve_fragments("断路器", context={str(number): 1 for number in range(65)})
+        with pytest.raises(RetrievalFailed) as failed:
+            client.retrieve_fragments("late KnowledgeError")
+    assert translated(refused.value.message) == "请求被拒绝（HTTP 400）：context 有 65 个键，最多 64 个"
+    assert [translated(fault.message) for fault in refused.value.faults] == ["有 65 个键，最多 64 个"]
+    assert isinstance(failed.value.message, Message)
+    assert "（请求 " in translated(failed.value.message)
 
 
 @pytest.mark.parametrize(

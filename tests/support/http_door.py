@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from wenyuan.core.errors import EngineUnavailable, Fault, InvalidRequest, NotPermitted
+from wenyuan.core.messages import Message, received
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread
@@ -131,7 +132,9 @@ def assert_problem(answer: Answer, status: int, code: str) -> dict:
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Cache-Control"] == "no-store"
     problem = answer.json
-    assert set(problem) == {"type", "title", "status", "code", "detail", "errors", "request_id"}
+    assert set(problem) - {"translatable"} == {"type", "title", "status", "code", "detail", "errors", "request_id"}
+    for text, beside in [(problem["detail"], problem), *((fault["message"], fault) for fault in problem["errors"])]:
+        assert isinstance(received(text, beside.get("translatable")), Message) == ("translatable" in beside)
     assert (problem["status"], problem["code"]) == (status, code)
     assert problem["detail"]
     assert problem["request_id"] == answer.headers["X-Request-Id"]

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS, Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.wire import encode, request_from_wire, request_to_wire, response_from_wire, response_to_wire
 from wenyuan.wire.strict_json import MAX_DEPTH, loads
@@ -338,6 +339,21 @@ def test_a_response_that_breaks_the_contract_is_not_read(payload):
     """A reader refuses what the contract forbids instead of guessing."""
     with pytest.raises(ValueError, match=r"."):
         response_from_wire(payload)
+
+
+@pytest.mark.parametrize("beside", [1, {"template": 1}, {"template": "{x}", "values": {"x": "other"}}])
+def test_wrong_parts_of_a_message_break_no_answer(beside):
+    """What another service says of its message is not believed, and not refused."""
+    payload = {"status": "FAILED", "fragments": [], "error_message": "down", "translatable": beside}
+    assert response_from_wire(payload).error_message == "down"
+
+
+def test_a_failed_answer_is_as_it_was_but_for_one_member():
+    """A client that does not know the parts of a message reads what it always read."""
+    message = msg("no {x}", x="1")
+    body = response_to_wire(RetrievalResponse(status="FAILED", error_message=message))
+    assert body.pop("translatable") == {"template": "no {x}", "values": {"x": "1"}}
+    assert body == {"status": "FAILED", "fragments": [], "error_message": "no 1"}
 
 
 def test_a_null_error_message_and_further_keys_are_read():

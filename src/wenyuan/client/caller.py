@@ -358,7 +358,7 @@ class Client(RulesCalls, DocumentCalls):
         return (_Lost if broken else RetrievalFailed)(message, component=self._component)
 
     def _too_late(self) -> str:
-        return f"no whole answer within {self._timeout:g} s"
+        return msg("no whole answer within {seconds} s", seconds=f"{self._timeout:g}")
 
 
 def _endpoint(url: str) -> tuple[str, str]:
@@ -394,7 +394,7 @@ def _json(members: Mapping[str, Any], suspect: str = "$") -> bytes:
     try:
         return json.dumps(members, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (TypeError, ValueError, RecursionError) as error:
-        message = f"the request cannot be written as JSON: {type(error).__name__}"
+        message = msg("the request cannot be written as JSON: {error}", error=type(error).__name__)
         raise InvalidRequest(message, faults=(Fault(suspect, message),)) from error
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from wenyuan.core.contract import failure, read_fragments, read_object
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted, RetrievalFailed
-from wenyuan.core.messages import msg
+from wenyuan.core.messages import TRANSLATABLE, msg, received
 from wenyuan.core.model import Fragment
 
 __all__ = [
@@ -81,10 +81,9 @@ def read_file(reply: Reply, *, component: str) -> bytes:
 def _check_status(reply: Reply, component: str) -> None:
     if reply.status in REFUSED:
         problem = _problem(reply.content)
-        raise InvalidRequest(_why(problem, f"refused with HTTP {reply.status}"), faults=_faults(problem))
+        raise InvalidRequest(_refused(reply, problem), faults=_faults(problem))
     if reply.status in FORBIDDEN:
-        why = _why(_problem(reply.content), f"refused with HTTP {reply.status}")
-        raise NotPermitted(why, component=component)
+        raise NotPermitted(_refused(reply, _problem(reply.content)), component=component)
     if reply.status != 200 and (reason := says_failed(reply)):
         raise RetrievalFailed(reason, component=component)
     if reply.status != 200:
@@ -96,10 +95,14 @@ def says_failed(reply: Reply) -> str:
     return failure(_problem(reply.content))
 
 
+def _refused(reply: Reply, problem: Mapping[str, Any]) -> str:
+    return _why(problem, msg("refused with HTTP {status}", status=reply.status))
+
+
 def _unexpected(reply: Reply) -> str:
     if 300 <= reply.status < 400:
-        return f"the service answered with a redirect (HTTP {reply.status}), which is not followed"
-    return _why(_problem(reply.content), f"the service answered with HTTP {reply.status}")
+        return msg("the service answered with a redirect (HTTP {status}), which is not followed", status=reply.status)
+    return _why(_problem(reply.content), msg("the service answered with HTTP {status}", status=reply.status))
 
 
 def _problem(content: bytes) -> Mapping[str, Any]:
@@ -114,14 +117,14 @@ def _why(problem: Mapping[str, Any], otherwise: str) -> str:
     for key in ("detail", "title", "message"):
         text = problem.get(key)
         if isinstance(text, str) and text.strip():
-            return f"{otherwise}: {_shown(text)}"
+            return msg("{what}: {why}", what=otherwise, why=_shown(received(text, problem.get(TRANSLATABLE))))
     return otherwise
 
 
 def _faults(problem: Mapping[str, Any]) -> tuple[Fault, ...]:
     errors = problem.get("errors")
     return tuple(
-        Fault(str(error.get("path", "")), _shown(error["message"]))
+        Fault(str(error.get("path", "")), _shown(received(error["message"], error.get(TRANSLATABLE))))
         for error in (errors if isinstance(errors, list) else ())
         if isinstance(error, dict) and isinstance(error.get("message"), str)
     )

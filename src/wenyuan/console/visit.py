@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive
 
 from wenyuan.console.forms import read_form
+from wenyuan.core.messages import TRANSLATABLE, received
 from wenyuan.i18n import texts, translated
 from wenyuan.server.access import Bucket
 from wenyuan.server.problems import PROBLEM_JSON
@@ -145,12 +146,15 @@ class Refused(Exception):
 
     def __init__(self, reply: Reply) -> None:
         problem = reply.value
-        super().__init__(problem["detail"])
+        detail = received(problem["detail"], problem.get(TRANSLATABLE))
+        super().__init__(detail)
         self.status: int = problem["status"]
         self.code: str = problem["code"]
-        self.detail: str = problem["detail"]
+        self.detail: str = detail
         self.request_id: str = problem["request_id"]
-        self.faults: Mapping[str, str] = {fault["path"]: fault["message"] for fault in problem["errors"]}
+        self.faults: Mapping[str, str] = {
+            fault["path"]: received(fault["message"], fault.get(TRANSLATABLE)) for fault in problem["errors"]
+        }
 
 
 class Api:
@@ -356,9 +360,13 @@ class Visit:
         key = f"{area}_{name}"
         return self.text(key) if key in texts("console", self.language) else name
 
-    def said(self, message: str) -> str:
-        """A message of the library in the visit's language."""
-        return translated(message, self.language)
+    def said(self, message: str, parts: object = None) -> str:
+        """A message of the library in the visit's language.
+
+        Args:
+            parts: The member `TRANSLATABLE` beside it, if any.
+        """
+        return translated(received(message, parts), self.language)
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Render a template as a response."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wenyuan.core.errors import Fault, InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.messages import TRANSLATABLE, msg, received
 from wenyuan.core.model import Fragment, RetrievalResponse
 
 
@@ -29,11 +29,15 @@ def read_object(content: bytes) -> dict[str, Any]:
 
 
 def failure(body: Mapping[str, Any]) -> str:
-    """The error message when a body is a response with status FAILED; else ``""``."""
+    """The error message when a body is a response with status FAILED, as a `Message` where its parts came with it; else
+    ``""``.
+    """
     if body.get("status") != "FAILED":
         return ""
     reason = body.get("error_message")
-    return reason if isinstance(reason, str) and reason.strip() else "the service failed and gave no reason"
+    if not isinstance(reason, str) or not reason.strip():
+        return "the service failed and gave no reason"
+    return received(reason, body.get(TRANSLATABLE))
 
 
 def read_fragments(body: Mapping[str, Any], *, max_results: int) -> tuple[Fragment, ...]:

@@ -55,6 +55,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.core.messages import as_sent
 from wenyuan.mcp.tools import DOOR, TOOLS, Block, Tool
 from wenyuan.wire import strict_json
 
@@ -344,7 +345,10 @@ class _Door:
         try:
             found: T = await self._run(call)
         except KnowledgeError as error:
-            raise MCPError(INVALID_PARAMS if _refused(error) else INTERNAL_ERROR, str(error)) from error
+            why = str(error)
+            raise MCPError(
+                INVALID_PARAMS if _refused(error) else INTERNAL_ERROR, why, as_sent(why) or None
+            ) from error
         return found
 
 

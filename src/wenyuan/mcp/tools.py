@@ -16,7 +16,7 @@ from wenyuan.core.model import MAX_RESULTS, Fragment, RetrievalRequest
 from wenyuan.core.text.summaries import visible
 from wenyuan.service.fragments import EVERYTHING, FragmentsAnswer, FragmentsRequest
 from wenyuan.service.verification import as_data
-from wenyuan.wire import ContextShape, QueryText, Text, request_from_wire
+from wenyuan.wire import ContextShape, QueryText, Text, failed_body, request_from_wire
 from wenyuan.wire import rules as unified
 from wenyuan.wire import search as governed
 from wenyuan.wire.answering import AnswerRequestShape, answer_from_wire, failed_answer
@@ -251,7 +251,7 @@ def _block(fragment: Fragment) -> Block:
 
 
 def _failed_retrieval(why: str) -> Mapping[str, Any]:
-    return {"status": "FAILED", "fragments": [], "error_message": why}
+    return failed_body(why, fragments=[])
 
 
 def _object(**members: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -274,7 +274,7 @@ class Limiter:
                 self._callers.popitem(last=False)
         self._callers.move_to_end(key_id)
         if self._limits.concurrency_per_key and caller.open >= self._limits.concurrency_per_key:
-            raise _too_many(f"{caller.open} requests of this key are open already", 1.0)
+            raise _too_many(msg("{count} requests of this key are open already", count=caller.open), 1.0)
         if self._limits.rate_per_key and (wait := caller.wait(now)):
             raise _too_many("this key asks too often", wait)
         caller.open += 1

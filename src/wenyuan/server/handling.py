@@ -121,7 +121,7 @@ class Body:
                     if size > self._limit:
                         raise self._too_large()
         except TimeoutError as error:
-            late = f"the body did not arrive within {self._timeout:g} seconds"
+            late = msg("the body did not arrive within {seconds} seconds", seconds=f"{self._timeout:g}")
             raise Problem(408, "body_timeout", late) from error
         return b"".join(chunks)
 
@@ -146,7 +146,7 @@ class Body:
                 async with asyncio.timeout(pause):
                     chunk = await self._chunk()
             except TimeoutError as error:
-                late = f"nothing of the body arrived for {pause:g} seconds"
+                late = msg("nothing of the body arrived for {seconds} seconds", seconds=f"{pause:g}")
                 raise Problem(408, "body_timeout", late) from error
             size += len(chunk)
             if size > limit:

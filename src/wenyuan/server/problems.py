@@ -18,6 +18,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.core.messages import as_sent
 from wenyuan.wire import encode
 from wenyuan.wire.protocols import dify_error, store_error
 
@@ -37,7 +38,8 @@ def problem_body(
         "status": status,
         "code": code,
         "detail": detail,
-        "errors": [{"path": fault.path, "message": fault.message} for fault in faults],
+        **as_sent(detail),
+        "errors": [{"path": fault.path, "message": fault.message, **as_sent(fault.message)} for fault in faults],
         "request_id": request_id,
     }
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, ValidationError
 from pydantic.config import JsonDict
 from pydantic.json_schema import SkipJsonSchema
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails
 
 from wenyuan.core.errors import Fault, InvalidRequest, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.messages import MOST_CHARS, MOST_DEPTH, MOST_PARTS, as_sent, msg
 from wenyuan.core.model import (
     MAX_QUERY_CHARS,
     MAX_RESULTS,
@@ -23,7 +23,7 @@ from wenyuan.core.model import (
     RetrievalResponse,
 )
 from wenyuan.core.rewriting import MOST_TURNS
-from wenyuan.wire.strict_json import MAX_FAULTS, NO_NUL, ROOT, SAID_OF_NUL, shown, walk
+from wenyuan.wire.strict_json import MAX_FAULTS, NO_NUL, ROOT, SAID_OF_NUL, said_of, shown, walk, wrong
 
 # The JSON shapes of the contract: what comes in is checked whole, what goes out is made in one place.
 #
@@ -42,15 +42,15 @@ _NOT_BLANK = rf"^[^\u0000]*[^\u0000{_BLANK}][^\u0000]*$"
 
 def _query(text: str) -> str:
     if "\0" in text:
-        raise PydanticCustomError("nul", SAID_OF_NUL)
+        raise wrong("nul", SAID_OF_NUL)
     length = len(text.strip())
     if not length:
-        raise PydanticCustomError("blank", "must not be blank")
+        raise wrong("blank", "must not be blank")
     if length > MAX_QUERY_CHARS:
-        raise PydanticCustomError(
-            "query_too_long",
-            msg("has {length} characters; at most {max_query_chars}", length=length, max_query_chars=MAX_QUERY_CHARS),
+        said = msg(
+            "has {length} characters; at most {max_query_chars}", length=length, max_query_chars=MAX_QUERY_CHARS
         )
+        raise wrong("query_too_long", said)
     return text
 
 
@@ -61,7 +61,7 @@ def _day(text: str) -> str:
     except ValueError:
         valid = False
     if not valid:
-        raise PydanticCustomError("date", "must be a date such as 2024-05-20")
+        raise wrong("date", "must be a date such as 2024-05-20")
     return text
 
 
@@ -137,16 +137,49 @@ class FragmentShape(BaseModel):
     metadata: dict[str, Any] | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
 
 
-class RetrievalResponseShape(BaseModel):
+class TranslatableShape(BaseModel):
+    """What a message beside it is made of, for whoever shows it in another language."""
+
+    model_config = ConfigDict(title="Translatable")
+
+    template: str = Field(description="The message in English, with a `{name}` for each value.")
+    values: dict[str, str | TranslatableShape | list[str | TranslatableShape]] = Field(
+        description=(
+            "The values by name; several in an array are joined by `; `. Filled in, the template is the text beside it. "
+            f"At most {MOST_CHARS} characters, {MOST_PARTS} parts and {MOST_DEPTH} levels: a larger message has none."
+        )
+    )
+
+
+Translatable = SkipValidation[TranslatableShape | SkipJsonSchema[None]]
+"""A member that is not believed: `core.messages.received` reads it, and takes the text where it is wrong."""
+
+
+class MayFail(BaseModel):
+    """The members of an answer that say why it is FAILED."""
+
+    error_message: str | SkipJsonSchema[None] = Field(
+        None, description="Only when FAILED.", json_schema_extra=no_default
+    )
+    translatable: Translatable = Field(None, json_schema_extra=no_default)
+
+
+def failed_body(why: str, **members: Any) -> dict[str, Any]:
+    """The body of an answer that says FAILED.
+
+    Args:
+        members: What such an answer has besides, empty.
+    """
+    return {"status": "FAILED", **members, "error_message": why, **as_sent(why)}
+
+
+class RetrievalResponseShape(MayFail):
     """SUCCESS with fragments by falling score, perhaps none; or FAILED with a reason and no fragments."""
 
     model_config = ConfigDict(extra="ignore", strict=True, title="RetrievalResponse")
 
     status: Literal["SUCCESS", "FAILED"]
     fragments: list[FragmentShape]
-    error_message: str | SkipJsonSchema[None] = Field(
-        None, description="Only when FAILED.", json_schema_extra=no_default
-    )
 
 
 class FaultShape(BaseModel):
@@ -156,6 +189,7 @@ class FaultShape(BaseModel):
 
     path: str = Field(description=f"Where, such as context.task_id; {ROOT} is the whole body.")
     message: str
+    translatable: Translatable = Field(None, json_schema_extra=no_default)
 
 
 class ProblemShape(BaseModel):
@@ -168,6 +202,7 @@ class ProblemShape(BaseModel):
     status: int
     code: str = Field(description="For programs: invalid_request, unsupported_media_type, overloaded …")
     detail: str = Field(description="For people.")
+    translatable: Translatable = Field(None, json_schema_extra=no_default)
     errors: list[FaultShape]
     request_id: str
 
@@ -222,8 +257,7 @@ def _fault(error: ErrorDetails) -> Fault:
     if error["type"] == "extra_forbidden":
         return _unknown(str(error["loc"][-1]))
     path = ".".join(str(part) for part in error["loc"])
-    # pydantic's own texts describe the rule and do not repeat the input.
-    return Fault(path or ROOT, _MESSAGES.get(error["type"], error["msg"]))
+    return Fault(path or ROOT, _MESSAGES.get(error["type"]) or said_of(error))
 
 
 def _context_faults(context: dict[str, Any]) -> list[Fault]:
@@ -278,7 +312,7 @@ def request_from_wire(payload: object) -> RetrievalRequest:
     try:
         RetrievalRequestShape.model_validate(payload)
     except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False, include_input=False)
+        details = error.errors(include_url=False, include_input=False)
         faults = [_fault(detail) for detail in details[:MAX_FAULTS]]
     context = payload.get("context") if isinstance(payload, dict) else None
     if isinstance(context, dict):
@@ -298,7 +332,9 @@ def request_to_wire(request: RetrievalRequest) -> dict[str, Any]:
 
 def response_to_wire(response: RetrievalResponse) -> dict[str, Any]:
     """The body of a response; `error_message` is present only with status FAILED."""
-    body: dict[str, Any] = {
+    if response.status == "FAILED":
+        return failed_body(response.error_message or "", fragments=[])
+    return {
         "status": response.status,
         "fragments": [
             {
@@ -310,9 +346,6 @@ def response_to_wire(response: RetrievalResponse) -> dict[str, Any]:
             for f in response.fragments
         ],
     }
-    if response.status == "FAILED":
-        body["error_message"] = response.error_message
-    return body
 
 
 def response_from_wire(payload: object) -> RetrievalResponse:

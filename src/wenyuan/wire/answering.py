@@ -12,7 +12,7 @@ from wenyuan.core.access import MAX_DOMAINS, parse_scope
 from wenyuan.core.filters import parse_filter
 from wenyuan.core.prompt import LOW_TRUST
 from wenyuan.service.generation.answers import MOST_PASSAGES, AnswerRequest
-from wenyuan.wire import HISTORY, REWRITE, Day, QueryText, Text, no_default
+from wenyuan.wire import HISTORY, REWRITE, Day, MayFail, QueryText, Text, failed_body, no_default
 from wenyuan.wire.search import History, ScopeShape, Strict, checked, conversation_of
 from wenyuan.wire.verification import ChangeShape, ContradictedRuleShape
 
@@ -89,7 +89,7 @@ class ModelUseShape(BaseModel):
     cost: float
 
 
-class AnswerShape(BaseModel):
+class AnswerShape(MayFail):
     """SUCCESS with an answer, or with none and the reason; or FAILED with what failed."""
 
     status: Literal["SUCCESS", "FAILED"]
@@ -112,9 +112,6 @@ class AnswerShape(BaseModel):
         None, description="In which words the question was asked, too, and what was left out.",
         json_schema_extra=no_default,
     )  # fmt: skip
-    error_message: str | SkipJsonSchema[None] = Field(
-        None, description="Only when FAILED.", json_schema_extra=no_default
-    )
 
 
 def answer_from_wire(payload: object) -> AnswerRequest:
@@ -138,4 +135,4 @@ def answer_from_wire(payload: object) -> AnswerRequest:
 
 def failed_answer(why: str) -> dict[str, Any]:
     """The body of a failed answer."""
-    return {"status": "FAILED", "answer": None, "claims": [], "error_message": why}
+    return failed_body(why, answer=None, claims=[])

@@ -25,7 +25,7 @@ from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, Synonym, parse
 from wenyuan.service.rules import MAX_PROCESSES, RuleItems, RuleQuestion, Unified, UnifiedRequest
 from wenyuan.service.rules.quotes import Cite
 from wenyuan.service.rules.rulebook import ImportReport
-from wenyuan.wire import QueryText, Text, no_default
+from wenyuan.wire import MayFail, QueryText, Text, no_default
 from wenyuan.wire.search import Strict, checked
 from wenyuan.wire.strict_json import MAX_INTEGER
 
@@ -336,7 +336,7 @@ class ItemShape(BaseModel):
     metadata: dict[str, Any]
 
 
-class UnifiedAnswerShape(BaseModel):
+class UnifiedAnswerShape(MayFail):
     """SUCCESS with items by priority, then falling score; or FAILED with a reason, without items."""
 
     status: Literal["SUCCESS", "FAILED"]
@@ -344,12 +344,9 @@ class UnifiedAnswerShape(BaseModel):
     regulations: list[ItemShape]
     cases: list[ItemShape]
     query_context: dict[str, Any]
-    error_message: str | SkipJsonSchema[None] = Field(
-        None, description="Only when FAILED.", json_schema_extra=no_default
-    )
 
 
-class InferAnswerShape(BaseModel):
+class InferAnswerShape(MayFail):
     """SUCCESS with rules by falling score, perhaps none and then why; or FAILED with a reason."""
 
     status: Literal["SUCCESS", "FAILED"]
@@ -360,9 +357,6 @@ class InferAnswerShape(BaseModel):
     notes: list[str]
     audit_id: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
     reason: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
-    error_message: str | SkipJsonSchema[None] = Field(
-        None, description="Only when FAILED.", json_schema_extra=no_default
-    )
 
 
 def unified_from_wire(payload: object) -> UnifiedRequest:

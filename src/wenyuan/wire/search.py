@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
-from pydantic_core import PydanticCustomError
 
 from wenyuan.core.access import AUTO, CONFIDENCE, MAX_DOMAINS, MAX_TOP_K, DomainScope, parse_scope
 from wenyuan.core.contract import required_query
@@ -24,8 +23,8 @@ from wenyuan.service.generation.answers import Answered, as_data, rewritten
 from wenyuan.service.learning.tuning import MAX_JUDGED
 from wenyuan.service.query import Confidence, FollowUp
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
-from wenyuan.wire import HISTORY, REWRITE, Day, QueryText, Text, TurnShape, no_default
-from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, unbranched
+from wenyuan.wire import HISTORY, REWRITE, Day, MayFail, QueryText, Text, TurnShape, no_default
+from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, unbranched, wrong
 
 # The JSON shapes of the knowledge service (``/search``) and of the context service (``/context``).
 #
@@ -45,9 +44,8 @@ class Rewritable(Protocol):
 
 def _top_k(value: object) -> object:
     if value not in (AUTO, CONFIDENCE) and (type(value) is not int or not 1 <= value <= MAX_TOP_K):
-        raise PydanticCustomError(
-            "top_k", msg('must be an integer from 1 to {max_top_k}, "auto" or "confidence"', max_top_k=MAX_TOP_K)
-        )
+        said = msg('must be an integer from 1 to {max_top_k}, "auto" or "confidence"', max_top_k=MAX_TOP_K)
+        raise wrong("top_k", said)
     return value
 
 
@@ -62,7 +60,7 @@ TopK = Annotated[
 
 def _summary(value: Any) -> Any:
     if not isinstance(value, bool) and value != GENERATED:
-        raise PydanticCustomError("summary", "must be true or false, or generated")
+        raise wrong("summary", "must be true or false, or generated")
     return value
 
 
@@ -207,7 +205,7 @@ class PassageShape(BaseModel):
     )  # fmt: skip
 
 
-class SearchAnswerShape(BaseModel):
+class SearchAnswerShape(MayFail):
     """SUCCESS with passages by falling score; or FAILED with a reason, without passages."""
 
     status: Literal["SUCCESS", "FAILED"]
@@ -216,9 +214,6 @@ class SearchAnswerShape(BaseModel):
     metadata: dict[str, Any] | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
     reasons: dict[str, str] | SkipJsonSchema[None] = Field(
         None, description="By domain, why nothing was found there.", json_schema_extra=no_default
-    )
-    error_message: str | SkipJsonSchema[None] = Field(
-        None, description="Only when FAILED.", json_schema_extra=no_default
     )
 
 
@@ -247,7 +242,7 @@ class ContextDataShape(BaseModel):
     knowledge_snippets: list[SnippetShape]
 
 
-class ContextAnswerShape(BaseModel):
+class ContextAnswerShape(MayFail):
     """SUCCESS with snippets, perhaps none; or FAILED with a reason and none."""
 
     status: Literal["SUCCESS", "FAILED"]
@@ -258,9 +253,6 @@ class ContextAnswerShape(BaseModel):
     tokens: int | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
     coverage: CoverageShape | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
     metadata: dict[str, Any] | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
-    error_message: str | SkipJsonSchema[None] = Field(
-        None, description="Only when FAILED.", json_schema_extra=no_default
-    )
 
 
 # --- in -------------------------------------------------------------------------------------------------

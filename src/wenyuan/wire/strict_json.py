@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from wenyuan.core.errors import Fault, InvalidRequest, listed
 from wenyuan.core.messages import msg
@@ -237,9 +237,16 @@ _MESSAGES: Mapping[str, str] = {
 }
 
 
+def wrong(kind: str, said: str) -> PydanticCustomError:
+    """The error that a validator raises; pydantic keeps no more of `said` than its text, unless told to."""
+    return PydanticCustomError(kind, "{said}", {"said": said})
+
+
 def said_of(error: ErrorDetails) -> str:
     """The fault's message without its place and value; in pydantic's words if we have none."""
     limits = error.get("ctx", {})
+    if isinstance(said := limits.get("said"), str):
+        return said
     if limits.get("pattern") == NO_NUL:
         return SAID_OF_NUL
     words = _MESSAGES.get(error["type"])

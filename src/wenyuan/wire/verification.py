@@ -12,7 +12,7 @@ from wenyuan.core.errors import Fault, InvalidRequest, listed
 from wenyuan.core.messages import msg
 from wenyuan.core.verification import Claim, claims_of
 from wenyuan.service.verification import MOST_CHARS, MOST_CLAIMS, Verdict, VerifyRequest
-from wenyuan.wire import Day, Text, no_default
+from wenyuan.wire import Day, MayFail, Text, failed_body, no_default
 from wenyuan.wire.search import Strict, checked
 
 MOST_ANSWER = 50_000
@@ -100,7 +100,7 @@ class JudgedClaimShape(BaseModel):
     unknown_sources: list[str] = Field(description="Citations that are nothing that the caller may see.")
 
 
-class VerifyAnswerShape(BaseModel):
+class VerifyAnswerShape(MayFail):
     """SUCCESS with a verdict on every claim; or FAILED with a reason and none."""
 
     status: Literal["SUCCESS", "FAILED"]
@@ -109,9 +109,6 @@ class VerifyAnswerShape(BaseModel):
     as_of: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
     generation: int | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
     audit_id: str | None = None
-    error_message: str | SkipJsonSchema[None] = Field(
-        None, description="Only when FAILED.", json_schema_extra=no_default
-    )
 
 
 def verify_from_wire(payload: object) -> VerifyRequest:
@@ -139,4 +136,4 @@ def verify_from_wire(payload: object) -> VerifyRequest:
 
 def failed_verification(why: str) -> dict[str, Any]:
     """The body of a failed verification."""
-    return {"status": "FAILED", "claims": [], "error_message": why}
+    return failed_body(why, claims=[])

@@ -156,11 +156,11 @@ def _asks_a_model(asked: SearchRequest | ContextRequest) -> bool:
 
 
 def _no_passages(why: str) -> Mapping[str, Any]:
-    return {"status": "FAILED", "passages": [], "error_message": why}
+    return shapes.failed_body(why, passages=[])
 
 
 def _no_snippets(why: str) -> Mapping[str, Any]:
-    return {"status": "FAILED", "CONTEXT_DATA": {"knowledge_snippets": []}, "error_message": why}
+    return shapes.failed_body(why, CONTEXT_DATA={"knowledge_snippets": []})
 
 
 # Dify's External Knowledge API: ``POST /retrieval``.

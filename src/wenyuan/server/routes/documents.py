@@ -12,7 +12,8 @@ from starlette.responses import Response
 
 from wenyuan.core.access import Principal
 from wenyuan.core.corrections import CORRECTION_ACTIONS
-from wenyuan.core.errors import Conflict, NotFound
+from wenyuan.core.errors import Conflict, KnowledgeError, NotFound
+from wenyuan.core.messages import msg
 from wenyuan.core.model import DOCUMENT_STATES
 from wenyuan.server.access import route
 from wenyuan.server.handling import RequestHandler, json_response, missing
@@ -295,7 +296,7 @@ class CorrectionRoutes:
         try:
             return json_response(self._library.correct(wanted, principal.key_id))
         except NotFound as error:
-            raise Problem(404, "not_found", f"{error.message}: {error.hint}") from error
+            raise Problem(404, "not_found", _with_hint(error)) from error
 
     def _undo(self, request: Request) -> Response:
         principal, number = request.state.principal, request.path_params["correction_id"]
@@ -306,4 +307,8 @@ class CorrectionRoutes:
         except NotFound as error:
             raise missing("correction") from error
         except Conflict as error:
-            raise Problem(409, error.code, ": ".join(filter(None, (error.message, error.hint)))) from error
+            raise Problem(409, error.code, _with_hint(error)) from error
+
+
+def _with_hint(error: KnowledgeError) -> str:
+    return msg("{what}: {why}", what=error.message, why=error.hint) if error.hint else error.message

@@ -27,7 +27,7 @@ from wenyuan.core.errors import (
     did_you_mean,
     listed,
 )
-from wenyuan.core.messages import msg
+from wenyuan.core.messages import as_sent, msg
 from wenyuan.core.model import Source
 from wenyuan.core.registry import Registry
 from wenyuan.core.sources import parse_source, shown_source, source_to_wire, supersession_faults
@@ -38,6 +38,7 @@ from wenyuan.server.problems import Problem
 from wenyuan.server.settings import Service
 from wenyuan.service.ingest.registry import apply, plan
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker, describe_state
+from wenyuan.wire import failed_body
 
 if TYPE_CHECKING:
     from wenyuan.service.ingest.report import IngestReport, Progress
@@ -88,7 +89,7 @@ class IngestJobs:
             yield run
         except BaseException as error:
             told = str(error) if isinstance(error, (KnowledgeError, Problem)) else "internal error"
-            run.ended = {"status": "FAILED", "report": None, "error_message": told}
+            run.ended = failed_body(told, report=None)
             raise
 
     def forget(self, source_id: str) -> None:
@@ -212,7 +213,7 @@ _DESCRIBED_SOURCE: Mapping[str, Any] = {
 _REFRESHED = {
     "type": "object",
     "required": ["status"],
-    "properties": {"status": {"enum": ["SUCCESS", "FAILED"]}, "error_message": _TEXT},
+    "properties": {"status": {"enum": ["SUCCESS", "FAILED"]}, "error_message": _TEXT, "translatable": _OBJECT},
 }
 
 
@@ -526,7 +527,7 @@ def _told(outcome: RefreshOutcome) -> dict[str, Any]:
         "status": "FAILED" if outcome.failure else "SUCCESS",
         "report": None if outcome.report is None else plain_report(outcome.report),
     }
-    return told | ({"error_message": outcome.failure} if outcome.failure else {})
+    return told | ({"error_message": outcome.failure, **as_sent(outcome.failure)} if outcome.failure else {})
 
 
 def plain_report(report: IngestReport) -> dict[str, Any]:

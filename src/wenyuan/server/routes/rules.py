@@ -25,6 +25,7 @@ from wenyuan.server.handling import Question, RequestHandler, json_response, mis
 from wenyuan.server.openapi import asked, kept
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
+from wenyuan.wire import failed_body
 from wenyuan.wire import rules as shapes
 from wenyuan.wire.rules import FileShape, bytes_of
 from wenyuan.wire.search import checked
@@ -119,16 +120,11 @@ class United:
 
 
 def _no_items(why: str) -> Mapping[str, Any]:
-    return {
-        "status": "FAILED", "items": [], "regulations": [], "cases": [], "query_context": {}, "error_message": why,
-    }  # fmt: skip
+    return failed_body(why, items=[], regulations=[], cases=[], query_context={})
 
 
 def _no_rules(why: str) -> Mapping[str, Any]:
-    return {
-        "status": "FAILED", "items": [], "recognised": [], "unmatched_processes": [], "truncated": [], "notes": [],
-        "error_message": why,
-    }  # fmt: skip
+    return failed_body(why, items=[], recognised=[], unmatched_processes=[], truncated=[], notes=[])
 
 
 # --- for the OpenAPI document ---------------------------------------------------------------------------------
