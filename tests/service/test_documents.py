@@ -170,6 +170,28 @@ def test_an_agent_is_told_of_what_it_may_read(library: Any) -> None:
         assert str(one.value).replace(str(number), "") == str(none.value).replace(str(10**9), "")
 
 
+@pytest.mark.parametrize("terms", ["excerpt<=70", "share<=0.4"])
+def test_copyright_counts_for_the_document_not_the_page(tmp_path: Path, terms: str) -> None:
+    """Page by page no more is given than at once, wherever one begins."""
+    docs = tmp_path / "laws"
+    docs.mkdir()
+    articles = "\n\n".join(f"## 第{n}条\n\n网络运营者应当留存日志不少于{n}个月。第二句。" for n in "一二三四五六七八九")
+    (docs / "law.md").write_text(f"# 网络安全\n\n{articles}\n", "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        library.add(Source(source_id="laws", path=str(docs), copyright=terms))
+        number = library.list_documents().documents[0]["document_id"]
+        whole = library.document_passages(number).passages
+        after, paged = 0, []
+        for _ in whole:
+            page = library.document_passages(number, after=after, limit=1)
+            paged += page.passages
+            after = page.next
+        assert [one["text"] for one in paged] == [one["text"] for one in whole]
+        assert 0 < len("".join(one["text"] for one in paged)) <= 110
+        assert whole[0]["text"]
+        assert not whole[-1]["text"]
+
+
 def test_copyright_counts_for_passages(library: Any) -> None:
     """No more of a document than may be given at once, however it is asked for; nothing where its terms deny it."""
     number = named(library, "scan.md")["document_id"]

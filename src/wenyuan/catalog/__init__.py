@@ -244,6 +244,7 @@ class Catalog:
     listed_documents = delegate("readings", Readings.listed_documents)
     held_document = delegate("readings", Readings.held_document)
     passages_of_document = delegate("readings", Readings.passages_of_document)
+    chars_up_to = delegate("readings", Readings.chars_up_to)
     document_lines = delegate("readings", Readings.document_lines)
     worst_read = delegate("readings", Readings.worst_read)
 

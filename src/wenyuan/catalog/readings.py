@@ -158,6 +158,20 @@ class Readings:
         ]
         return told, len(rows) > limit
 
+    def chars_up_to(self, document_id: int, passage_id: int) -> int:
+        """How many characters the live passages of a document have, up to and with the one of this id; 0 without it."""
+        p = t.passages.c
+        query = sa.select(sa.func.coalesce(sa.func.sum(sa.func.length(p.text)), 0))
+        query = query.where(p.document_id == document_id, p.removed_seq.is_(None))
+        with self.database.reading("measuring a document") as connection:
+            at = connection.execute(
+                sa.select(p.start, p.passage_id).where(p.passage_id == passage_id, p.document_id == document_id)
+            ).first()
+            if at is None:
+                return 0
+            same = sa.and_(p.start == at[0], p.passage_id <= at[1])
+            return int(connection.execute(query.where(sa.or_(p.start < at[0], same))).scalar_one())
+
     def document_lines(self, document_id: int, start: int, end: int) -> list[Line]:
         """The printed lines that overlap ``text[start:end]`` of a document."""
         r = t.readings.c

@@ -109,7 +109,8 @@ class DocumentDesk:
     def passages(
         self, document_id: int, principal: Principal = LOCAL, *, after: int = 0, limit: int = 50
     ) -> PassagePage:
-        """Passages of a document in order, with texts as far as copyright allows.
+        """Passages of a document in order, with texts as far as copyright allows: so much of the whole document, not of
+        each page.
 
         Args:
             after: The number of the last passage of the page before.
@@ -123,6 +124,8 @@ class DocumentDesk:
         lines = self.catalog.document_lines(document_id, start, end) if found else []
         terms = parse_copyright(sources[held.source_id].copyright)
         room = terms.room(self.catalog.document_chars({document_id}).get(document_id, end)) if found else None
+        if room is not None and after:
+            room = max(0, room - self.catalog.chars_up_to(document_id, after))
         texts = _given([one.text for one in found], room)
         told = tuple(_passage(one, text, lines) for one, text in zip(found, texts, strict=True))
         return PassagePage(
