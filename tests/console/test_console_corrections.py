@@ -11,7 +11,9 @@ import pytest
 import wenyuan
 from console_door import Browser, Seen, console
 from governed_door import key
+from wenyuan.console import documents
 from wenyuan.console.corrections import splits_of
+from wenyuan.service.ingest.corrections import CorrectionRequest
 
 Opened = tuple[str, Any]
 TEXT = "# 退款\n\n退款在 3 天内到账。到账以银行通知为准。\n\n## 换货\n\n换货需要 7 天。\n"
@@ -140,3 +142,23 @@ def test_where_a_passage_may_be_split() -> None:
     assert splits_of("甲。乙！丙") == [(2, "乙！丙"), (4, "丙")]
     assert splits_of("One. Two\nThree.") == [(5, "Two\nThree."), (9, "Three.")]
     assert splits_of("only one") == splits_of("") == []
+
+
+def test_many_corrections_are_counted_and_an_old_one_can_be_undone(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many count is told of all of them, and beside a passage is what corrected it, however many came after."""
+    monkeypatch.setattr(documents, "_LISTED", 3)
+    monkeypatch.setattr(documents, "_MOST_AT_ONCE", 2)
+    library, at = opened[1], document(opened)
+    number = int(at.rpartition("/")[2])
+    first, second = (one["ref"] for one in library.document_passages(number).passages)
+    library.correct(CorrectionRequest(action="text", ref=second, text="换货需要 9 天。"))
+    for one in range(6):
+        library.correct(CorrectionRequest(action="questions", ref=first, questions=(f"问题 {one}？",)))
+        first = library.document_passages(number).passages[0]["ref"]
+    page = Browser(opened[0], "en").get(at)
+    assert "Corrections (7)" in page.text("#corrections summary")
+    assert page.count(
+        f"form[action='/console/corrections/1/undo'] input[name=start][value='{TEXT.index('## 换货')}']"
+    )

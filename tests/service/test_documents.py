@@ -175,7 +175,9 @@ def test_copyright_counts_for_the_document_not_the_page(tmp_path: Path, terms: s
     """Page by page no more is given than at once, wherever one begins."""
     docs = tmp_path / "laws"
     docs.mkdir()
-    articles = "\n\n".join(f"## 第{n}条\n\n网络运营者应当留存日志不少于{n}个月。第二句。" for n in "一二三四五六七八九")
+    articles = "\n\n".join(
+        f"## 第{n}条\n\n网络运营者应当留存日志不少于{n}个月。第二句。" for n in "一二三四五六七八九"
+    )
     (docs / "law.md").write_text(f"# 网络安全\n\n{articles}\n", "utf-8")
     with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
         library.add(Source(source_id="laws", path=str(docs), copyright=terms))

@@ -13,6 +13,7 @@ from wenyuan.console.forms import Form, check_ours, read_form
 from wenyuan.console.visit import HEADERS, Page, Refused, Visit
 
 _LISTED = 50  # documents, or passages, of one page
+_MOST_AT_ONCE = 200  # that the API lists
 _PAGE_WIDTH = 1_200  # pixels
 _STATES = ("live", "failed", "not_yet", "expired", "superseded")
 _GIVEN_ON = ("content-type", "content-disposition", "content-security-policy")
@@ -74,7 +75,8 @@ async def _shown(visit: Visit, number: str, status: int = 200, **told: Any) -> R
     found = await visit.get("v1", "documents", number, "passages", limit=_LISTED, **form.given("after"))
     original = await visit.get("v1", "documents", number, "original", "state")
     source = await visit.glance("v1", "sources", document["source_id"])
-    corrections = await visit.glance("v1", "corrections", document_id=number, limit=_LISTED)
+    named = {one for passage in found["passages"] for one in passage.get("corrections", ())}
+    corrections, older = await _corrections(visit, number, named)
     followed = [*found["passages"][1:], None]
     for passage, following in zip(found["passages"], followed, strict=False):
         passage["following"], passage["splits"] = following, splits_of(passage["text"])
@@ -86,8 +88,22 @@ async def _shown(visit: Visit, number: str, status: int = 200, **told: Any) -> R
     return visit.page(
         "document.html", status, document=document, passages=found["passages"], next=found["next"],
         credit=found["document"].get("credit"), original=original, pages=pages, form=form, source=source,
-        uploads=takes_uploads(source), corrections=None if corrections is None else corrections["corrections"], **given,
+        uploads=takes_uploads(source), corrections=corrections, older=older, **given,
     )  # fmt: skip
+
+
+async def _corrections(visit: Visit, number: str, named: set[int]) -> tuple[list[Any] | None, int | None]:
+    """The newest corrections of a document, down to the oldest of those that are named, and where older ones go on;
+    None where the key may not see them.
+    """
+    page = await visit.glance("v1", "corrections", document_id=number, limit=_LISTED)
+    if page is None:
+        return None, None
+    found = [*page["corrections"]]
+    while page["next"] is not None and any(one < page["next"] for one in named):
+        page = await visit.get("v1", "corrections", document_id=number, limit=_MOST_AT_ONCE, before=page["next"])
+        found += page["corrections"]
+    return found, page["next"]
 
 
 def pieces_of(text: str, marked: Any, uncertain: Any) -> list[tuple[str, bool, Mapping[str, Any] | None]]:
