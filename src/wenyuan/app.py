@@ -131,6 +131,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
                 catalog=catalog,
                 questions=questions,
                 writer=judge if settings.judge.follow_up and isinstance(judge, WritingJudge) else None,
+                traces=traces,
             ),
         ),
         reading=Reading(

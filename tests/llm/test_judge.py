@@ -14,7 +14,7 @@ from cross_encoder_model import make_cross_encoder
 from judge_server import DIALECTS, JudgeServer, judging
 from liars_server import KEY, Free
 from wenyuan.core.errors import ConfigError, LlmRejected, LlmTimeout, LlmUnavailable, RerankerTimeout
-from wenyuan.core.ports import Deadline, Judge, WritingJudge
+from wenyuan.core.ports import Deadline, Judge, ModelUse, WritingJudge
 from wenyuan.encoders.cross_encoder import LocalJudge
 from wenyuan.i18n import translated
 from wenyuan.llm.judge import HttpJudge
@@ -78,6 +78,23 @@ def test_the_number_is_the_judge_s(server: JudgeServer, dialect: str, language: 
     }
     assert budget.used > 0
     judge.close()
+
+
+@pytest.mark.parametrize(
+    ("usage", "used"),
+    [
+        ({"prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 42}, (40, 2)),
+        ({"total_tokens": 42}, (42, 0)),
+        ({"prompt_tokens": 40, "completion_tokens": -1, "total_tokens": 41}, (41, 0)),
+    ],
+)
+def test_its_tokens_are_counted(server: JudgeServer, usage: Any, used: tuple[int, int]) -> None:
+    """As the endpoint tells them; a sum counts as what was sent."""
+    server.instead = {"answers": [{"type": "predicate", "probability": 0.5}], "usage": usage}
+    judge = opened(server, "decisions")
+    for _ in range(2):
+        ask(judge)
+    assert judge.use() == ModelUse(tokens_in=2 * used[0], tokens_out=2 * used[1])
 
 
 def test_letters_are_asked_in_both_orders(server: JudgeServer) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import wenyuan
 from cross_encoder_model import make_cross_encoder
@@ -18,13 +22,17 @@ from judged_library import JUDGES, SUBJECTS, answer_of, asked, golden, judged, k
 from wenyuan.core.access import DomainScope
 from wenyuan.core.errors import ConfigError, InvalidRequest, LlmUnavailable, NotFound
 from wenyuan.core.model import Source
+from wenyuan.core.ports import ModelUse
 from wenyuan.core.records import Pair
 from wenyuan.i18n import translated
 from wenyuan.runtime import endpoint
+from wenyuan.server import metrics
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation.answers import AnswerRequest
+from wenyuan.service.search import searcher
 from wenyuan.service.search.cache_redis import result_from_json, result_to_json
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
+from wenyuan.service.search.threads import abreast
 from wenyuan.wire.search import SearchAnswerShape, context_to_wire, search_from_wire, search_to_wire
 
 SCOPE = (DomainScope(domain="house", top_k="confidence"),)
@@ -245,7 +253,7 @@ def test_a_judge_elsewhere_is_told_a_question_as_it_is_kept(
             raise ValueError("the recogniser of names broke")
 
         monkeypatch.setattr(library.recorder.questions, "redacting", broken)
-        monkeypatch.setattr(library.recorder.questions, "_known", None)
+        library.catalog.put_source(replace(library.catalog.source("house"), title="at another change"))
         seen = len(server.seen)
         result = find(library, 4)
         assert (result.confidence["house"].state, result.degraded) == ("auto", ("judge",))
@@ -267,6 +275,60 @@ def test_what_became_of_the_judge_is_counted(made: Path, server: JudgeServer) ->
     with judged(made, server, judge={"model": "j-2"}) as library:
         find(library, 4)
         assert not [names for names in library.health.vitals().legs if names[0] == "judge"]
+
+
+def test_tokens_of_the_judge_are_counted(made: Path, server: JudgeServer) -> None:
+    """As those of the language model are, whether there is one or not."""
+    with judged(made, server) as library:
+        assert library.vitals().judge == ModelUse()
+        find(library, 4)
+        used = library.vitals().judge
+        shown = {metric.name: metric for metric in metrics._of_library(library.vitals())}
+        tokens = {
+            one.labels["direction"]: one.value
+            for one in shown["wenyuan_llm_tokens"].samples
+            if one.name.endswith("_total")
+        }
+        assert used.tokens_in > 0
+        assert tokens == {"in": used.tokens_in, "out": used.tokens_out}
+
+
+def test_the_judge_is_traced_below_the_search_that_it_judges(
+    made: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its state; where it is not asked there is no span."""
+    kept, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+    with judged(made, server, tracing={"enabled": True}) as library:
+        for liar, state in (("perfect", "ok"), ("500", "failed")):
+            server.liar = liar
+            kept.clear()
+            find(library, 4)
+            spans = {span.name.partition(" /")[0]: span for span in kept.get_finished_spans()}
+            (above,) = (span for name, span in spans.items() if name.startswith("retrieval "))
+            assert spans["leg judge"].parent.span_id == above.context.span_id
+            assert spans["leg judge"].attributes["wenyuan.state"] == state
+        kept.clear()
+        library.find(SearchRequest(query=asked(4)))
+        assert "leg judge" not in {span.name for span in kept.get_finished_spans()}
+
+
+def test_a_judge_elsewhere_takes_threads_only_where_it_is_asked(
+    made: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+
+    def counted(calls: Sequence[Callable[[], Any]]) -> Sequence[Callable[[], Any]]:
+        taken.append(len(calls))
+        return abreast(calls)
+
+    monkeypatch.setattr(searcher, "abreast", counted)
+    with judged(made, server) as library:
+        library.find(SearchRequest(query=asked(4), knowledge_scope=(DomainScope(domain="house", top_k=3),)))
+        assert taken == []
+        find(library, 4)
+        assert taken == [1]
 
 
 @pytest.mark.parametrize("name", JUDGES)

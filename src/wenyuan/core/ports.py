@@ -292,6 +292,10 @@ class Judge(Protocol):
         """
         ...
 
+    def use(self) -> ModelUse:
+        """What it was used for; no tokens where it is in this process."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -332,16 +336,16 @@ class ModelReply(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUse:
-    """Usage of a language model since this process began: calls by outcome.
+    """Usage of a language model, or of a judge, since this process began: calls by outcome.
 
     Attributes:
-        calls: ``ok``, ``gone`` (the caller disconnected), or the code of the error.
+        calls: ``ok``, ``gone`` (the caller disconnected), or the code of the error; empty of a judge, whose leg is counted.
     """
 
-    calls: Mapping[str, int]
-    tokens_in: int
-    tokens_out: int
-    cost: float
+    calls: Mapping[str, int] = field(default_factory=dict)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
 
 
 @runtime_checkable

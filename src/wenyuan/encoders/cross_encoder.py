@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from wenyuan.core.errors import EncoderError, RerankerTimeout, RerankerUnavailable, ScoresRejected
 from wenyuan.core.messages import msg
-from wenyuan.core.ports import Deadline
+from wenyuan.core.ports import Deadline, ModelUse
 from wenyuan.core.scoring.rerank import checked_scores
 from wenyuan.encoders.onnx import (
     MODELS,
@@ -144,6 +144,10 @@ class LocalJudge:
     def sufficiency(self, question: str, passages: Sequence[str], *, deadline: Deadline) -> float:
         """See `core.ports.Judge`; all passages are read as one text."""
         return self._model.rerank(question, ["\n\n".join(passages)], deadline=deadline)[0]
+
+    def use(self) -> ModelUse:
+        """See `core.ports.Judge`."""
+        return ModelUse()
 
     def close(self) -> None:
         """Release the model."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ import httpx2
 
 from wenyuan.core.errors import ConfigError, LlmRejected, LlmTimeout, LlmUnavailable
 from wenyuan.core.messages import msg
-from wenyuan.core.ports import Deadline, TokenBudget
+from wenyuan.core.ports import Deadline, ModelUse, TokenBudget
 from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.llm.guard import STEP, Guard
 from wenyuan.runtime.endpoint import JsonEndpoint, Kind, NotUnderstood, address
@@ -92,6 +93,8 @@ class HttpJudge:
         self.fingerprint = f"{settings.dialect}|{settings.model}|{PROMPT_VERSION}{more}"
         self._settings = settings
         self._guard = Guard("judge", self.component, budget, settings.concurrency)
+        self._counting = threading.Lock()
+        self._in = self._out = 0
         self._form: dict[
             frozenset[str], int
         ] = {}  # by what is asked, the first form that the endpoint is known to take
@@ -134,6 +137,11 @@ class HttpJudge:
             ) from error  # fmt: skip
         return "" if _NOTHING.fullmatch(said) else said
 
+    def use(self) -> ModelUse:
+        """See `Judge`."""
+        with self._counting:
+            return ModelUse(tokens_in=self._in, tokens_out=self._out)
+
     def close(self) -> None:
         """Close the connections."""
         self._server.close()
@@ -157,7 +165,10 @@ class HttpJudge:
                 raise LlmUnavailable(
                     "answered with an error", component=self.component, hint="the server's own log says which"
                 )
-            spent.tokens = _used(answer, expected)
+            given, written = _used(answer, expected)
+            spent.tokens = given + written
+        with self._counting:
+            self._in, self._out = self._in + given, self._out + written
         return answer
 
     def _answer(self, body: Body, forms: Sequence[Body], deadline: Deadline) -> Any:
@@ -244,8 +255,17 @@ def _number(value: Any) -> float:
     return found
 
 
-def _used(answer: Any, expected: int) -> int:
-    """The tokens used according to the endpoint; the expected number where it does not say."""
+def _used(answer: Any, expected: int) -> tuple[int, int]:
+    """The tokens of what was sent and of what was written, according to the endpoint; where it tells only their sum, they
+    count as sent, and where it tells nothing, as many as were expected.
+    """
     usage = answer.get("usage") if isinstance(answer, dict) else None
-    total = usage.get("total_tokens") if isinstance(usage, dict) else None
-    return total if type(total) is int and 0 <= total <= _MOST_USED else expected
+    told = usage if isinstance(usage, dict) else {}
+    given, written, both = (_count(told.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
+    if given is not None and written is not None:
+        return given, written
+    return (expected if both is None else both), 0
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value <= _MOST_USED else None

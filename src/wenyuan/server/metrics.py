@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -203,8 +204,9 @@ def _of_library(vitals: LibraryStats) -> Iterator[Metric]:
     yield _gauge("wenyuan_index_lag_seconds", "Age of the oldest of them.", lag.seconds)
     if vitals.worker is not None:
         yield from _of_worker(vitals.worker)
-    if vitals.llm is not None:
-        yield from _of_model(vitals.llm)
+    used = [use for use in (vitals.llm, vitals.judge) if use is not None]
+    if used:
+        yield from _of_models(used)
     if vitals.audit is not None:
         audit = vitals.audit
         yield counter("wenyuan_audit_records_total", "Audit records ever written.", (), [((), audit.records)])
@@ -220,12 +222,14 @@ def _of_cache(name: str, what: str, counts: CacheCounts) -> Iterator[Metric]:
     yield _gauge(f"wenyuan_{name}_bytes", "What they take, about.", counts.bytes)
 
 
-def _of_model(use: ModelUse) -> Iterator[Metric]:
-    calls = [((outcome,), float(count)) for outcome, count in sorted(use.calls.items())]
+def _of_models(used: Sequence[ModelUse]) -> Iterator[Metric]:
+    counts = sum((Counter(use.calls) for use in used), Counter[str]())
+    calls = [((outcome,), float(count)) for outcome, count in sorted(counts.items())]
     yield counter("wenyuan_llm_calls_total", "Questions to the language model, by outcome.", ("outcome",), calls)
-    tokens = [(("in",), use.tokens_in), (("out",), use.tokens_out)]
-    yield counter("wenyuan_llm_tokens_total", "Tokens of the language model.", ("direction",), tokens)
-    yield counter("wenyuan_llm_cost_total", "What they cost, at the settings' prices.", (), [((), use.cost)])
+    tokens = [(("in",), sum(use.tokens_in for use in used)), (("out",), sum(use.tokens_out for use in used))]
+    yield counter("wenyuan_llm_tokens_total", "Tokens of language model and judge.", ("direction",), tokens)
+    cost = sum(use.cost for use in used)
+    yield counter("wenyuan_llm_cost_total", "Cost of the language model, at the settings' prices.", (), [((), cost)])
 
 
 def _of_worker(done: WorkerProgress) -> Iterator[Metric]:

@@ -23,6 +23,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.redaction import LEVELS, Action, Level, NameRecognizer, Redaction, RedactionPolicy, parse_policy
 from wenyuan.core.redaction.matching import HAN
 from wenyuan.runtime import deadline_after, install_command
+from wenyuan.service.search import PerChange
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
@@ -329,7 +330,7 @@ class Questions:
         self.redacting = redacting
         self._sources = sources
         self._least = least
-        self._known: tuple[int, Redaction] | None = None
+        self._redactions = PerChange(self._now)
 
     def text(self, text: str, change: int = 0) -> str:
         """A redacted question for storage or traces; ``""`` for one that cannot be redacted. `change`: see `kept`."""
@@ -364,12 +365,10 @@ class Questions:
             return {**request, **dict.fromkeys(_WORDS, ""), "filter": None, "parameters": {}}, {UNREADABLE: 1}
 
     def _redaction(self, change: int) -> Redaction:
-        if self._known is None or change == 0 or self._known[0] != change:
-            self._known = (
-                change,
-                self.redacting(Source(source_id="questions", sensitivity=self._level())).redaction,
-            )
-        return self._known[1]
+        return self._redactions.at(change) if change else self._now()
+
+    def _now(self, _change: int = 0, _deadline: Deadline | None = None) -> Redaction:
+        return self.redacting(Source(source_id="questions", sensitivity=self._level())).redaction
 
     def _level(self) -> Level:
         """The strictest level of all sources; the strictest possible where the registry cannot be read."""

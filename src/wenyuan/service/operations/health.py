@@ -54,7 +54,7 @@ class LibraryStats:
         query_vectors: How the vectors of queries were come by; None without an encoder.
         audit: None when it is switched off.
         worker: None where no worker runs in this process.
-        llm: What the language model was used for; None where none is set up.
+        llm, judge: What the language model and the judge were used for; None where none is set up.
     """
 
     at: float
@@ -67,6 +67,7 @@ class LibraryStats:
     index: IndexLag
     worker: WorkerProgress | None = None
     llm: ModelUse | None = None
+    judge: ModelUse | None = None
 
 
 def source_counts(catalog: Catalog) -> tuple[tuple[SourceHealth, ...], Mapping[str, Mapping[str, int]]]:
@@ -223,6 +224,7 @@ class Health:
             index=index_lag(self.catalog, self.engine),
             worker=None if self.worker is None else self.worker.progress(),
             llm=None if self.llm is None else self.llm.use(),
+            judge=None if self.sufficiency.judge is None else self.sufficiency.judge.use(),
         )
 
     def readiness(self) -> Readiness:

@@ -199,7 +199,8 @@ class Searcher:
         """
         deadline = self._retriever.deadline()
         calls = [partial(self.search, request, principal, deadline) for request in requests]
-        return abreast(calls) if self._waits([self.whole(requests[0], principal).sources]) else calls
+        areas, _ = self._all_areas(requests[0], principal)
+        return abreast(calls) if self._waits(areas) else calls
 
     def search(
         self, request: SearchRequest, principal: Principal = LOCAL, deadline: Deadline | None = None
@@ -256,16 +257,19 @@ class Searcher:
 
     def whole(self, request: SearchRequest, principal: Principal) -> Query:
         """The search as a single query over everything it may see, as the record of a failed search needs it."""
-        area, day = _Area("", (), request.limit), request.as_of or date.today()
-        seen: tuple[str, ...] | None = ()
+        areas, seen = self._all_areas(request, principal)
+        names = None if areas[0].sources is None else {name for part in areas for name in part.sources or ()}
+        area = _Area("", None if names is None else tuple(sorted(names)), request.limit)
+        return _query(request, area, request.min_trust, request.as_of or date.today(), request.limit, seen)
+
+    def _all_areas(self, request: SearchRequest, principal: Principal) -> tuple[list[_Area], tuple[str, ...] | None]:
+        """The areas of a request, and the sources that it may see (`_seen`); an empty one where they cannot be read."""
         try:
             agent, registry = self.agent_of(request.agent_id, principal), self._retriever.registry()
-            areas, seen = self._areas(request, agent, registry), _seen(agent, registry, day)
+            seen = _seen(agent, registry, request.as_of or date.today())
+            return self._areas(request, agent, registry), seen
         except KnowledgeError:  # record what can be recorded; the first error gives the reason
-            areas = [area]
-        names = None if areas[0].sources is None else {name for part in areas for name in part.sources or ()}
-        area = replace(area, sources=None if names is None else tuple(sorted(names)))
-        return _query(request, area, request.min_trust, day, request.limit, seen)
+            return [_Area("", (), request.limit)], ()
 
     def cache_counts(self) -> CacheCounts:
         """Statistics of the result cache."""
@@ -331,13 +335,13 @@ class Searcher:
         trusts = (registry.by_id[name].trust for name in seen if registry.in_force(name, day))
         return frozenset(trust for trust in trusts if trust >= least)
 
-    def _waits(self, named: Iterable[Sequence[str] | None]) -> bool:
-        """Whether any of the sources is external, so that a search may take the whole deadline."""
+    def _waits(self, areas: Sequence[_Area]) -> bool:
+        """Whether a search asks anything that may hang, so that it may take the whole deadline."""
         known = self._retriever.registry().by_id
-        names = {name for some in named for name in (known if some is None else some)}
+        names = {name for area in areas for name in (known if area.sources is None else area.sources)}
         return (
             self._retriever.reranking.reranker is not None
-            or self._sufficiency.waits
+            or (self._sufficiency.waits and any(area.top_k == CONFIDENCE for area in areas))
             or any(name in known and known[name].type != "static_doc" for name in names)
         )
 
@@ -348,7 +352,7 @@ class Searcher:
         asked = [_query(request, area, min_trust, day, self._auto[1], seen) for area in areas]
         calls = [partial(self._part, area, query, deadline) for area, query in zip(areas, asked, strict=True)]
         # Else what hangs in one domain, and may, would leave the next one no time for what it must do.
-        parts = abreast(calls) if self._waits(area.sources for area in areas) else calls
+        parts = abreast(calls) if self._waits(areas) else calls
         answers = []
         found: list[Found] = []
         for area, part in zip(areas, parts, strict=True):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.answering import Shown, shown_of
@@ -28,6 +28,7 @@ from wenyuan.service.ingest.redaction import Questions
 from wenyuan.service.query import Answer, Confidence, FollowUp, LegReport, Query
 from wenyuan.service.search import PerChange
 from wenyuan.service.search.threads import LegMeter
+from wenyuan.service.search.traces import LegTrace, Traces
 from wenyuan.settings import JudgeSettings
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Sufficiency:
         writer: The judge, where it is asked what is missing; None where it is not.
         questions: Redacts what a judge elsewhere is told, as it does stored questions.
         meter: Of the leg ``judge``, as often as the judge was asked.
+        traces: Where they are switched on, also of that leg.
     """
 
     judge: Judge | None
@@ -81,6 +83,7 @@ class Sufficiency:
     questions: Questions
     writer: WritingJudge | None = None
     meter: LegMeter = field(default_factory=LegMeter)
+    traces: Traces | None = None
 
     @cached_property
     def _calibrations(self) -> PerChange[KeptCalibration | None]:
@@ -113,13 +116,21 @@ class Sufficiency:
         Raises:
             LlmError, RerankerError: the judge is required, and cannot be asked.
         """
+        trace = None if self.traces is None or self.judge is None else self.traces.after(LEG)
+        call = partial(self._judged, query, answer, sources, least, deadline, search, trace)
+        return call() if trace is None else trace.run(call)
+
+    def _judged(
+        self, query: Query, answer: Answer, sources: Mapping[str, Source], least: int, deadline: Deadline,
+        search: Callable[[Query], Answer], trace: LegTrace | None,
+    ) -> Answer:  # fmt: skip
         begun = time.perf_counter()
         try:
             found = self._asked(query.text, answer, sources, least, deadline)
         except (_NotAsked, LlmError, RerankerError) as error:
             if not isinstance(error, _NotAsked):
                 late = isinstance(error, LlmTimeout | RerankerTimeout)
-                self.meter.add((LEG, "", "timeout" if late else "failed"), time.perf_counter() - begun)
+                self._count("timeout" if late else "failed", time.perf_counter() - begun, trace)
             if self.settings.required:
                 raise self._failure(error) from error
             state = "skipped" if isinstance(error, _NotAsked) else "failed"
@@ -134,8 +145,14 @@ class Sufficiency:
                 why = follow_up.error
             leg = LegReport(name=LEG, state="failed" if why else "ok", ms=_since(begun), hits=found.k, error=why)
             if found.asked:
-                self.meter.add((LEG, "", leg.state), leg.ms / 1e3)
+                self._count(leg.state, leg.ms / 1e3, trace)
         return replace(answer, confidence=found, legs=(*answer.legs, leg))
+
+    def _count(self, state: str, seconds: float, trace: LegTrace | None) -> None:
+        """Count a question for which the judge was asked. The trace of one for which it was not is dropped."""
+        self.meter.add((LEG, "", state), seconds)
+        if trace is not None:
+            trace.end(state)
 
     def told(self, question: str, change: int) -> str:
         """A question as the judge is told it.

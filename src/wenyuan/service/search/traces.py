@@ -45,6 +45,10 @@ class Traces(Protocol):
         """The trace of a leg; None outside of a retrieval."""
         ...
 
+    def after(self, leg: str) -> LegTrace:
+        """The trace of a leg that follows the last retrieval of this thread, and belongs to it."""
+        ...
+
     def carried(self) -> Mapping[str, str]:
         """HTTP headers that propagate the trace to another service."""
         ...

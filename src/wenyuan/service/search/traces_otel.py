@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from opentelemetry import context, trace
@@ -25,6 +26,9 @@ T = TypeVar("T")
 _CARRIER = TraceContextTextMapPropagator()
 _WITHIN = context.create_key("wenyuan-retrieval")
 """Set while a retrieval of ours is traced: what a library asks of its own index besides is nobody's request."""
+
+_LAST: ContextVar[context.Context | None] = ContextVar("wenyuan_last_retrieval", default=None)
+"""The last retrieval of this thread, though it has ended: whom a judge is asked for."""
 
 
 class OtelTraces:
@@ -74,6 +78,7 @@ class OtelTraces:
                 raise
             finally:
                 context.detach(within)
+                _LAST.set(trace.set_span_in_context(span))
 
     def _answered(self, span: Span, answer: Answer) -> Answer:
         span.set_attributes(
@@ -95,6 +100,10 @@ class OtelTraces:
             return None
         told = {"wenyuan.leg": leg, **({"gen_ai.data_source.id": source} if source else {})}
         return _LegSpan(self._tracer.start_span(f"leg {leg}", attributes=told))
+
+    def after(self, leg: str) -> LegTrace:
+        """See `Traces.after`."""
+        return _LegSpan(self._tracer.start_span(f"leg {leg}", _LAST.get(), attributes={"wenyuan.leg": leg}))
 
     def carried(self) -> Mapping[str, str]:
         """See `Traces.carried`."""
