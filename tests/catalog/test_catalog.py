@@ -22,7 +22,8 @@ import wenyuan
 from catalog_parts import BOTH, again, put, raw, texts
 from engine_laws import document, unit
 from unprivileged import nobody
-from wenyuan.catalog import Catalog, sql
+from wenyuan.catalog import Catalog, schema, sql
+from wenyuan.catalog.audit.tables import tables as audit_tables
 from wenyuan.core.access import TaskProfile
 from wenyuan.core.errors import (
     CatalogError,
@@ -40,6 +41,18 @@ CANARY = "canary7金丝雀机密"
 
 
 # -- opening --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "postgresql+psycopg://"])
+def test_tables_as_sqlalchemy_makes_them(url: str) -> None:
+    """The statements that are kept for new databases are those of SQLAlchemy, in both kinds of SQL."""
+    made: list[Any] = []
+    mock = sa.create_mock_engine(url, lambda statement, *_: made.append(statement))
+    for tables in (*schema.ALL, audit_tables):
+        tables.create_all(mock, checkfirst=False)
+    told = [str(statement.compile(dialect=mock.dialect)) for statement in made]
+    known = [table for tables in (*schema.ALL, audit_tables) for table in tables.sorted_tables]
+    assert sorted(told) == sorted(line for table in known for line in sql.creating(table, mock.dialect.name))
 
 
 @BOTH

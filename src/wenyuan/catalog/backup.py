@@ -21,7 +21,7 @@ from wenyuan.catalog.audit import HeadFile
 from wenyuan.catalog.audit import tables as audit_tables
 from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.audit.tables import JOINED, last_head
-from wenyuan.catalog.sql import copy_database, reading, translated
+from wenyuan.catalog.sql import copy_database, create_missing, reading, translated
 from wenyuan.catalog.storage import Files, Place, place_of
 from wenyuan.catalog.tasks import ledger_file
 from wenyuan.catalog.tokens import task_tables
@@ -252,7 +252,7 @@ def _pairs(origin: Place, target: Place, stack: ExitStack) -> list[_Pair]:
         stack.callback(engine.dispose)
         if engine.dialect.name == "sqlite":
             with translated("opening the count of tasks"), engine.begin() as connection:
-                task_tables.create_all(connection)
+                create_missing(connection, task_tables)
     found = [_Pair(table, origin.reader, target.claims, target.reader) for table in _CATALOG]
     found += [_Pair(table, audits[0].reader, audits[1].writer, audits[1].reader) for table in _AUDIT]
     return found + [_Pair(table, tasks[0], tasks[1], tasks[1]) for table in task_tables.sorted_tables]

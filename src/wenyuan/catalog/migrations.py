@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema
+from wenyuan.catalog.sql import create_missing
 
 
-def _first_tables(connection: sa.Connection) -> None:
-    schema.tables.create_all(connection)
+def _tables(tables: sa.MetaData) -> Callable[[sa.Connection], None]:
+    return partial(create_missing, tables=tables)
 
 
 def _with_column(connection: sa.Connection, table: str, name: str, kind: str) -> bool:
@@ -30,7 +32,7 @@ def _governance(connection: sa.Connection) -> None:
         _with_column(connection, "sources", name, "JSON NOT NULL DEFAULT '[]'")
     if _with_column(connection, "documents", "own_until", "INTEGER"):
         connection.execute(sa.text("UPDATE documents SET own_until = effective_until"))
-    schema.tables.create_all(connection)
+    create_missing(connection, schema.tables)
 
 
 def _verified(connection: sa.Connection) -> None:
@@ -76,10 +78,10 @@ def _clauses_read(connection: sa.Connection) -> None:
 
 
 MIGRATIONS = (
-    _first_tables, _governance, schema.rules_tables.create_all, schema.tuning_tables.create_all,
-    partial(schema.cited.create, checkfirst=True), schema.profile_tables.create_all, schema.evaluation_tables.create_all,
-    _verified, schema.synonym_tables.create_all, _leads, _labels, _readings, schema.listing_tables.create_all, _corrections,
-    _context_sentences, _clauses_read, schema.judge_tables.create_all,
+    _tables(schema.tables), _governance, _tables(schema.rules_tables), _tables(schema.tuning_tables),
+    partial(schema.cited.create, checkfirst=True), _tables(schema.profile_tables), _tables(schema.evaluation_tables),
+    _verified, _tables(schema.synonym_tables), _leads, _labels, _readings, _tables(schema.listing_tables), _corrections,
+    _context_sentences, _clauses_read, _tables(schema.judge_tables),
 )  # fmt: skip
 """Step n makes version n of version n − 1; steps are only ever added."""
 

@@ -34,7 +34,7 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit import HeadFile
 from wenyuan.catalog.audit.tables import AuditOnServer, make_audit
 from wenyuan.catalog.lock import Lock, WriterLock, being_written
-from wenyuan.catalog.sql import COMPONENT, closed, let_go, translated
+from wenyuan.catalog.sql import COMPONENT, closed, create_missing, let_go, translated
 from wenyuan.catalog.tokens import task_tables
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError
 from wenyuan.core.messages import msg
@@ -203,7 +203,7 @@ class Server:
 
     def begin(self, connection: sa.Connection) -> None:
         make_audit(connection)
-        task_tables.create_all(connection)
+        create_missing(connection, task_tables)
         own = {"tick": "0", t.PSEUDONYMS: secrets.token_hex(32)}
         connection.execute(t.library.insert(), [{"key": key, "value": value} for key, value in own.items()])
 

@@ -4,6 +4,7 @@ PostgreSQL.
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import threading
@@ -276,6 +277,26 @@ def next_seq(connection: sa.Connection, label: str) -> int:
     seq = int(connection.scalar(sa.select(sa.func.max(c.seq))) or 0) + 1
     connection.execute(t.commits.insert(), {"seq": seq, "at": now(), "source_id": label})
     return seq
+
+
+def create_missing(connection: sa.Connection, tables: sa.MetaData) -> None:
+    """Create the tables that are not there, with their indexes; as `sa.MetaData.create_all`, which asks for each table
+    by itself and compiles its statements anew for each database.
+    """
+    present = set(sa.inspect(connection).get_table_names())
+    for table in tables.sorted_tables:
+        if table.name not in present:
+            for statement in creating(table, connection.dialect.name):
+                connection.exec_driver_sql(statement)
+
+
+@functools.cache
+def creating(table: sa.Table, dialect: str) -> tuple[str, ...]:
+    """The statements that create a table with its indexes, in ``sqlite``'s SQL or in ``postgresql``'s."""
+    spoken = {"sqlite": sqlite.dialect, "postgresql": postgresql.dialect}[dialect]()
+    made: list[Any] = [sa.schema.CreateTable(table)]
+    made += [sa.schema.CreateIndex(index) for index in sorted(table.indexes, key=lambda index: str(index.name))]
+    return tuple(str(statement.compile(dialect=spoken)) for statement in made)
 
 
 def insert_new(connection: sa.Connection, table: sa.Table) -> Any:

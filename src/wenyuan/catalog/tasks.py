@@ -17,7 +17,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.sql import alone, connect_writer, let_go, translated
+from wenyuan.catalog.sql import alone, connect_writer, create_missing, let_go, translated
 from wenyuan.core.errors import CatalogBusy, CatalogError
 
 KEPT = 30 * 86_400.0
@@ -117,7 +117,7 @@ class TaskLedger:
         while True:
             try:
                 with _ours("opening the count of tasks"), self._writer.begin() as connection:
-                    tables.create_all(connection)
+                    create_missing(connection, tables)
                 self._made = True
                 return
             except CatalogBusy:

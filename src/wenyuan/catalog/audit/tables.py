@@ -20,6 +20,7 @@ from wenyuan.catalog.sql import (
     Present,
     connect_reader,
     connect_writer,
+    create_missing,
     empty_log,
     insert_new,
     let_go,
@@ -176,7 +177,7 @@ class AuditFiles:
         with ours("opening the audit"), self.writer.begin() as connection:
             if _format(connection) == 0:
                 head.create()  # first: a database with records always has a head file, or it was removed
-                tables.create_all(connection)
+                create_missing(connection, tables)
                 for name, when, message in _GUARDS:
                     connection.exec_driver_sql(
                         f"CREATE TRIGGER audit_{name} {when} BEGIN SELECT RAISE(ABORT, '{message}'); END"
@@ -299,7 +300,7 @@ CREATE TRIGGER audit_cuts_not_removed BEFORE DELETE ON audit_cuts FOR EACH ROW
 
 def make_audit(connection: sa.Connection) -> None:
     """Create the audit tables in the transaction that creates the catalog's."""
-    tables.create_all(connection)
+    create_missing(connection, tables)
     connection.exec_driver_sql(_SERVER_GUARDS)
     connection.execute(t.library.insert(), {"key": _KEY, "value": str(FORMAT)})
 

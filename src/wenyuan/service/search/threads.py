@@ -94,7 +94,14 @@ class LegExecutor:
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._size = size
         self.meter = meter or LegMeter()
-        for number in range(size):
+        self._starting = threading.Lock()
+        self._started = 0
+
+    def _staff(self) -> None:
+        """Start one more thread, until there are `size`: many a library that is opened is asked nothing."""
+        with self._starting:
+            number, self._started = self._started, min(self._size, self._started + 1)
+        if number < self._size:
             threading.Thread(target=self._work, name=f"wenyuan-leg-{number}", daemon=True).start()
 
     def _work(self) -> None:
@@ -105,6 +112,7 @@ class LegExecutor:
     def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]:
         """Start `call` in a thread, in a copy of the caller's `contextvars` context; for `leg` and `source` see `Leg`."""
         future: Leg[T] = Leg(leg, source, self._traces)
+        self._staff()
         self._jobs.put(partial(contextvars.copy_context().run, future.run, call))
         return future
 
