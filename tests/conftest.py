@@ -82,6 +82,10 @@ def pytest_collection_finish() -> None:
     runner = sys.modules.get("typer.testing")
     if runner is not None:  # it makes all commands anew for each one that is run
         vars(runner)["_get_command"] = functools.cache(vars(runner)["_get_command"])
+    if "sqlalchemy" in sys.modules:
+        import compiled_once
+
+        compiled_once.share()
 
 
 @pytest.fixture

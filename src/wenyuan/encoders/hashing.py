@@ -6,6 +6,7 @@ Words and, for Chinese, characters with their bigrams are hashed to a few signed
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import re
@@ -67,10 +68,17 @@ class HashingEncoder:
         dimension = self.fingerprint.dimension
         rows = np.zeros((len(texts), dimension))
         for row, text in zip(rows, texts, strict=True):
-            for term, times in Counter(_terms(text)).items():
-                for at, sign in _places(term, dimension):
-                    row[at] += sign * math.sqrt(times)
+            row[:] = _summed(text, dimension)
         return checked_vectors(rows, len(texts), dimension, "encoder hashing")
+
+
+@functools.lru_cache(maxsize=4_096)  # each new library asks for the vectors of the same general questions
+def _summed(text: str, dimension: int) -> NDArray[np.float64]:
+    row = np.zeros(dimension)
+    for term, times in Counter(_terms(text)).items():
+        for at, sign in _places(term, dimension):
+            row[at] += sign * math.sqrt(times)
+    return row
 
 
 def _terms(text: str) -> Iterator[str]:
