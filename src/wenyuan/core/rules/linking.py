@@ -10,7 +10,7 @@ and then those that mean nearly the same, are guessed, with lower scores.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -159,13 +159,13 @@ class Linker:
             similar: Asked when no name is found, nor one nearly written so.
             without: Nodes that are not there for who asks: their names hide no other name.
         """
-        allowed = _Allowed(self._kinds, kinds, scope, without)
+        allowed = _Allowed(self._kinds, kinds, form_of(scope) if scope else "", without)
         spelling = spell(text)
         spans = self._named(text, spelling, allowed)
         if not spans:
             spans = self._nearly(text, spelling, allowed)
-        if not spans and similar is not None and text.strip():
-            spans = self._meant(text, similar(text), allowed)
+        if not spans and similar is not None and text.strip() and (likely := similar(text)):
+            spans = self._meant(text, likely, allowed)
         return Linked(spans, "" if spans else NOTHING_RECOGNISED)
 
     def resolve(
@@ -180,7 +180,7 @@ class Linker:
 
         A name that is only nearly known counts when the likeness of the whole is at least .8.
         """
-        allowed = _Allowed(self._kinds, kinds, scope, without)
+        allowed = _Allowed(self._kinds, kinds, form_of(scope) if scope else "", without)
         spelling = spell(name)
         form = self._automaton.get(spelling.text, None) if spelling.text else None
         exact = self._candidates(form, allowed) if form is not None else ()
@@ -192,20 +192,9 @@ class Linker:
         return self._best(likely, allowed)
 
     def _named(self, text: str, spelling: Spelling, allowed: _Allowed) -> tuple[Span, ...]:
-        """Exact mentions, without those inside longer ones."""
-        found = sorted(self._matches(spelling, allowed), key=lambda match: (match[0], -match[1]))
-        spans: list[Span] = []
-        reached = 0
-        for start, end, candidates in found:
-            if end > reached:
-                reached = end
-                first, last = spelling.original(start, end)
-                spans.append(Span(first, last, text[first:last], candidates))
-        return tuple(spans)
-
-    def _matches(self, spelling: Spelling, allowed: _Allowed) -> Iterator[tuple[int, int, tuple[Candidate, ...]]]:
-        """Start, end and candidates of exact matches; of matches with the same end, the longest."""
+        """Exact mentions, without those inside longer ones; of matches with the same end, the longest."""
         form = spelling.text
+        found: list[tuple[int, int, tuple[Candidate, ...]]] = []
         known: dict[int, tuple[Candidate, ...]] = {}
         done = -1
         for last, at in self._automaton.iter(form) if self._forms else ():
@@ -217,7 +206,15 @@ class Linker:
             start = last + 1 - len(self._forms[at])
             if known[at] and (end := spelling.is_word(start, last + 1)):
                 done = last
-                yield start, end, known[at]
+                found.append((start, end, known[at]))
+        spans: list[Span] = []
+        reached = 0
+        for start, end, candidates in sorted(found, key=lambda match: (match[0], -match[1])):
+            if end > reached:
+                reached = end
+                first, last = spelling.original(start, end)
+                spans.append(Span(first, last, text[first:last], candidates))
+        return tuple(spans)
 
     def _nearly(self, text: str, spelling: Spelling, allowed: _Allowed) -> tuple[Span, ...]:
         """Fuzzy mentions; of overlapping ones, the most similar, with the others as candidates."""
@@ -244,7 +241,7 @@ class Linker:
 
     def _mask(self, allowed: _Allowed) -> npt.NDArray[np.bool_] | None:
         """For each form, whether any of its entries is allowed."""
-        if allowed.all or not self._forms:
+        if not (allowed.kinds is not None or allowed.scope or allowed.without) or not self._forms:
             return None
         of_class = np.fromiter(map(allowed, range(len(self._kinds))), bool, len(self._kinds))
         of_entry = of_class[np.frombuffer(self._classes, np.int32)[self._by_form]]
@@ -269,27 +266,18 @@ class Linker:
         return _ranked(scores)[:most]
 
 
+@dataclass(frozen=True, slots=True)
 class _Allowed:
-    """The entries that a request allows: by kind and scope, without the nodes hidden from it."""
+    """The entries that a request allows: by kind and scope (as it is spelled), without the nodes hidden from it."""
 
-    def __init__(
-        self,
-        classes: Sequence[tuple[str, frozenset[str]]],
-        kinds: Collection[str] | None,
-        scope: str | None,
-        without: Set[int],
-    ) -> None:
-        self._classes = classes
-        self._kinds = kinds
-        self._scope = form_of(scope) if scope else ""
-        self.without = without
-        self.all = kinds is None and not self._scope and not without
+    classes: Sequence[tuple[str, frozenset[str]]]
+    kinds: Collection[str] | None
+    scope: str
+    without: Set[int]
 
     def __call__(self, number: int) -> bool:
-        kind, scopes = self._classes[number]
-        return (self._kinds is None or kind in self._kinds) and (
-            not self._scope or not scopes or self._scope in scopes
-        )
+        kind, scopes = self.classes[number]
+        return (self.kinds is None or kind in self.kinds) and (not self.scope or not scopes or self.scope in scopes)
 
 
 def _ranked(scores: dict[tuple[int, str], float]) -> tuple[Candidate, ...]:

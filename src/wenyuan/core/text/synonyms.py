@@ -163,6 +163,8 @@ class SynonymTable:
             return Wordings(text, words)
         read, places = placed_stems(text)
         found = self._found(read, places)
+        if not found:
+            return Wordings(text, words)
         made = {tuple(words)}
         others = []
         for choice in _choices([len(one.others) for one in found]):
@@ -174,19 +176,7 @@ class SynonymTable:
 
     def _found(self, read: str, places: Sequence[tuple[str, int, int]]) -> list[_Found]:
         """The terms that a question says, the longest first where they lie in one another; each once, with all its places."""
-        matches = sorted(self._matches(read, places), key=lambda m: (m[0] - m[1], m[0]))
-        taken = bytearray(len(read))
-        by_term: dict[int, list[tuple[int, int]]] = {}
-        meant: dict[int, list[_Other]] = {}
-        for start, end, others in matches:
-            if not any(taken[start:end]):
-                taken[start:end] = b"\x01" * (end - start)
-                meant[id(others)] = others
-                by_term.setdefault(id(others), []).append((start, end))
-        found = [_Found(tuple(where), tuple(meant[term])) for term, where in by_term.items()]
-        return sorted(found[:MOST_WORDINGS], key=lambda one: one.places)
-
-    def _matches(self, read: str, places: Sequence[tuple[str, int, int]]) -> Iterator[tuple[int, int, list[_Other]]]:
+        matches: list[tuple[int, int, list[_Other]]] = []
         for first, (_, start, last) in enumerate(places):
             node, end = self._words, last
             for stem, begins, ends in islice(places, first, None):
@@ -195,7 +185,17 @@ class SynonymTable:
                     break
                 node, end = below, ends
                 if _END in node:
-                    yield start, end, node[_END]
+                    matches.append((start, end, node[_END]))
+        taken = bytearray(len(read))
+        by_term: dict[int, list[tuple[int, int]]] = {}
+        meant: dict[int, list[_Other]] = {}
+        for start, end, others in sorted(matches, key=lambda m: (m[0] - m[1], m[0])):
+            if not any(taken[start:end]):
+                taken[start:end] = b"\x01" * (end - start)
+                meant[id(others)] = others
+                by_term.setdefault(id(others), []).append((start, end))
+        found = [_Found(tuple(where), tuple(meant[term])) for term, where in by_term.items()]
+        return sorted(found[:MOST_WORDINGS], key=lambda one: one.places)
 
 
 def _choices(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -199,7 +199,7 @@ class Health:
         """Load in a thread what the first query needs: names of rules, models, and parts of files."""
 
         def work() -> None:
-            self.deriver.configured(self.catalog.seq())
+            self.deriver.known(self.catalog.seq())
             self._asked(_NO_HURRY)
 
         self.warmth = WarmUp(work)
@@ -257,7 +257,7 @@ class Health:
         return judge.fingerprint
 
     def _check_rules(self) -> str:
-        found = self.deriver.configured(self.catalog.seq())
+        found = self.deriver.known(self.catalog.seq())
         return "the names of the rules are read" if found else "the library has no rules"
 
     def _check_search(self) -> str:

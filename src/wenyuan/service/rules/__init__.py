@@ -65,7 +65,8 @@ class RuleQuestion:
     link: Literal["words", "llm"] = "words"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "processes", names_of(self.processes))
+        if self.processes is not None:
+            object.__setattr__(self, "processes", names_of(self.processes))
         if len(self.text) > MAX_QUERY_CHARS:
             raise InvalidRequest(
                 msg(

@@ -224,14 +224,11 @@ class Deriver:
 
     def embed_names(self, change: int, tell: Callable[[int, int], None] | None, most: int | None) -> int:
         """See `NameVectors.embed`, for the names of possible start nodes."""
-        known = self._knowledge(change)
+        known = self.known(change)
         return 0 if known is None or self._names is None else self._names.embed(known.starts, tell, most)
 
-    def configured(self, change: int) -> bool:
-        """Whether the library has rules at a change of the catalog."""
-        return self._knowledge(change) is not None
-
-    def _knowledge(self, change: int) -> _Known | None:
+    def known(self, change: int) -> _Known | None:
+        """What is known of the graph at a change of the catalog; None where the library has no rules."""
         with self._lock:
             if change != self._seen:
                 version = self._graph.version()
@@ -245,13 +242,13 @@ class Deriver:
 
     def named(self, name: str, change: int) -> int | None:
         """The node with this name, in any spelling; None if there is none."""
-        known = self._knowledge(change)
+        known = self.known(change)
         found = () if known is None else known.linker.resolve(name)
         return next((c.node_id for c in found if c.score >= _LEAST_CONFIDENCE), None)
 
     def names_of_type(self, engineering_type: str, change: int, deadline: Deadline) -> frozenset[str]:
         """All names of the engineering type that a request names."""
-        known = self._knowledge(change)
+        known = self.known(change)
         if known is None or not engineering_type:
             return frozenset(filter(None, (engineering_type,)))
         return self._scope(known, engineering_type, deadline)
@@ -279,12 +276,14 @@ class Deriver:
             KnowledgeError: the graph cannot be read in time.
         """
         begun = time.perf_counter()
-        known = self._knowledge(change)
+        known = self.known(change)
         if known is None:
             return Derived(reason="the library has no rules")
-        question = replace(question, parameters=meant_parameters(question.parameters, known.schema.parameters))
-        # Wrong ones are refused, whatever is recognised.
-        checked_parameters(known.schema.parameters, question.parameters)
+        undeclared: tuple[str, ...] = ()
+        if question.parameters:  # wrong ones are refused, whatever is recognised
+            question = replace(question, parameters=meant_parameters(question.parameters, known.schema.parameters))
+            checked_parameters(known.schema.parameters, question.parameters)
+            undeclared = _undeclared(known.schema, question.parameters)
         guess = _Guess(self._names, known, embed)
         view = View(
             trusts={name: sources[name].trust for name in scope.sources if name in sources},
@@ -295,8 +294,13 @@ class Deriver:
         starts, recognised, unmatched = self._recognised(known, question, guess, view, deadline, bounded=bounded)
         if not starts:
             reason = "no process was asked for" if question.processes == () else NOTHING_RECOGNISED
-            notes = (*guess.notes, *_undeclared(known.schema, question.parameters))
-            return Derived(recognised=recognised, unmatched=unmatched, notes=notes, reason=reason, ms=_since(begun))
+            return Derived(
+                recognised=recognised,
+                unmatched=unmatched,
+                notes=(*guess.notes, *undeclared),
+                reason=reason,
+                ms=(time.perf_counter() - begun) * 1e3,
+            )
         walk = partial(
             infer, self._graph, known.schema, starts, view=view,
             scope=self._scope(known, question.engineering_type, deadline), deadline=deadline,
@@ -327,9 +331,9 @@ class Deriver:
             recognised=recognised,
             unmatched=unmatched,
             truncated=(*inference.truncated, *cut),
-            notes=(*_undeclared(known.schema, question.parameters), *told.notes),
+            notes=(*undeclared, *told.notes),
             reason="" if kept else _why_none(inference),
-            ms=_since(begun),
+            ms=(time.perf_counter() - begun) * 1e3,
         )
 
     def _recognised(
@@ -443,20 +447,22 @@ def _read(version: int, graph: Graph, schema: Schema, *, keep: bool) -> _Known:
     return _Known(version, Linker(entries()), schema, tuple(starts), Asks(schema))
 
 
+@dataclass(slots=True, eq=False)
 class _Guess:
-    """Guesses nodes by embedding similarity; `notes` says if names are not embedded yet."""
+    """Guesses nodes by embedding similarity, without those hidden from the caller; `notes` says if names are not
+    embedded yet.
+    """
 
-    def __init__(self, names: NameVectors | None, known: _Known, embed: Callable[[], Any] | None) -> None:
-        self._names = names
-        self._known = known
-        self._embed = embed
-        self.notes: tuple[str, ...] = ()
-        self.without: Set[int] = frozenset()
+    names: NameVectors | None
+    known: _Known
+    embed: Callable[[], Any] | None
+    notes: tuple[str, ...] = ()
+    without: Set[int] = frozenset()
 
     def __call__(self, _text: str) -> Sequence[tuple[int, float]]:
-        if self._names is None or self._embed is None:
+        if self.names is None or self.embed is None:
             return ()
-        found = self._names.likely(self._known.version, self._known.starts, self._embed, self.without)
+        found = self.names.likely(self.known.version, self.known.starts, self.embed, self.without)
         if isinstance(found, str):
             self.notes = (found,)
             return ()
@@ -516,7 +522,3 @@ def _why_none(inference: Inference) -> str:
     if inference.out_of_scope:
         return "what was recognised is limited to other engineering types"
     return "no rule in scope follows from what was recognised"
-
-
-def _since(begun: float) -> float:
-    return (time.perf_counter() - begun) * 1e3

@@ -6,7 +6,7 @@ import threading
 import time
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
@@ -228,11 +228,6 @@ class OwnLegs:
         self._executor = executor
         here = engine.works_here and (vectors is None or getattr(vectors.encoder, "works_here", False))
         self._semaphore = FairSemaphore(usable_cores()) if here else None
-
-    def embedding(self, text: str, deadline: Deadline) -> Callable[[], Any] | None:
-        """A function that returns the query's vector when called; None without an encoder."""
-        vectors = self._vectors
-        return None if vectors is None else lambda: vectors.of(text, deadline)
 
     def query_vectors(self) -> CacheCounts | None:
         """Statistics of the query vector cache; None without an encoder."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -118,7 +119,7 @@ class Retriever:
         self._rules = rules
         self._united = united or RulesSettings()
         self.reranking = reranking or Reranking()
-        vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
+        vectors = self._vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
         self._labels = LabelVectors(record)
         self._own = OwnLegs(engine, vectors, self._executor, LawLookup(record), self._labels)
         self.query_vectors = self._own.query_vectors
@@ -172,7 +173,7 @@ class Retriever:
         profile = self.profile(asked.script, self._tuned.at(change, deadline))
         elsewhere = self._external.ask(outside, query.text, query.limit, day, deadline) if outside else ()
         deriving = None
-        if query.rules != "none" and self._rules is not None and self._rules.configured(change):
+        if query.rules != "none" and self._rules is not None and self._rules.known(change):
             deriving = self._derive(
                 self._rules, query, replace(scope, filter=query.filter), registry, change, deadline
             )
@@ -312,7 +313,9 @@ class Retriever:
             parameters=query.parameters,
         )
         given = question, scope, registry.by_id, change, deadline
-        embed = self._own.embedding(query.text, deadline) if query.by_meaning else None
+        embed = None
+        if query.by_meaning and self._vectors is not None:
+            embed = partial(self._vectors.of, query.text, deadline)
         bounded = query.sources is not None
         return self._executor.begin(
             lambda: rules.derive(*given, min_trust=query.min_trust, embed=embed, bounded=bounded), "rules"
@@ -330,7 +333,7 @@ class Retriever:
         registry = self.registry(change, deadline)
         own, _ = registry.seen(query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter)
-        if query.rules == "none" or self._rules is None or not self._rules.configured(change):
+        if query.rules == "none" or self._rules is None or not self._rules.known(change):
             return self._nothing(change, scope, "the library has no rules")
         deriving = self._derive(self._rules, query, scope, registry, change, deadline)
         derived = self._executor.outcome(deriving, "rules leg", deadline)
