@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import wenyuan
-from wenyuan.cli.demo.run import SOURCES
+from wenyuan.cli.demo import SOURCES
 from wenyuan.cli.root import app
 from wenyuan.cli.search import cells
 

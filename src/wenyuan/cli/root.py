@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +19,6 @@ from wenyuan.cli.audit import app as audit_app
 from wenyuan.cli.conformance import conformance
 from wenyuan.cli.connect import connect, mcp, serve
 from wenyuan.cli.corrections import correct, corrections, undo
-from wenyuan.cli.demo import demo
 from wenyuan.cli.doctor import app as encoder_app
 from wenyuan.cli.doctor import doctor
 from wenyuan.cli.documents import app as document_app
@@ -33,6 +33,7 @@ from wenyuan.cli.options import (
     foreseen,
     is_usage_error,
     usage_error,
+    without,
 )
 from wenyuan.cli.registry import apply, refresh, worker
 from wenyuan.cli.retrieve import retrieve
@@ -40,7 +41,7 @@ from wenyuan.cli.rules import app as rules_app
 from wenyuan.cli.search import context, feedback, search
 from wenyuan.cli.sources import app as source_app
 from wenyuan.cli.synonyms import app as synonyms_app
-from wenyuan.cli.terminal import Terminal
+from wenyuan.cli.terminal import FAILED, OK, Terminal
 from wenyuan.cli.verify import verify
 from wenyuan.core.messages import msg
 
@@ -161,6 +162,27 @@ def _wenyuan(
 ) -> None:
     ctx.ensure_object(Terminal).command = f"wenyuan {ctx.invoked_subcommand or ''}".strip()
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+
+
+@without("library")
+def demo(
+    ctx: typer.Context,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep documents and library there. 保留到目录")
+    ] = None,
+) -> None:
+    """Take a small bilingual set of documents in, search it, and see what an empty answer and a failure look like.
+
+    用随附的中英文文档演示：成功、空答案与故障。
+
+    Example 示例:
+      wenyuan demo
+      wenyuan demo --lang zh --keep ./demo
+    """
+    from wenyuan.cli.demo import run
+
+    terminal: Terminal = ctx.obj
+    raise typer.Exit(OK if run(terminal, keep) else FAILED)
 
 
 _COMMANDS: Commands = {

@@ -47,10 +47,10 @@ def _schemas(routes: tuple[Route, ...]) -> dict[str, Any]:
     """Schemas of the request and response models used by routes, and of those common to all routes."""
     takes: dict[type[BaseModel], None] = {shapes.ContextShape: None, FileShape: None}
     gives: dict[type[BaseModel], None] = {shapes.ProblemShape: None}
-    for route in routes:
-        if route.operation is not None:
-            takes |= dict.fromkeys(route.operation.takes)
-            gives |= dict.fromkeys(route.operation.gives)
+    for declared in routes:
+        if declared.operation is not None:
+            takes |= dict.fromkeys(declared.operation.takes)
+            gives |= dict.fromkeys(declared.operation.gives)
     _, document = models_json_schema(
         [*((m, "validation") for m in takes), *((m, "serialization") for m in gives)],
         ref_template=f"{_REF}{{model}}",
@@ -309,10 +309,10 @@ def document_of(settings: ServerSettings, served: Iterable[Route], known: Iterab
         known: All that a server can have: whose shapes are described.
     """
     paths: dict[str, dict[str, Any]] = {}
-    for route in served:
-        if route.operation is not None:
-            told = route.operation.described(route, settings.failed_http_status)
-            paths.setdefault(route.path, {})[route.method.lower()] = told
+    for declared in served:
+        if declared.operation is not None:
+            told = declared.operation.described(declared, settings.failed_http_status)
+            paths.setdefault(declared.path, {})[declared.method.lower()] = told
     return {
         "openapi": "3.1.0",
         "info": {"title": "Wenyuan", "version": _package_version(), "description": _WIRE_RULES},

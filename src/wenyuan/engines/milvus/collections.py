@@ -271,20 +271,20 @@ def _create(session: Session, name: str, fields: tuple[Shape, ...], index: str) 
 
     schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
     indexes = MilvusClient.prepare_index_params()
-    for number, (field, kind, dimension) in enumerate(fields):
+    for number, (column, kind, dimension) in enumerate(fields):
         more: dict[str, Any] = {"dim": dimension} if dimension else {}
         if kind == "VARCHAR":
             more = {"max_length": 64}
         elif kind == "ARRAY":
             more = {"element_type": DataType.VARCHAR, "max_length": 64, "max_capacity": MOST_TOKENS}
-        schema.add_field(field, DataType[kind], is_primary=number == 0, **more)
+        schema.add_field(column, DataType[kind], is_primary=number == 0, **more)
         if kind == "SPARSE_FLOAT_VECTOR":
-            indexes.add_index(field, index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+            indexes.add_index(column, index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
         elif kind == "FLOAT_VECTOR":
-            kind_of = index if field == "vector" else "FLAT"
-            indexes.add_index(field, index_type=kind_of, metric_type="IP", params=_built(kind_of))
-        elif field in _INDEXED:
-            indexes.add_index(field, index_type="INVERTED")
+            kind_of = index if column == "vector" else "FLAT"
+            indexes.add_index(column, index_type=kind_of, metric_type="IP", params=_built(kind_of))
+        elif column in _INDEXED:
+            indexes.add_index(column, index_type="INVERTED")
     client, told = session.client, seconds(session.deadline)
     client.create_collection(name, schema=schema, consistency_level="Strong", timeout=told)
     client.create_index(name, indexes, timeout=told, sync=False)  # there is nothing yet to wait for

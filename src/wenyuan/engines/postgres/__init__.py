@@ -110,7 +110,7 @@ class PostgresEngine:
     def sync(self, feed: ChangeFeed, *, deadline: Deadline) -> int:
         target, hurried = feed.seq(), deadline.remaining() < _TIME_TO_BUILD
         while True:
-            watermark = self._sessions.run(writing.watermark, deadline)
+            watermark = self._sessions.run(writing.stored_watermark, deadline)
             self._seen = watermark
             if watermark >= target:
                 self._empty = target == 0
@@ -247,7 +247,9 @@ class PostgresEngine:
         self._written(vector)
         at, sums = self._sums
         if at != self._seen:
-            at, sums = self._sessions.run(lambda connection: writing.sums(connection, self._dimension), _soon())
+            at, sums = self._sessions.run(
+                lambda connection: writing.stored_sums(connection, self._dimension), _soon()
+            )
             self._sums = at, sums
         return sums.mean_cosine(vector)
 

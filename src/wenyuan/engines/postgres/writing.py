@@ -208,7 +208,7 @@ _LOCK_GRAPH = "SELECT pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextende
 _UPKEEP_COUNTED = "SELECT watermark, (SELECT count(*) FROM passages), (SELECT count(*) FROM {}) FROM state"
 
 
-def watermark(connection: Connection[Any]) -> int:
+def stored_watermark(connection: Connection[Any]) -> int:
     """The last change of the catalog that the index holds."""
     row = connection.execute("SELECT watermark FROM state").fetchone()
     return 0 if row is None else int(row[0])
@@ -223,13 +223,13 @@ def step(connection: Connection[Any], feed: ChangeFeed, target: int, schema: str
     locked = connection.execute(LOCK.format(kind="try_"), {"schema": schema}).fetchone()
     if locked is None or not locked[0]:
         return None
-    after = watermark(connection)
+    after = stored_watermark(connection)
     if after >= target:
         return after
     check_same(connection, feed)
     upto = min(target, after + _STEP)
     changes = feed.changes(after, upto, vectors=dimension > 0)
-    Applied(connection, dimension, sums(connection, dimension)[1]).take(changes, upto, feed.stamp(upto))
+    Applied(connection, dimension, stored_sums(connection, dimension)[1]).take(changes, upto, feed.stamp(upto))
     return upto
 
 
@@ -242,7 +242,7 @@ def check_same(connection: Connection[Any], feed: ChangeFeed) -> None:
         )
 
 
-def sums(connection: Connection[Any], dimension: int) -> tuple[int, Sums]:
+def stored_sums(connection: Connection[Any], dimension: int) -> tuple[int, Sums]:
     """The change that the index holds, and the sums of its vectors then."""
     row = connection.execute("SELECT watermark, total, chinese, vectors FROM state").fetchone()
     if row is None or not row[1]:
