@@ -492,6 +492,7 @@ class TestRetries:
 
 WRITING: dict[str, Callable[[Client], object]] = {
     "review_rules": lambda client: client.review_rules([1], "retire"),
+    "propose_rules": lambda client: client.propose_rules("law"),
     "import_rules": lambda client: client.import_rules(pack="construction"),
     "feedback": lambda client: client.feedback("a", good=["policy#1"]),
 }

@@ -14,9 +14,13 @@ import wenyuan
 from doors import served as http_server
 from governed_door import key, send
 from http_door import assert_problem
+from liars_server import Server, lying
+from proposal_library import proposing, saying
+from proposal_parts import PLAN
 from rules_door import BOOK, WRONG, rules_server
+from wenyuan.client import Client
 from wenyuan.core.access import parse_agent
-from wenyuan.core.errors import EngineUnavailable
+from wenyuan.core.errors import EngineUnavailable, RetrievalFailed
 from wenyuan.core.rules.questions import written_numbers
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.server.app import openapi_document
@@ -545,9 +549,77 @@ def test_a_pack_may_have_a_slash_in_its_name(tmp_path: Path) -> None:
 def test_the_document_describes_bodies_and_answers() -> None:
     """OpenAPI has a body for each POST of rules, and the members of each answer."""
     paths = openapi_document(ServerSettings())["paths"]
-    for path in ("/v1/rules/import", "/v1/rules/review", "/v1/retrieve", "/v1/infer_rules"):
+    for path in ("/v1/rules/import", "/v1/rules/propose", "/v1/rules/review", "/v1/retrieve", "/v1/infer_rules"):
         assert paths[path]["post"]["requestBody"]["required"] is True
     listed = paths["/v1/rules"]["get"]
     assert {p["name"] for p in listed["parameters"]} == {"q", "kind", "limit", "after"}
     answer = paths["/v1/rules/statements/{statement_id}"]["get"]["responses"]["200"]["content"]
     assert "evidences" in answer["application/json"]["schema"]["required"]
+
+
+# -- what a model proposes ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Server]:
+    with lying() as running:
+        yield running
+
+
+@pytest.fixture
+def reading(tmp_path: Path, model: Server) -> Iterator[Served]:
+    """A server whose language model finds one rule in the source ``law``."""
+    model.begin("perfect")
+    model.lie = saying("zh", PLAN["zh"])
+    with proposing(tmp_path, "zh", model) as library, http_server(library) as url:
+        yield url, library
+
+
+def test_a_model_reads_a_source_in_parts_and_what_it_finds_waits(reading: Served) -> None:
+    """Each request reads so many clauses and says what is left; a rule waits for a person, and the audit has whose key it was."""
+    first = kept(reading, "POST", "/v1/rules/propose", {"source": "law", "limit": 1, "dry_run": True}).json
+    assert (first["status"], first["read"], first["left"]) == ("SUCCESS", 1, first["clauses"] - 1)
+    assert reading[1].rules.waiting() == []
+    token = key(reading[1], "registry")
+    with Client(reading[0], key=token) as client:
+        found = client.propose_rules("law", timeout=60)
+        again = client.propose_rules("law", timeout=60)
+        waiting = client.proposed_rules()["statements"]
+    assert [one["quote"] for one in found["proposed"]] == [PLAN["zh"].text]
+    assert (found["left"], again["read"], again["read_before"], again["proposed"]) == (0, 0, found["read"], [])
+    assert [(one["statement_id"], one["status"]) for one in waiting] == [
+        (found["proposed"][0]["statement_id"], "proposed")
+    ]
+    who = [one.principal for one in reading[1].audit.list(limit=20) if one.record.get("action") == "proposed"]
+    assert who == [token.split("_")[1]]
+
+
+def test_a_model_that_fails_in_between_is_failed_with_what_it_was(reading: Served, model: Server) -> None:
+    """Nothing is read, which is said; a client raises."""
+    model.begin("401")
+    told = kept(reading, "POST", "/v1/rules/propose", {"source": "law"}).json
+    assert (told["status"], told["read"], told["error"]) == ("FAILED", 0, {"code": "llm_unavailable"})
+    assert told["left"] == told["clauses"]
+    with Client(reading[0], key=key(reading[1], "registry")) as client, pytest.raises(RetrievalFailed, match="401"):
+        client.propose_rules("law", timeout=60)
+
+
+def test_who_may_not_and_what_cannot_be_read(reading: Served, model: Server) -> None:
+    """Another right, an agent's key, a source that the model may not see, none, and no part of one: the model is not asked."""
+    url, library = reading
+    library.catalog.put_agent(parse_agent({"agent_id": "a", "knowledge_scope": [{"domain": "law"}]}))
+    path, body = "/v1/rules/propose", {"source": "law"}
+    assert_problem(send(url, "POST", path, body, key(library, "search")), 403, "not_permitted")
+    assert_problem(kept(reading, "POST", path, body, agent="a"), 403, "not_permitted")
+    assert_problem(kept(reading, "POST", path, {"source": "denied"}), 400, "invalid_request")
+    assert_problem(kept(reading, "POST", path, {"source": "nowhere"}), 404, "not_found")
+    for wrong in ({}, {"source": ""}, {"source": "law", "limit": 51}, {"source": "law", "tokens": 0}):
+        assert_problem(kept(reading, "POST", path, wrong), 400, "invalid_request")
+    assert model.seen == []
+
+
+def test_without_a_model_nothing_is_proposed(tmp_path: Path) -> None:
+    """The refusal says what is not set up."""
+    with proposing(tmp_path, "zh", None) as library, http_server(library) as url:
+        answer = kept((url, library), "POST", "/v1/rules/propose", {"source": "law"})
+        assert "no language model is set up" in assert_problem(answer, 503, "llm_unavailable")["detail"]

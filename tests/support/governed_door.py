@@ -44,6 +44,7 @@ BODIES: dict[str, Any] = {
     "/v1/infer_rules": {"context": "客户投诉"},
     "/v1/evaluations": {"again": 1},
     "/v1/rules/review": {"statement_ids": [1], "action": "reject"},
+    "/v1/rules/propose": {"source": "wiki", "dry_run": True},
     "/v1/corrections": {"action": "exclude", "ref": "wiki#3"},
     "/v1/rules/import": {"pack": "customer_service", "dry_run": True},
 }

@@ -44,7 +44,8 @@ def propose(
       wenyuan rules propose retention-policy --tokens 200000 --explain
       wenyuan rules propose 深基坑规定 --dry-run
     """
-    from wenyuan.service.generation.proposals import ProposeRequest, as_data
+    from wenyuan.service.generation.proposals import ProposeRequest
+    from wenyuan.wire.rules import proposals_to_wire
 
     terminal: Terminal = ctx.obj
     request = ProposeRequest(source_id=source, limit=limit, tokens=tokens, dry_run=dry_run)
@@ -57,8 +58,7 @@ def propose(
         command = f"wenyuan rules propose {source}"
         raise typer.Exit(terminal.interrupted(terminal.text("propose_kept"), command)) from None
     failure = report.failure
-    failed = {} if failure is None else {"error_message": str(failure), "error": {"code": failure.code}}
-    terminal.document({"status": "FAILED" if failed else "SUCCESS", **failed, **as_data(report)})
+    terminal.document(proposals_to_wire(report))
     if not terminal.as_json:
         _show(terminal, report, schema, explain=explain)
     if failure is not None:

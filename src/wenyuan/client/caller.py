@@ -48,8 +48,9 @@ T = TypeVar("T")
 _log = logging.getLogger("wenyuan.client")
 
 PATH = "/v1/retrieve_fragments"
-WRITING = frozenset((("POST", "/v1/feedback"), ("POST", "/v1/rules/import"), ("POST", "/v1/rules/review"),
-                     ("POST", "/v1/corrections")))  # fmt: skip
+WRITING = frozenset(
+    ("POST", f"/v1/{path}") for path in ("feedback", "rules/import", "rules/propose", "rules/review", "corrections")
+)
 """Calls that change what the service holds: done twice they would be told wrongly, or be done twice."""
 BUSY = frozenset((429, 503))
 MAX_REPLY_BYTES = 64 * 1024 * 1024
@@ -83,8 +84,8 @@ class Client(RulesCalls, DocumentCalls):
         timeout: Seconds that one call may take with its retries. A reply that trickles in, head or body, is cut off
             too. How long the host's name is looked up is the system's affair.
         retries: How often to ask again after a broken connection, 429 or 503: never after FAILED, never after
-            another 4xx, never after a time-out. What writes (`feedback`, `import_rules`, `review_rules`) is not asked
-            again once it may have arrived: its `RetrievalFailed` says that it may have been done.
+            another 4xx, never after a time-out. What writes (`feedback`, `import_rules`, `propose_rules`, `review_rules`) is
+            not asked again once it may have arrived: its `RetrievalFailed` says that it may have been done.
         transport: What carries the requests instead of the network (an ``httpx2`` transport).
 
     Raises:

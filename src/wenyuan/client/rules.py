@@ -238,6 +238,27 @@ class RulesCalls(Calls):
         """Statements waiting for review (and ``next``, the value for `after`)."""
         return self._call("GET", with_query("/v1/rules/review", {"limit": limit, "after": after}), _whole)
 
+    def propose_rules(
+        self,
+        source: str,
+        *,
+        limit: int | None = None,
+        tokens: int | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> Mapping[str, Any]:
+        """Have the service's language model read a part of a source for rules; what passes the checks waits for review.
+
+        Returns:
+            The report: ``proposed`` and ``refused`` with their quotes, ``left``: clauses for further calls.
+
+        Args:
+            limit: Clauses to read at most, 1-50; 20 by default. `tokens`: to use at most. `dry_run`: keeps nothing.
+            timeout: Seconds for this call: a model takes longer than a search. By default those of the client.
+        """
+        asked = {"source": source, "limit": limit, "tokens": tokens, "dry_run": dry_run}
+        return self._call("POST", "/v1/rules/propose", _whole, asked, timeout=timeout)
+
     def review_rules(
         self, statement_ids: Sequence[int] | str, action: Literal["approve", "reject", "retire"], *, reason: str = ""
     ) -> int:

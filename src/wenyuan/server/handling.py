@@ -245,10 +245,14 @@ class RequestHandler:
         reader: Body = request.state.body
         return await reader.read()
 
-    async def work(self, request: Request, call: Callable[[object], T]) -> T:
-        """Parse the body and run `call` on it in a thread; returns its result."""
+    async def work(self, request: Request, call: Callable[[object], T], *, pool: Pool | None = None) -> T:
+        """Parse the body and run `call` on it in a thread; returns its result.
+
+        Args:
+            pool: Threads to work in; by default those of all.
+        """
         content = await self.content(request)
-        return await self.pool.run(lambda: call(strict_json.loads(content)))
+        return await (pool or self.pool).run(lambda: call(strict_json.loads(content)))
 
     async def ask(self, request: Request, question: Question[Q], *, content: bytes | None = None) -> Response:
         """The response to a question. Every failure after validation becomes a body with status FAILED.

@@ -22,10 +22,11 @@ from wenyuan.core.rules.names import condition_labels, relation_labels
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.scoring.evaluation import Change
 from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, Synonym, parse_synonym
+from wenyuan.service.generation.proposals import ProposalReport, ProposeRequest, as_data
 from wenyuan.service.rules import MAX_PROCESSES, RuleItems, RuleQuestion, Unified, UnifiedRequest
 from wenyuan.service.rules.quotes import Cite
 from wenyuan.service.rules.rulebook import ImportReport
-from wenyuan.wire import MayFail, QueryText, Text, no_default
+from wenyuan.wire import MayFail, QueryText, Text, failed_body, no_default
 from wenyuan.wire.search import Strict, checked
 from wenyuan.wire.strict_json import MAX_INTEGER
 
@@ -134,6 +135,37 @@ def import_from_wire(payload: object) -> ImportShape:
         path = given[0] if given else "path"
         raise InvalidRequest(msg("{place} {fault}", place=path, fault=message), faults=(Fault(path, message),))
     return body
+
+
+MOST_CLAUSES = 50
+"""Clauses that one request has a model read: minutes, not hours. What is left is read by further ones."""
+
+
+class ProposeShape(Strict):
+    """Which source the language model is to read for rules, and how far in this request."""
+
+    source: Annotated[Text, Field(min_length=1, max_length=64)]
+    limit: int = Field(
+        20, ge=1, le=MOST_CLAUSES, description="Clauses to read at most; ask again for what is `left`."
+    )
+    tokens: int | None = Field(
+        None, ge=1, le=MAX_INTEGER, description="Tokens to use at most, those of answers included."
+    )
+    dry_run: bool = Field(False, description="Ask the model, keep nothing.")
+
+
+def propose_from_wire(payload: object) -> ProposeRequest:
+    """Parse a request to read a source for rules; InvalidRequest lists every fault."""
+    body = checked(ProposeShape, payload)
+    return ProposeRequest(source_id=body.source, limit=body.limit, tokens=body.tokens, dry_run=body.dry_run)
+
+
+def proposals_to_wire(report: ProposalReport) -> dict[str, Any]:
+    """The report of a run; FAILED where something that failed ended it, with what was kept before."""
+    failure = report.failure
+    if failure is None:
+        return {"status": "SUCCESS", **as_data(report)}
+    return failed_body(str(failure), error={"code": failure.code}, **as_data(report))
 
 
 def node_to_wire(node: GraphNode) -> dict[str, Any]:

@@ -145,6 +145,14 @@ _STATEMENT = _members(
     relation=_TEXT, dst=_OBJECT, condition=_TEXT, strength=_TEXT, evidences=_list(_OBJECT),
 )  # fmt: skip
 
+_PROPOSALS = _members(
+    status={"enum": ["SUCCESS", "FAILED"]}, source=_TEXT, dry_run={"type": "boolean"}, model=_TEXT,
+    clauses={**_COUNT, "description": "Of the source, that the model may be shown."}, read=_COUNT, read_before=_COUNT,
+    left={**_COUNT, "description": "Still to be read: ask again."}, proposed=_list(_OBJECT), counts=_OBJECT,
+    refused=_list(_OBJECT), withheld=_OBJECT, unreadable=_list(_TEXT), tokens_in=_COUNT, tokens_out=_COUNT,
+    cost={"type": "number"}, stopped={"type": "string", "description": "Why the run ended before the source did."},
+)  # fmt: skip
+
 
 class Rules:
     """``/v1/rules``."""
@@ -252,6 +260,20 @@ class Rules:
     async def take(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._handler.work(request, self._take)
+
+    @route(
+        "POST",
+        "/v1/rules/propose",
+        "registry",
+        kept(
+            "Have the language model read a part of a source for rules; what passes the checks waits for a review",
+            _PROPOSALS,
+            body=shapes.ProposeShape,
+        ),
+    )
+    async def propose(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._handler.work(request, self._propose, pool=self._handler.waiting)
 
     @route(
         "DELETE",
@@ -375,6 +397,14 @@ class Rules:
         for link in (found for found in real.rglob("*") if found.is_symlink()):
             allowed_path(str(link), roots)
         return real
+
+    def _propose(self, body: object) -> Response:
+        wanted = shapes.propose_from_wire(body)
+        try:
+            report = self._library.propose_rules(wanted)
+        except NotFound as error:
+            raise missing("source") from error
+        return json_response(shapes.proposals_to_wire(report))
 
     def _remove(self, request: Request) -> Response:
         pack = request.path_params["pack"]
