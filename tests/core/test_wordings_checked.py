@@ -28,6 +28,16 @@ BEFORE = (Turn("user", "第13条说了什么？"), Turn("assistant", "夜间不�
         ("Can one smoke there?", "Is smoking allowed at the site?"),
         ("You can't park here?", "Parking is prohibited"),
         ("Is it fine, isn't it?", "Conditions of permission"),
+        ("保修1年吗", "保修期为十二个月的条件"),
+        ("十八个月能退吗", "1.5年的退货期限"),
+        ("两周内要交吗", "14天内提交的要求"),
+        ("Is it one year?", "A warranty of 12 months"),
+        ("Within an hour? 90 minutes?", "Reported within 1.5 hours"),
+        ("GB50300—2013 讲什么", "GB 50300-2013 的要求"),
+        ("GB 50300-2013 讲什么", "GB50300—2013的要求"),
+        ("ＧＢ５０３００－２０１３讲什么", "GB 50300-2013 的要求"),
+        ("What is in ISO9001−2015?", "ISO 9001-2015: contents"),
+        ("What is in ISO 9001\u20112015?", "ISO 9001–2015: contents"),
     ],
 )
 def test_other_words_for_the_same(question: str, wording: str) -> None:
@@ -39,6 +49,10 @@ def test_other_words_for_the_same(question: str, wording: str) -> None:
     [
         ("投诉多久答复", "48小时内答复投诉的规定", "new_number"),
         ("How soon are complaints answered?", "Complaints answered within 48 hours", "new_number"),
+        ("保修1年吗", "保修期为24个月的条件", "new_number"),
+        ("24小时内答复吗", "一天内答复的规定", "new_number"),
+        ("GB50300讲什么", "GB 50300-2013 的要求", "new_identifier"),
+        ("GB50300—2013 讲什么", "GB 50300-2031 的要求", "new_identifier"),
         ("夜间施工怎么规定", "GB 50016 夜间施工", "new_identifier"),
         ("第13条怎么罚", "违反规定的处罚", "lost_identifier"),
         ("夜间能施工吗", "夜间不得施工的规定", "new_negation"),

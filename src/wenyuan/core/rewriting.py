@@ -155,6 +155,7 @@ def _faults(text: str, question: str, before: str, kept: Sequence[str], *, whole
         before: The question, and what was said before it.
         whole: Whether it must ask all that the question asks.
     """
+    text, question, before = (_DASHES.sub("-", one) for one in (text, question, before))
     terms, named = search_terms(text), set(identifiers(text))
     if not terms or len(text) > _MOST_CHARS or any(unicodedata.category(c)[0] == "C" for c in text):
         yield "no_question"
@@ -164,7 +165,9 @@ def _faults(text: str, question: str, before: str, kept: Sequence[str], *, whole
         yield "same"
     if named - set(identifiers(before)):
         yield "new_identifier"
-    if _figures(text) - _figures(before):
+    known = _figures(before)
+    known |= {part for figure in known for part in figure.split("-")}
+    if any(figure not in known and not _is_joined(figure, known) for figure in _figures(text)):
         yield "new_number"
     if whole and set(identifiers(question)) - named:
         yield "lost_identifier"
@@ -174,9 +177,39 @@ def _faults(text: str, question: str, before: str, kept: Sequence[str], *, whole
         yield "lost_negation"
 
 
+_DASHES = re.compile("(?<=[0-9A-Za-z０-９Ａ-Ｚａ-ｚ])[‐‑‒–—―−─﹣－](?=[0-9０-９])")
+"""Ways to write the hyphen of GB 50300-2013."""
+_JOINED = re.compile(r"(\d+)-(\d{4})")
+_SPAN = re.compile(r"=([\d.]+)(year|week|hour|minute)")
+_SPANS: Mapping[str, tuple[int, str]] = {
+    "year": (12, "month"), "week": (7, "day"), "hour": (3_600, "second"), "minute": (60, "second"),
+}  # fmt: skip
+"""Spans of time that are the same number of another unit. A day is not: 24 hours may end elsewhere than a day."""
+
+
 def _figures(text: str) -> set[str]:
-    """The numbers, quantities and dates in a text; a plain “one” is rarely meant as a number and left out."""
-    return {t.value for t in tokens_of(text).tokens if t.kind != "word" and (t.kind, t.value) != ("number", "1")}
+    """The numbers, quantities and dates in a text, spans of time in one unit; a plain “one” is rarely meant as a number
+    and left out.
+    """
+    found = ((t.kind, t.value) for t in tokens_of(text).tokens if t.kind != "word")
+    return {
+        _span(value) if kind == "quantity" else value for kind, value in found if (kind, value) != ("number", "1")
+    }
+
+
+def _span(quantity: str) -> str:
+    """A quantity, in months, days or seconds where it is a span of time: 1年 and 十二个月 are one."""
+    match = _SPAN.fullmatch(quantity)
+    if match is None:
+        return quantity
+    times, unit = _SPANS[match[2]]
+    return f"={float(match[1]) * times:.10g}{unit}"
+
+
+def _is_joined(figure: str, known: set[str]) -> bool:
+    """Whether a number and a year that are joined (50300-2013) are both known."""
+    match = _JOINED.fullmatch(figure)
+    return match is not None and {match[1], match[2]} <= known
 
 
 _HAN = "\u4e00-\u9fff"
