@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -104,9 +105,12 @@ def graph(language: str, status: str, **other: Any) -> Holdings:
     ],
 )  # fmt: skip
 def test_what_stands_in_the_graph_is_not_proposed_again(language: str, status: str, reason: str) -> None:
-    """Also where its condition is spaced otherwise; least of all what a person has rejected."""
+    """Also where its condition is spaced or its number written otherwise; least of all what a person has rejected."""
     held = graph(language, status)
-    for condition in (REVIEW[language].condition, REVIEW[language].condition.replace(" ", "")):
+    same = REVIEW[language].condition
+    whole = re.sub(r"\.0(?!\d)", "", same)
+    assert whole != same
+    for condition in (same, same.replace(" ", ""), whole):
         (found,) = judged(language, REVIEW[language]._replace(condition=condition), held=held)
         assert (found.reason, found.rival) == (reason, 7)
 

@@ -249,6 +249,21 @@ def test_a_run_uses_no_more_tokens_than_it_was_given(
     assert propose(library, tokens=100).read == 0
 
 
+def test_a_run_with_too_few_tokens_left_does_not_ask_again_for_the_form(
+    library: wenyuan.Library, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer that is of no form may cost another question; what that takes at most must be left, too."""
+    monkeypatch.setattr(proposals, "_AT_ONCE", 1)
+    server.usage = {"prompt_tokens": 3_000, "completion_tokens": 1_000}
+    server.lie = lambda _asked: {"statements": "cut"}
+    report = propose(library, tokens=6_000)
+    assert (len(server.seen), report.tokens_in + report.tokens_out) == (1, 4_000)
+    assert len(report.unreadable) == 1
+    server.seen.clear()
+    propose(library, limit=1)
+    assert len(server.seen) == 2
+
+
 def test_the_budget_of_the_day_stops_a_run(
     tmp_path: Path, language: str, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

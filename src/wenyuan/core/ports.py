@@ -365,6 +365,7 @@ class LanguageModel(Protocol):
         schema: Mapping[str, Any],
         read: Callable[[Any], T],
         deadline: Deadline,
+        again: bool = True,
     ) -> ModelReply[T]:
         """The reply, parsed by `read`. An invalid reply is asked for once more, with the error.
 
@@ -372,6 +373,7 @@ class LanguageModel(Protocol):
             messages: ``role`` and ``content`` each.
             schema: JSON schema of the answer, an object.
             read: Raises ValueError for an answer that is not of the form.
+            again: Whether it may be asked for once more.
 
         Raises:
             LlmError: there is no answer that can be read.

@@ -84,11 +84,12 @@ class ChatModel:
         schema: Mapping[str, Any],
         read: Callable[[Any], T],
         deadline: Deadline,
+        again: bool = True,
     ) -> ModelReply[T]:
         """See `LanguageModel`."""
         within = deadline.within(self._settings.timeout)
         try:
-            reply = self._asked(messages, schema, read, within)
+            reply = self._asked(messages, schema, read, within, again)
         except LlmError as error:
             hung_up = isinstance(error, LlmTimeout) and within.cancelled
             self._count("gone" if hung_up else error.code)
@@ -108,10 +109,10 @@ class ChatModel:
 
     def _asked(
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], read: Callable[[Any], T],
-        deadline: Deadline,
+        deadline: Deadline, again: bool,
     ) -> ModelReply[T]:  # fmt: skip
         said, tokens_in, tokens_out = list(messages), 0, 0
-        for last in (False, True):
+        for last in (False, True) if again else (True,):
             written = self._written(said, schema, deadline)
             tokens_in, tokens_out = tokens_in + written.tokens_in, tokens_out + written.tokens_out
             try:
@@ -119,7 +120,9 @@ class ChatModel:
             except (ValueError, RecursionError) as error:
                 if last:
                     rejected = LlmRejected(
-                        "what it wrote is not of the form that was asked for, and asked again it was no better",
+                        "what it wrote is not of the form that was asked for, and asked again it was no better"
+                        if again
+                        else "what it wrote is not of the form that was asked for, and no tokens are left to ask again",
                         component=self.component,
                         hint="try another model, or raise llm.most_tokens if its answers are cut",
                     )

@@ -418,7 +418,7 @@ def _beside(case: _Case, holdings: Holdings, taken: dict[tuple[str, str], list[S
     said = cast("Statement", case.statement)
     ends = said.src, said.dst
     for one in (*holdings.statements.get(ends, ()), *taken[ends]):
-        if one.rel == said.rel and _squeezed(one.condition) == _squeezed(said.condition):
+        if one.rel == said.rel and _plain(one.condition) == _plain(said.condition):
             if one.strength != said.strength and one.status in _COUNTING:
                 _gate("conflict", "", one.statement_id)
             _gate(KNOWN[one.status], "", one.statement_id)
@@ -429,8 +429,19 @@ def _beside(case: _Case, holdings: Holdings, taken: dict[tuple[str, str], list[S
     taken[ends].append(Standing(0, said.rel, said.condition, said.strength, "proposed"))
 
 
-def _squeezed(condition: str) -> str:
-    return re.sub(r"\s+", "", condition)
+def _plain(condition: str) -> list[str]:
+    """The tokens of a condition; a number that is compared is one however it is written (5, 5.0). In arithmetic it is
+    not: 5 / 2 is another number than 5.0 / 2.
+    """
+    tokens = [*condition_tokens(condition)]
+    texts = ["", *(token.text for token in tokens), ""]
+    reckoned = any(text in ("+", "*", "/", "%") for text in texts)
+    return [
+        f"{float(token.text):.15g}"
+        if token.kind == "number" and not reckoned and "x" not in token.text
+        else token.text
+        for token in tokens
+    ]
 
 
 def _contradicts(said: Statement, held: Standing, schema: Schema) -> bool:

@@ -145,7 +145,7 @@ class Answerer:
             search = self.rewriter.searched(request.search)
         if self.llm is None and request.on_failure == "fail":
             with self.recorded.failures(search, principal, door):
-                raise none_is_set_up()
+                raise none_is_set_up(extracts=True)
         (result,) = self.recorded.searches([search], principal, door)
         result = self.recorded.attested(result, search, principal, door)
         with self.recorded.failures(search, principal, door):
@@ -215,7 +215,7 @@ class Answerer:
         tell: Tell, gone: Callable[[], bool],
     ) -> ModelReply[Any]:  # fmt: skip
         if self.llm is None:
-            raise none_is_set_up()
+            raise none_is_set_up(extracts=True)
         tell("asked", {"passages": len(shown)})
         said = [found.passage.text.partition("\n")[0] for found in rules[:_MOST_RULES]]
         reply = self.llm.ask(
@@ -402,12 +402,16 @@ def _fates_by_passage(said: Mapping[str, Any]) -> Mapping[str, str]:
     return {ref: ", ".join(sorted(fates)) for ref, fates in found.items()}
 
 
-def none_is_set_up() -> LlmUnavailable:
-    """The error where no model is configured."""
-    return LlmUnavailable(
-        "no language model is set up: llm.url and llm.model name one", component="llm",
-        hint="set llm.url and llm.model in wenyuan.toml, or WENYUAN_LLM__URL and WENYUAN_LLM__MODEL; on_failure=extract answers without one",
-    )  # fmt: skip
+def none_is_set_up(*, extracts: bool = False) -> LlmUnavailable:
+    """The error where no model is configured.
+
+    Args:
+        extracts: Whether what was asked for can be had without one, from extracts.
+    """
+    hint = "set llm.url and llm.model in wenyuan.toml, or WENYUAN_LLM__URL and WENYUAN_LLM__MODEL"
+    if extracts:
+        hint = "set llm.url and llm.model in wenyuan.toml, or WENYUAN_LLM__URL and WENYUAN_LLM__MODEL; on_failure=extract answers without one"
+    return LlmUnavailable("no language model is set up: llm.url and llm.model name one", component="llm", hint=hint)
 
 
 def check_in_time(result: SearchResult, model: str) -> None:

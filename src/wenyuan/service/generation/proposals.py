@@ -24,7 +24,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.answering import Shown
-from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmRejected, LlmUnavailable, NotFound
+from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmRejected, NotFound
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import LanguageModel
@@ -42,7 +42,7 @@ from wenyuan.core.rules.proposals import (
 from wenyuan.core.sources import kept_from_model
 from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.runtime import deadline_after
-from wenyuan.service.generation.answering import Answerer, kept_back
+from wenyuan.service.generation.answering import Answerer, kept_back, none_is_set_up
 from wenyuan.service.rules.quotes import Quotes
 from wenyuan.service.rules.rulebook import Rulebook
 from wenyuan.settings import LlmSettings
@@ -54,6 +54,7 @@ log = logging.getLogger(__name__)
 
 _AT_ONCE = 4  # clauses that the model is shown at once
 _TOKENS_AT_ONCE = 1_200
+_REPAIR = 200  # tokens of the words in which a model is told that its answer is of no form
 _READ = 500  # passages that are read of the catalog at once
 _ALL = 10_000_000
 _UNREADABLE = 3  # replies in a row that are of no form: it is not up to this clause
@@ -190,10 +191,7 @@ class Proposer:
             KnowledgeError: the catalog or the audit cannot be written.
         """
         if self.llm is None:
-            raise LlmUnavailable(
-                "no language model is set up: llm.url and llm.model name one", component="llm",
-                hint="set llm.url and llm.model in wenyuan.toml, or WENYUAN_LLM__URL and WENYUAN_LLM__MODEL",
-            )  # fmt: skip
+            raise none_is_set_up()
         source = self.catalog.source(request.source_id)
         if why := kept_from_model(source, self.settings.max_sensitivity):
             raise kept_back(source.source_id, why)
@@ -290,16 +288,19 @@ class Proposer:
         told = messages(run.holdings, shown)
         expected = sum(estimate_tokens(message["content"]) for message in told)
         most = expected + self.settings.most_tokens
-        if request.tokens is not None and run.tokens_in + run.tokens_out + most > request.tokens:
+        used = run.tokens_in + run.tokens_out
+        again = 2 * most + self.settings.most_tokens + _REPAIR  # it is shown what it wrote, and writes as much again
+        if request.tokens is not None and used + most > request.tokens:
             run.stopped = msg(
                 "{used} of the {most} tokens that were given are used, and the next clauses need up to {tokens}",
-                used=f"{run.tokens_in + run.tokens_out:,}", most=f"{request.tokens:,}", tokens=f"{most:,}",
+                used=f"{used:,}", most=f"{request.tokens:,}", tokens=f"{most:,}",
             )  # fmt: skip
             return ()
         try:
             reply = llm.ask(
                 told, schema=form_of(run.holdings.schema), read=read_proposals,
                 deadline=deadline_after(self.settings.timeout),
+                again=request.tokens is None or used + again <= request.tokens,
             )  # fmt: skip
         except LlmRejected as error:
             run.tokens_in, run.tokens_out = run.tokens_in + error.tokens_in, run.tokens_out + error.tokens_out
@@ -318,8 +319,8 @@ class Proposer:
         run.in_a_row = 0
         run.tokens_in, run.tokens_out = run.tokens_in + reply.tokens_in, run.tokens_out + reply.tokens_out
         run.cost += reply.cost
-        used = {"used": {"in": reply.tokens_in, "out": reply.tokens_out, "cost": reply.cost}}
-        self._keep(reply.value, batch, request, run, used)
+        took = {"used": {"in": reply.tokens_in, "out": reply.tokens_out, "cost": reply.cost}}
+        self._keep(reply.value, batch, request, run, took)
         run.read += len(batch)
         return ()
 
