@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import event
 
-from catalog_parts import BOTH, put
+from catalog_parts import BOTH, new_catalog, put, raw
 from engine_laws import document
 from wenyuan.catalog import Catalog
+from wenyuan.catalog.origins import Remembered
 from wenyuan.catalog.rows import pack_lines, recognition_of, recognition_text, unpack_lines
+from wenyuan.core.connectors import Entry
 from wenyuan.core.corrections import Correction, corrected
 from wenyuan.core.fidelity import Fidelity, Line, Recognised, Recognition, Uncertain, part_of, together
 from wenyuan.core.model import Corrected
@@ -64,6 +69,55 @@ def test_lists_go_by_source_and_address(catalog: Catalog) -> None:
     failed = catalog.listed_documents(["s1", "s2"], today=TODAY, state="failed")
     assert [one.uri for one in failed] == ["urn:t:s1:2"]
     assert catalog.listed_documents(["s1"], today=TODAY, words="DOCUMENT 3")[0].title == "document 3"
+
+
+@BOTH
+def test_titles_are_searched_in_either_case(catalog: Catalog) -> None:
+    """Of the letters of a question and of a title alike, as far as the database knows them."""
+    made, vectors = document(1, source="s1", text="a")
+    catalog.commit_documents([replace(made, title="École 100% Åland")], vectors)
+    for words in ("École", "COLE", "100%", "ÅLAND"):
+        assert [one.title for one in catalog.listed_documents(["s1"], today=TODAY, words=words)], words
+    assert catalog.listed_documents(["s1"], today=TODAY, words="100_") == []
+
+
+@pytest.mark.parametrize("asked", [{"words": "in no title"}, {"state": "not_yet"}, {"state": "expired"}])
+def test_lists_are_answered_from_an_index(tmp_path: Path, asked: dict[str, Any]) -> None:
+    """Where hardly a document of very many is meant, none of their rows are read."""
+    with new_catalog(tmp_path) as catalog:
+        put(catalog, 1, 2)
+        told: list[tuple[str, Any]] = []
+        event.listen(catalog.database.reader, "before_cursor_execute", lambda *call: told.append((call[2], call[3])))
+        assert catalog.listed_documents(["s1"], today=TODAY, **asked) == []
+        statement, values = next(one for one in told if "FROM documents" in one[0])
+        with raw(catalog) as connection:
+            ((*_, plan),) = connection.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()
+        assert "COVERING INDEX documents_named" in plan
+
+
+@BOTH
+def test_the_entry_of_a_document_is_looked_up(catalog: Catalog) -> None:
+    """By its address, whether it is the entry's, that of a part of it, or one that it states itself."""
+    own = 'urn:own:制度/100%_"1"'
+    listed = {
+        "https://h/a.html": ("https://h/a.html",),
+        "https://h/b.zip": ("https://h/b.zip?entry=x.md", "https://h/b.zip?entry=y.xlsx&sheet=1"),
+        "https://h/c?id=1": ("https://h/c?id=1&entry=z.md",),
+        "https://h/rows.jsonl": ("urn:own:100", own, "https://h/a.html#top"),
+    }
+    for source in ("s1", "s2"):
+        entries = [Entry(key=f"{source} {uri}", uri=uri, name="n") for uri in listed]
+        catalog.keep_listed(source, [
+            Remembered(entry=one, how="h", documents=listed[one.uri] if source == "s1" else ()) for one in entries
+        ])  # fmt: skip
+    for uri, documents in listed.items():
+        for document_uri in documents:
+            found = catalog.listed_for("s1", document_uri)
+            assert found is not None
+            assert found.key == f"s1 {uri}"
+            assert catalog.listed_for("s2", document_uri) is None
+    assert catalog.listed_for("s1", "URN:OWN:100") is None
+    assert catalog.listed_for("s1", "https://h/b.zip") is None
 
 
 confidences = st.floats(0, 1).map(lambda value: round(value, 4))

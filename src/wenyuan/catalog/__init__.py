@@ -272,6 +272,7 @@ class Catalog:
     forget_removed = delegate("writes", DocumentWrites.forget_removed)
 
     listed = delegate("listings", Listings.listed)
+    listed_for = delegate("listings", Listings.listed_for)
     keep_listed = delegate("listings", Listings.keep_listed)
     forget_listed = delegate("listings", Listings.forget_listed)
 

@@ -77,11 +77,19 @@ def _clauses_read(connection: sa.Connection) -> None:
     schema.clauses_read.create(connection, checkfirst=True)
 
 
+def _looked_up(connection: sa.Connection) -> None:
+    """Adds what titles are searched in, and addresses of listed entries, which held ones get when read again."""
+    if connection.dialect.name == "sqlite":
+        schema.named.create(connection, checkfirst=True)
+    _with_column(connection, "entries", "uri", "TEXT NOT NULL DEFAULT ''")
+    schema.entries_uri.create(connection, checkfirst=True)
+
+
 MIGRATIONS = (
     _tables(schema.tables), _governance, _tables(schema.rules_tables), _tables(schema.tuning_tables),
     partial(schema.cited.create, checkfirst=True), _tables(schema.profile_tables), _tables(schema.evaluation_tables),
     _verified, _tables(schema.synonym_tables), _leads, _labels, _readings, _tables(schema.listing_tables), _corrections,
-    _context_sentences, _clauses_read, _tables(schema.judge_tables),
+    _context_sentences, _clauses_read, _tables(schema.judge_tables), _looked_up,
 )  # fmt: skip
 """Step n makes version n of version n − 1; steps are only ever added."""
 

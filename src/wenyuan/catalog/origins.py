@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -12,6 +14,8 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.documents import CONTENT_AT, batches
 from wenyuan.catalog.storage import Database
 from wenyuan.core.connectors import Entry
+
+_MOST_MARKS = 20  # of the parts of an address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +85,11 @@ class Origins:
             return connection.execute(query.limit(1)).first() is not None
 
 
+def _wholes(uri: str) -> list[str]:
+    """The addresses of which one can be a part: it, and what stands before each mark that a part may begin with."""
+    return [uri, *(uri[: mark.start()] for mark in list(re.finditer("[?&#]", uri))[-_MOST_MARKS:])]
+
+
 def _of_file(uri: sa.ColumnElement[str], file: str) -> sa.ColumnElement[bool]:
     """Condition for the addresses of a file and its parts (``?entry=…``, ``#…``), as ranges that an index supports."""
     parts = (sa.and_(uri >= file + mark, uri < file + chr(ord(mark) + 1)) for mark in "?#")
@@ -119,6 +128,20 @@ class Listings:
         found = (Remembered(entry=Entry(**entry), how=how, documents=tuple(uris)) for entry, how, uris in rows)
         return {one.entry.key: one for one in found}
 
+    def listed_for(self, source_id: str, uri: str) -> Entry | None:
+        """The entry that a document was read from, by the document's URI; None where none is remembered."""
+        e = t.entries.c
+        query = sa.select(e.entry, e.documents).where(e.source_id == source_id)
+        stated = sa.type_coerce(e.documents, sa.Text).contains(json.dumps(uri), autoescape=True)
+        with self.database.reading("reading what was listed") as connection:
+            # Most lie at the entry's own address or at a part of it; only of those that state another one all are read.
+            for condition in (e.uri.in_(_wholes(uri)), stated):
+                with connection.execute(query.where(condition)) as rows:
+                    for entry, uris in rows:
+                        if uri in uris:
+                            return Entry(**entry)
+        return None
+
     def keep_listed(self, source_id: str, entries: Sequence[Remembered]) -> None:
         """Store entries, each replacing the one with its key."""
         if not entries:
@@ -134,6 +157,7 @@ class Listings:
                         "entry": asdict(one.entry),
                         "how": one.how,
                         "documents": list(one.documents),
+                        "uri": one.entry.uri,
                     }
                     for one in entries
                 ],

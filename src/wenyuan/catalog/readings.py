@@ -222,17 +222,23 @@ def _of_source(
     behind: str | None,
     limit: int,
 ) -> list[HeldDocument]:
-    """Documents and failures of one source by address, each read through an index on it."""
+    """Documents and failures of one source by address, each read through an index on it.
+
+    Which documents they are is asked first, of the columns that `schema.named` holds.
+    """
     d, f = t.documents.c, t.failures.c
-    held = _held().where(d.source_id == source_id, d.removed_seq.is_(None)).order_by(d.uri).limit(limit)
+    meant = sa.select(d.document_id).where(d.source_id == source_id, d.removed_seq.is_(None))
+    meant = meant.order_by(d.uri).limit(limit)
     failed = sa.select(f.uri, f.code, f.reason).where(f.source_id == source_id).order_by(f.uri)
     if behind is not None:
-        held, failed = held.where(d.uri > behind), failed.where(f.uri > behind)
+        meant, failed = meant.where(d.uri > behind), failed.where(f.uri > behind)
     if words:
-        held = held.where(sa.or_(_holds(d.title, words), _addressed(d.uri, words)))
+        meant = meant.where(sa.or_(_holds(d.title, words), _addressed(d.uri, words)))
     if state is not None:
-        held = held.where(_in_state(state, today.toordinal()))
-    rows = [] if state == "failed" else connection.execute(held).mappings().all()
+        meant = meant.where(_in_state(state, today.toordinal()))
+    numbers = [] if state == "failed" else connection.scalars(meant).all()
+    held = _held().where(d.document_id.in_(numbers)).order_by(d.uri)
+    rows = connection.execute(held).mappings().all() if numbers else []
     names = [row["uri"] for row in rows]
     reasons = {row.uri: (row.code, row.reason) for row in connection.execute(failed.where(f.uri.in_(names)))}
     told = [_told(row, today, reasons.get(row["uri"])) for row in rows]
@@ -250,7 +256,7 @@ def _of_source(
 
 
 def _holds(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:
-    return sa.func.lower(column).contains(words.lower(), autoescape=True)
+    return column.icontains(words, autoescape=True)
 
 
 def _addressed(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:

@@ -314,8 +314,7 @@ def fetch_original(catalog: Catalog, connector: Connector, source: Source, uri: 
     Raises:
         OriginalUnavailable: nothing is remembered of it, or it cannot be had now.
     """
-    listed = catalog.listed(source.source_id).values()
-    entry = next((one.entry for one in listed if uri in one.documents), None)
+    entry = catalog.listed_for(source.source_id, uri)
     if entry is None:
         raise OriginalUnavailable(msg("no file of the source is known for {uri}", uri=repr(uri)))
     try:
