@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -79,6 +80,15 @@ def test_titles_are_searched_in_either_case(catalog: Catalog) -> None:
     for words in ("École", "COLE", "100%", "ÅLAND"):
         assert [one.title for one in catalog.listed_documents(["s1"], today=TODAY, words=words)], words
     assert catalog.listed_documents(["s1"], today=TODAY, words="100_") == []
+
+
+@BOTH
+def test_a_title_may_be_long(catalog: Catalog) -> None:
+    """Longer than a key of an index may be."""
+    title = secrets.token_hex(20_000)
+    made, vectors = document(1, source="s1")
+    catalog.commit_documents([replace(made, title=title)], vectors)
+    assert catalog.listed_documents(["s1"], today=TODAY, words=title[-40:])[0].title == title
 
 
 @pytest.mark.parametrize("asked", [{"words": "in no title"}, {"state": "not_yet"}, {"state": "expired"}])

@@ -412,7 +412,8 @@ named = sa.Index(
     *(documents.c[name] for name in ("source_id", "uri", "title", "effective_from", "effective_until", "own_until")),
     documents.c.removed_seq,
     sqlite_where=documents.c.removed_seq.is_(None),
-).ddl_if(dialect="sqlite")
+    info={"dialect": "sqlite"},
+)
 _ENDING = sa.and_(documents.c.removed_seq.is_(None), documents.c.effective_until.is_not(None))
 ending = sa.Index(  # most documents have no end, and verification asks for the last ones that had
     "documents_ending",

@@ -292,10 +292,13 @@ def create_missing(connection: sa.Connection, tables: sa.MetaData) -> None:
 
 @functools.cache
 def creating(table: sa.Table, dialect: str) -> tuple[str, ...]:
-    """The statements that create a table with its indexes, in ``sqlite``'s SQL or in ``postgresql``'s."""
+    """The statements that create a table with its indexes, in ``sqlite``'s SQL or in ``postgresql``'s; without those
+    that are made for the other (``info``).
+    """
     spoken = {"sqlite": sqlite.dialect, "postgresql": postgresql.dialect}[dialect]()
     made: list[Any] = [sa.schema.CreateTable(table)]
-    made += [sa.schema.CreateIndex(index) for index in sorted(table.indexes, key=lambda index: str(index.name))]
+    indexes = (index for index in table.indexes if index.info.get("dialect", dialect) == dialect)
+    made += [sa.schema.CreateIndex(index) for index in sorted(indexes, key=lambda index: str(index.name))]
     return tuple(str(statement.compile(dialect=spoken)) for statement in made)
 
 
