@@ -29,6 +29,7 @@ from wenyuan.runtime import endpoint
 from wenyuan.server import metrics
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation.answers import AnswerRequest
+from wenyuan.service.query import Rewriting
 from wenyuan.service.search import searcher
 from wenyuan.service.search.cache_redis import result_from_json, result_to_json
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
@@ -275,6 +276,15 @@ def test_what_became_of_the_judge_is_counted(made: Path, server: JudgeServer) ->
     with judged(made, server, judge={"model": "j-2"}) as library:
         find(library, 4)
         assert not [names for names in library.health.vitals().legs if names[0] == "judge"]
+
+
+def test_a_follow_up_question_is_judged_as_it_is_whole(made: Path, server: JudgeServer) -> None:
+    """In the words that name what the conversation is about, without which nobody could say what suffices."""
+    with judged(made, server) as library:
+        rewriting = Rewriting(wordings=(asked(4),), follows=True)
+        result = library.find(SearchRequest(query="那上限呢？", rewriting=rewriting, knowledge_scope=SCOPE))
+        assert {state["question"] for state in server.states} == {asked(4)}
+        assert result.confidence["house"].state == "stopped"
 
 
 def test_tokens_of_the_judge_are_counted(made: Path, server: JudgeServer) -> None:

@@ -17,6 +17,7 @@ from rerank_server import KEY, Server, serving
 from wenyuan.conformance import PythonTarget, Target, export_data, render, run
 from wenyuan.core.errors import ConfigError, RerankerUnavailable
 from wenyuan.core.scoring.fusion import explain
+from wenyuan.service.query import Rewriting
 from wenyuan.service.search.searcher import SearchRequest
 
 DOCS = {
@@ -82,6 +83,19 @@ def test_what_the_reranker_prefers_comes_first(tmp_path: Path, server: Server, d
     body = server.seen[0][2]
     assert body["query"] == QUERY
     assert "病假\n# 病假\n\n病假须提交医院证明，年假不受影响。" in body["texts" if dialect == "tei" else "documents"]
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_a_follow_up_question_is_reranked_as_it_is_whole(tmp_path: Path, server: Server, follows: bool) -> None:
+    """A reranker does not know the conversation; a question that stands alone is its own words."""
+    rewriting = Rewriting(wordings=("年假可以结转吗",), follows=follows)
+    with library(tmp_path, **over_http(server)) as made:
+        result = made.find(SearchRequest(query="那可以结转吗", rewriting=rewriting, limit=3))
+        assert server.seen[-1][2]["query"] == ("年假可以结转吗" if follows else "那可以结转吗")
+        made.audit.flush()
+        server.seen.clear()
+        assert made.replay(result.audit_ids[0]).identical
+        assert server.seen[-1][2]["query"] == ("年假可以结转吗" if follows else "那可以结转吗")
 
 
 def test_a_local_cross_encoder_reranks(tmp_path: Path) -> None:

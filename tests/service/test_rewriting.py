@@ -119,6 +119,23 @@ def test_a_follow_up_question(library: Library, language: str, server: Server) -
     assert server.told[-1]["question"] == FOLLOW_UP[language]
 
 
+def test_a_follow_up_without_a_word_of_its_own(library: Library, language: str, server: Server) -> None:
+    """“？” after an answer is searched in the words that the model gives; where it has none, that is a failure or nothing."""
+    server.lie = rewriter(FORMAL[language])
+    found = find(library, "？", BEFORE[language])
+    assert scores(found) == pytest.approx(united(library, FORMAL[language]))
+    assert library.replay(found.audit_ids[0]).identical
+    server.lie = rewriter()
+    nothing = find(library, "？", BEFORE[language])
+    assert (nothing.passages, list(nothing.reasons.values())) == (
+        (),
+        ["the query has no word or character to search for"],
+    )
+    server.begin("500")
+    with pytest.raises(EngineUnavailable, match="llm m-7b"):
+        find(library, "？", BEFORE[language])
+
+
 LIES: dict[str, dict[str, str]] = {
     "perfect": FORMAL,
     "misattributor": {"zh": "投诉意见箱何时开启", "en": "How often is the box for complaints opened?"},

@@ -23,6 +23,7 @@ class Rewriting:
 
     Attributes:
         wordings: What passed the checks; it is asked besides the question.
+        follows: Whether there was a conversation before the question.
         left_out: How many did not pass, by reason.
         model, tokens_in, tokens_out, cost: What was used for it; of a replay nothing.
         ms: How long it took.
@@ -39,6 +40,7 @@ class Rewriting:
     ms: float = 0.0
     error: str = ""
     late: bool = False
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,16 @@ class Query:
     def texts(self) -> tuple[str, ...]:
         """The question, and its other wordings by a language model."""
         return (self.text, *(self.rewriting.wordings if self.rewriting else ()))
+
+    @property
+    def whole(self) -> str:
+        """The question as somebody understands it who does not know the conversation: within one, or without a word of its
+        own, in the first of its other wordings.
+        """
+        if self.rewriting is None or not self.rewriting.wordings:
+            return self.text
+        alone = not self.rewriting.follows and any(map(str.isalnum, self.text))
+        return self.text if alone else self.rewriting.wordings[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,6 +81,7 @@ def request_of(query: Query) -> dict[str, Any]:
         **({"processes": list(query.processes)} if query.processes is not None else {}),
         **({"parameters": dict(query.parameters)} if query.parameters else {}),
         **({} if query.rewriting is None else {"rewritten": list(query.rewriting.wordings)}),
+        **({"follows": True} if query.rewriting is not None and query.rewriting.follows else {}),
         **({"follow_up": query.follow_up} if query.follow_up else {}),
     }
 
@@ -106,9 +107,15 @@ def query_of(request: Mapping[str, Any]) -> Query:
         engineering_type=request.get("engineering_type", ""),
         processes=None if request.get("processes") is None else tuple(request["processes"]),
         parameters=request.get("parameters", {}),
-        rewriting=Rewriting(wordings=tuple(request["rewritten"])) if "rewritten" in request else None,
+        rewriting=_rewriting_of(request),
         follow_up=request.get("follow_up", ""),
     )
+
+
+def _rewriting_of(request: Mapping[str, Any]) -> Rewriting | None:
+    if "rewritten" not in request:
+        return None
+    return Rewriting(wordings=tuple(request["rewritten"]), follows=request.get("follows", False))
 
 
 def _filter_to_wire(test: Filter) -> dict[str, Any]:

@@ -53,11 +53,11 @@ class Rewriter:
         except LlmError as error:
             log.warning("asked without other wordings: %s", error)
             return Rewriting(
-                error=str(error), late=isinstance(error, LlmTimeout), model=self.settings.model, ms=(time.perf_counter() - begun) * 1e3
+                error=str(error), follows=bool(turns), late=isinstance(error, LlmTimeout), model=self.settings.model, ms=(time.perf_counter() - begun) * 1e3
             )  # fmt: skip
         kept, left = checked(reply.value, text, told)
         return Rewriting(
-            wordings=kept, left_out={str(why): count for why, count in left.items()}, model=self.settings.model, tokens_in=reply.tokens_in,
+            wordings=kept, follows=bool(turns), left_out={str(why): count for why, count in left.items()}, model=self.settings.model, tokens_in=reply.tokens_in,
             tokens_out=reply.tokens_out, cost=reply.cost, ms=(time.perf_counter() - begun) * 1e3,
         )  # fmt: skip
 

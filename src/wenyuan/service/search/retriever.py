@@ -168,10 +168,14 @@ class Retriever:
             filter=self._of_type(query, change, deadline) if query.engineering_type else query.filter,
         )
         asked = analysed(query.text, self._synonyms.at(change, deadline))
-        if why := _needless(asked.wordings.words, (*own, *outside), registry):
+        if why := _needless(asked.wordings.words or query.rewriting is not None, (*own, *outside), registry):
             return self._nothing(change, scope, why)
         profile = self.profile(asked.script, self._tuned.at(change, deadline))
-        elsewhere = self._external.ask(outside, query.text, query.limit, day, deadline) if outside else ()
+        elsewhere = (
+            self._external.ask(outside, query.text, query.limit, day, deadline)
+            if outside and asked.wordings.words
+            else ()
+        )
         deriving = None
         if query.rules != "none" and self._rules is not None and self._rules.known(change):
             deriving = self._derive(
@@ -186,7 +190,7 @@ class Retriever:
             foreign, reports = self._external.collect(elsewhere, deadline)
             ranked, copies = beside(ranked, copies, meeting(self._addressed(foreign, scope), scope.filter))
             legs += reports
-        ranked, judged = self.reranking.best(query.text, ranked, query.limit, self._external.executor, deadline)
+        ranked, judged = self.reranking.best(query.whole, ranked, query.limit, self._external.executor, deadline)
         legs += judged
         derived = None if deriving is None else self._executor.outcome(deriving, "rules leg", deadline)
         if derived is not None:
@@ -230,6 +234,8 @@ class Retriever:
         others = [analysed(text, self._synonyms.at(change, deadline)) for text in query.texts[1:]]
         found = [
             self._searched(replace(query, text=one.text), one, scope, trusts, profile, change, deadline)
+            if one.wordings.words
+            else Searched([], {}, [], _WORDLESS, 0.0, one.wordings)
             for one in (asked, *others)
         ]
         return united(found, query.rewriting, copies=profile.copies)
@@ -488,10 +494,13 @@ class Retriever:
         )  # fmt: skip
 
 
-def _needless(words: Sequence[str], sources: Sequence[object], registry: Sources) -> str:
+_WORDLESS = "the query has no word or character to search for"
+
+
+def _needless(worded: object, sources: Sequence[object], registry: Sources) -> str:
     """Why no leg needs to run; ``""`` if one does."""
-    if not words:
-        return "the query has no word or character to search for"
+    if not worded:
+        return _WORDLESS
     if sources:
         return ""
     if not registry.by_id:

@@ -231,7 +231,7 @@ class Searcher:
         key = (
             generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
             repr(request.filter), day, near, told, bool(request.summary), request.rules,
-            None if request.rewriting is None else (request.rewriting.wordings, request.rewriting.error),
+            None if request.rewriting is None else (request.rewriting.wordings, request.rewriting.follows, request.rewriting.error),
         )  # fmt: skip
         led: list[bool] = []
 

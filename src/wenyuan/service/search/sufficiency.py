@@ -126,7 +126,7 @@ class Sufficiency:
     ) -> Answer:  # fmt: skip
         begun = time.perf_counter()
         try:
-            found = self._asked(query.text, answer, sources, least, deadline)
+            found = self._asked(query.whole, answer, sources, least, deadline)
         except (_NotAsked, LlmError, RerankerError) as error:
             if not isinstance(error, _NotAsked):
                 late = isinstance(error, LlmTimeout | RerankerTimeout)
@@ -197,7 +197,7 @@ class Sufficiency:
         before = passages_of(answer)
         shown = tuple(self._texts(before, sources).values())
         try:
-            question = self.told(query.text, answer.generation)
+            question = self.told(query.whole, answer.generation)
             text = writer.missing(question, shown, deadline=until)
             if not text:
                 return answer, FollowUp(state="nothing")
