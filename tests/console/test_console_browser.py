@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from chromium import SIZES, assert_accessible, started
+from chromium import SIZES, Windows, assert_accessible, started
 from console_door import HOSTILE, console
 from rules_door import BOOK, PROPOSED
 from wenyuan.core.records import Pair
@@ -68,6 +68,11 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
+def windows(chromium: Any) -> Windows:
+    return Windows(chromium)
+
+
+@pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("browser")
     with console(folder) as (found, library):
@@ -80,26 +85,15 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def visit(chromium: Any, url: str) -> Iterator[Any]:
+def visit(windows: Windows, url: str) -> Iterator[Any]:
     """Opens pages, and at the end says whether the browser complained of any."""
-    contexts, complaints = [], []
+    refused: set[int] = set()
 
     def opened(name: str, *, language: str = "en") -> Any:
-        context = chromium.new_context(viewport=SIZES["desktop"], locale=language, color_scheme="light")
-        contexts.append(context)
-        page = context.new_page()
-        expected = REFUSED.get(name, 200)
-        page.on(
-            "console",
-            lambda said: (
-                said.type in ("error", "warning")
-                and not (expected != 200 and f"status of {expected}" in said.text)
-                and complaints.append(said.text)
-            ),
-        )
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
+        page = windows.page(language)
         fields = FILLED.get(name)
+        expected = REFUSED.get(name, 200)
+        refused.update({expected} - {200})
         assert page.goto(url + PATHS.get(name, name)).status == (200 if fields else expected)
         if fields:
             for field, value in fields.items():
@@ -109,10 +103,10 @@ def visit(chromium: Any, url: str) -> Iterator[Any]:
             page.wait_for_selector("#answer > *")
         return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    with windows.visited():
+        yield opened
+    told = [f"status of {status}" for status in refused]
+    assert [(kind, words) for kind, words in windows.heard if not any(one in words for one in told)] == []
 
 
 @pytest.mark.parametrize("language", ["zh-CN", "en"])

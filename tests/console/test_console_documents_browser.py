@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import wenyuan
-from chromium import SIZES, assert_accessible, started
+from chromium import SIZES, Windows, assert_accessible, started
 from console_door import served
 from pdf_files import make_pdf
 from wenyuan.service.uploads import Given
@@ -27,6 +27,11 @@ def chromium() -> Iterator[Any]:
         yield browser
 
 
+@pytest.fixture(scope="module")
+def windows(chromium: Any) -> Windows:
+    return Windows(chromium)
+
+
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[tuple[str, Any]]:
     with wenyuan.open(
@@ -38,23 +43,17 @@ def desk(tmp_path: Path) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.fixture
-def visit(chromium: Any) -> Iterator[Any]:
+def visit(windows: Windows) -> Iterator[Any]:
     """Opens pages, and at the end says whether the browser complained of any."""
-    contexts, complaints = [], []
 
     def opened(url: str, *, language: str = "en", size: str = "desktop") -> Any:
-        context = chromium.new_context(viewport=SIZES[size], locale=language, color_scheme="light")
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page = windows.page(language, size)
         page.goto(url)
         return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    with windows.visited():
+        yield opened
+    assert windows.heard == []
 
 
 def put(library: Any, name: str, content: bytes) -> int:
@@ -86,26 +85,26 @@ def test_five_files_of_which_one_is_broken(
     assert_accessible(page)
 
 
-def test_an_upload_that_was_refused_can_be_tried_again(chromium: Any, desk: tuple[str, Any], tmp_path: Path) -> None:
+def test_an_upload_that_was_refused_can_be_tried_again(
+    windows: Windows, desk: tuple[str, Any], tmp_path: Path
+) -> None:
     """Each time with the reason; once nothing is in its way, it goes through without the page being loaded anew."""
     url, library = desk
-    page = chromium.new_context(locale="en").new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(f"{url}/console/sources/desk/documents")
     (tmp_path / "a.md").write_text("# A\n\nAlpha.")
-    page.set_input_files("input[name=file]", str(tmp_path / "a.md"))
     before = library.catalog.source("desk")
-    library.catalog.put_source(replace(before, path=str(tmp_path)))
-    for _ in range(2):
+    with windows.visited():
+        page = windows.page()
+        page.goto(f"{url}/console/sources/desk/documents")
+        page.set_input_files("input[name=file]", str(tmp_path / "a.md"))
+        library.catalog.put_source(replace(before, path=str(tmp_path)))
+        for _ in range(2):
+            page.click("form.drop button")
+            page.wait_for_selector(".sending p:has-text('is read from')")
+            assert page.locator(".sending progress").is_hidden()
+        library.catalog.put_source(before)
         page.click("form.drop button")
-        page.wait_for_selector(".sending p:has-text('is read from')")
-        assert page.locator(".sending progress").is_hidden()
-    library.catalog.put_source(before)
-    page.click("form.drop button")
-    page.wait_for_selector("#report")
-    assert complaints == []
-    page.context.close()
+        page.wait_for_selector("#report")
+    assert [words for kind, words in windows.heard if kind != "console"] == []
 
 
 def test_a_folder_is_dropped(visit: Any, desk: tuple[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Chromium, driven without a window: started once, and what axe says of a page."""
+"""Chromium, driven without a screen: started once, its windows, and what axe says of a page."""
 
 from __future__ import annotations
 
@@ -27,6 +27,45 @@ def started() -> Iterator[Any]:
             yield browser
         finally:
             browser.close()
+
+
+class Windows:
+    """One window for each language, which a visit finds as somebody does who was never here.
+
+    To begin another window takes another process of the browser, and as long as to look at a page twice.
+
+    Attributes:
+        heard: What the pages complained of since the visits began: ``console``, ``pageerror`` or ``dialog``, and the words.
+    """
+
+    def __init__(self, browser: Any) -> None:
+        self._browser = browser
+        self._pages: dict[str, Any] = {}
+        self.heard: list[tuple[str, str]] = []
+
+    def page(self, language: str = "en", size: str = "desktop") -> Any:
+        """The page of a window: without cookies, in the light, of that size."""
+        page = self._pages.get(language)
+        if page is None:
+            page = self._pages[language] = self._browser.new_context(locale=language).new_page()
+            page.on("console", lambda said: said.type in ("error", "warning") and self._hear("console", said.text))
+            page.on("pageerror", lambda error: self._hear("pageerror", str(error)))
+            page.on("dialog", lambda dialog: (self._hear("dialog", dialog.message), dialog.dismiss()))
+        page.context.clear_cookies()
+        page.set_viewport_size(SIZES[size])
+        page.emulate_media(color_scheme="light")
+        return page
+
+    def _hear(self, kind: str, words: str) -> None:
+        self.heard.append((kind, words))
+
+    @contextlib.contextmanager
+    def visited(self) -> Iterator[None]:
+        """While entered, complaints are of this visit; in the end every window is left, and says what it has yet to say."""
+        self.heard.clear()
+        yield
+        for page in self._pages.values():
+            page.goto("about:blank")
 
 
 def assert_accessible(page: Any) -> None:
