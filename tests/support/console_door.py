@@ -13,7 +13,8 @@ from urllib.parse import quote, urlencode, urlsplit
 from selectolax.lexbor import LexborHTMLParser
 
 import wenyuan
-from governed_door import fill
+from copies import copied
+from governed_door import SETTINGS, governed
 from wenyuan.cli.search import marks
 from wenyuan.console import with_console
 from wenyuan.server.access import KeyRing
@@ -36,19 +37,27 @@ def served(library: Any, *, needs_keys: bool = False, **settings: Any) -> Iterat
         stop()
 
 
-@contextlib.contextmanager
-def console(folder: Path, *, needs_keys: bool = False, **settings: Any) -> Iterator[tuple[str, Any]]:
-    """The URL of a server over the small governed library with a hostile document in it, and the library."""
-    with wenyuan.open(folder / "library", create=True, encoder={"kind": "hashing"}, cache={"seconds": 0}) as library:
-        fill(library, folder / "docs")
+def with_hostile(folder: Path) -> None:
+    """Make the small governed library with a hostile document in it in a folder, for `copied`."""
+    copied(governed, folder)
+    with wenyuan.open(folder / "library", **SETTINGS) as library:
         hostile = folder / "docs" / "hostile"
         hostile.mkdir()
         (hostile / "a<img src=x onerror=alert(1)>.md").write_text(
             f"# 章节 {HOSTILE}\n\n脚本注入测试 {HOSTILE} javascript:alert(1)\n", encoding="utf-8"
         )
         library.add(wenyuan.Source(source_id="hostile", title=f"题 {HOSTILE}", path=str(hostile), trust=3))
-        with served(library, needs_keys=needs_keys, **settings) as url:
-            yield url, library
+
+
+@contextlib.contextmanager
+def console(folder: Path, *, needs_keys: bool = False, **settings: Any) -> Iterator[tuple[str, Any]]:
+    """The URL of a server over the small governed library with a hostile document in it, and the library."""
+    copied(with_hostile, folder)
+    with (
+        wenyuan.open(folder / "library", **SETTINGS) as library,
+        served(library, needs_keys=needs_keys, **settings) as url,
+    ):
+        yield url, library
 
 
 @dataclass

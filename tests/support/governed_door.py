@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import wenyuan
+from copies import copied
 from http_door import JSON, Answer, call
 from wenyuan.core.access import parse_agent
 from wenyuan.server.access import KeyRing
@@ -21,6 +22,7 @@ TEXTS = {
     "regulation_cn_gdpr": "# 个人数据\n\n用户个人数据需经同意后才能存储，客户投诉中的个人数据亦同。\n",
     "wiki": "# Wiki\n\n客户投诉一般三天内响应就可以了。\n",
 }
+SETTINGS: dict[str, Any] = {"encoder": {"kind": "hashing"}, "cache": {"seconds": 0}}
 TRUST = {"crm_policy": 5, "regulation_cn_gdpr": 4, "wiki": 2}
 SUPPORT = {
     "agent_id": "support",
@@ -71,11 +73,17 @@ def fill(library: Any, folder: Path, names: Mapping[str, str] = TEXTS) -> None:
         library.catalog.put_agent(parse_agent(agent))
 
 
+def governed(folder: Path) -> None:
+    """Make the governed library in a folder, for `copied`."""
+    with wenyuan.open(folder / "library", create=True, **SETTINGS) as library:
+        fill(library, folder / "docs")
+
+
 @contextlib.contextmanager
 def governed_server(folder: Path, *, needs_keys: bool = True, **settings: Any) -> Iterator[tuple[str, Any]]:
     """The URL of a server, and its library."""
-    with wenyuan.open(folder / "library", create=True, encoder={"kind": "hashing"}, cache={"seconds": 0}) as library:
-        fill(library, folder / "docs")
+    copied(governed, folder)
+    with wenyuan.open(folder / "library", **SETTINGS) as library:
         ring = KeyRing(library.catalog, open_without_keys=not needs_keys)
         url, stop = start_in_thread(
             create_app(library, authenticate=ring, settings=ServerSettings(**settings)), grace=1

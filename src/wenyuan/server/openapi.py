@@ -119,6 +119,7 @@ def _in_path(route: Route) -> list[dict[str, Any]]:
     ]
 
 
+@cache
 def _in_query(shape: type[BaseModel] | None) -> list[dict[str, Any]]:
     properties = {} if shape is None else shape.model_json_schema()["properties"]
     return [{"name": name, "in": "query", "required": False, "schema": told} for name, told in properties.items()]
