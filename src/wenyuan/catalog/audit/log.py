@@ -56,24 +56,18 @@ class GroupWriter(Generic[T]):
         self._change = threading.Condition()
         self._waiting: list[T] = []
         self._since = 0.0  # about when the oldest waiting entry was added
-        self._taken = 0  # entries ever taken
-        self._durable = 0  # of them, written
+        self._taken = 0  # entries ever taken; those that no longer wait are durable
         self._tries = 0  # groups whose writing was attempted
         self._failure: Exception | None = None
         self._hurry = False
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    @property
-    def waiting(self) -> int:
-        """Number of entries that are not durable yet."""
-        return self._taken - self._durable
-
     def state(self) -> tuple[int, float, bool]:
         """Number of entries not durable yet, age of the oldest in seconds, and whether writing fails."""
         with self._change:
-            lag = time.monotonic() - self._since if self.waiting else 0.0
-            return self.waiting, lag, self._failure is not None
+            lag = time.monotonic() - self._since if self._waiting else 0.0
+            return len(self._waiting), lag, self._failure is not None
 
     def check(self) -> None:
         """Raise as `add` would, without adding anything."""
@@ -81,9 +75,9 @@ class GroupWriter(Generic[T]):
             raise CatalogUnavailable("closed; nothing can be written any more", component=self._name)
         if self._failure is not None:
             raise self._failed(self._failure) from self._failure
-        if self.waiting >= _MOST_WAITING:
+        if len(self._waiting) >= _MOST_WAITING:
             raise CatalogUnavailable(
-                msg("{waiting} entries wait to be written", waiting=self.waiting), component=self._name
+                msg("{waiting} entries wait to be written", waiting=len(self._waiting)), component=self._name
             )
 
     def add(self, entry: T) -> None:
@@ -113,7 +107,7 @@ class GroupWriter(Generic[T]):
         until = time.monotonic() + timeout
         with self._change:
             goal, tries = self._taken, self._tries
-            while self._durable < goal:
+            while self._taken - len(self._waiting) < goal:
                 self._hurry = True
                 self._change.notify_all()
                 if self._failure is not None and self._tries > tries:
@@ -133,7 +127,7 @@ class GroupWriter(Generic[T]):
             self.flush(timeout)
         finally:
             with self._change:
-                lost, self._waiting, self._durable = self.waiting, [], self._taken
+                lost, self._waiting = len(self._waiting), []
                 self._change.notify_all()
             if lost:
                 log.error("%s: %d entries were not written", self._name, lost)
@@ -174,7 +168,6 @@ class GroupWriter(Generic[T]):
         if failure is None:
             del self._waiting[:count]
             self._since = time.monotonic()  # those that came while the group was written
-            self._durable = self._taken - len(self._waiting)
             if self._failure is not None:
                 log.warning("%s: written again", self._name)
         elif self._failure is None:
@@ -251,7 +244,7 @@ class AuditLog:
         self._head = HeadFile(folder / "audit.head")
         self._place = place or AuditFiles(folder)
         self._writer, self._reader = self._place.writer, self._place.reader
-        self.reads = AuditReads(self._reader, self._head, self._settle)
+        self.reads = AuditReads(self._reader, self._head, self.flush)
         self._half_done: frozenset[str] = frozenset()  # committed, but the head file could not be written
         try:
             self._place.begin(self._head)
@@ -348,10 +341,6 @@ class AuditLog:
     def _dispose(self) -> None:
         self._place.close()
 
-    def _settle(self) -> None:
-        if self._groups.waiting:
-            self.flush()
-
     def _write(self, group: Sequence[_Entry]) -> None:
         """Write a group in one transaction, then advance the head file."""
         self._place.check(now=True)
@@ -420,7 +409,7 @@ class AuditLog:
                 msg("audit records are kept for {retention} days at least", retention=f"{RETENTION / 86400:g}"),
                 hint="choose an earlier day, or say that they shall go early",
             )
-        self._settle()
+        self.flush()
         return self._expired(before, principal)
 
     def _let_expire(self) -> None:
@@ -473,7 +462,7 @@ class AuditLog:
         """
         if before is None and not audit_ids:
             raise InvalidRequest("neither a time nor an id says which queries to erase")
-        self._settle()
+        self.flush()
         q = queries.c
         tests = [q.audit_id == audit_id for audit_id in audit_ids] + ([] if before is None else [q.at < before])
         with self._removing("erasing queries") as connection:

@@ -257,9 +257,11 @@ def _original(passage: Passage, others: Sequence[Passage]) -> Passage | None:
     at = 0
     # Sentences end elsewhere where lines do, so as many as stand together are looked for at once.
     while at < len(body):
-        first = [i for i in may if at or _stands_under(leads, others[i])]
         runs = (("".join(body[at:end]), end) for end in range(len(body), at, -1))
-        told = ((run, end, [i for i in first if texts[i].says(run)]) for run, end in runs)
+        told = (
+            (run, end, [i for i in may if texts[i].says(run) and (at or _stands_under(leads, others[i]))])
+            for run, end in runs
+        )
         run, at, holding = next((one for one in told if one[2]), ("", at, []))
         if not holding:
             return None

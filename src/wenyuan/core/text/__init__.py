@@ -98,6 +98,8 @@ def simplified(text: str) -> str:
 
 def _with_case(text: str) -> str:
     """As `fold`, but keeps the case, by which Roman numerals and letters of appendices are recognised."""
+    if text.isascii():
+        return text
     composed = unicodedata.normalize("NFKC", narrowed(text))
     # To translate text in which there is nothing to translate takes longest: every miss is an exception.
     return composed.translate(_T2S) if _ANY_TRADITIONAL.search(composed) else composed

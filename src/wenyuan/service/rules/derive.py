@@ -347,7 +347,8 @@ class Deriver:
         hidden: Set[int] = frozenset()
         while True:
             starts, named, unmatched = _starts(known, question, guess, hidden)
-            recognised = self._told(named, known.schema, view, deadline, bounded=bounded)
+            doubtful = {one["node_id"] for one in named if bounded or "by" in one}
+            recognised = self._told(named, doubtful, known.schema, view, deadline) if doubtful else named
             meant = {one["node_id"] for one in recognised}
             more = {one["node_id"] for one in named} - meant
             if not bounded or not more:
@@ -358,20 +359,16 @@ class Deriver:
     def _told(
         self,
         recognised: tuple[Mapping[str, Any], ...],
+        doubtful: Set[int],
         schema: Schema,
         view: View,
         deadline: Deadline,
-        *,
-        bounded: bool,
     ) -> tuple[Mapping[str, Any], ...]:
         """The recognised nodes, with the name of each that was guessed.
 
-        A node that was guessed, or asked for within limits, and that no visible statement mentions counts as not
+        A doubtful one (it was guessed, or asked for within limits) that no visible statement mentions counts as not
         recognised: otherwise the caller would learn what hidden rules are about.
         """
-        doubtful = {one["node_id"] for one in recognised if bounded or "by" in one}
-        if not doubtful:
-            return recognised
         seen = [
             node
             for node in sorted(doubtful)

@@ -93,6 +93,9 @@ class Retriever:
 
     Attributes:
         weight: Of the vector leg, where no tuning says another: as configured, else the general default.
+        floors: Gives measured traits by script. It is called for every request: measuring them is no change of the
+            catalog.
+        deadline: Gives the deadline of a request that starts now.
     """
 
     def __init__(  # noqa: PLR0913  (its parts, wired in two places)
@@ -132,6 +135,8 @@ class Retriever:
         self._topics = TopicReader(record, engine.information)
         self._abstention = Abstention(self._own, encoder, settings)
         self.mode = "hybrid" if encoder is not None else "keyword-only"
+        self.floors = partial(record.floor, self.mode)
+        self.deadline = partial(deadline_after, settings.deadline)
 
     def close(self) -> None:
         self._executor.close()
@@ -420,14 +425,6 @@ class Retriever:
         """Label vectors of passages, in libraries where labels count."""
         counted = self.profile(SCRIPTS[0], None).traits.labels
         return self._labels.of(passages, self.deadline()) if counted else {}
-
-    def floors(self) -> Mapping[str, Mapping[str, float]]:
-        """Measured traits by script, read for every request: measuring them is no change of the catalog."""
-        return self._record.floor(self.mode)
-
-    def deadline(self) -> Deadline:
-        """The deadline of a request that starts now."""
-        return deadline_after(self._settings.deadline)
 
     def _addressed(self, foreign: list[tuple[Hit, Passage]], scope: Scope) -> list[tuple[Hit, Passage]]:
         """External passages; their addresses are removed if a more trusted visible source holds that document."""

@@ -112,7 +112,8 @@ class LegExecutor:
     def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]:
         """Start `call` in a thread, in a copy of the caller's `contextvars` context; for `leg` and `source` see `Leg`."""
         future: Leg[T] = Leg(leg, source, self._traces)
-        self._staff()
+        if self._started < self._size:
+            self._staff()
         self._jobs.put(partial(contextvars.copy_context().run, future.run, call))
         return future
 
