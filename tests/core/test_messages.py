@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wenyuan.core.errors import EngineError, Fault, did_you_mean, listed
-from wenyuan.core.messages import MOST_CHARS, MOST_DEPTH, MOST_PARTS, Message, as_sent, joined, msg, received
+from wenyuan.core.messages import MOST_CHARS, MOST_DEPTH, MOST_PARTS, Message, as_sent, joined, msg, received, without
 
 
 def test_a_message_reads_as_an_f_string_would() -> None:
@@ -141,3 +141,25 @@ def test_parts_that_are_not_those_of_the_text_are_left_aside(parts: object) -> N
     assert not isinstance(received("no 1", parts), Message)
     assert received("no 1", parts) == "no 1"
     assert isinstance(received("no 1", {**_ONE, "since": "a later version"}), Message)
+
+
+def test_what_an_exception_says_in_a_message_stays_one() -> None:
+    """Whether a part of its own or ours was made with it; of any other exception it is the text."""
+    told = [
+        ValueError(msg("no {x}", x=1)),
+        EngineError(msg("no {x}", x=1)),
+        KeyError(msg("no {x}", x=1)),
+        OSError(2, "gone"),
+    ]
+    said = [msg("it cannot be read: {error}", error=error) for error in told]
+    assert [_made_of(one)[1]["error"] for one in said] == [["no {x}", {"x": "1"}]] * 2 + ["'no 1'", "[Errno 2] gone"]
+
+
+def test_what_is_taken_out_of_a_message_is_in_none_of_its_parts() -> None:
+    """A folder that nobody needs to know of goes from the values, too, and the rest stays a message."""
+    message = msg("{a}; {b}", a=msg("no {x}", x="/tmp/secret/file"), b=joined(["/tmp/secret/x", "y"]))
+    told = without(message, "/tmp/secret/")
+    assert told == "no file; x; y"
+    assert "secret" not in json.dumps(as_sent(told))
+    assert as_sent(told)
+    assert as_sent(without(msg("/tmp/{x}", x="a"), "/tmp/")) == {}

@@ -12,6 +12,10 @@ import wenyuan
 from console_door import served as with_pages
 from governed_door import BODIES, OTHER, RIGHT_OF, at, governed_server, key, send
 from http_door import JSON, Answer, assert_problem, call, raw
+from wenyuan.core.messages import received
+from wenyuan.core.text import has_han
+from wenyuan.i18n import translated
+from wenyuan.server.problems import PROBLEM_JSON
 from wenyuan.server.settings import Limits
 
 Served = tuple[str, Any]
@@ -54,6 +58,16 @@ def undocumented(document: dict[str, Any], method: str, path: str, answer: Answe
     return "" if wrong is None else f"{method} {path}: {answer.status}: {wrong.message}"
 
 
+def english(answer: Answer) -> list[str]:
+    """What of a problem document cannot be said in Chinese."""
+    if answer.headers["Content-Type"] != PROBLEM_JSON or not answer.body:
+        return []
+    problem = answer.json
+    told = [(problem["detail"], problem), *((fault["message"], fault) for fault in problem["errors"])]
+    said = [translated(received(text, beside.get("translatable"))) for text, beside in told]
+    return [text for text in said if not has_han(text)]
+
+
 NONE = dict.fromkeys(
     ("source_id", "agent_id", "profile_id", "pack", "vector_store_id", "document_id", "passage_id", "correction_id"),
     "none",
@@ -79,7 +93,7 @@ SITUATIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("situation", sorted(SITUATIONS))
 def test_every_answer_is_documented(served: Served, document: dict[str, Any], situation: str) -> None:
-    """Status, media type and body of each route's answer, when all is well and when it is not."""
+    """Status, media type and body of each route's answer, when all is well and when it is not; then Chinese can say why."""
     url, library = served
     told = SITUATIONS[situation]
     token = key(library, *told.get("rights", ("admin",)), agent=told.get("agent"))
@@ -92,7 +106,7 @@ def test_every_answer_is_documented(served: Served, document: dict[str, Any], si
         )
         headers = {**told.get("headers", JSON), **({"Authorization": f"Bearer {token}"} if token else {})}
         answer = call(url, method, at(path, **ids) + told.get("query", ""), body, headers)
-        said.append(undocumented(document, method, path, answer))
+        said += [undocumented(document, method, path, answer), *english(answer)]
     assert list(filter(None, said)) == []
 
 

@@ -235,9 +235,10 @@ class TextsGone(CatalogError):
     code = "texts_gone"
 
     def __init__(self, change: int, source_id: str = "") -> None:
-        why = f": {source_id} was removed or redacted anew since" if source_id else ""
-        hint = "compare with the library as it is instead"
-        super().__init__(f"the texts of change {change} are not kept any more{why}", hint=hint)
+        said = msg("the texts of change {change} are not kept any more", change=change)
+        if source_id:
+            said = msg("{what}: {source_id} was removed or redacted anew since", what=said, source_id=source_id)
+        super().__init__(said, hint="compare with the library as it is instead")
         self.change = change
         self.source_id = source_id
 

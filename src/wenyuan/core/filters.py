@@ -304,7 +304,8 @@ def _values(wanted: Condition, known: Known) -> Sequence[tuple[Facet, In]]:
         if name in known:
             return known[name]
     plain = [name.removeprefix("metadata.") for name in known]
-    why = f"names {wanted.field[:64]!r}, a field that no document has{did_you_mean(wanted.field, plain)}"
+    near = did_you_mean(wanted.field, plain)
+    why = msg("names {field}, a field that no document has{near}", field=repr(wanted.field[:64]), near=near)
     hint = f"fields here: {', '.join(sorted(plain)[:20])}"
     raise InvalidRequest(
         msg("{place} {fault}", place=wanted.path, fault=why), faults=(Fault(wanted.path, why),), hint=hint

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from string import Formatter
 from typing import Any
 
-__all__ = ["Message", "as_sent", "joined", "msg", "received"]
+__all__ = ["Message", "as_sent", "joined", "msg", "received", "said_by", "without"]
 
 Value = str | tuple[str, ...]
 
@@ -43,7 +43,28 @@ def joined(messages: Iterable[object]) -> str:
     return Message("{messages}", {"messages": tuple(map(_text, messages))})
 
 
+def said_by(error: Exception) -> str:
+    """The text of an exception; the `Message` that it was made with, where that is all it says."""
+    said = error.args[0] if error.args else None
+    return said if isinstance(said, Message) and said == str(error) else str(error)
+
+
+def without(text: str, part: str) -> str:
+    """A text without `part`, wherever that stands; of a `Message`, it is taken out of the values."""
+    plain = text.replace(part, "")
+    if not isinstance(text, Message):
+        return plain
+    values = {
+        name: without(value, part) if isinstance(value, str) else tuple(without(one, part) for one in value)
+        for name, value in text.values.items()
+    }
+    made = Message(text.template, values)
+    return made if made == plain else plain
+
+
 def _text(value: object) -> str:
+    if isinstance(value, Exception):
+        return said_by(value)
     return value if isinstance(value, str) else format(value)
 
 

@@ -19,7 +19,7 @@ from cronsim import CronSim, CronSimError
 from wenyuan.core.access import secret_faults, shown_settings
 from wenyuan.core.connectors import checked_address, is_remote
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.messages import msg, said_by
 from wenyuan.core.model import Source
 from wenyuan.core.terms_of_use import Validity, effective_ends, parse_copyright, parse_date, parse_status
 from wenyuan.core.text import fold
@@ -310,7 +310,7 @@ def parse_source(value: Mapping[str, Any], base: Path | None = None) -> Source:
             except InvalidRequest as error:
                 faults += error.faults
             except ValueError as error:
-                faults.append(Fault(key, str(error)))
+                faults.append(Fault(key, said_by(error)))
     if "source_id" not in spelled:
         faults.append(Fault("source_id", "is missing"))
     try:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.errors import CatalogBusy, InvalidRequest, NotFound, SourceError
-from wenyuan.core.messages import msg
+from wenyuan.core.messages import msg, said_by
 from wenyuan.core.model import Source
 from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.registry import Ingestion
@@ -231,7 +231,7 @@ class Uploads:
         try:
             name = clean_name(given.name)
         except ValueError as error:
-            return "", str(error)
+            return "", said_by(error)
         if not self._ingester.readable(name):
             kind = PurePosixPath(name).suffix or name
             return name, msg("files of the kind {name} are not read", name=repr(kind))

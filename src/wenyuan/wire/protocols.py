@@ -136,7 +136,8 @@ def _dify_conditions(shape: DifyConditionsShape | None) -> Conditions | None:
 def _condition(shape: DifyConditionShape, path: str) -> Condition:
     operator = shape.comparison_operator
     if operator not in _TESTS:
-        why = f"is no operator{did_you_mean(operator, _TESTS)}; known: {', '.join(_TESTS)}"
+        near = did_you_mean(operator, _TESTS)
+        why = msg("is no operator{near}; known: {operators}", near=near, operators=", ".join(_TESTS))
         raise _fault(f"{path}.comparison_operator", why)
     test = _TESTS[operator]
     if test in ("empty", "given"):

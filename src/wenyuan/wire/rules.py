@@ -131,7 +131,8 @@ def import_from_wire(payload: object) -> ImportShape:
     body = checked(ImportShape, payload)
     given = [name for name in ("path", "file", "pack") if getattr(body, name) is not None]
     if len(given) != 1:
-        message = f"cannot be given beside {given[1]}" if given else "is required, or file, or pack"
+        beside = msg("cannot be given beside {other}", other=given[1]) if given else ""
+        message = beside or "is required, or file, or pack"
         path = given[0] if given else "path"
         raise InvalidRequest(msg("{place} {fault}", place=path, fault=message), faults=(Fault(path, message),))
     return body

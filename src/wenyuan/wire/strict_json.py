@@ -234,6 +234,7 @@ _MESSAGES: Mapping[str, str] = {
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "literal_error": "must be one of {expected}",
+    "string_pattern_mismatch": "must match {pattern}",
 }
 
 

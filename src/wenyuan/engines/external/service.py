@@ -86,9 +86,11 @@ def told(way: str) -> EngineUnavailable:
     ids = way.split(",")
     shown = " → ".join(ids)
     if ids[-1] in ids[:-1]:
-        message = f"the question goes round in a circle: {shown}"
+        message = msg("the question goes round in a circle: {way}", way=shown)
     else:
-        message = f"the question has passed {MOST_HOPS} libraries and goes no further: {shown}"
+        message = msg(
+            "the question has passed {most} libraries and goes no further: {way}", most=MOST_HOPS, way=shown
+        )
     return EngineUnavailable(message, component="sources of type api", hint=_HINT)
 
 

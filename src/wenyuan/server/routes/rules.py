@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, did_you_mean
-from wenyuan.core.messages import msg
+from wenyuan.core.messages import msg, without
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.server.access import route
@@ -58,7 +58,7 @@ def uploaded(file: FileShape) -> Iterator[Path]:
         try:
             yield path
         except InvalidRequest as error:
-            told = error.message.replace(folder + os.sep, "")
+            told = without(error.message, folder + os.sep)
             raise InvalidRequest(told, faults=error.faults, hint=error.hint) from None
 
 

@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.messages import msg, said_by
 from wenyuan.core.model import FOREVER, Source
 from wenyuan.core.rules import Book, BookFault, Node, Statement, StatementStatus, Tally
 from wenyuan.core.rules.checking import Checked, check_book
@@ -283,7 +283,7 @@ class Rulebook:
         try:
             written = written_numbers(text)
         except ValueError as error:
-            raise InvalidRequest(str(error), hint="wenyuan rules review") from error
+            raise InvalidRequest(said_by(error), hint="wenyuan rules review") from error
         if action == "retire" and not all(isinstance(one, int) for one in written):
             raise InvalidRequest(
                 msg("what is to be retired is named number by number: {text}", text=text), hint="wenyuan rules list"
