@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import random
 import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from pdf_files import make_pdf
 from scans import draw
@@ -118,7 +119,9 @@ def test_without_an_ocr_the_reason_names_the_command_that_installs_it() -> None:
             refused = _reason(sandbox, content, name)
             assert "[ocr]" in refused.hint and "install" in refused.hint
         mixed = make_pdf([[(72, 700, "This page has a text layer that is read as it is.")], []])
-        assert any("no text layer on 1 of 2 pages: 2" in note for note in _read(sandbox, mixed, "mixed.pdf").notes)
+        document = _read(sandbox, mixed, "mixed.pdf")
+        assert any("no text layer on 1 of 2 pages: 2" in note for note in document.notes)
+        assert document.fidelity and document.fidelity.unread_pages == 1
 
 
 def test_only_pages_without_a_text_layer_are_recognised(sandbox: Sandbox) -> None:
@@ -126,6 +129,7 @@ def test_only_pages_without_a_text_layer_are_recognised(sandbox: Sandbox) -> Non
     page = [(72, 700, "This page has a text layer that is read as it is.")]
     document = _read(sandbox, make_pdf([page, []]), "mixed.pdf", Watch(told=lambda *at: seen.append(at)))
     assert document.fidelity and document.fidelity.ocr_pages == 0 and seen == []
+    assert not document.fidelity.by_recognition
 
 
 def test_a_page_that_could_not_be_recognised_counts_as_none_that_was() -> None:
@@ -135,6 +139,24 @@ def test_a_page_that_could_not_be_recognised_counts_as_none_that_was() -> None:
     (document,) = read_image(_file("TIFF"), uri="file:///a.tiff", name="a.tiff", recognised=pages)
     assert document.fidelity and (document.fidelity.pages, document.fidelity.ocr_pages) == (2, 1)
     assert document.fidelity.warnings == ("page 2 was not recognised: it took too long",)
+    assert (document.fidelity.unread_pages, document.fidelity.by_recognition) == (1, True)
+
+
+def test_lines_that_are_no_text_are_left_out_and_counted(sandbox: Sandbox) -> None:
+    """What was taken for a line and is more likely a picture is not read, and the document says how many there were."""
+    page = _picture(_PAGES[0])
+    pen, drawn = ImageDraw.Draw(page), random.Random(0)
+    at = 100
+    while at < 500:
+        width = drawn.randint(8, 22)
+        pen.line([(at + drawn.randint(0, width), 220 + drawn.randint(0, 36)) for _ in range(4)], "black", 3)
+        at += width + 4
+    made = io.BytesIO()
+    page.save(made, "PNG")
+    document = _read(sandbox, made.getvalue(), "scribbled.png")
+    assert document.fidelity
+    assert document.fidelity.dropped_lines == 1
+    assert [document.text[line.start : line.end] for line in document.lines] == _PAGES[0]
 
 
 def test_a_blank_picture_is_refused(sandbox: Sandbox) -> None:

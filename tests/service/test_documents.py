@@ -232,6 +232,18 @@ def test_readings_go_with_their_documents(tmp_path: Path) -> None:
         assert library.catalog.worst_read(5) == []
 
 
+def test_another_ocr_reads_anew_only_what_it_reads(tmp_path: Path) -> None:
+    """A new version of it, or none: what was recognised is read again, once, and no other file is."""
+    with scans(tmp_path) as library:
+        for version in ("another/2", "another/3", ""):
+            ingester = library.ingestion.ingester
+            recognition = replace(ingester.recognition, version=version)
+            library.ingestion = replace(library.ingestion, ingester=replace(ingester, recognition=recognition))
+            report = library.ingest("duty")
+            assert (report.changed, report.unchanged) == (1, 1)
+            assert library.ingest("duty").unchanged == 2
+
+
 def test_a_search_of_titles_that_takes_too_long_fails(tmp_path: Path) -> None:
     """It is stopped in the database, and is no empty list."""
     with scans(tmp_path, search={"deadline": 1e-6}) as library:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import wenyuan
+from pdf_files import make_pdf
 from scans import draw
 from wenyuan.core.errors import SourceError
 from wenyuan.service.ingest.report import Progress
@@ -33,6 +34,23 @@ def test_a_scan_is_taken_in_page_by_page(tmp_path: Path) -> None:
         assert answer.fragments[0].metadata["ocr"] is True
         assert not (tmp_path / "library" / "ocr").exists()
     assert {(at.pages, at.pages_total) for at in seen} >= {(0, 2), (1, 2), (2, 2)}
+
+
+def test_pages_left_unread_are_read_once_there_is_an_ocr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read when one is installed, without any change of the file."""
+    (tmp_path / "mixed.pdf").write_bytes(make_pdf([[(72, 700, "This page has a text layer.")], []]))
+    source = wenyuan.Source(source_id="a", path=str(tmp_path / "mixed.pdf"))
+    where = tmp_path / "library"
+    with monkeypatch.context() as without:
+        without.setattr("wenyuan.readers.ocr.models.missing", lambda: "rapidocr")
+        with wenyuan.open(where, create=True, encoder={"kind": "none"}) as library:
+            assert library.add(source).added == 1
+            assert library.list_documents().documents[0]["fidelity"]["unread_pages"] == 1
+            assert library.ingest("a").unchanged == 1
+    with wenyuan.open(where, encoder={"kind": "none"}) as library:
+        assert library.ingest("a").changed == 1
+        assert library.list_documents().documents[0]["fidelity"]["unread_pages"] == 0
+        assert library.ingest("a").unchanged == 1
 
 
 def test_a_run_that_was_ended_goes_on_with_the_next_page(tmp_path: Path) -> None:

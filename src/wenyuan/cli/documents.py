@@ -152,6 +152,10 @@ def _show_fidelity(terminal: Terminal, told: Mapping[str, Any] | None) -> None:
         terminal.show(terminal.text("fidelity_kept", kept=kept, lost=told["lost"], invented=told["invented"]))
     if told["pages"]:
         terminal.show(terminal.text("fidelity_pages", pages=told["pages"], ocr=told["ocr_pages"]))
+    if told["unread_pages"]:
+        terminal.show(terminal.text("fidelity_unread", count=told["unread_pages"]))
+    if told["dropped_lines"]:
+        terminal.show(terminal.text("fidelity_dropped", count=told["dropped_lines"]))
     if sure:
         terminal.show(terminal.text("fidelity_confidence", confidence=sure))
     terminal.show(terminal.text("fidelity_found", tables=told["tables"], pictures=told["pictures"]))

@@ -48,6 +48,8 @@ class Fidelity:
     Attributes:
         pages: Pages, slides or sheets; 0 where the format has none.
         ocr_pages: Pages whose text was recognised in an image.
+        unread_pages: Pages that hold no text but perhaps an image of it, and were not recognised.
+        dropped_lines: Lines that were recognised in images and left out, since they were more likely no text.
         source_characters: In the file's own text (its text layer, its XML); None where that cannot be counted apart.
         read_characters: In the document's text.
         lost: Of `source_characters`, those that are not in the text (running heads and page numbers included).
@@ -60,6 +62,8 @@ class Fidelity:
 
     pages: int = 0
     ocr_pages: int = 0
+    unread_pages: int = 0
+    dropped_lines: int = 0
     source_characters: int | None = None
     read_characters: int = 0
     lost: int = 0
@@ -68,6 +72,11 @@ class Fidelity:
     tables: int = 0
     pictures: int = 0
     warnings: tuple[str, ...] = ()
+
+    @property
+    def by_recognition(self) -> bool:
+        """Whether another OCR would read the file otherwise."""
+        return bool(self.ocr_pages or self.unread_pages)
 
     @property
     def kept(self) -> float | None:

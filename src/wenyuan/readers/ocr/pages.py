@@ -22,6 +22,7 @@ MAX_PAGES = 5_000
 MAX_PIXELS = 80_000_000
 """Of a picture before it is decoded: A4 at 900 dpi, A3 at 600."""
 
+_LEAST_CONFIDENCE = 0.5  # mean of a line: below it, it is a picture rather than text
 _DPI = 200
 _LONGEST = 3_600  # pixels of a page that is recognised: A3 at 220 dpi
 _LEAST_SIDE = 10  # of a picture: in fewer pixels nothing can be written
@@ -39,7 +40,7 @@ def recognised(content: bytes, *, name: str, page: int) -> dict[str, Any]:
     """A page as JSON: ``size`` (width and height in points), by how many degrees it is turned to the right for its text
     to be ``upright``, and ``rows`` of lines.
 
-    Each line has its ``text``, how ``sure`` each character is, its ``box`` on the page as shares of width and height (left,
+    Lines that are more likely no text are left out, and counted as ``dropped``. Each line has its ``text``, how ``sure`` each character is, its ``box`` on the page as shares of width and height (left,
     top, right, bottom), and the ``place`` in points where it stands when the page is turned as its text is.
 
     Args:
@@ -50,10 +51,13 @@ def recognised(content: bytes, *, name: str, page: int) -> dict[str, Any]:
     """
     recogniser = _recogniser()
     picture, points = (_of_pdf if name.lower().endswith(".pdf") else _of_image)(content, page)
-    rows, upright = ordered(recogniser.lines(picture), picture.size)
+    lines = recogniser.lines(picture)
+    kept = [line for line in lines if line.confidence >= _LEAST_CONFIDENCE]
+    rows, upright = ordered(kept, picture.size)
     return {
         "size": [round(side * points, 1) for side in picture.size],
         "upright": upright,
+        "dropped": len(lines) - len(kept),
         "rows": [[_told(line, picture.size, points) for line in row] for row in rows],
     }
 

@@ -29,7 +29,6 @@ _ANGLE_WIDTH = 192
 _ANGLE_SURE = 0.9
 _BATCH_PIXELS = 48 * 4_000  # one batch of lines: bounds what the recogniser's answer takes in memory
 _LONGEST_LINE = 6_000  # pixels at a height of 48
-_LEAST_CONFIDENCE = 0.5  # mean of a line: below it, it is a picture rather than text
 _UPRIGHT = 1.5  # a box that is this much higher than wide holds a column of text
 
 
@@ -65,7 +64,7 @@ class Recogniser:
         self._networks = networks
 
     def lines(self, picture: Image) -> list[Read]:
-        """The lines of an RGB image, in no order."""
+        """The lines of an RGB image, in no order; what of a picture was taken for one has little confidence."""
         found = self.boxes(picture)
         crops = [cut(picture, rect) for rect in found]
         turned = self._upside_down(crops)
@@ -84,7 +83,7 @@ class Recogniser:
             Read(rect, letters, vertical=_is_column(rect), flipped=flip)
             for rect, letters, flip in zip(found, texts, flipped, strict=True)
         ]
-        return [line for line in read if line.text.strip() and line.confidence >= _LEAST_CONFIDENCE]
+        return [line for line in read if line.text.strip()]
 
     def boxes(self, picture: Image) -> list[Rect]:
         """Rectangles of text lines, in pixels of the image."""

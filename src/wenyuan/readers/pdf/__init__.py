@@ -106,6 +106,8 @@ def _with_fidelity(document: Document, pages: Sequence[PrintedPage], flow: Flow,
     fidelity = document.fidelity and replace(
         document.fidelity,
         ocr_pages=sum(page.recognised for page in pages),
+        unread_pages=sum(page.unread for page in pages),
+        dropped_lines=sum(page.dropped for page in pages),
         confidence=sum(recognised) / len(recognised) if recognised else None,
     )
     return replace(document, fidelity=fidelity)

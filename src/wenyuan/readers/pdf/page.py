@@ -123,6 +123,8 @@ class PrintedPage:
         lines: In the file's order, or in that of their recognition.
         own: All characters that the page itself has: those of its text layer, or those that were recognised.
         recognised: Whether its lines were recognised in an image of it.
+        unread: Whether it holds no text but perhaps an image of it, and was not recognised.
+        dropped: Lines that were recognised in an image of it and left out, see `ocr.pages.recognised`.
         unmapped: The share of its glyphs of which the file does not say which character they are.
     """
 
@@ -132,6 +134,8 @@ class PrintedPage:
     own: str
     drawn: Drawn = field(default_factory=Drawn)
     recognised: bool = False
+    unread: bool = False
+    dropped: int = 0
     unmapped: float = 0.0
 
 

@@ -37,7 +37,8 @@ def printed(told: Mapping[str, Any], number: int) -> PrintedPage:
     frame = Frame((0.0, 0.0, width, height), 0, told.get("upright", 0))
     lines = _even([_line(row, number, frame.size[1]) for row in told.get("rows", ())])
     own = "\n".join(line.text for line in lines)
-    return PrintedPage(number, frame, lines, own, recognised="failed" not in told)
+    read = "failed" not in told  # pages of an interrupted run may be kept as a former version told them
+    return PrintedPage(number, frame, lines, own, recognised=read, unread=not read, dropped=told.get("dropped", 0))
 
 
 def _line(row: Sequence[Mapping[str, Any]], number: int, page_height: float) -> PrintedLine:
@@ -107,7 +108,8 @@ def in_pictures(
         notes = [
             msg("{unread}; to read them: {command}", unread=_unread(pages, pictures), command=install_command("ocr"))
         ]
-        return list(pages), notes if pictures else []
+        unread = [replace(page, unread=True) if page.number in set(pictures) else page for page in pages]
+        return unread, notes if pictures else []
     if wanted := tuple(page for page in pictures if page not in recognised):
         raise PagesWanted(wanted)
     failed = {page: str(recognised[page]["failed"]) for page in pictures if "failed" in recognised[page]}

@@ -43,6 +43,11 @@ _FIDELITY: Mapping[str, Any] = {
     "description": "What was read, against what the file holds; characters are counted without white space.",
     "properties": {
         **dict.fromkeys(("pages", "ocr_pages", "read_characters", "lost", "invented", "tables", "pictures"), _COUNT),
+        "unread_pages": {
+            **_COUNT,
+            "description": "That hold no text but perhaps an image of it, which was not read.",
+        },
+        "dropped_lines": {**_COUNT, "description": "Recognised in images and left out: more likely no text."},
         "source_characters": {"type": ["integer", "null"]},
         "confidence": {**_MAYBE, "description": "Mean of what was recognised in images, 0..1."},
         "kept": {**_MAYBE, "description": "Share of the file's own characters that are in the text, 0..1."},

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from wenyuan.core.addresses import legible, with_fragment
@@ -67,12 +67,27 @@ class Recognition:
             reading), and a predicate whether a page with this text may be cached in the library's folder until its
             document is stored.
         settled: Called when the documents are stored.
-        version: Of the recogniser; ``""`` without one. When it changes, documents are read again.
+        version: Of the recogniser; ``""`` without one. When it changes, what it has read, or would have, is read again.
     """
 
     watched: Callable[[Callable[[int, int], None], Callable[[str], bool]], AbstractContextManager[None]]
     settled: Callable[[], None]
     version: str = ""
+
+
+class Reading(NamedTuple):
+    """Prefixes of document fingerprints: of documents that no OCR reads, and of those that the present one does."""
+
+    plain: str
+    recognised: str
+
+    def of(self, document: Document) -> str:
+        by_recognition = document.fidelity is not None and document.fidelity.by_recognition
+        return self.recognised if by_recognition else self.plain
+
+    def has(self, fingerprint: str) -> bool:
+        """Whether a document with this fingerprint would be read in the same way now."""
+        return fingerprint.partition(":")[0] in self
 
 
 NO_RECOGNITION = Recognition(watched=lambda _told, _keep: nullcontext(), settled=lambda: None)
@@ -130,7 +145,7 @@ class Ingester:
         report = IngestReport(source_id=source.source_id)
         with self.catalog.taking_in(source.source_id):
             run = _Run(self, source, report, progress)
-            change = RedactionChange(self.catalog, source.source_id, run.redactor, run.how)
+            change = RedactionChange(self.catalog, source.source_id, run.redactor, run.how.has)
             try:
                 self._read_all(source, run)
             except SourceError:
@@ -182,7 +197,7 @@ class Ingester:
             raise SourceError(
                 msg("only files and folders of this machine are read here, not {path}", path=source.path)
             )
-        run.memory = memory = Memory(self.catalog, source.source_id, run.how, run.redactor)
+        run.memory = memory = Memory(self.catalog, source.source_id, run.how.plain, run.redactor)
         with closing(self.remote.connect(source)) as connector:
             found = RemoteHoldings(source, connector, memory.known, self.readable, self.remote.read)
             memory.begin()
@@ -201,14 +216,13 @@ class Ingester:
         """Whether the source's redaction is stricter now than when its texts were stored."""
         return change_of(self.catalog, source.source_id, self.redacting(source)) == "more"
 
-    def reading(self, source: Source, encoder: str) -> str:
-        """The prefix of document fingerprints for this way of reading and this encoder.
+    def reading(self, source: Source, encoder: str) -> Reading:
+        """The prefixes of document fingerprints for this way of reading and this encoder.
 
-        Behind it and a colon stands the digest of the content; by that the catalog finds what is in two sources.
+        Behind one and a colon stands the digest of the content; by that the catalog finds what is in two sources.
         """
-        by = f"{READING}+{self.recognition.version}" if self.recognition.version else READING
-        how = (by, encoder, source.language, source.collection, self.redacting(source).fingerprint)
-        return _digest(*how)[:16]
+        how = (encoder, source.language, source.collection, self.redacting(source).fingerprint)
+        return Reading(_digest(READING, *how)[:16], _digest(f"{READING}+{self.recognition.version}", *how)[:16])
 
     def follow(self) -> None:
         """Update the index to the catalog, however long that takes."""
@@ -285,12 +299,12 @@ class _Run:
         self._read = []
         failed = len(self.report.failed)
         try:
-            stamp = f"{self.how}:{holding.digest()}"
-            if self._is_live(shown, stamp):
+            content = holding.digest()
+            if self._is_live(shown, content):
                 self._unread += 1
             else:
                 with self._to.recognition.watched(self._recognised, self.redactor.leaves):
-                    self._take_documents(holding, shown, stamp)
+                    self._take_documents(holding, shown, content)
         except (DocumentRejected, OSError) as error:
             self._fail(shown, error)
             if entry is not None and self.memory is not None:
@@ -304,7 +318,7 @@ class _Run:
             return False
         documents = self.memory.documents_of(entry)
         stamps = [self._live.get(uri, (0, ""))[1] for uri in documents]
-        if not documents or not all(stamp.startswith(f"{self.how}:") for stamp in stamps):
+        if not documents or not all(map(self.how.has, stamps)):
             return False
         self._seen.update(documents)
         self.report.unchanged += len(documents)
@@ -316,12 +330,12 @@ class _Run:
         self._pages = pages, total
         self._tell(0)
 
-    def _take_documents(self, holding: Holding, shown: str, stamp: str) -> None:
+    def _take_documents(self, holding: Holding, shown: str, content: str) -> None:
         for document in holding.documents():
             for part, reason in document.refused:
                 self._fail(_storable(self.redactor.uri(part)), DocumentRejected(reason))
             try:
-                self._take(document, stamp if document.uri == holding.uri else None)
+                self._take(document, content if document.uri == holding.uri else None)
             except DocumentRejected as error:
                 own = self.redactor.uri(document.uri)
                 if not isinstance(error, AddressTaken):  # else its older version stays
@@ -330,8 +344,8 @@ class _Run:
             if self._size >= (_BATCH_EMBEDDED if self._to.encoder else _BATCH_PLAIN):
                 self.flush()
 
-    def _take(self, document: Document, stamp: str | None) -> None:
-        """Take one document; `stamp` is its file's fingerprint if it is the file's only document."""
+    def _take(self, document: Document, content: str | None) -> None:
+        """Take one document; `content` is its file's digest if it is the file's only document."""
         document, counts = self.redactor.document(self._stated.settled(dated(document)))
         if document.uri in self._seen:
             raise DocumentRejected(msg("the URI {uri} stands twice", uri=document.uri))
@@ -340,11 +354,11 @@ class _Run:
             raise DocumentRejected("it holds half of a surrogate pair, which is no text")
         notes = (*document.notes, *self._stated.claim(document))
         document = replace(document, notes=notes, lead=self._lead(document))
-        stamp = stamp or f"{self.how}:{_content_digest(document)}"
+        content = content or _content_digest(document)
         self._read.append(document.uri)
-        if not self._is_live(document.uri, stamp):
+        if not self._is_live(document.uri, content):
             self.report.redacted = dict(Counter(self.report.redacted) + Counter(counts))
-            self._add(document, stamp)
+            self._add(document, f"{self.how.of(document)}:{content}")
 
     def _lead(self, document: Document) -> str:
         """The lead of a redacted document; for a part of a text, the lead of the first part, or its title.
@@ -360,8 +374,9 @@ class _Run:
         self._leads[whole] = document.title if document.titled else own
         return own
 
-    def _is_live(self, uri: str, stamp: str) -> bool:
-        if self._live.get(uri, (0, ""))[1] != stamp:
+    def _is_live(self, uri: str, content: str) -> bool:
+        stamp = self._live.get(uri, (0, ""))[1]
+        if stamp.partition(":")[2] != content or not self.how.has(stamp):
             return False
         if uri not in self._read:
             self._read.append(uri)

@@ -213,13 +213,13 @@ class RedactionChange:
     """Handles a change of redaction policy during one run over a source.
 
     Args:
-        how: Begins the fingerprint of every document that is read in this run's way.
+        as_now: Whether the document of a fingerprint would be read in the same way now.
     """
 
-    def __init__(self, catalog: Catalog, source_id: str, redactor: Redactor, how: str) -> None:
+    def __init__(self, catalog: Catalog, source_id: str, redactor: Redactor, as_now: Callable[[str], bool]) -> None:
         self._catalog = catalog
         self._source_id = source_id
-        self._how = how
+        self._as_now = as_now
         self._wanted = _described(redactor)
         held = catalog.value(_key(source_id))
         if held is None:
@@ -245,7 +245,7 @@ class RedactionChange:
         if not self.to_more:
             return 0
         live = self._catalog.live_documents(self._source_id).values()
-        old = [number for number, fingerprint in live if not fingerprint.startswith(f"{self._how}:")]
+        old = [number for number, fingerprint in live if not self._as_now(fingerprint)]
         return self._catalog.retire_documents(self._source_id, old)
 
     def forget(self, purge: Callable[[], None]) -> None:
