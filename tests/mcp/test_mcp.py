@@ -17,6 +17,7 @@ from http_door import JSON, assert_problem, call
 from mcp_clients import MODES, calling, over_http, over_stdio
 from rules_door import BOOK
 from wenyuan import RetrievalRequest
+from wenyuan.core.messages import Message, received
 from wenyuan.mcp.tools import TOOLS
 from wenyuan.readers.rulebooks import read_book
 
@@ -156,6 +157,8 @@ def test_a_failure_is_an_error_that_the_model_sees(library: Any, url: str, mode:
     if tool == "retrieve_fragments":
         assert result.structured_content["status"] == "FAILED"
         assert "the index is gone" in result.structured_content["error_message"]
+        why = received(result.structured_content["error_message"], result.structured_content["translatable"])
+        assert isinstance(why, Message)
 
 
 def test_a_failure_is_counted_as_one(library: Any, url: str) -> None:
