@@ -180,8 +180,8 @@ def test_answers_about_a_place_are_the_same(
     spared: list[int] = []
     placed = Cutoff.placed
 
-    def all_of_them(cut: Cutoff, hits: list[Any], naming: Any) -> list[Any]:
-        spared.append(len(hits) - len(placed(cut, hits, naming)))
+    def all_of_them(cut: Cutoff, hits: Candidates, naming: Any) -> Candidates:
+        spared.append(len(hits.scores) - len(placed(cut, hits, naming).scores))
         return hits
 
     monkeypatch.setattr(Cutoff, "placed", all_of_them)

@@ -156,7 +156,7 @@ class LegExecutor:
         Raises:
             KnowledgeError: as `outcome`; where nothing came before the deadline, the leg that was under way is named.
         """
-        legs = SequentialLegs(self, self._traces)
+        legs = SequentialLegs(self.outcome, self._traces)
         whole = self.begin(lambda: call(legs))
         try:
             return self.outcome(whole, "own legs", deadline)
@@ -183,14 +183,15 @@ class LegExecutor:
 
 @dataclass(slots=True)
 class SequentialLegs:
-    """Runs legs in the calling thread; they are counted as legs of its executor.
+    """Runs legs in the calling thread, each when it is begun.
 
     Attributes:
+        outcome: That of the executor whose legs they are counted as.
         doing: The leg under way, and what messages call it.
         abandoned: No caller waits for them any more: they are neither continued nor counted.
     """
 
-    executor: LegExecutor
+    outcome: Callable[[Leg[Any], str, Deadline], Any]
     traces: Traces | None
     doing: tuple[Leg[Any] | None, str] = (None, "")
     abandoned: bool = False
@@ -199,12 +200,9 @@ class SequentialLegs:
         future: Leg[T] = Leg(leg, source, self.traces)
         self.doing = future, f"{leg} leg"
         future.run(call)
-        return future
-
-    def outcome(self, leg: Leg[T], name: str, deadline: Deadline) -> T:
         if self.abandoned:
             raise EngineTimeout("nobody waits for it any more", component=self.doing[1])
-        return self.executor.outcome(leg, name, deadline)
+        return future
 
 
 def abreast(calls: Sequence[Callable[[], T]]) -> Sequence[Callable[[], T]]:
