@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wenyuan.core.model import Document
+from wenyuan.readers import CODE, READERS
 from wenyuan.readers.code import read_code, read_python
 
 
@@ -74,3 +75,13 @@ def test_python_nested_without_end_is_read_all_the_same() -> None:
     """What the parser gives up on is a text."""
     document = read("x = " + "(" * 5_000 + ")" * 5_000 + "\n", "deep.py")
     assert document.fidelity and document.fidelity.lost == 0
+
+
+def test_every_kind_of_source_file_is_read_by_its_own_rules() -> None:
+    """Each suffix that is taken for source code has a media type, and comments as they are written there."""
+    marks = {"application/sql": "--", "application/x-sh": "#", "text/x-ruby": "#"}
+    for suffix, media_type in CODE.items():
+        document = read(f"{marks.get(media_type, '//')} 退费\nx = 1\n", f"a{suffix.upper()}")
+        assert document.media_type == media_type
+        assert blocks(document)[0] == ("paragraph", "退费", 1), suffix
+    assert {suffix for suffix, reader in READERS.items() if reader.endswith(":read_code")} == set(CODE)

@@ -23,10 +23,23 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_CODE = (
-    ".js", ".mjs", ".jsx", ".ts", ".tsx", ".java", ".go", ".rs", ".kt", ".cs", ".swift", ".c", ".h", ".cc", ".cpp", ".hpp",
-    ".sql", ".sh", ".rb",
-)  # fmt: skip
+CODE: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys((".js", ".mjs", ".jsx", ".ts", ".tsx"), "text/javascript"),
+        ".java": "text/x-java-source",
+        ".go": "text/x-go",
+        ".rs": "text/x-rust",
+        ".kt": "text/x-kotlin",
+        ".cs": "text/x-csharp",
+        ".swift": "text/x-swift",
+        **dict.fromkeys((".c", ".h", ".cc", ".cpp", ".hpp"), "text/x-csrc"),
+        ".sql": "application/sql",
+        ".sh": "application/x-sh",
+        ".rb": "text/x-ruby",
+    }
+)
+"""Media types of source files by suffix; Python has a reader of its own."""
+
 READERS: Mapping[str, str] = MappingProxyType(
     {
         ".md": "wenyuan.readers.markdown:read_markdown",
@@ -60,7 +73,7 @@ READERS: Mapping[str, str] = MappingProxyType(
         ".mhtml": "wenyuan.readers.mhtml:read_mhtml",
         ".ipynb": "wenyuan.readers.notebook:read_ipynb",
         ".py": "wenyuan.readers.code:read_python",
-        **dict.fromkeys(_CODE, "wenyuan.readers.code:read_code"),
+        **dict.fromkeys(CODE, "wenyuan.readers.code:read_code"),
         ".jsonl": "wenyuan.readers.jsonl:read_jsonl",
         ".ndjson": "wenyuan.readers.jsonl:read_jsonl",
     }

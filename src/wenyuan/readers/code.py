@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from wenyuan.core.model import Document
+from wenyuan.readers import CODE, suffix_of
 from wenyuan.readers.assemble import Original, Piece, assemble
 from wenyuan.readers.fidelity import measured
 from wenyuan.readers.text import readable
@@ -37,22 +38,17 @@ class _Language(NamedTuple):
     comment: re.Pattern[str]
     blocks: bool
     declared: Sequence[re.Pattern[str]]
-    media_type: str
 
 
-_C = _Language(_SLASHES, True, (_DECLARED, _CALLED), "text/x-csrc")
-_JAVASCRIPT = _Language(_SLASHES, True, (_DECLARED, _ASSIGNED), "text/javascript")
-_OTHERS = _Language(_SLASHES, True, (_DECLARED,), "text/plain;code")
 _LANGUAGES = {
-    ".js": _JAVASCRIPT, ".mjs": _JAVASCRIPT, ".jsx": _JAVASCRIPT, ".ts": _JAVASCRIPT, ".tsx": _JAVASCRIPT,
-    ".java": _OTHERS._replace(media_type="text/x-java-source"), ".go": _OTHERS._replace(media_type="text/x-go"),
-    ".rs": _OTHERS._replace(media_type="text/x-rust"), ".kt": _OTHERS._replace(media_type="text/x-kotlin"),
-    ".cs": _OTHERS._replace(media_type="text/x-csharp"), ".swift": _OTHERS._replace(media_type="text/x-swift"),
-    ".c": _C, ".h": _C, ".cc": _C, ".cpp": _C, ".hpp": _C,
-    ".sql": _Language(_DASHES, True, (_DECLARED,), "application/sql"),
-    ".sh": _Language(_HASH, False, (_SHELL,), "application/x-sh"),
-    ".rb": _Language(_HASH, False, (_DECLARED,), "text/x-ruby"),
-}  # fmt: skip
+    "text/x-csrc": _Language(_SLASHES, True, (_DECLARED, _CALLED)),
+    "text/javascript": _Language(_SLASHES, True, (_DECLARED, _ASSIGNED)),
+    "application/sql": _Language(_DASHES, True, (_DECLARED,)),
+    "application/x-sh": _Language(_HASH, False, (_SHELL,)),
+    "text/x-ruby": _Language(_HASH, False, (_DECLARED,)),
+}
+"""By media type; all others have the comments of C."""
+_OTHERS = _Language(_SLASHES, True, (_DECLARED,))
 _LINE = 400  # characters of a line in which a name is looked for: some files are one line
 
 
@@ -64,11 +60,12 @@ def read_code(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     Raises:
         DocumentRejected: binary, in an unknown encoding, or blank.
     """
-    language = _LANGUAGES[name[name.rfind(".") :].lower()]
+    media_type = CODE[suffix_of(name)]
+    language = _LANGUAGES.get(media_type, _OTHERS)
     text, notes = readable(content, name)
     added: list[str] = []
     pieces = list(_with_names(_runs(text.split("\n"), language), language, added))
-    document = assemble(pieces, Original(content, uri, name), title=name, media_type=language.media_type, notes=notes)
+    document = assemble(pieces, Original(content, uri, name), title=name, media_type=media_type, notes=notes)
     return (measured(document, text, added=added),)
 
 
@@ -143,7 +140,7 @@ def read_python(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     try:
         pieces = _Python(text, added).pieces()
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        language = _Language(_HASH, False, (_DECLARED,), "text/x-python")
+        language = _Language(_HASH, False, (_DECLARED,))
         pieces = list(_with_names(_runs(text.split("\n"), language), language, added))
         notes = (*notes, "is no Python that can be parsed; read line by line")
     document = assemble(pieces, Original(content, uri, name), title=name, media_type="text/x-python", notes=notes)
@@ -191,7 +188,7 @@ class _Python:
 
     def _code(self, first: int, last: int) -> None:
         """Add lines as code; unindented comments become paragraphs."""
-        language = _Language(_HASH, False, (), "")
+        language = _Language(_HASH, False, ())
         for run in _runs(self._lines[first - 1 : last], language):
             line = first + run.first - 1
             if run.comment:
