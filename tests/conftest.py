@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Look for garbage among what tests make, and not again and again among some ten thousand tests and all modules."""
     gc.freeze()
     gc.enable()
@@ -86,6 +86,11 @@ def pytest_collection_finish() -> None:
         import compiled_once
 
         compiled_once.share()
+    if "wenyuan" in sys.modules:
+        import warm_readers
+
+        warm_readers.share()
+        session.config.add_cleanup(warm_readers.end)
 
 
 @pytest.fixture

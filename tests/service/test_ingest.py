@@ -14,6 +14,8 @@ import pytest
 
 import wenyuan
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotFound, SourceError
+from wenyuan.readers import sandbox
+from wenyuan.readers.sandbox import Sandbox
 from wenyuan.service.ingest.report import IngestReport, Progress
 
 SECTIONS = ("投诉处理", "客户投诉需在 24 小时内第一次响应。"), ("Leave", "Up to five days may be carried over.")
@@ -436,8 +438,9 @@ def test_failed_sheets(shelf: Shelf) -> None:
     assert "hard hat" in shelf.texts("hard hat")[0]
 
 
-def test_closing_ends_the_reader(shelf: Shelf) -> None:
+def test_closing_ends_the_reader(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     """A closed library leaves no process behind that was started to read files in."""
+    monkeypatch.setattr(sandbox, "Sandbox", Sandbox)  # and not the one that leaves its process to the next library
 
     def children() -> set[str]:
         lists = Path("/proc/self/task").glob("*/children")
