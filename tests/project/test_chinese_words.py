@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from console_door import Browser, console
 from listening import listening
+from parsed import PACKAGE, code
 from wenyuan.cli.audit import _DID
 from wenyuan.cli.root import app
 from wenyuan.conformance.report import CASES
@@ -141,11 +142,8 @@ def _spoken(node: ast.expr) -> str:
 
 
 def _messages() -> Iterator[tuple[str, str]]:
-    package = Path(errors.__file__).parents[1]
-    for file in (
-        f for room in _ROOMS for f in ((package / room).rglob("*.py") if "." not in room else [package / room])
-    ):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for file, tree in code().items():
+        for node in ast.walk(tree) if file.relative_to(PACKAGE).parts[0] in _ROOMS else ():
             if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call) or not node.exc.args:
                 continue
             name = node.exc.func.id if isinstance(node.exc.func, ast.Name) else ""

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,12 @@ PAGES = sorted([*HOME.glob("*.md"), *(HOME / "docs").rglob("*.md")])
 _ROW = re.compile(r"^\| `([a-z_.]+)` \| (\S.*?) \| (\S.*?) \|$", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _COMMAND = re.compile(r"(?:^|[`$>\s])wenyuan((?: +[^\s`|#'\"。，；、（）]+)+)", re.MULTILINE)
+
+
+@cache
+def commands() -> Any:
+    """The command line, with all that it knows."""
+    return typer.main.get_command(app)
 
 
 def shown(value: Any) -> str:
@@ -53,7 +60,7 @@ def test_commands_exist(page: Path) -> None:
     """Every command in a code block is one of the command line, down to its subcommand, with options that it has."""
     blocks = "\n".join(re.findall(r"```(?:console|bash|sh|shell)\n(.*?)```", page.read_text("utf-8"), re.DOTALL))
     for words in (match.split() for match in _COMMAND.findall(blocks.replace("\\\n", " "))):
-        command: Any = typer.main.get_command(app)
+        command = commands()
         options = _options(command)
         rest = list(words)
         while rest:

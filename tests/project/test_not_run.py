@@ -17,7 +17,7 @@ HOME = Path(__file__).parents[2]
 def test_what_needs_chromium_is_told_in_one_line(tmp_path: Path) -> None:
     """Without Chromium on the path the last words name the files, how many tests of each, and the command that mends it."""
     chosen = ["tests/console/test_console_browser.py", "-k", "switched or without_scripts"]
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:randomly", *chosen]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--disable-plugin-autoload", *chosen]
     ran = subprocess.run(
         command,
         check=False,

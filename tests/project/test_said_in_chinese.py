@@ -7,18 +7,15 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
 from string import Formatter
 
 import pytest
 
-import wenyuan
+from parsed import PACKAGE, code
 from wenyuan.core.messages import as_sent, joined, msg, received
 from wenyuan.core.text import has_han
 from wenyuan.i18n import translated
 
-PACKAGE = Path(str(wenyuan.__file__)).parent
 TEMPLATES = PACKAGE / "i18n" / "zh" / "templates"
 ELSEWHERE = {"system", "composed"}
 """What other programs say; what is put together of parts, or was said by earlier versions, which catalogs have stored."""
@@ -26,12 +23,6 @@ KINDS_OF_JSON = re.compile("must be a string(,.*)? or (an array|true or false)")
 GENERIC = {"; ", "{messages}"}
 SAID = {file.stem: json.loads(file.read_text("utf-8")) for file in TEMPLATES.glob("*.json")}
 CHINESE = {template: said for entries in SAID.values() for template, said in entries.items()}
-
-
-@cache
-def code() -> dict[Path, ast.Module]:
-    """Every file of the package, parsed."""
-    return {file: ast.parse(file.read_text("utf-8")) for file in PACKAGE.rglob("*.py")}
 
 
 def templates() -> Iterator[tuple[str, str]]:

@@ -280,7 +280,7 @@ def next_seq(connection: sa.Connection, label: str) -> int:
 
 
 def create_missing(connection: sa.Connection, tables: sa.MetaData) -> None:
-    """Create the tables that are not there, with their indexes; as `sa.MetaData.create_all`, which asks for each table
+    """Create the tables that are not there, with their indexes; as ``MetaData.create_all``, which asks for each table
     by itself and compiles its statements anew for each database.
     """
     present = set(sa.inspect(connection).get_table_names())
