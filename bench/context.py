@@ -42,8 +42,8 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring import fusion
 from wenyuan.core.text import has_han, query_terms, terms
 from wenyuan.encoders.builtin import BuiltinEncoder
+from wenyuan.evaluation import measured
 from wenyuan.evaluation.data import Judged, open_corpus, read_judged, read_lines
-from wenyuan.evaluation.report import measured
 from wenyuan.evaluation.run import Ranked, Run, default_cache
 from wenyuan.service.library import Library
 

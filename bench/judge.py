@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from wenyuan.core.scoring.risk import (
+from wenyuan.core.scoring.probability import (
     Flags,
     Floats,
     allowed,

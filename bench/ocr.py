@@ -24,8 +24,8 @@ import numpy as np
 from made_pages import KINDS, make
 from search import environment
 from wenyuan.core.fidelity import Line
+from wenyuan.readers.ocr import numbers, uncertain
 from wenyuan.readers.ocr.pages import recognised
-from wenyuan.readers.ocr.uncertain import numbers, uncertain
 
 _OF_NUMBERS = frozenset("0123456789.,%")
 Ops = list[tuple[int | None, int | None]]

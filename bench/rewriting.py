@@ -24,7 +24,7 @@ from scoring import opened
 from wenyuan import Library
 from wenyuan.core.ports import Deadline, ModelReply, ModelUse
 from wenyuan.core.scoring.evaluation import changed, ndcg, recall
-from wenyuan.core.text.sentences import sentences
+from wenyuan.core.text import sentences
 from wenyuan.evaluation.data import Judged, read_judged
 from wenyuan.evaluation.run import default_cache, entries_of
 

@@ -50,12 +50,12 @@ from wenyuan.core.text import has_han, query_terms, search_terms, synonyms
 from wenyuan.core.text.numbers import QUANTITY
 from wenyuan.encoders import builtin
 from wenyuan.encoders.builtin import BuiltinEncoder
+from wenyuan.evaluation import measured
 from wenyuan.evaluation.data import Corpus, Judged, Question, open_corpus, read_judged, read_lines, record_id
-from wenyuan.evaluation.report import measured
 from wenyuan.evaluation.run import Ranked, Run, default_cache, entries_of, open_built
+from wenyuan.service import search
 from wenyuan.service.library import Library
-from wenyuan.service.search import analysis, legs
-from wenyuan.service.search.analysis import SCRIPTS
+from wenyuan.service.search import SCRIPTS, legs
 
 K = 10
 DEPTH = 30  # passages, so that there are ten documents where several are of one
@@ -128,7 +128,7 @@ def switched(library: Library, step: Step) -> Iterator[None]:
         patched(retriever, "floors", lambda: told)
         patched(synonyms, "search_terms", partial(asked_for, step))
         if not step.names:
-            patched(analysis, "reference_of", lambda _query: None)
+            patched(search, "reference_of", lambda _query: None)
         if not step.centre:
             patched(legs, "CENTRE", 0.0)
         if step.weight is not None:

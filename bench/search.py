@@ -33,8 +33,8 @@ from wenyuan.core.ports import Deadline, IndexSpec
 from wenyuan.core.text import ANALYZER, has_han, search_terms
 from wenyuan.encoders.builtin import BuiltinEncoder, load_builtin
 from wenyuan.engines.local import LocalEngine
-from wenyuan.service.query import Query
-from wenyuan.service.search.analysis import SCRIPTS
+from wenyuan.service import Query
+from wenyuan.service.search import SCRIPTS
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.settings import SearchSettings
 

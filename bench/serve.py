@@ -98,7 +98,7 @@ def vectored(library: wenyuan.Library, synthetic: bool) -> None:
 
 
 def serve_case(case: str, library: str, threads: int, synthetic: bool, port: int) -> None:
-    from wenyuan.server.run import serve
+    from wenyuan.server.app import serve
     from wenyuan.server.settings import ServerSettings
 
     settings = ServerSettings(threads=threads)

@@ -50,8 +50,8 @@ from wenyuan.core.scoring.probability import (
     best_curve,
     probabilities,
 )
+from wenyuan.evaluation import measured
 from wenyuan.evaluation.data import read_judged
-from wenyuan.evaluation.report import measured
 from wenyuan.evaluation.run import Ranked, Run, default_cache, entries_of
 from wenyuan.service.library import Library
 from wenyuan.service.search.retriever import Verdict

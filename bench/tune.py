@@ -33,8 +33,8 @@ from wenyuan.core.records import Pair
 from wenyuan.core.scoring.adapt import Tuning
 from wenyuan.core.scoring.evaluation import deal, drawn_means
 from wenyuan.core.text import query_terms
+from wenyuan.evaluation import measured
 from wenyuan.evaluation.data import Question, open_corpus, read_judged
-from wenyuan.evaluation.report import measured
 from wenyuan.evaluation.run import Asker, Pace, default_cache, entries_of, open_built
 from wenyuan.service.learning.tuning import whole
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import wenyuan
 from search import environment
-from wenyuan.core.text.sentences import sentences
+from wenyuan.core.text import sentences
 from wenyuan.core.verification import Claim, tokens_of
 from wenyuan.service.verification import VERDICTS, VerifyRequest
 

@@ -26,8 +26,7 @@ from wenyuan.console import with_console
 from wenyuan.core.access import parse_agent
 from wenyuan.core.records import Pair
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.server.app import create_app
-from wenyuan.server.run import start_in_thread
+from wenyuan.server.app import create_app, start_in_thread
 from wenyuan.service.uploads import Given
 
 DOCUMENTS = Path(wenyuan.__file__).parent / "cli" / "demo" / "documents"

@@ -28,18 +28,18 @@ PACKAGE = ROOT / "src" / "wenyuan"
 SECONDS = 300.0  # for the tests of one mutant; a hang counts as found
 
 TESTS = {
-    "engines/memory.py": ("test_engine_refusals", "test_engines"),
+    "engines/__init__.py": ("test_engine_refusals", "test_engines"),
     "engines/local/*.py": ("test_engine_refusals", "test_engine_upkeep", "test_engines", "test_engine_damage"),
     "engines/postgres/*.py": ("test_engine_postgres_refusals", "test_engine_postgres"),
     "engines/milvus/*.py": ("test_engine_milvus_refusals", "test_engine_milvus"),
     "encoders/http.py": ("test_encoder_http", "test_rerank_http"),
-    "runtime/endpoint.py": ("test_encoder_http", "test_rerank_http", "test_llm"),
+    "runtime/http.py": ("test_encoder_http", "test_rerank_http", "test_llm"),
     "llm/judge.py": ("test_judge",),
     "llm/*.py": ("test_llm",),
     "encoders/checking.py": ("test_encoder_check", "test_encoders"),
     "encoders/onnx.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
     "encoders/*.py": ("test_encoder_builtin",),
-    "catalog/lock.py": ("test_catalog_errors",),
+    "catalog/storage.py": ("test_catalog_errors",),
     "catalog/sql.py": ("test_catalog_errors", "test_catalog"),
     "catalog/rows.py": ("test_catalog_feed",),
     "catalog/governance.py": ("test_catalog",),
@@ -56,7 +56,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "RowFiles.on_disk",
         "raise ValueError(f'{self._manifest.name} does not say what it names') from error",
     ): "who asks unpacks two values: of an empty list that is the ValueError that damage is told by anyway",
-    ("llm/chat.py", "ChatModel._asked", "raise AssertionError('the last attempt returns or raises')"): (
+    ("llm/__init__.py", "ChatModel._asked", "raise AssertionError('the last attempt returns or raises')"): (
         "cannot be reached, like that of the endpoint"
     ),
     ("llm/judge.py", "_real", "raise ValueError('no number')"): (
@@ -65,10 +65,10 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("llm/judge.py", "HttpJudge._answer", "raise AssertionError('the last form returns or raises')"): (
         "cannot be reached, like that of the endpoint"
     ),
-    ("llm/chat.py", "ChatModel._answer", "raise AssertionError('the last form returns or raises')"): (
+    ("llm/__init__.py", "ChatModel._answer", "raise AssertionError('the last form returns or raises')"): (
         "cannot be reached, like that of the endpoint"
     ),
-    ("runtime/endpoint.py", "JsonEndpoint.ask", "raise AssertionError('the last attempt returns or raises')"): (
+    ("runtime/http.py", "JsonEndpoint.ask", "raise AssertionError('the last attempt returns or raises')"): (
         "cannot be reached: it tells the type checker that the loop above always returns or raises"
     ),
 }

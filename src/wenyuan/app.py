@@ -15,26 +15,23 @@ from typing import Any
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.storage import Place, place_of
-from wenyuan.catalog.tasks import TaskLedger
-from wenyuan.catalog.tokens import TokenLedger
+from wenyuan.catalog.tasks import TaskLedger, TokenLedger
 from wenyuan.core.addresses import legible
 from wenyuan.core.connectors import Connector
-from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable
+from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable, msg
 from wenyuan.core.fidelity import PICTURES
-from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, EncoderFingerprint, Source
 from wenyuan.core.ports import Encoder, Engine, IndexSpec, Judge, LanguageModel, Outside, Reranker, WritingJudge
 from wenyuan.core.text import ANALYZER
-from wenyuan.engines.memory import MemoryEngine
+from wenyuan.engines import MemoryEngine
 from wenyuan.runtime import install_command, usable_cores
 from wenyuan.service.ingest import Recognition, Remote
 from wenyuan.service.ingest.redaction import Questions, Redactor, library_key, load_names
 from wenyuan.service.library import Library, Models, Reading, Storage
-from wenyuan.service.search.cache import Store
 from wenyuan.service.search.candidates import Reranking
 from wenyuan.service.search.searcher import SearchResult
 from wenyuan.service.search.sufficiency import Sufficiency
-from wenyuan.service.search.traces import Traces
+from wenyuan.service.search.threads import Store, Traces
 from wenyuan.settings import (
     EncoderSettings,
     LlmSettings,
@@ -233,7 +230,7 @@ def _open_outside(
 
     def open_source(source: Source) -> Outside:
         if source.type == "api":
-            from wenyuan.engines.external.service import open_remote
+            from wenyuan.engines.external import open_remote
 
             return open_remote(
                 source, library_id=library_id, traced=traced, env_allowed=allowed.env_allowed,
@@ -276,7 +273,7 @@ def open_encoder(settings: EncoderSettings) -> Encoder | None:
 
             return load_builtin(threads=settings.threads)
         case "hashing":
-            from wenyuan.encoders.hashing import HashingEncoder
+            from wenyuan.encoders.checking import HashingEncoder
 
             return HashingEncoder(**_given(dimension=settings.dimension))
         case "onnx_dir":
@@ -303,7 +300,7 @@ def open_reranker(settings: RerankerSettings) -> Reranker | None:
         case "none":
             return None
         case "onnx_dir":
-            from wenyuan.encoders.cross_encoder import CrossEncoder
+            from wenyuan.encoders.onnx import CrossEncoder
 
             if settings.path is None:
                 raise ConfigError("reranker.kind is onnx_dir, but reranker.path is not set", component="settings")
@@ -337,7 +334,7 @@ def _llm(settings: LlmSettings, tasks: TaskLedger, releasing: ExitStack) -> Lang
     """The language model that the settings name; None where they name none."""
     if not settings.url.strip():
         return None
-    from wenyuan.llm.chat import ChatModel
+    from wenyuan.llm import ChatModel
 
     model = ChatModel(settings, TokenLedger(tasks, most=settings.tokens_a_day))
     releasing.callback(model.close)
@@ -361,7 +358,7 @@ def _judge(settings: Settings, tasks: TaskLedger, releasing: ExitStack) -> Judge
         case "none":
             return None
         case "onnx_dir":
-            from wenyuan.encoders.cross_encoder import LocalJudge
+            from wenyuan.encoders.onnx import LocalJudge
 
             if chosen.path is None:
                 raise ConfigError(
@@ -506,14 +503,14 @@ class _Reader:
 
     def readable(self, name: str) -> bool:
         from wenyuan.readers import is_read, suffix_of
-        from wenyuan.readers.ocr.models import missing
+        from wenyuan.readers.ocr import missing
 
         return is_read(name) and not (suffix_of(name) in PICTURES and missing())
 
     @contextmanager
     def watched(self, told: Callable[[int, int], None], keep: Callable[[str], bool]) -> Iterator[None]:
         """Context that sets the callbacks for OCR in this thread; see `Recognition`."""
-        from wenyuan.readers.page_workers import Watch
+        from wenyuan.readers.worker import Watch
 
         before = self._watch.set(Watch(told, keep))
         try:
@@ -523,7 +520,7 @@ class _Reader:
 
     def recogniser(self) -> str:
         """The version of the OCR; ``""`` where none is installed."""
-        from wenyuan.readers.ocr.models import VERSION, missing
+        from wenyuan.readers.ocr import VERSION, missing
 
         return "" if missing() else VERSION
 
@@ -533,7 +530,7 @@ class _Reader:
             self._pages.settled()
 
     def drawable(self, name: str) -> bool:
-        from wenyuan.readers.pictures import has_pictures
+        from wenyuan.readers.ocr.pages import has_pictures
 
         return has_pictures(name)
 
@@ -565,9 +562,9 @@ class _Reader:
 
     def _page_workers(self) -> Any:
         """The OCR; None where it is not installed."""
-        from wenyuan.readers.ocr.models import VERSION, missing
-        from wenyuan.readers.ocr.store import PageStore
-        from wenyuan.readers.page_workers import PageWorkers
+        from wenyuan.readers.ocr import VERSION, missing
+        from wenyuan.readers.ocr.pages import PageStore
+        from wenyuan.readers.worker import PageWorkers
 
         if missing():
             return None

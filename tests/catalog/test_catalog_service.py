@@ -13,7 +13,7 @@ import wenyuan
 from catalog_parts import dropped, dsn_of, on_server
 from milvus_server import Proxy
 from wenyuan.catalog.postgres import Server
-from wenyuan.cli.own_service import FAULT, own_service
+from wenyuan.cli.conformance import FAULT, own_service
 from wenyuan.conformance import HeaderFault, HttpTarget, run
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.server.app import FAULT_HEADER

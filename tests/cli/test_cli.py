@@ -780,7 +780,7 @@ def test_an_interrupted_ingest_says_what_is_kept(empty: Path, tmp_path: Path) ->
 @pytest.mark.slow
 def test_a_library_that_is_being_written_is_named(empty: Path, tmp_path: Path) -> None:
     """While another process writes, `add` waits, then fails and says who holds the library."""
-    from wenyuan.catalog.lock import WriterLock
+    from wenyuan.catalog.storage import WriterLock
 
     (tmp_path / "x.md").write_text("Text.\n")
     held = WriterLock(empty / "writer.lock")
@@ -866,7 +866,7 @@ def test_quick_work_shows_no_progress(empty: Path, monkeypatch: pytest.MonkeyPat
 def test_the_bar_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passages are read long before they are embedded: the share done is that of the embedded ones."""
     from wenyuan.cli.terminal import Bar, Terminal
-    from wenyuan.service.ingest.report import Progress
+    from wenyuan.service.ingest.versions import Progress
 
     said: list[dict[str, object]] = []
     monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values))
@@ -883,7 +883,7 @@ def test_the_bar_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_bar_says_how_many_pages_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pace of pages counts from the first that was recognised in this run, not from those that were kept."""
     from wenyuan.cli.terminal import Bar, Terminal
-    from wenyuan.service.ingest.report import Progress
+    from wenyuan.service.ingest.versions import Progress
 
     said: list[dict[str, object]] = []
     monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values))
@@ -899,7 +899,7 @@ def test_the_bar_says_how_many_pages_are_recognised(monkeypatch: pytest.MonkeyPa
 def test_files_that_are_as_before_are_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time left of a run that goes on is told by the files that were read, not by those that it could pass over."""
     from wenyuan.cli.terminal import Bar, Terminal
-    from wenyuan.service.ingest.report import Progress
+    from wenyuan.service.ingest.versions import Progress
 
     said: list[dict[str, object]] = []
     monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values))

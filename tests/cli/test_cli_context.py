@@ -14,8 +14,7 @@ from foreign_service import FAILED, QUERY, foreign, fragment, success
 from governed_door import fill, key
 from wenyuan.cli.root import app
 from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app
-from wenyuan.server.run import start_in_thread
+from wenyuan.server.app import create_app, start_in_thread
 
 Run = Callable[..., Result]
 

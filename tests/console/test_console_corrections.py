@@ -12,7 +12,7 @@ import wenyuan
 from console_door import Browser, Seen, console
 from governed_door import key
 from wenyuan.console import documents
-from wenyuan.console.corrections import splits_of
+from wenyuan.console.documents import splits_of
 from wenyuan.service.ingest.corrections import CorrectionRequest
 
 Opened = tuple[str, Any]

@@ -13,9 +13,9 @@ import pytest
 
 from console_door import HOSTILE, Browser, Seen, console
 from governed_door import key
-from wenyuan.console.app import Site
-from wenyuan.console.evaluation import _before, reliability, trend
+from wenyuan.console import Site
 from wenyuan.console.forms import form_with_files
+from wenyuan.console.health import _before, reliability, trend
 from wenyuan.i18n import texts
 from wenyuan.service.search.sufficiency import LEG as JUDGE
 
@@ -118,7 +118,7 @@ def test_a_file_at_fault_is_told_on_the_page(
     opened: tuple[str, Any], monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, said: str
 ) -> None:
     """What is wrong with a golden file stands above the form, and nothing is kept."""
-    monkeypatch.setattr("wenyuan.console.evaluation._SOON", 20.0)  # however busy the machine is
+    monkeypatch.setattr("wenyuan.console.health._SOON", 20.0)  # however busy the machine is
     seen = Browser(opened[0]).upload(PATH, {}, name, content)
     assert seen.status == 400
     assert said in seen.text(".notice.bad")

@@ -10,7 +10,7 @@ import pytest
 
 from console_door import HOSTILE, Browser, Seen, console
 from governed_door import key
-from wenyuan.console.verification import citations_of
+from wenyuan.console.search import citations_of
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book

@@ -13,8 +13,8 @@ import pytest
 import wenyuan
 from wenyuan.core.filters import parse_filter
 from wenyuan.core.scoring.probability import ABSTAIN, MODELS, MOST, Model, Standing
-from wenyuan.encoders.hashing import HashingEncoder
-from wenyuan.service.search.analysis import junk_queries, strange
+from wenyuan.encoders.checking import HashingEncoder
+from wenyuan.service.search import junk_queries, strange
 from wenyuan.service.search.candidates import above, why_empty
 
 HANDBOOK = {

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.scoring.vectors import passage_bodies
+from wenyuan.core.scoring import passage_bodies
 from wenyuan.core.text import passage_terms
 
 TEXT = st.text(

@@ -18,10 +18,10 @@ from wenyuan.core.model import Block, Document, IndexRow, RetrievalRequest
 from wenyuan.core.text import OWN, passage_terms
 from wenyuan.core.text.summaries import lead_of, with_lead
 from wenyuan.evaluation.data import open_corpus
-from wenyuan.readers.jsonl import read_jsonl
 from wenyuan.readers.markdown import read_markdown
+from wenyuan.readers.table import read_jsonl
 from wenyuan.readers.text import read_text
-from wenyuan.service.ingest.report import IngestReport
+from wenyuan.service.ingest.versions import IngestReport
 from wenyuan.service.search.candidates import _text
 
 FIRST = "创新科技有限公司是一家于2005年在杭州成立的软件公司，主营业务为软件开发、数据分析和云计算解决方案，客户有银行和医院。"

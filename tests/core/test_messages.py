@@ -12,8 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.errors import EngineError, Fault, did_you_mean, listed
-from wenyuan.core.messages import MOST_CHARS, MOST_DEPTH, MOST_PARTS, Message, as_sent, joined, msg, received, without
+from wenyuan.core.errors import (
+    MOST_CHARS,
+    MOST_DEPTH,
+    MOST_PARTS,
+    EngineError,
+    Fault,
+    Message,
+    as_sent,
+    did_you_mean,
+    joined,
+    listed,
+    msg,
+    received,
+    without,
+)
 
 
 def test_a_message_reads_as_an_f_string_would() -> None:

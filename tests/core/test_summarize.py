@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from wenyuan.core.text import clauses, sentences
 from wenyuan.core.text.chunking import estimate_tokens
-from wenyuan.core.text.sentences import clauses, sentences
 from wenyuan.core.text.summaries import elision_mark, quoted, summarize
 
 ZH = (

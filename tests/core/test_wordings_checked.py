@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from wenyuan.core.answering import Turn, checked, conversation, fault_of_follow_up, read_wordings, rewriting_messages
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rewriting import Turn, checked, conversation, fault_of_follow_up, messages, read_wordings
 from wenyuan.i18n import translated
 
 BEFORE = (Turn("user", "第13条说了什么？"), Turn("assistant", "夜间不得施工，24小时内答复。"))
@@ -107,11 +107,11 @@ def test_a_conversation_is_read_only_where_it_is_asked_for() -> None:
 def test_of_a_long_conversation_the_end_is_shown() -> None:
     """6,000 characters, the last ones; everything within one JSON value, hidden characters left out."""
     turns = [Turn("user", f"{number}" * 2_500) for number in range(4)]
-    told = json.loads(messages("那周末\u200b呢？", turns)[1]["content"])
+    told = json.loads(rewriting_messages("那周末\u200b呢？", turns)[1]["content"])
     assert [turn["text"][0] for turn in told["conversation"]] == ["1", "2", "3"]
     assert sum(len(turn["text"]) for turn in told["conversation"]) == 6_000
     assert told["question"] == "那周末呢？"
-    assert "conversation" not in json.loads(messages("x", ())[1]["content"])
+    assert "conversation" not in json.loads(rewriting_messages("x", ())[1]["content"])
 
 
 @pytest.mark.parametrize(

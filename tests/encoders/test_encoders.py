@@ -17,8 +17,8 @@ from hypothesis.extra import numpy as hnp
 
 from wenyuan.core.errors import ConfigError, EncoderTimeout, VectorRejected
 from wenyuan.core.ports import Deadline, Encoder
-from wenyuan.core.scoring.vectors import checked_vectors
-from wenyuan.encoders.hashing import HashingEncoder
+from wenyuan.core.scoring import checked_vectors
+from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.encoders.onnx import encode_each
 
 # --- checks -------------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def test_texts_that_share_words_are_nearer(query: str, near: str, far: str) -> N
 def test_hashed_vectors_are_the_same_in_every_process() -> None:
     """The double does not depend on Python's salted hash."""
     code = (
-        "from wenyuan.encoders.hashing import HashingEncoder;"
+        "from wenyuan.encoders.checking import HashingEncoder;"
         "print(HashingEncoder(16).encode_queries(['知识 base']).round(4).tolist())"
     )
     here = HashingEncoder(16).encode_queries(["知识 base"]).round(4).tolist()

@@ -38,9 +38,8 @@ from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineU
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.scoring import rescale
-from wenyuan.engines.external import pgvector_table
-from wenyuan.engines.external.pgvector_table import PostgresTable, Search, meant
-from wenyuan.engines.external.postgres import open_attached
+from wenyuan.engines.external import postgres as pgvector_table
+from wenyuan.engines.external.postgres import PostgresTable, Search, meant, open_attached
 from wenyuan.runtime import install_command, postgres
 
 
@@ -273,7 +272,7 @@ def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     """A missing driver is a ConfigError that says what to install."""
     monkeypatch.setenv(DSN_VARIABLE, "host=127.0.0.1")
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.delitem(sys.modules, "wenyuan.engines.external.pgvector_table")
+    monkeypatch.delitem(sys.modules, "wenyuan.engines.external.postgres")
     with pytest.raises(ConfigError, match="driver of PostgreSQL") as caught:
         open_attached(source())
     assert caught.value.hint == install_command("postgres")

@@ -14,11 +14,11 @@ import pytest
 from engine_laws import DIMENSION, QUERIES, SPEC, TEXTS, World, document, same, unit
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineUnavailable, IndexCorrupt, IndexMismatch, KnowledgeError
+from wenyuan.engines import MemoryEngine
 from wenyuan.engines.local import LocalEngine, keyword, vectors
-from wenyuan.engines.local import files as stored
-from wenyuan.engines.local.files import StoredRows
+from wenyuan.engines.local import columns as stored
+from wenyuan.engines.local.columns import StoredRows
 from wenyuan.engines.local.vectors import RowFiles
-from wenyuan.engines.memory import MemoryEngine
 
 KINDS = ["*.term", "*.idx", "*.pos", "*.fast", "*.fieldnorm", "*.store", "*.del", "watermark.json", "rows.json",
          "columns-*", "vectors-*"]  # fmt: skip

@@ -23,9 +23,9 @@ from wenyuan.core.errors import EngineError, EngineTimeout, EngineUnavailable, I
 from wenyuan.core.filters import Filter, In, Range
 from wenyuan.core.ports import Engine
 from wenyuan.engines.milvus import search as keyword
-from wenyuan.engines.milvus import writing
-from wenyuan.engines.milvus.collections import newest
+from wenyuan.engines.milvus import search as writing
 from wenyuan.engines.milvus.search import FIELDS, digest
+from wenyuan.engines.milvus.sessions import newest
 
 
 @pytest.fixture

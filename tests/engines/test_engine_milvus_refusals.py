@@ -34,7 +34,7 @@ from wenyuan.core.errors import (
 from wenyuan.core.filters import In, Not, Range, Scope
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text import query_terms
-from wenyuan.engines.milvus import MilvusEngine, Place, collections
+from wenyuan.engines.milvus import MilvusEngine, Place, sessions
 from wenyuan.engines.milvus.search import compared, condition, frequency, norm, token, weighed
 from wenyuan.engines.milvus.sessions import failure
 from wenyuan.runtime import install_command
@@ -122,7 +122,7 @@ def test_new_server(milvus: str, told: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_collections_of_something_else(milvus: str, which: str) -> None:
     """A collection of the index's name that is not the index is left alone, and named."""
     prefix = f"{milvus_server.PREFIX}_{which}"
-    names = collections.Names.of(prefix, ID, SPEC)
+    names = sessions.Names.of(prefix, ID, SPEC)
     client = milvus_server.client(milvus)
     client.create_collection(getattr(names, which), dimension=3, timeout=30)
     error = refused(milvus, IndexMismatch, prefix=prefix)
@@ -135,11 +135,11 @@ def test_collections_of_something_else(milvus: str, which: str) -> None:
 def test_marks_of_another_library(milvus: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Collections that say that they are another library's are not used."""
     prefix = f"{milvus_server.PREFIX}_two"
-    same_names = collections.Names.of(prefix, ID, SPEC)
+    same_names = sessions.Names.of(prefix, ID, SPEC)
     foreign = replace(same_names, library="somebody else's")
-    monkeypatch.setattr(collections.Names, "of", lambda *_: foreign)
+    monkeypatch.setattr(sessions.Names, "of", lambda *_: foreign)
     MilvusEngine(Place(uri=milvus), SPEC, library_id=ID, exclusive=never, prefix=prefix).close()
-    monkeypatch.setattr(collections.Names, "of", lambda *_: same_names)
+    monkeypatch.setattr(sessions.Names, "of", lambda *_: same_names)
     assert "is not this library's index" in str(refused(milvus, IndexMismatch, prefix=prefix))
 
 

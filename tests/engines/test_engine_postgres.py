@@ -19,9 +19,9 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineTimeout, IndexCorrupt, InvalidRequest
 from wenyuan.core.filters import Filter, In, Range
 from wenyuan.core.ports import Engine
-from wenyuan.engines.postgres import PostgresEngine, search, writing
-from wenyuan.engines.postgres.sessions import Condition
-from wenyuan.engines.postgres.tables import LOCK
+from wenyuan.engines import postgres
+from wenyuan.engines.postgres import PostgresEngine, search
+from wenyuan.engines.postgres.sessions import LOCK, Condition
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ class TestPostgresEngine(ServerEngineLaws):
     def test_graph(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """Beyond the exact range the graph finds nearly the same rows, and filters starve no answer."""
         monkeypatch.setattr(search, "EXACT_ROWS", 100)
-        monkeypatch.setattr(writing, "EXACT_ROWS", 100)
+        monkeypatch.setattr(postgres, "EXACT_ROWS", 100)
         world.put(*(document(n, facets={"third": n % 3 == 0, "few": n % 40 == 0}) for n in range(600)))
         world.sync()
         world.engine.checkpoint()  # type: ignore[attr-defined]
@@ -180,13 +180,13 @@ class TestPostgresEngine(ServerEngineLaws):
         """A question is answered from before, or told that it is being brought up to date; the work goes on, and the next has it."""
         before = filled.engine.status().watermark
         filled.put(document(51))
-        slow, step = threading.Event(), writing.step
+        slow, step = threading.Event(), postgres.step
 
         def slowly(*args: Any) -> int | None:
             slow.wait(60)
             return step(*args)
 
-        monkeypatch.setattr(writing, "step", slowly)
+        monkeypatch.setattr(postgres, "step", slowly)
         assert filled.engine.sync(filled.catalog, deadline=filled.deadline(0.5)) == before
         slow.set()
         filled.sync()

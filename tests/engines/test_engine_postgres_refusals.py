@@ -32,10 +32,10 @@ from wenyuan.core.errors import (
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text import query_terms
 from wenyuan.engines import postgres
-from wenyuan.engines.postgres import PostgresEngine, tables
+from wenyuan.engines.postgres import PostgresEngine, sessions
 from wenyuan.engines.postgres.sessions import meant
+from wenyuan.runtime import postgres as postgres_words
 from wenyuan.runtime import postgres as runtime_postgres
-from wenyuan.runtime import postgres_errors as postgres_words
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_old_server(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_old_extension(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An old pgvector is named with its version, and with how to update it."""
-    monkeypatch.setattr(tables, "OLDEST_VECTOR", (99, 1))
+    monkeypatch.setattr(sessions, "OLDEST_VECTOR", (99, 1))
     error = refused(database, ConfigError)
     assert "at least 99.1" in str(error)
     assert "ALTER EXTENSION vector UPDATE" in error.hint
@@ -127,7 +127,7 @@ def bare(dsn: str, database: str) -> Iterator[Callable[[str], str]]:
 
 def test_extension_that_is_not_there(bare: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without pgvector on the server, the message says which package brings it."""
-    monkeypatch.setattr(tables, "_AT_HAND", "SELECT 1 WHERE false")
+    monkeypatch.setattr(sessions, "_AT_HAND", "SELECT 1 WHERE false")
     error = refused(bare(""), ConfigError)
     assert "no extension vector" in str(error)
     assert "pgvector" in error.hint
@@ -182,7 +182,7 @@ def test_user_who_may_not_create(dsn: str, database: str) -> None:
 )
 def test_schema_of_something_else(database: str, table: str) -> None:
     """A schema of the index's name that is not the index, or of another version, is left alone."""
-    schema = tables.schema_name("strange", "x" * 32, SPEC)
+    schema = sessions.schema_name("strange", "x" * 32, SPEC)
     with psycopg.connect(database, autocommit=True) as owner:
         owner.execute(f"CREATE SCHEMA {schema}")
         owner.execute(table.format(schema))

@@ -24,12 +24,12 @@ from wenyuan.core.errors import (
     IndexMismatch,
 )
 from wenyuan.core.ports import Deadline
+from wenyuan.engines import MemoryEngine
 from wenyuan.engines.local import LocalEngine, keyword
-from wenyuan.engines.local import files as stored
+from wenyuan.engines.local import columns as stored
 from wenyuan.engines.local.columns import Columns
 from wenyuan.engines.local.keyword import _translated
 from wenyuan.engines.local.vectors import EXACT_ROWS, VectorScan
-from wenyuan.engines.memory import MemoryEngine
 
 
 @pytest.fixture

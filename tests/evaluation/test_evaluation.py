@@ -22,10 +22,9 @@ from wenyuan.core.errors import (
     RetrievalFailed,
     SourceError,
 )
-from wenyuan.encoders.hashing import HashingEncoder
-from wenyuan.evaluation import evaluate
+from wenyuan.encoders.checking import HashingEncoder
+from wenyuan.evaluation import Report, evaluate, measured
 from wenyuan.evaluation.data import open_corpus, read_judged
-from wenyuan.evaluation.report import Report, measured
 from wenyuan.evaluation.run import Asker, Pace, Ranked, Run, entries_of, open_built
 from wenyuan.runtime import install_command
 

@@ -17,8 +17,8 @@ from http_door import JSON, assert_problem, call
 from mcp_clients import MODES, calling, over_http, over_stdio
 from rules_door import BOOK
 from wenyuan import RetrievalRequest
-from wenyuan.core.messages import Message, received
-from wenyuan.mcp.tools import TOOLS
+from wenyuan.core.errors import Message, received
+from wenyuan.mcp import TOOLS
 from wenyuan.readers.rulebooks import read_book
 
 QUERY = "客户投诉多久响应"

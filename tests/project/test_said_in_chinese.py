@@ -12,7 +12,7 @@ from string import Formatter
 import pytest
 
 from parsed import PACKAGE, code
-from wenyuan.core.messages import as_sent, joined, msg, received
+from wenyuan.core.errors import as_sent, joined, msg, received
 from wenyuan.core.text import has_han
 from wenyuan.i18n import translated
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wenyuan.i18n import translated
-from wenyuan.readers import main_text
+from wenyuan.readers import html
 from wenyuan.readers.html import read_html
 
 POLICY = "Every employee has twenty days of paid leave in a calendar year. Up to five days may be carried over."
@@ -38,7 +38,7 @@ def test_reads_a_file_of_this_machine_whole() -> None:
 
 def test_reads_a_page_whole_where_nothing_looks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra a page of the web is read as any other."""
-    monkeypatch.setattr(main_text, "_trafilatura", lambda: None)
+    monkeypatch.setattr(html, "_trafilatura", lambda: None)
     [page] = read_html(PAGE, uri="https://a.example/leave", name="leave.html")
     assert all(words in page.text for words in (*AROUND, POLICY))
 

@@ -7,25 +7,24 @@ import math
 import numpy as np
 import pytest
 
-from wenyuan.readers.ocr import boxes
-from wenyuan.readers.ocr.boxes import Rect
-from wenyuan.readers.ocr.order import ordered
-from wenyuan.readers.ocr.recognise import Letter, Read, decode
+from wenyuan.readers import ocr
+from wenyuan.readers.ocr import Letter, Read, Rect, decode_letters
+from wenyuan.readers.pdf.paragraphs import ordered
 
 
 def test_pixels_that_touch_even_at_a_corner_are_one_region() -> None:
     mask = np.array([[1, 0, 0, 0, 1], [0, 1, 0, 0, 1], [1, 0, 0, 0, 0], [0, 0, 0, 1, 1]], bool)
-    found = sorted(sorted(map(tuple, runs.tolist())) for runs in boxes.regions(mask))
+    found = sorted(sorted(map(tuple, runs.tolist())) for runs in ocr.regions(mask))
     assert found == [[(0, 0, 1), (1, 1, 2), (2, 0, 1)], [(0, 4, 5), (1, 4, 5)], [(3, 3, 5)]]
 
 
 def test_a_region_whose_parts_meet_only_below_is_one() -> None:
     mask = np.array([[1, 0, 1, 0, 1], [1, 0, 1, 0, 1], [1, 1, 1, 1, 1]], bool)
-    assert len(boxes.regions(mask)) == 1
+    assert len(ocr.regions(mask)) == 1
 
 
 def test_an_empty_mask_has_no_region() -> None:
-    assert boxes.regions(np.zeros((4, 4), bool)) == []
+    assert ocr.regions(np.zeros((4, 4), bool)) == []
 
 
 def test_regions_are_those_that_filling_from_each_pixel_finds() -> None:
@@ -43,33 +42,33 @@ def test_regions_are_those_that_filling_from_each_pixel_finds() -> None:
                 if 0 <= near[0] < 60 and 0 <= near[1] < 60 and mask[near] and not seen[near]:
                     seen[near] = True
                     waiting.append(near)
-    found = boxes.regions(mask)
+    found = ocr.regions(mask)
     assert len(found) == count
     assert sum(int((runs[:, 2] - runs[:, 1]).sum()) for runs in found) == mask.sum()
 
 
 def test_the_hull_leaves_out_what_lies_within() -> None:
     points = np.array([[0, 0], [4, 0], [4, 3], [0, 3], [2, 1], [2, 0]])
-    assert {tuple(point) for point in boxes.hull(points)} == {(0, 0), (4, 0), (4, 3), (0, 3)}
+    assert {tuple(point) for point in ocr.hull(points)} == {(0, 0), (4, 0), (4, 3), (0, 3)}
 
 
 @pytest.mark.parametrize("degrees", [-30, -3, 0, 3, 30])
 def test_the_least_rectangle_lies_as_its_points_do(degrees: float) -> None:
     wanted = Rect(50.0, 40.0, 60.0, 8.0, math.radians(degrees))
-    found = boxes.least_rectangle(wanted.corners())
+    found = ocr.least_rectangle(wanted.corners())
     assert found == pytest.approx(wanted, abs=1e-6)
 
 
 def test_a_single_pixel_and_a_row_of_them_have_a_rectangle_of_no_height() -> None:
-    assert boxes.least_rectangle(np.array([[3.0, 4.0]])) == pytest.approx((3, 4, 0, 0, 0))
-    assert boxes.least_rectangle(np.array([[3.0, 4.0], [9.0, 4.0]])) == pytest.approx((6, 4, 6, 0, 0))
+    assert ocr.least_rectangle(np.array([[3.0, 4.0]])) == pytest.approx((3, 4, 0, 0, 0))
+    assert ocr.least_rectangle(np.array([[3.0, 4.0], [9.0, 4.0]])) == pytest.approx((6, 4, 6, 0, 0))
 
 
 def test_a_likely_strip_becomes_a_grown_box_and_a_faint_one_none() -> None:
     likelihood = np.zeros((64, 128), np.float32)
     likelihood[20:30, 10:90] = 0.9
     likelihood[50:60, 10:90] = 0.35
-    (found,) = boxes.decode(likelihood)
+    (found,) = ocr.decode_boxes(likelihood)
     assert found.angle == 0
     assert (found.x, found.y) == pytest.approx((50, 25), abs=1)
     assert 80 + 10 < found.width < 80 + 20 and 10 + 10 < found.height < 10 + 20
@@ -81,7 +80,7 @@ def test_repeated_steps_are_one_character_and_a_blank_parts_two() -> None:
         [(0, 0.9), (1, 0.7), (1, 0.8), (0, 0.9), (1, 0.6), (2, 0.5), (3, 0.9), (0, 1.0)]
     ):
         steps[step, of] = sure
-    found = decode(steps, ("", "一", "二", "3"))
+    found = decode_letters(steps, ("", "一", "二", "3"))
     assert "".join(letter.text for letter in found) == "一一二3"
     assert [letter.confidence for letter in found] == pytest.approx([0.8, 0.6, 0.5, 0.9])
     assert [letter.at for letter in found] == pytest.approx([2 / 8, 4.5 / 8, 5.5 / 8, 6.5 / 8])
@@ -89,7 +88,7 @@ def test_repeated_steps_are_one_character_and_a_blank_parts_two() -> None:
 
 def test_places_are_shares_of_the_line_without_its_padding() -> None:
     steps = np.array([[0.1, 0.9], [0.9, 0.1], [1.0, 0.0], [1.0, 0.0]], np.float32)
-    (letter,) = decode(steps, ("", "a"), length=0.5)
+    (letter,) = decode_letters(steps, ("", "a"), length=0.5)
     assert letter.at == pytest.approx(0.25)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from wenyuan.core.fidelity import Line
-from wenyuan.readers.ocr.store import PageStore
-from wenyuan.readers.ocr.uncertain import numbers, uncertain
-from wenyuan.readers.pdf.usable import unreadable
+from wenyuan.readers.ocr import numbers, uncertain
+from wenyuan.readers.ocr.pages import PageStore
+from wenyuan.readers.pdf.page import unreadable
 
 _REAL = (
     "根据《民法典》第五百七十七条的规定，当事人一方不履行合同义务或者履行合同义务不符合约定的，应当承担继续履行等违约责任。"

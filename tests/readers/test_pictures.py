@@ -14,7 +14,7 @@ from PIL import Image
 
 from pdf_files import make_pdf
 from wenyuan.core.errors import DocumentRejected
-from wenyuan.readers.pictures import MAX_PIXELS, draw_page, fitted, has_pictures, png
+from wenyuan.readers.ocr.pages import MAX_PICTURE_PIXELS, draw_page, fitted, has_pictures, png
 from wenyuan.readers.sandbox import Limits, Sandbox
 
 PDF = make_pdf([[(72, 700, "First")], [], [(72, 700, "Third", 40)]])
@@ -67,7 +67,7 @@ def test_a_page_that_is_not_there_is_named(sandbox: Sandbox, page: int) -> None:
 def test_no_page_is_drawn_larger_than_is_allowed(size: tuple[float, float]) -> None:
     """However large or narrow the paper is."""
     scale = fitted(size, 2_400)
-    assert size[0] * size[1] * scale**2 <= MAX_PIXELS * 1.001
+    assert size[0] * size[1] * scale**2 <= MAX_PICTURE_PIXELS * 1.001
     assert max(size) * scale <= 20_000.001
     assert size[0] * scale <= 2_400.001
 
@@ -114,7 +114,7 @@ def test_an_image_without_its_library_says_what_is_missing(monkeypatch: pytest.M
     import sys
 
     monkeypatch.setitem(sys.modules, "PIL", None)
-    monkeypatch.setattr("wenyuan.readers.pictures.check_signature", lambda _content, _name: None)
+    monkeypatch.setattr("wenyuan.readers.ocr.pages.check_signature", lambda _content, _name: None)
     with pytest.raises(DocumentRejected, match="Pillow is needed") as caught:
         draw_page(b"\x89PNG", name="a.png", page=1, width=300)
     assert "ocr" in caught.value.hint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wenyuan.core.model import Document
 from wenyuan.readers import CODE, READERS
-from wenyuan.readers.code import read_code, read_python
+from wenyuan.readers.text import read_code, read_python
 
 
 def read(text: str, name: str) -> Document:

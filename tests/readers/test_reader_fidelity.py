@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wenyuan.core.model import Document
 from wenyuan.readers.assemble import Original, Piece, assemble
-from wenyuan.readers.fidelity import measured
+from wenyuan.readers.text import measured
 
 
 def made(*pieces: Piece) -> Document:

@@ -209,7 +209,7 @@ def test_a_worker_that_cannot_start_is_no_fault_of_the_document(
     """Where Python's modules cannot be loaded the sandbox fails, and no document is blamed."""
     (tmp_path / "wenyuan").mkdir()
     (tmp_path / "wenyuan" / "__init__.py").write_text("raise ImportError('half installed')")
-    monkeypatch.setattr("wenyuan.readers.workers.environment", lambda: {"PYTHONPATH": str(tmp_path)})
+    monkeypatch.setattr("wenyuan.readers.worker.environment", lambda: {"PYTHONPATH": str(tmp_path)})
     with Sandbox() as broken, pytest.raises(SourceError, match=r"does not start: .*half installed") as caught:
         broken.read(b"<p>x", uri="u:x", name="a.html")
     assert not isinstance(caught.value, DocumentRejected)

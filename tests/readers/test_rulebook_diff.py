@@ -9,7 +9,7 @@ import pytest
 from rulebook_parts import checked
 from wenyuan.core.rules import Book, Evidence, Node, Place, RawEvidence, RawStatement, Statement
 from wenyuan.core.rules.checking import Checked
-from wenyuan.core.rules.diff import LiveNode, LiveStatement, diff
+from wenyuan.core.rules.results import LiveNode, LiveStatement, diff
 
 NAMES = ("开挖", "回填", "支护", "降水", "浇筑")
 NODES = tuple(Node(key=f"process/{n}", kind="process", name=n) for n in NAMES)

@@ -18,10 +18,9 @@ from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Source
 from wenyuan.core.rules import Alias, DeclaredSource, Evidence, Node, Place, Statement, Tally
 from wenyuan.core.text import language_of
-from wenyuan.readers.rulebooks import book_to_jsonl, book_to_yaml, lightrag
+from wenyuan.readers.rulebooks import book_to_jsonl, book_to_yaml, lightrag, read_jsonl_book, read_yaml
 from wenyuan.readers.rulebooks.entries import Form, yaml_tree
 from wenyuan.readers.rulebooks.lightrag import read_graphml
-from wenyuan.readers.rulebooks.yaml_pack import read_jsonl_book, read_yaml
 
 HEAD = """<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">

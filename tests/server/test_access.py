@@ -17,8 +17,7 @@ from http_door import JSON, EchoService, assert_problem, call
 from wenyuan.core.access import RIGHTS, Principal
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, NotPermitted
 from wenyuan.server.access import KeyRing, declared, guarded, key_ring, route
-from wenyuan.server.app import PUBLIC, ROUTES, create_app
-from wenyuan.server.run import serve
+from wenyuan.server.app import PUBLIC, ROUTES, create_app, serve
 
 Served = tuple[str, Any]
 GUARDED = sorted((method, path, right) for (method, path), right in RIGHT_OF.items() if right is not None)

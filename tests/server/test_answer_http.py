@@ -25,10 +25,9 @@ from wenyuan.cli.root import app
 from wenyuan.client import Client
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, RetrievalFailed
-from wenyuan.mcp.tools import TOOLS
+from wenyuan.mcp import TOOLS
 from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app
-from wenyuan.server.run import start_in_thread
+from wenyuan.server.app import create_app, start_in_thread
 from wenyuan.server.settings import ServerSettings
 
 Door = tuple[str, Any, Server]

@@ -17,8 +17,7 @@ from wenyuan.client import Client
 from wenyuan.core.access import parse_agent
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app
-from wenyuan.server.run import start_in_thread
+from wenyuan.server.app import create_app, start_in_thread
 from wenyuan.server.settings import ServerSettings
 
 Served = tuple[str, Any]

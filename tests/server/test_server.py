@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from http_door import JSON, PATH, Broken, EchoService, Ready, ask, assert_problem, call, q, serving
 from wenyuan.client import Client
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import CatalogBusy, Fault, InvalidRequest, NotPermitted, RetrievalFailed
-from wenyuan.core.messages import Message
+from wenyuan.core.errors import CatalogBusy, Fault, InvalidRequest, Message, NotPermitted, RetrievalFailed
 from wenyuan.i18n import translated
 from wenyuan.server.problems import Problem
 from wenyuan.server.settings import ServerSettings

@@ -17,7 +17,7 @@ import pytest
 
 from http_door import JSON, PATH, Answer, EchoService, ask, assert_problem, call, q, raw, serving
 from patience import in_time
-from wenyuan.server.run import StrictProtocol
+from wenyuan.server.app import StrictProtocol
 from wenyuan.server.settings import ServerSettings
 
 

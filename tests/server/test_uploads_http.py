@@ -15,7 +15,7 @@ import pytest
 import wenyuan
 from governed_door import governed_server, key, send
 from http_door import Answer, assert_problem, call
-from wenyuan.server import uploads
+from wenyuan.server.routes import uploads
 
 Served = tuple[str, Any]
 FENCE = "----fence7MA4YWxkTrZu0gW"

@@ -13,9 +13,8 @@ import pytest
 import wenyuan
 from http_door import JSON, assert_problem, call
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.engines.external.service import JOURNEY, MOST_HOPS, VIA, arrived
-from wenyuan.server.app import create_app
-from wenyuan.server.run import start_in_thread
+from wenyuan.engines.external import JOURNEY, MOST_HOPS, VIA, arrived
+from wenyuan.server.app import create_app, start_in_thread
 from wenyuan.server.settings import ServerSettings
 from wenyuan.service.search.threads import LegExecutor
 

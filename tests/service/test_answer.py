@@ -25,9 +25,9 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.filters import In
 from wenyuan.core.model import MAX_QUERY_CHARS
-from wenyuan.core.text.sentences import sentences
+from wenyuan.core.text import sentences
 from wenyuan.i18n import texts, translated
-from wenyuan.runtime import endpoint
+from wenyuan.runtime import http
 from wenyuan.service.generation import answering as gates
 from wenyuan.service.generation.answering import GATES
 from wenyuan.service.generation.answers import Answered, AnswerRequest, as_data
@@ -52,7 +52,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory, running: Server) -> Iter
 @pytest.fixture
 def server(running: Server, libraries: dict[str, Library], monkeypatch: pytest.MonkeyPatch) -> Server:
     running.begin("perfect")
-    monkeypatch.setattr(endpoint, "_BACKOFF", 0.01)
+    monkeypatch.setattr(http, "_BACKOFF", 0.01)
     for library in libraries.values():
         library.answerer.llm._guard._breaker.worked()  # type: ignore[union-attr]
     return running

@@ -18,6 +18,7 @@ from wenyuan.core.access import Agent, DomainScope, Key, Principal
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Hit
+from wenyuan.service import LegReport, Query, Rewriting
 from wenyuan.service.audit import (
     change_record,
     digest_of,
@@ -27,7 +28,6 @@ from wenyuan.service.audit import (
     request_of,
     retrieval_record,
 )
-from wenyuan.service.query import LegReport, Query, Rewriting
 
 # -- previews -------------------------------------------------------------------------------------------------
 

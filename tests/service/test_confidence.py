@@ -25,11 +25,11 @@ from wenyuan.core.model import Source
 from wenyuan.core.ports import ModelUse
 from wenyuan.core.records import Pair
 from wenyuan.i18n import translated
-from wenyuan.runtime import endpoint
+from wenyuan.runtime import http
 from wenyuan.server import metrics
+from wenyuan.service import Rewriting
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation.answers import AnswerRequest
-from wenyuan.service.query import Rewriting
 from wenyuan.service.search import searcher
 from wenyuan.service.search.cache_redis import result_from_json, result_to_json
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
@@ -51,7 +51,7 @@ def running() -> Iterator[JudgeServer]:
 def server(running: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> JudgeServer:
     running.begin("perfect")
     running.sure = knowing
-    monkeypatch.setattr(endpoint, "_BACKOFF", 0.01)
+    monkeypatch.setattr(http, "_BACKOFF", 0.01)
     return running
 
 

@@ -16,16 +16,16 @@ from command_line import runner
 from liars_outcomes import FAILING, PLACED
 from liars_server import KEY, PLACING, Asked, Server, lying
 from wenyuan.core.access import Principal
-from wenyuan.core.context_sentences import PROMPT_VERSION
+from wenyuan.core.answering import CONTEXT_PROMPT_VERSION
 from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.model import Source
 from wenyuan.core.sources import parse_source, with_context_wanted
-from wenyuan.runtime import deadline_after, endpoint
+from wenyuan.runtime import deadline_after, http
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation import context_sentences as asking
 from wenyuan.service.generation.answers import AnswerRequest
 from wenyuan.service.ingest.corrections import CorrectionRequest
-from wenyuan.service.ingest.report import IngestReport, Progress
+from wenyuan.service.ingest.versions import IngestReport, Progress
 from wenyuan.service.search.searcher import SearchRequest
 
 TEXTS = {
@@ -51,7 +51,7 @@ def running() -> Iterator[Server]:
 @pytest.fixture
 def server(running: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     running.begin("perfect")
-    monkeypatch.setattr(endpoint, "_BACKOFF", 0.01)
+    monkeypatch.setattr(http, "_BACKOFF", 0.01)
     return running
 
 
@@ -173,7 +173,7 @@ def test_a_refusal_is_not_asked_twice_but_another_model_is(tmp_path: Path, serve
         assert library.ingest("docs").context_sentences == 2
         listed = library.document_passages(1, after=0, limit=10).passages
         assert listed[0]["context"] == {
-            "text": "本段出自《投诉处理办法》，讲电信诉求。", "model": "m-70b", "prompt": PROMPT_VERSION, "generated": True,
+            "text": "本段出自《投诉处理办法》，讲电信诉求。", "model": "m-70b", "prompt": CONTEXT_PROMPT_VERSION, "generated": True,
         }  # fmt: skip
 
 

@@ -21,12 +21,12 @@ from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text.synonyms import Wordings
 from wenyuan.i18n import translated
-from wenyuan.runtime import endpoint
-from wenyuan.service.query import Answer, LegReport, Query
+from wenyuan.runtime import http
+from wenyuan.service import Answer, LegReport, Query
 from wenyuan.service.search.cache_redis import result_from_json, result_to_json
+from wenyuan.service.search.candidates import Searched, united
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
-from wenyuan.service.search.wordings import Searched, united
 from wenyuan.wire.search import search_to_wire
 
 SCOPE = (DomainScope(domain="house", top_k="confidence"),)
@@ -77,7 +77,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, running: JudgeServer) -> Path
 def server(running: JudgeServer, made: Path, monkeypatch: pytest.MonkeyPatch) -> JudgeServer:
     running.begin("perfect")
     running.sure = unsure
-    monkeypatch.setattr(endpoint, "_BACKOFF", 0.01)
+    monkeypatch.setattr(http, "_BACKOFF", 0.01)
     return running
 
 

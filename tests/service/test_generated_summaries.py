@@ -14,9 +14,9 @@ from liars_outcomes import CHOSEN
 from liars_server import FAULTS, LIARS, Server, claim, lying, sentences
 from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.core.text.summaries import summarize
-from wenyuan.runtime import deadline_after, endpoint
+from wenyuan.runtime import deadline_after, http
+from wenyuan.service import generation
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.generation import summaries
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
 
 LANGUAGES = ("zh", "en")
@@ -38,7 +38,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory, running: Server) -> Iter
 @pytest.fixture
 def server(running: Server, libraries: dict[str, wenyuan.Library], monkeypatch: pytest.MonkeyPatch) -> Server:
     running.begin("perfect")
-    monkeypatch.setattr(endpoint, "_BACKOFF", 0.01)
+    monkeypatch.setattr(http, "_BACKOFF", 0.01)
     for library in libraries.values():
         library.answerer.llm._guard._breaker.worked()  # type: ignore[union-attr]
         library.summarizer._kept.clear()
@@ -83,7 +83,7 @@ def test_a_model_that_fails_leaves_the_extracts(
 ) -> None:
     """The search succeeds, and says that this part of it failed, and why."""
     server.begin(fault)
-    monkeypatch.setattr(summaries, "deadline_after", lambda _: deadline_after(0.3 if fault == "drip" else 30))
+    monkeypatch.setattr(generation, "deadline_after", lambda _: deadline_after(0.3 if fault == "drip" else 30))
     result, found = find(library, language)
     assert found.summary_origin == "extractive"
     assert found.summary

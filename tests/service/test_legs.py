@@ -13,8 +13,8 @@ import pytest
 from patience import HANGS, in_time
 from wenyuan.core.errors import EncoderTimeout, EngineTimeout, EngineUnavailable, IndexCorrupt, KnowledgeError
 from wenyuan.core.ports import Deadline
-from wenyuan.core.scoring.vectors import check_deadline
-from wenyuan.encoders.hashing import HashingEncoder
+from wenyuan.core.scoring import check_deadline
+from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.service.search.legs import QueryVectors
 from wenyuan.service.search.threads import LegExecutor, Legs
 

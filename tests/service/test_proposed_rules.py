@@ -17,7 +17,7 @@ from proposal_library import MORE, proposing, saying, write
 from proposal_parts import BAN, CLAUSES, LIARS, PLAN, REVIEW, both
 from wenyuan.core.errors import InvalidRequest, LlmBudgetSpent, LlmUnavailable, NotFound
 from wenyuan.i18n import texts, translated
-from wenyuan.runtime import endpoint
+from wenyuan.runtime import http
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation import proposals
 from wenyuan.service.generation.proposals import ProposalReport, ProposeRequest, as_data
@@ -36,7 +36,7 @@ def running() -> Iterator[Server]:
 @pytest.fixture
 def server(running: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     running.begin("perfect")
-    monkeypatch.setattr(endpoint, "_BACKOFF", 0.01)
+    monkeypatch.setattr(http, "_BACKOFF", 0.01)
     return running
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.catalog import Catalog, migrations
+from wenyuan.catalog import Catalog, storage
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, NotFound, RetrievalFailed
 from wenyuan.core.records import Pair, set_id_of
 from wenyuan.service.learning import evaluation
@@ -213,8 +213,8 @@ def test_a_set_is_known_by_its_questions_and_answers() -> None:
 def test_an_older_library_gets_the_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A library of an older format has no evaluations yet, and can keep some."""
     with monkeypatch.context() as older:
-        older.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:6])
-        older.setattr(migrations, "SCHEMA_VERSION", 6)
+        older.setattr(storage, "MIGRATIONS", storage.MIGRATIONS[:6])
+        older.setattr(storage, "SCHEMA_VERSION", 6)
         Catalog.create(tmp_path / "library").close()
     with closing(Catalog.open(tmp_path / "library")) as catalog:
         assert catalog.evaluations() == ()

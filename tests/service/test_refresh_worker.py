@@ -660,7 +660,7 @@ def test_the_work_of_a_killed_worker_is_taken_over(shared: Path, tmp_path: Path)
 
 def test_a_library_that_is_being_written_is_left_for_later(library: Any, worker: Worker) -> None:
     """While another process holds the writer lock nothing is refreshed, and nothing counts as failed."""
-    from wenyuan.catalog.lock import WriterLock
+    from wenyuan.catalog.storage import WriterLock
 
     with WriterLock(library.folder / "writer.lock").held():
         assert worker.run_once() == []

@@ -17,9 +17,9 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.filters import Not, Or, Range, Scope
 from wenyuan.core.model import Source
+from wenyuan.service import Query
 from wenyuan.service.audit import request_of, retrieval_record
 from wenyuan.service.audit.replay import Replay, replay
-from wenyuan.service.query import Query
 
 
 @pytest.fixture

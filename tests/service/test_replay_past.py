@@ -13,8 +13,8 @@ from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine, IndexSpec
 from wenyuan.core.scoring.probability import Curve
 from wenyuan.core.text import ANALYZER
+from wenyuan.engines import MemoryEngine
 from wenyuan.engines.local import LocalEngine
-from wenyuan.engines.memory import MemoryEngine
 from wenyuan.service.audit.past import FeedAt
 from wenyuan.service.audit.replay import Replay
 

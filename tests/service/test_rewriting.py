@@ -14,14 +14,14 @@ from answer_library import DUTY, answering
 from liars_outcomes import FAILING, OUTCOMES
 from liars_server import LIARS, Asked, Server, lying
 from wenyuan.core.access import DomainScope
+from wenyuan.core.answering import Turn
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, LlmError, LlmTimeout
 from wenyuan.core.filters import In
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.core.rewriting import Turn
-from wenyuan.runtime import deadline_after, endpoint
+from wenyuan.runtime import deadline_after, http
+from wenyuan.service import generation
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation import answering as answering_module
-from wenyuan.service.generation import rewriting, summaries
 from wenyuan.service.generation.answers import AnswerRequest, as_data
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
 from wenyuan.wire import request_from_wire
@@ -53,7 +53,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory, running: Server) -> Iter
 @pytest.fixture
 def server(running: Server, libraries: dict[str, Library], monkeypatch: pytest.MonkeyPatch) -> Server:
     running.begin("perfect")
-    monkeypatch.setattr(endpoint, "_BACKOFF", 0.01)
+    monkeypatch.setattr(http, "_BACKOFF", 0.01)
     for library in libraries.values():
         library.answerer.llm._guard._breaker.worked()  # type: ignore[union-attr]
     return running
@@ -174,10 +174,10 @@ def test_a_model_that_fails_leaves_the_question(
         server.lie = rewriter(*(f"{FORMAL[language]} {number}" for number in range(100)))
     else:
         server.begin(fault)
-    monkeypatch.setattr(rewriting, "deadline_after", lambda _: deadline_after(0.3 if fault == "drip" else 30))
+    monkeypatch.setattr(generation, "deadline_after", lambda _: deadline_after(0.3 if fault == "drip" else 30))
     question = FORMAL[language]
     found = find(library, question)
-    (error,) = (one.args[0] for one in caplog.records if one.name == rewriting.log.name and one.args)
+    (error,) = (one.args[0] for one in caplog.records if one.name == generation.log.name and one.args)
     assert isinstance(error, LlmError)
     assert error.code == FAILING.get(fault, "llm_rejected")
     assert scores(found) == scores(find(library, question, None))
@@ -196,7 +196,7 @@ def test_a_model_that_hangs_is_waited_for_once(
 ) -> None:
     """A request whose question could not be said in other words in time does not wait for the same model again."""
     server.begin("drip")
-    for module in (rewriting, answering_module, summaries):
+    for module in (generation, answering_module, generation):
         monkeypatch.setattr(module, "deadline_after", lambda _: deadline_after(0.3))
     if what == "summary":
         found = find(library, FORMAL[language], summary="generated")

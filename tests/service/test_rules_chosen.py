@@ -18,8 +18,8 @@ from wenyuan.i18n import translated
 from wenyuan.knowledge_retriever import KGRetriever, KnowledgeRetriever
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.runtime import deadline_after, endpoint
-from wenyuan.service.rules import RuleQuestion, choosing
+from wenyuan.runtime import deadline_after, http
+from wenyuan.service.rules import RuleQuestion, search
 
 TEXT = {"zh": "明天工地上要往地下挖一个六米深的大坑", "en": "Tomorrow they dig a hole of six metres on the site"}
 
@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, running: Server) -> Iterator[
 @pytest.fixture
 def server(running: Server, made: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> Server:
     running.begin("perfect")
-    monkeypatch.setattr(endpoint, "_BACKOFF", 0.01)
+    monkeypatch.setattr(http, "_BACKOFF", 0.01)
     made.answerer.llm._guard._breaker.worked()  # type: ignore[union-attr]
     return running
 
@@ -123,7 +123,7 @@ def test_a_model_that_fails_is_a_failure(
 ) -> None:
     """Never an empty answer; it is in the audit."""
     server.begin(fault)
-    monkeypatch.setattr(choosing, "deadline_after", lambda _: deadline_after(0.3 if fault == "drip" else 30))
+    monkeypatch.setattr(search, "deadline_after", lambda _: deadline_after(0.3 if fault == "drip" else 30))
     with pytest.raises(LlmError) as caught:
         infer(library, "zh")
     assert caught.value.code == FAILING[fault]

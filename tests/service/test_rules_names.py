@@ -13,10 +13,9 @@ import wenyuan
 from wenyuan.cli.root import app
 from wenyuan.core.errors import EncoderUnavailable
 from wenyuan.core.rules.inference import LexiconEntry
-from wenyuan.encoders.hashing import HashingEncoder
+from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.rules import RuleQuestion
-from wenyuan.service.rules.names import NameVectors
+from wenyuan.service.rules import NameVectors, RuleQuestion
 
 PACK = """
 pack: pit

@@ -22,9 +22,8 @@ from wenyuan.core.access import HIDDEN, scrubbed, secret_faults, shown_settings
 from wenyuan.core.errors import ConfigError, EngineUnavailable, InvalidRequest
 from wenyuan.core.registry import Registry, parse_registry, registry_to_yaml
 from wenyuan.core.sources import parse_source, shown_source, source_to_wire
-from wenyuan.runtime.declared import secret
 from wenyuan.service.ingest.registry import apply, export, plan
-from wenyuan.settings import load_settings
+from wenyuan.settings import load_settings, secret
 
 SECRET = "Geheim-0815-密钥"
 HELD: list[tuple[dict[str, Any], str]] = [

@@ -24,7 +24,7 @@ from wenyuan.core.scoring import Traits
 from wenyuan.core.scoring.adapt import QueryMap, Tuning
 from wenyuan.core.scoring.evaluation import LEAST_GAIN
 from wenyuan.core.scoring.probability import CURVES
-from wenyuan.encoders.hashing import HashingEncoder
+from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.service.ingest.registry import embed_anew
 from wenyuan.service.learning import load_holdings, resolve
 from wenyuan.service.learning.tuning import LEAST_QUESTIONS

@@ -11,8 +11,7 @@ import wenyuan
 from wenyuan.core.access import parse_agent
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app
-from wenyuan.server.run import start_in_thread
+from wenyuan.server.app import create_app, start_in_thread
 from wenyuan.server.settings import ServerSettings
 
 DOCUMENTS = {

@@ -8,7 +8,7 @@ import socket
 import time
 from typing import Any
 
-from wenyuan.encoders.hashing import HashingEncoder
+from wenyuan.encoders.checking import HashingEncoder
 
 KEY = "sk-secret-0815"
 MODEL = HashingEncoder(16)

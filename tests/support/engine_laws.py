@@ -24,9 +24,9 @@ from wenyuan.core.scoring.fusion import Fusion
 from wenyuan.core.scoring.probability import CURVES
 from wenyuan.core.text import search_terms
 from wenyuan.core.text.synonyms import Synonym, SynonymTable
+from wenyuan.engines import MemoryEngine
 from wenyuan.engines.local.vectors import faiss
-from wenyuan.engines.memory import MemoryEngine
-from wenyuan.service.search.analysis import AnalysedQuery, CollectionProfile
+from wenyuan.service.search import AnalysedQuery, CollectionProfile
 from wenyuan.service.search.candidates import LabelVectors, LawLookup
 from wenyuan.service.search.legs import LegRequest, OwnLegs
 from wenyuan.service.search.threads import LegExecutor

@@ -13,11 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from wenyuan.core.errors import EngineUnavailable, Fault, InvalidRequest, NotPermitted
-from wenyuan.core.messages import Message, received
+from wenyuan.core.errors import EngineUnavailable, Fault, InvalidRequest, Message, NotPermitted, received
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
-from wenyuan.server.app import create_app
-from wenyuan.server.run import start_in_thread
+from wenyuan.server.app import create_app, start_in_thread
 
 PATH = "/v1/retrieve_fragments"
 JSON = {"Content-Type": "application/json"}

@@ -20,7 +20,7 @@ from typing import Any
 import wenyuan
 import wenyuan.app
 import wenyuan.catalog
-import wenyuan.encoders.hashing
+import wenyuan.encoders.checking
 import wenyuan.readers.markdown
 import wenyuan.readers.sandbox
 from wenyuan.engines import local

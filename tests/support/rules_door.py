@@ -10,8 +10,7 @@ from typing import Any
 import wenyuan
 from wenyuan.core.access import parse_agent
 from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app
-from wenyuan.server.run import start_in_thread
+from wenyuan.server.app import create_app, start_in_thread
 from wenyuan.server.settings import ServerSettings
 
 AGENTS = (

@@ -13,7 +13,7 @@ import pytest
 
 import wenyuan
 from wenyuan.app import create_library
-from wenyuan.cli.own_service import FAULT, own_service
+from wenyuan.cli.conformance import FAULT, own_service
 from wenyuan.conformance import HeaderFault, HttpTarget, run
 from wenyuan.core.errors import EngineError
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse, Source

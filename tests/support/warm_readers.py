@@ -5,7 +5,7 @@ core, so the next library goes on with the one of a library that was closed.
 from __future__ import annotations
 
 from wenyuan.readers import sandbox
-from wenyuan.readers.workers import Limits, Worker
+from wenyuan.readers.worker import Limits, Worker
 
 _IDLE: dict[Limits, list[Worker]] = {}
 

@@ -22,7 +22,7 @@ from patience import HANGS, in_time
 from wenyuan.core.errors import EncoderUnavailable, EngineUnavailable
 from wenyuan.core.filters import Scope
 from wenyuan.core.ports import Deadline, Hit, LegResult
-from wenyuan.encoders.hashing import HashingEncoder
+from wenyuan.encoders.checking import HashingEncoder
 
 TEXT = (
     "# 投诉处理\n\n客户投诉需在 24 小时内第一次响应。\n\n# Leave\n\nUp to five days of leave may be carried over.\n"

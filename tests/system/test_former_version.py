@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.catalog.migrations import SCHEMA_VERSION
+from wenyuan.catalog.storage import SCHEMA_VERSION
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "former_library.zip"
 ASKED, ASKED_LAST = 38, 9

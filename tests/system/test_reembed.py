@@ -23,9 +23,8 @@ from wenyuan.catalog import Catalog
 from wenyuan.catalog.backup import back_up
 from wenyuan.core.errors import CatalogUnavailable, EncoderMismatch, EncoderUnavailable, InvalidRequest, VectorsGone
 from wenyuan.core.model import RetrievalRequest, Source
-from wenyuan.encoders.hashing import HashingEncoder
-from wenyuan.server.app import create_app
-from wenyuan.server.run import start_in_thread
+from wenyuan.encoders.checking import HashingEncoder
+from wenyuan.server.app import create_app, start_in_thread
 from wenyuan.service.ingest.registry import embed_anew
 
 SEARCH: dict[str, Any] = {"floor": 0.0, "deadline": 30}

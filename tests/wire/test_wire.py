@@ -11,8 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.model import MAX_QUERY_CHARS, Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.wire import encode, request_from_wire, request_to_wire, response_from_wire, response_to_wire
 from wenyuan.wire.strict_json import MAX_DEPTH, loads

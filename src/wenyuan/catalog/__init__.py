@@ -8,21 +8,18 @@ from shlex import quote
 
 import sqlalchemy as sa
 
-from wenyuan.catalog import migrations, schema
-from wenyuan.catalog.context_sentences import ContextSentences
-from wenyuan.catalog.corrections import Corrections
+from wenyuan.catalog import schema, storage
+from wenyuan.catalog.corrections import ContextSentences, Corrections
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, name_library
 from wenyuan.catalog.learning import Calibrations, Evaluations, Synonyms, Tunings
-from wenyuan.catalog.origins import Listings, Origins
-from wenyuan.catalog.readings import Readings
+from wenyuan.catalog.readings import Listings, Origins, Readings
 from wenyuan.catalog.rules.graph import RulesGraph
 from wenyuan.catalog.rules.writes import Citations, NameVectors, RuleWrites
 from wenyuan.catalog.sql import translated
 from wenyuan.catalog.storage import Database, Files, Place, Values
 from wenyuan.catalog.writes import DocumentWrites, Vectors
-from wenyuan.core.errors import CatalogUnavailable, CatalogVersion
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, msg
 from wenyuan.runtime import delegate, upgrade_command
 
 MOVING = "moving"
@@ -109,18 +106,18 @@ class Catalog:
 
     def _make_current(self) -> None:
         version = self._version()
-        if version > migrations.SCHEMA_VERSION:
+        if version > storage.SCHEMA_VERSION:
             raise CatalogVersion(
                 msg(
                     "the library in {place} has format {version}, this program knows up to {schema_version}",
                     place=self.database.place,
                     version=version,
-                    schema_version=migrations.SCHEMA_VERSION,
+                    schema_version=storage.SCHEMA_VERSION,
                 ),
                 component="catalog",
                 hint=msg("upgrade the program: {upgrade_command}", upgrade_command=upgrade_command()),
             )
-        if version < migrations.SCHEMA_VERSION:
+        if version < storage.SCHEMA_VERSION:
             with self.writing():
                 if version == 0:
                     self.check_not_emptied()  # asked again with the lock, and before the writer changes the file
@@ -341,10 +338,10 @@ def _place(where: Path | Place) -> Place:
 
 def make_tables(connection: sa.Connection, version: int, place: Place) -> None:
     """Migrate the tables from `version` to the current version; 0 creates them."""
-    for step in migrations.MIGRATIONS[version:]:
+    for step in storage.MIGRATIONS[version:]:
         step(connection)
     connection.execute(schema.library.delete().where(schema.library.c.key == "schema"))
-    connection.execute(schema.library.insert(), {"key": "schema", "value": str(migrations.SCHEMA_VERSION)})
+    connection.execute(schema.library.insert(), {"key": "schema", "value": str(storage.SCHEMA_VERSION)})
     if version == 0:
         name_library(connection, place)
         place.begin(connection)

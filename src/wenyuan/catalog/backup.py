@@ -23,10 +23,8 @@ from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.audit.tables import JOINED, last_head
 from wenyuan.catalog.sql import copy_database, create_missing, reading, translated
 from wenyuan.catalog.storage import Files, Place, place_of
-from wenyuan.catalog.tasks import ledger_file
-from wenyuan.catalog.tokens import task_tables
-from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.catalog.tasks import ledger_file, task_tables
+from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, msg
 from wenyuan.runtime import exists, is_dir, is_file
 from wenyuan.settings import load_settings
 

@@ -30,8 +30,7 @@ from wenyuan.core.access import (
     profile_to_wire,
     task_faults,
 )
-from wenyuan.core.errors import InvalidRequest, NotFound, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, NotFound, listed, msg
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState

@@ -13,8 +13,7 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.schema import calibrations, evaluations, feedback, golden_sets, synonyms, tunings
 from wenyuan.catalog.sql import next_seq, now
 from wenyuan.catalog.storage import Database
-from wenyuan.core.errors import InvalidRequest, NotFound
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, NotFound, msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.records import (
     AskedQuestion,
@@ -27,7 +26,7 @@ from wenyuan.core.records import (
 )
 from wenyuan.core.scoring.adapt import QueryMap, Tuning
 from wenyuan.core.scoring.evaluation import Bin
-from wenyuan.core.scoring.risk import Calibration, calibration_of
+from wenyuan.core.scoring.probability import Calibration, calibration_of
 from wenyuan.core.text.synonyms import MOST_SYNONYMS, Synonym, SynonymsPut, synonym_to_wire
 
 # Tunings and feedback: what a library has learned from judged questions, and the judgements.

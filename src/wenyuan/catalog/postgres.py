@@ -33,14 +33,13 @@ from sqlalchemy.pool import QueuePool
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit import HeadFile
 from wenyuan.catalog.audit.tables import AuditOnServer, make_audit
-from wenyuan.catalog.lock import Lock, WriterLock, being_written
 from wenyuan.catalog.sql import COMPONENT, closed, create_missing, let_go, translated
-from wenyuan.catalog.tokens import task_tables
-from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError
-from wenyuan.core.messages import msg
+from wenyuan.catalog.storage import Lock, WriterLock, being_written
+from wenyuan.catalog.tasks import task_tables
+from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError, msg
 from wenyuan.core.ports import time_left
 from wenyuan.runtime import install_command
-from wenyuan.runtime.postgres_errors import check_server
+from wenyuan.runtime.postgres import check_server
 
 log = logging.getLogger(__name__)
 

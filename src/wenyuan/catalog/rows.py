@@ -14,9 +14,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import sqlalchemy as sa
 
-from wenyuan.core.errors import CatalogUnavailable
+from wenyuan.core.errors import CatalogUnavailable, msg
 from wenyuan.core.fidelity import Fidelity, Line, Recognition, Uncertain
-from wenyuan.core.messages import msg
 from wenyuan.core.model import (
     FOREVER,
     ContextSentence,

@@ -85,7 +85,7 @@ feedback = sa.Table(
 )
 
 
-# Calibrations of a judge (`core.scoring.risk`): each counts as a tuning does.
+# Calibrations of a judge (`core.scoring.probability`): each counts as a tuning does.
 
 
 judge_tables = sa.MetaData()
@@ -98,7 +98,7 @@ calibrations = sa.Table(
     sa.Column("undone_seq", ID),
     sa.Column("created_at", sa.Float, nullable=False),
     sa.Column("undone_at", sa.Float),
-    sa.Column("calibration", JSON, nullable=False),  # see `core.scoring.risk.Calibration.stored`
+    sa.Column("calibration", JSON, nullable=False),  # see `core.scoring.probability.Calibration.stored`
     sa.Column("report", JSON, nullable=False),
     sqlite_autoincrement=True,
 )
@@ -478,7 +478,7 @@ context_sentences = sa.Table(
     "context_sentences",
     tables,
     sa.Column("source_id", TEXT, primary_key=True),
-    sa.Column("key", TEXT, primary_key=True),  # `core.context_sentences.key_of`
+    sa.Column("key", TEXT, primary_key=True),  # `core.answering.key_of`
     sa.Column("sentence", TEXT, nullable=False),  # "" where it was refused
     sa.Column("refusal", TEXT, nullable=False),  # "" where it was not
     sa.Column("model", TEXT, nullable=False),

@@ -1,39 +1,238 @@
-"""Where a library's tables are stored: in files of its folder, or (`catalog.postgres`) in a schema of a PostgreSQL."""
+"""Where a library's tables are stored: in files of its folder, or (`catalog.postgres`) in a schema of a PostgreSQL; the
+writer lock, and the migrations of older tables.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import threading
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any, Literal, Protocol
 
 import sqlalchemy as sa
 
+from wenyuan.catalog import schema
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace
-from wenyuan.catalog.lock import WriterLock
 from wenyuan.catalog.rows import ReadCache
 from wenyuan.catalog.sql import (
     Present,
     closed,
     connect_reader,
     connect_writer,
+    create_missing,
     empty_log,
     let_go,
     reading,
     translated,
     watching,
 )
-from wenyuan.core.errors import CatalogUnavailable
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, msg
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
 from wenyuan.runtime import exists, is_file
 from wenyuan.settings import CatalogSettings
+
+# Numbered migrations that bring an older library's tables to the current version.
+
+
+def _tables(tables: sa.MetaData) -> Callable[[sa.Connection], None]:
+    return partial(create_missing, tables=tables)
+
+
+def _with_column(connection: sa.Connection, table: str, name: str, kind: str) -> bool:
+    """Add a column unless the table has it; returns whether it was added."""
+    if name in {column["name"] for column in sa.inspect(connection).get_columns(table)}:
+        return False
+    connection.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {name} {kind}"))
+    return True
+
+
+def _governance(connection: sa.Connection) -> None:
+    """Add the tables and columns for governed sources, agents, keys and source states."""
+    texts = {"status": "in_force", "refresh_cycle": "never", "owner": "", "sensitivity": "public"}
+    for name, default in texts.items():
+        _with_column(connection, "sources", name, f"TEXT NOT NULL DEFAULT '{default}'")
+    for name in ("supersedes", "tags"):
+        _with_column(connection, "sources", name, "JSON NOT NULL DEFAULT '[]'")
+    if _with_column(connection, "documents", "own_until", "INTEGER"):
+        connection.execute(sa.text("UPDATE documents SET own_until = effective_until"))
+    create_missing(connection, schema.tables)
+
+
+def _verified(connection: sa.Connection) -> None:
+    """Add the flag for quotes that were found in a held document."""
+    _with_column(connection, "rule_evidences", "verified", "INTEGER NOT NULL DEFAULT 0")
+    schema.unplaced.create(connection, checkfirst=True)
+
+
+def _leads(connection: sa.Connection) -> None:
+    """Add the first words of untitled documents; held documents get them when they are read again."""
+    _with_column(connection, "documents", "lead", "TEXT NOT NULL DEFAULT ''")
+
+
+def _labels(connection: sa.Connection) -> None:
+    """Add label vectors; held passages get them by `wenyuan reembed`, or when they are read again."""
+    if _with_column(connection, "passages", "label_key", "TEXT"):
+        schema.unlabelled.create(connection)
+
+
+def _readings(connection: sa.Connection) -> None:
+    """Add fidelity and printed lines of documents, which held ones get when read again; and an index for last days."""
+    schema.ending.create(connection, checkfirst=True)
+    _with_column(connection, "passages", "recognised", "TEXT")
+    schema.readings.create(connection, checkfirst=True)
+
+
+def _corrections(connection: sa.Connection) -> None:
+    """Add the tables of corrections."""
+    _with_column(connection, "passages", "corrected", "TEXT")
+    schema.corrections.create(connection, checkfirst=True)
+
+
+def _context_sentences(connection: sa.Connection) -> None:
+    """Adds what a language model says of where passages stand."""
+    if _with_column(connection, "passages", "context", "TEXT"):
+        schema.with_context.create(connection)
+    schema.context_sentences.create(connection, checkfirst=True)
+
+
+def _clauses_read(connection: sa.Connection) -> None:
+    """Adds which clauses a language model has read for rules."""
+    schema.clauses_read.create(connection, checkfirst=True)
+
+
+def _looked_up(connection: sa.Connection) -> None:
+    """Adds what titles are searched in, and addresses of listed entries, which held ones get when read again."""
+    if connection.dialect.name == "sqlite":
+        schema.named.create(connection, checkfirst=True)
+    _with_column(connection, "entries", "uri", "TEXT NOT NULL DEFAULT ''")
+    schema.entries_uri.create(connection, checkfirst=True)
+
+
+MIGRATIONS = (
+    _tables(schema.tables), _governance, _tables(schema.rules_tables), _tables(schema.tuning_tables),
+    partial(schema.cited.create, checkfirst=True), _tables(schema.profile_tables), _tables(schema.evaluation_tables),
+    _verified, _tables(schema.synonym_tables), _leads, _labels, _readings, _tables(schema.listing_tables), _corrections,
+    _context_sentences, _clauses_read, _tables(schema.judge_tables), _looked_up,
+)  # fmt: skip
+"""Step n makes version n of version n − 1; steps are only ever added."""
+
+SCHEMA_VERSION = len(MIGRATIONS)
+
+
+# The writer lock of a library.
+
+# One writer per library. In a folder that is a lock file, which names its owner and which the system releases when
+# the owner dies; `catalog.postgres` has the lock of a library on PostgreSQL.
+
+
+class Lock(ABC):
+    """Mutual exclusion between processes (`_take`, by subclass) and between this process's threads (an RLock)."""
+
+    def __init__(self) -> None:
+        self._threads = threading.RLock()
+        self._depth = 0
+
+    @contextmanager
+    def held(self, *, wait: float = 10.0) -> Iterator[None]:
+        """Hold the lock; waits up to `wait` seconds.
+
+        Raises:
+            CatalogBusy: another process or thread holds it; the message names the process.
+        """
+        until = time.monotonic() + wait
+        if not self._threads.acquire(timeout=wait):
+            raise CatalogBusy("another thread of this process is writing", component="catalog")
+        try:
+            if self._depth == 0:
+                self._take(until)
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+        finally:
+            if self._depth == 0:  # also when a signal interrupted the acquisition
+                self._let_go()
+            self._threads.release()
+
+    @abstractmethod
+    def _take(self, until: float) -> None:
+        """Acquire the lock against other processes; CatalogBusy when it is not free by `until` (`time.monotonic`)."""
+
+    @abstractmethod
+    def _let_go(self) -> None:
+        """Release the lock, whether it was fully acquired or not."""
+
+
+def being_written(owner: str) -> CatalogBusy:
+    """The error for a lock that `owner` holds."""
+    return CatalogBusy(
+        msg("the library is being written by {owner}", owner=owner or "an unknown process"),
+        component="catalog",
+        hint="wait until it has finished, or stop that process",
+    )
+
+
+class WriterLock(Lock):
+    """The writer lock of a library in a folder: a lock file (flock)."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._file: int | None = None
+
+    def _take(self, until: float) -> None:
+        try:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise self._unavailable("open", error) from error
+        self._file = handle
+        try:
+            self._wait_for(handle, until)
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, msg("process {pid}", pid=os.getpid()).encode(), 0)
+        except OSError as error:
+            raise self._unavailable("take", error) from error
+
+    def _let_go(self) -> None:
+        handle, self._file = self._file, None
+        if handle is not None:
+            os.close(handle)  # closing releases the lock
+
+    def _wait_for(self, handle: int, until: float) -> None:
+        while True:
+            try:
+                return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                if time.monotonic() >= until:
+                    raise being_written(os.pread(handle, 200, 0).decode("utf-8", "replace").strip()) from error
+                time.sleep(0.01)
+
+    def _unavailable(self, doing: str, error: OSError) -> CatalogUnavailable:
+        return CatalogUnavailable(
+            msg(
+                "cannot {doing} the lock file {path}: {error}",
+                doing=doing,
+                path=self._path,
+                error=error.strerror,
+            ),
+            component="catalog",
+            hint="check that this user may write to the library's folder: ls -la",
+        )
+
+
+# Where a library's tables are stored: in files of its folder, or (`catalog.postgres`) in a schema of a PostgreSQL.
 
 _MADE_LATER = ("audit.db", "audit.head", "tasks.db", "index", "pseudonym.key")
 """Of a library's folder: what is made only once the catalog has its tables."""

@@ -24,8 +24,7 @@ from wenyuan.catalog.rows import (
 )
 from wenyuan.catalog.sql import insert_new, next_seq, now, translated
 from wenyuan.catalog.storage import Database
-from wenyuan.core.errors import VectorsGone
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import VectorsGone, msg
 from wenyuan.core.model import (
     NewDocument,
     NewPassage,

@@ -14,7 +14,7 @@ import typer
 from wenyuan.cli.options import Commands, add_commands, interactive, opened, words
 from wenyuan.cli.terminal import OK, Terminal
 from wenyuan.core.access import AUTO, CONFIDENCE
-from wenyuan.core.messages import joined, msg
+from wenyuan.core.errors import joined, msg
 
 if TYPE_CHECKING:
     from wenyuan.core.access import Agent, Key

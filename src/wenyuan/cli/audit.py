@@ -17,7 +17,7 @@ import typer
 
 from wenyuan.cli.options import Commands, add_commands, opened
 from wenyuan.cli.terminal import FAILED, OK, Terminal, confidence_told, follow_up_told, printable
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import msg
 
 if TYPE_CHECKING:
     from wenyuan.catalog.audit.log import AuditLog

@@ -20,8 +20,7 @@ from wenyuan import __version__
 from wenyuan.cli.options import add_commands, opened, without
 from wenyuan.cli.terminal import FAILED, OK, Lines, Terminal
 from wenyuan.core.addresses import legible
-from wenyuan.core.errors import KnowledgeError
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import KnowledgeError, msg
 from wenyuan.runtime import install_command, own_pip
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def _packages() -> Check:
 
 def _ocr(terminal: Terminal) -> Check:
     """OCR: an optional extra, so its absence is no failure; hashes of model files are checked."""
-    from wenyuan.readers.ocr.models import FILES, VERSION, find_folder, missing, read_verified
+    from wenyuan.readers.ocr import FILES, VERSION, find_folder, missing, read_verified
 
     if missing():
         return Check("ocr", "ok", terminal.text("d_no_ocr"), install_command("ocr"), {"version": None})

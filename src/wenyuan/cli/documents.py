@@ -1,21 +1,156 @@
-"""``document list`` and ``show``: what is held of each source, and how it was read."""
+"""``document``, ``correct``, ``corrections`` and ``undo``: what is held, how it was read, uploads and corrections."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import SCREEN, Commands, add_commands, opened
+from wenyuan.cli.options import SCREEN, Commands, add_commands, interactive, opened
 from wenyuan.cli.retrieve import indented
-from wenyuan.cli.terminal import Terminal, printable
-from wenyuan.cli.uploads import delete, replace, upload
+from wenyuan.cli.terminal import OK, PARTLY, Bar, Terminal, printable
+from wenyuan.core.errors import msg
 from wenyuan.core.model import DocumentState
 
 if TYPE_CHECKING:
+    from wenyuan.core.corrections import CorrectionAction
     from wenyuan.service.library import Library
+    from wenyuan.service.uploads import Given, UploadReport
+
+
+# ``document upload``, ``replace`` and ``delete``: the documents that a library keeps itself.
+
+_Number = Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Of document list. 文档编号")]
+
+
+def upload(
+    ctx: typer.Context,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Its id. 来源 id")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", exists=True, help="Files or folders. 文件或目录")],
+) -> None:
+    """Copy files into the library and read them. A source that is not there yet is made.
+
+    One of the name of another is its new version; what cannot be read is not kept. A source with a path takes no files.
+
+    把文件复制到知识库中并读取；来源不存在时自动建立。同名文件是新版本；读不了的文件不保存。有路径的来源不接受上传。
+
+    Example 示例:
+      wenyuan document upload manuals pump.pdf 制度/
+    """
+    from wenyuan.core.model import Source
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        if source not in {one.source_id for one in found.sources()}:
+            found.catalog.put_source(Source(source_id=source))
+        with found.uploads.incoming() as folder:
+            given = _copied([one for file in files for one in _named(file)], folder)
+            with Bar(terminal, embeds=found.encoder is not None) as bar:
+                told = found.upload(source, given, bar)
+    _show(terminal, told)
+
+
+def replace(
+    ctx: typer.Context,
+    document: _Number,
+    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="新文件")],
+) -> None:
+    """Put a new version in the place of an uploaded document; one that cannot be read changes nothing.
+
+    用新版本替换已上传的文档；新文件读不了时，一切保持原样。
+
+    Example 示例:
+      wenyuan document replace 12 pump-2026.pdf
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found, found.uploads.incoming() as folder:
+        [given] = _copied([(file.name, file)], folder)
+        with Bar(terminal, embeds=found.encoder is not None) as bar:
+            told = found.replace_document(document, given, bar)
+    _show(terminal, told)
+
+
+def delete(
+    ctx: typer.Context,
+    document: _Number,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+) -> None:
+    """Delete an uploaded file, with all documents that were read from it.
+
+    删除已上传的文件，以及由它读出的全部文档。
+
+    Example 示例:
+      wenyuan document delete 12 --yes
+    """
+    from wenyuan.core.errors import InvalidRequest
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        told = found.document(document)
+        found.uploads.check_takes_uploads(told["source_id"])
+        question = terminal.text("document_delete_sure", title=printable(told["title"] or told["uri"]))
+        if not yes and not interactive():
+            raise InvalidRequest(
+                "nothing was deleted: nobody can be asked here",
+                hint=msg("wenyuan document delete {document} --yes", document=document),
+            )
+        if not yes and not typer.confirm(question, err=True):
+            raise typer.Exit(OK)
+        source_id, documents = found.delete_document(document)
+    terminal.document({"status": "SUCCESS", "source_id": source_id, "documents": documents})
+    terminal.show(terminal.text("document_deleted", source=source_id, documents=documents))
+
+
+def _named(path: Path) -> Iterator[tuple[str, Path]]:
+    """A file with its name, or the files of a folder with theirs, without hidden ones."""
+    if path.is_file():
+        yield path.name, path
+        return
+    path = path.absolute()
+    for where, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(name for name in names if not name.startswith(".")):
+            file = Path(where, name)
+            yield file.relative_to(path.parent).as_posix(), file
+
+
+def _copied(files: Sequence[tuple[str, Path]], folder: Path) -> list[Given]:
+    from wenyuan.core.errors import SourceError
+    from wenyuan.service.uploads import Given
+
+    given = []
+    for number, (name, file) in enumerate(files):
+        copy = folder / f"file-{number}"
+        try:
+            shutil.copyfile(file, copy)
+        except OSError as error:
+            raise SourceError(msg("cannot read {path}: {strerror}", path=file, strerror=error.strerror)) from error
+        given.append(Given(name=name, path=copy))
+    return given
+
+
+def _show(terminal: Terminal, told: UploadReport) -> None:
+    """Print the result for each file; exit code 3 where one failed."""
+    report = None if told.report is None else asdict(told.report)
+    files = [asdict(one) for one in told.files]
+    terminal.document({"status": "SUCCESS", "source_id": told.source_id, "files": files, "report": report})
+    for one in told.files:
+        numbers = ", ".join(map(str, one.documents))
+        terminal.show(
+            printable(f"{terminal.text('uploaded_' + one.state)}  {one.name}  {numbers}".rstrip()), wrap=False
+        )
+        if one.reason:
+            indented(terminal, terminal.own(one.reason))
+    raise typer.Exit(PARTLY if any(one.state == "failed" for one in told.files) else OK)
+
+
+# ``document list`` and ``show``: what is held of each source, and how it was read.
 
 _HELP = """Documents: what is held, how it was read, and what could not be read; upload, replace and delete them.
 
@@ -186,3 +321,118 @@ _COMMANDS: Commands = {
     "delete": (delete, "Delete one. 删除文档"),
 }
 add_commands(app, _COMMANDS)
+
+
+# ``correct``, ``corrections`` and ``undo``: corrections of passages and documents.
+
+_SHOWN = 60  # characters of the words that were corrected
+
+
+def correct(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    ref: Annotated[str, typer.Argument(metavar="[REF]", help="The passage: policies#12. 段落")] = "",
+    document: Annotated[
+        int | None, typer.Option("--document", metavar="NUMBER", min=1, help="A whole document. 整份文档")
+    ] = None,
+    exclude: Annotated[bool, typer.Option("--exclude", help="Leave it out of answers. 不用于回答")] = False,
+    text: Annotated[str | None, typer.Option("--text", help="What it reads. 改正后的文字")] = None,
+    question: Annotated[
+        list[str] | None, typer.Option("--question", help="What else it answers; again for more. 还能回答的问题")
+    ] = None,
+    split_at: Annotated[
+        int | None, typer.Option("--split-at", metavar="OFFSET", min=1, help="Two of it, at a character. 拆分位置")
+    ] = None,
+    join: Annotated[str | None, typer.Option("--join", metavar="REF", help="One with the next. 与后一段合并")] = None,
+    reason: Annotated[str, typer.Option("--reason", help="Why. 原因")] = "",
+) -> None:
+    """Correct a passage, or exclude a document; the next answer has it, and it can be undone.
+
+    It counts until it is undone, also when the document is read again, as long as its words are there.
+
+    更正一个段落，或排除一份文档；下一次回答即生效，并可撤销。重新读取文档后，只要原文还在，更正依然有效。
+
+    Example 示例:
+      wenyuan correct policies#12 --question "几天内要回复投诉" --question "投诉时限"
+      wenyuan correct policies#12 --text "客户投诉应当在 24 小时内首次响应。" --reason "扫描识别有误"
+      wenyuan correct --document 3 --exclude
+    """
+    from wenyuan.service.ingest.corrections import CorrectionRequest
+
+    terminal: Terminal = ctx.obj
+    asked: dict[CorrectionAction, bool] = {
+        "exclude": exclude, "text": text is not None, "questions": bool(question), "split": split_at is not None,
+        "join": join is not None,
+    }  # fmt: skip
+    actions = [action for action, wanted in asked.items() if wanted]
+    if len(actions) != 1:
+        raise typer.BadParameter(terminal.text("correct_what"))
+    wanted = CorrectionRequest(
+        action=actions[0], ref=ref, document_id=document, text=text or "", questions=tuple(question or ()),
+        at=split_at, joined_with=join or "", reason=reason,
+    )  # fmt: skip
+    with opened(terminal) as found:
+        made = found.correct(wanted)
+    terminal.document({"status": "SUCCESS", "correction": made})
+    said = {"number": made["correction_id"], "action": _action(terminal, made["action"])}
+    terminal.show(terminal.text("correction_made", **said))
+
+
+def corrections(
+    ctx: typer.Context,
+    document: Annotated[
+        int | None, typer.Option("--document", metavar="NUMBER", min=1, help="Only of this one. 文档")
+    ] = None,
+    source: Annotated[str | None, typer.Option("--source", metavar="ID", help="Only of this one. 来源")] = None,
+    before: Annotated[
+        int | None, typer.Option("--before", metavar="NUMBER", min=1, help="Older ones. 更早的更正")
+    ] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=200, help="At most. 最多")] = 50,
+) -> None:
+    """List corrections, also those that were undone or whose words are gone, the newest first.
+
+    列出更正，包括已撤销的与原文已不在的，最新的在前。
+
+    Example 示例:
+      wenyuan corrections --source policies
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        listed = found.corrections(document_id=document, source=source, before=before, limit=limit)
+    terminal.document({"status": "SUCCESS", "corrections": listed})
+    if terminal.as_json:
+        return
+    if not listed:
+        terminal.say("no_corrections")
+        return
+    rows = (
+        (one["correction_id"], one["made_at"][:10], one["actor"], _action(terminal, one["action"]),
+         terminal.text("correction_undone_state" if one["state"] == "undone" else f"correction_{one['state']}"))
+        for one in listed
+    )  # fmt: skip
+    terminal.table(rows, "col_number", "col_when", "col_by", "col_action", "col_state", right=(0,), whole=(1,))
+    for one in listed:
+        words = one["original"] or terminal.text("correction_document")
+        short = words if len(words) <= _SHOWN else f"{words[:_SHOWN]}…"
+        indented(terminal, printable(f"{one['correction_id']}: {one['source_id']} {short}".replace("\n", " ")))
+
+
+def undo(
+    ctx: typer.Context,
+    number: Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Of the correction. 更正编号")],
+) -> None:
+    """Undo a correction; what was served before it is served again.
+
+    撤销一条更正，恢复原来的内容。
+
+    Example 示例:
+      wenyuan undo 3
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        undone = found.undo_correction(number)
+    terminal.document({"status": "SUCCESS", "correction": undone})
+    terminal.show(terminal.text("correction_undone", number=number))
+
+
+def _action(terminal: Terminal, action: str) -> str:
+    return terminal.text(f"correction_{action}")

@@ -17,8 +17,7 @@ import typer
 
 from wenyuan.cli.options import opened
 from wenyuan.cli.terminal import Lines, Terminal
-from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, msg
 
 if TYPE_CHECKING:
     from wenyuan.core.records import Evaluation, KeptTuning, WholeEvaluation
@@ -424,7 +423,7 @@ def _show_undone(terminal: Terminal, kept: KeptTuning) -> None:
 def _show_status(terminal: Terminal, library: Library) -> None:
     from datetime import datetime
 
-    from wenyuan.service.search.analysis import fits
+    from wenyuan.service.search import fits
 
     kept = library.tuning()
     counts = kept is not None and fits(kept, library.encoder)

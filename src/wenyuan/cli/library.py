@@ -17,12 +17,12 @@ import typer
 from wenyuan.cli.doctor import human
 from wenyuan.cli.options import day, ended_by_sigterm, interactive, opened, place, setting, words
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Bar, Lines, Terminal
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import msg
 
 if TYPE_CHECKING:
     from wenyuan.catalog.backup import Step
     from wenyuan.core.model import Source
-    from wenyuan.service.ingest.report import IngestReport
+    from wenyuan.service.ingest.versions import IngestReport
     from wenyuan.service.library import Library
 
 

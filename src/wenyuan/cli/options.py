@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import typer
 
 from wenyuan.cli.terminal import Terminal
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import msg
 
 if TYPE_CHECKING:
     from wenyuan.core.errors import InvalidRequest

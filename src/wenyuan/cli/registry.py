@@ -1,11 +1,12 @@
-"""``registry``, ``refresh`` and ``worker``."""
+"""``source``, ``registry``, ``refresh`` and ``worker``: the sources of a library, and when they are read."""
 
 from __future__ import annotations
 
 import logging
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -15,14 +16,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.library import note_keyword_only, show_report, with_content
-from wenyuan.cli.options import ended_by_sigterm, interactive, opened, unlogged
+from wenyuan.cli.options import Commands, add_commands, ended_by_sigterm, interactive, opened, unlogged, words
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Bar, Terminal
+from wenyuan.core.errors import joined, msg
 
 if TYPE_CHECKING:
+    from wenyuan.core.model import Source
     from wenyuan.core.registry import Plan
     from wenyuan.service.library import Library
     from wenyuan.service.operations.refresh import RefreshOutcome, Worker
 
+
+# ``registry``, ``refresh`` and ``worker``.
 
 # ``refresh`` and ``worker``: sources read again when they are due.
 
@@ -248,7 +253,7 @@ def _show(terminal: Terminal, made: Plan, *, prune: bool) -> None:
         terminal.show(f"~ {terminal.text(_KINDS[entry.kind])} {entry.id}", wrap=False)
         for change in made.changed:
             if (change.kind, change.id) == (entry.kind, entry.id):
-                old, new = _spoken(change.old), _spoken(change.new)
+                old, new = _spoken_change(change.old), _spoken_change(change.new)
                 terminal.show(f"    {change.field}: {old} → {new}", wrap=False)
     for entry in made.missing:
         note = terminal.text("removed_by_prune" if prune else "left_alone")
@@ -256,12 +261,12 @@ def _show(terminal: Terminal, made: Plan, *, prune: bool) -> None:
         terminal.show(f"{sign} {terminal.text(_KINDS[entry.kind])} {entry.id}  {note}", wrap=False)
 
 
-def _spoken(value: Any) -> str:
+def _spoken_change(value: Any) -> str:
     """A field's value on one line; a dash for none."""
     if isinstance(value, list):
-        return ", ".join(_spoken(item) for item in value) or "–"
+        return ", ".join(_spoken_change(item) for item in value) or "–"
     if isinstance(value, dict):
-        return " ".join(f"{key}={_spoken(item)}" for key, item in value.items()) or "–"
+        return " ".join(f"{key}={_spoken_change(item)}" for key, item in value.items()) or "–"
     return "–" if value in ("", None) else str(value).replace("\n", " ")
 
 
@@ -291,3 +296,275 @@ def export(
         typer.echo(text, nl=False)
     terminal.document({"status": "SUCCESS", "file": file, "sources": count, "registry": text})
     raise typer.Exit(OK)
+
+
+# ``source``: list, add, change, describe and remove sources.
+
+# ``source set``: another description for a source that is registered.
+
+
+def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    source: Annotated[str, typer.Argument(metavar="ID", help="The source. 来源标识")],
+    title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
+    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding). 可信度")] = None,
+    domain: Annotated[str | None, typer.Option(help="Knowledge domain. 知识领域")] = None,
+    refresh_cycle: Annotated[
+        str | None, typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'. 更新周期")
+    ] = None,
+    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0 … 版权")] = None,
+    owner: Annotated[str | None, typer.Option(help="Who answers for it. 负责人")] = None,
+    sensitivity: Annotated[
+        str | None, typer.Option(help="public, internal, confidential, restricted. 敏感级别")
+    ] = None,
+    tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags. 标签")] = None,
+    status: Annotated[str | None, typer.Option(help="in_force, draft, retired. 状态")] = None,
+    effective_from: Annotated[str | None, typer.Option(metavar="DATE", help="In force from. 生效日期")] = None,
+    effective_until: Annotated[str | None, typer.Option(metavar="DATE", help="In force until. 失效日期")] = None,
+    supersedes: Annotated[str | None, typer.Option(metavar="A,B", help="What it replaces. 取代的来源")] = None,
+    collection: Annotated[str | None, typer.Option(help="A name to filter by. 集合")] = None,
+    language: Annotated[str | None, typer.Option(help="zh, en … 语言")] = None,
+    context: Annotated[
+        bool | None, typer.Option("--context/--no-context", help="Context sentences by the model. 语境句")
+    ] = None,
+) -> None:
+    """Change how a source is described; what is not named stays, and "" takes a value away.
+
+    A higher sensitivity makes it be read again at once.
+
+    修改来源的说明；未给出的字段不变，空字符串表示清除；提高敏感级别会立即重新读取。
+
+    Example 示例:
+      wenyuan source set policies --trust 5 --refresh-cycle daily
+      wenyuan source set policies --effective-until ""
+      wenyuan source set policies --context && wenyuan ingest policies
+    """
+    given = {
+        "title": title,
+        "trust_level": trust,
+        "domain": domain,
+        "refresh_cycle": refresh_cycle,
+        "copyright": copyright,
+        "owner": owner,
+        "sensitivity": sensitivity,
+        "tags": words(tags),
+        "status": status,
+        "effective_from": effective_from,
+        "effective_until": effective_until,
+        "supersedes": words(supersedes),
+        "collection": collection,
+        "language": language,
+    }
+    from wenyuan.core.sources import with_context_wanted
+
+    terminal: Terminal = ctx.obj
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if not changes and context is None:
+        raise typer.BadParameter(terminal.text("set_what"))
+    with opened(terminal) as found:
+        if context is not None:
+            changes["settings"] = with_context_wanted(found.catalog.source(source), context)
+        changed, outcomes = _set(found, source, changes)
+    code = exit_code(outcomes)
+    terminal.document(
+        {
+            "status": "FAILED" if code == FAILED else "SUCCESS",
+            "source_id": source,
+            "changed": changed,
+            "refreshed": [outcome_document(outcome) for outcome in outcomes],
+        }
+    )
+    terminal.show(
+        terminal.text(
+            "set_done" if changed else "set_same", source=source, fields=", ".join(map(terminal.label, changed))
+        )
+    )
+    for outcome in outcomes:
+        show_outcome(terminal, outcome)
+    raise typer.Exit(code)
+
+
+def _set(library: Library, source_id: str, changes: dict[str, Any]) -> tuple[list[str], Sequence[RefreshOutcome]]:
+    """Change a source; returns the changed fields, and the outcome of a required re-read."""
+    from wenyuan.core.registry import Registry, diff
+    from wenyuan.core.sources import parse_source, source_to_wire
+    from wenyuan.service.ingest.registry import apply
+
+    known = library.catalog.source(source_id)
+    wanted = parse_source(source_to_wire(known) | changes)
+    _check_supersession(library, wanted)
+    made = diff(Registry(sources=(known,)), Registry(sources=(wanted,)))
+    outcomes = apply(library, made)
+    return [change.field for change in made.changed], outcomes
+
+
+def _check_supersession(library: Library, wanted: Source) -> None:
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.sources import supersession_faults
+
+    faults = supersession_faults([wanted], library.sources())
+    if faults:
+        raise InvalidRequest(joined(f.message for f in faults), faults=faults)
+
+
+# ``source list``, ``show`` and ``remove``; with them, ``set`` and ``export``.
+
+
+_HELP = """Look at the sources of a library, describe them, or remove one.
+
+查看、修改或移除来源。
+
+\b
+Example 示例:
+  wenyuan source list
+  wenyuan source show policies
+"""
+app = typer.Typer(help=_HELP, short_help="List, show, set or remove sources. 管理来源", no_args_is_help=True)
+_SHOWN = (
+    "source_id", "title", "type", "domain", "trust", "language", "collection", "path", "copyright", "status",
+    "effective_from", "effective_until", "supersedes", "refresh_cycle", "owner", "sensitivity", "tags",
+    "documents", "passages", "vectors", "failures",
+)  # fmt: skip
+_Id = Annotated[str, typer.Argument(metavar="ID", help="The source. 来源标识")]
+
+
+def stars(trust: int) -> str:
+    """Trust 1..5 as stars."""
+    return "★" * trust + "☆" * (5 - trust)
+
+
+def list_all(
+    ctx: typer.Context,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also those without documents that rules quote. 含规则引用而无文档者")
+    ] = False,
+) -> None:
+    """List the sources; those that a pack of rules only quotes, and that hold no document, are counted.
+
+    列出来源；规则包仅引用而没有文档的来源只计数。
+
+    Example 示例:
+      wenyuan source list
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        listed = found.list_sources()
+    terminal.document({"status": "SUCCESS", "sources": listed})
+    if not listed:
+        terminal.say("no_sources")
+    elif not terminal.as_json:
+        shown = listed if everything else [one for one in listed if not _only_quoted(one)]
+        if shown:
+            rows = (
+                (one["source_id"], stars(int(str(one["trust"]))), one["documents"], one["passages"], one["failures"],
+                 one["title"])
+                for one in shown
+            )  # fmt: skip
+            headers = ("col_source", "col_trust", "col_documents", "col_passages", "col_failures", "col_title")
+            terminal.table(rows, *headers, right=(2, 3, 4), whole=(0,))
+        if len(shown) < len(listed):
+            terminal.show(terminal.text("sources_quoted", count=len(listed) - len(shown)))
+        for overdue in (entry for entry in listed if entry["stale_since"]):
+            since = f"{terminal.text('state_stale_since')}: {overdue['stale_since']}"
+            terminal.show(f"{overdue['source_id']}: {since}", wrap=False)
+
+
+def _only_quoted(source: Mapping[str, object]) -> bool:
+    """Whether a source exists only because rules quote it, without ingested documents."""
+    return source["type"] == "static_doc" and not source["path"] and not source["documents"]
+
+
+def show(
+    ctx: typer.Context,
+    source: _Id,
+) -> None:
+    """Show a source: how it is described, what the library holds of it, how it is doing, and what failed.
+
+    查看一个来源的说明、数量、更新状况与失败的文档。
+
+    Example 示例:
+      wenyuan source show policies
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        described = asdict(found.catalog.source(source)) | dict(found.catalog.counts(source))
+        state = _state(found, source)
+        failures = _failures(found, source)
+    described.pop("settings")
+    terminal.document({"status": "SUCCESS", "source": described, "state": state, "failed": failures})
+    for key in _SHOWN:
+        if described[key] not in ("", None, ()):
+            terminal.show(f"{terminal.text(key)}: {_spoken(terminal, key, described[key])}", wrap=False)
+    for key, value in state.items():
+        if value not in ("", None, 0):
+            shown = terminal.own(value) if key == "reason" else value
+            terminal.show(f"{terminal.text(f'state_{key}')}: {shown}", wrap=False)
+    for uri, reason in failures.items():
+        terminal.show(f"  {uri}: {terminal.own(reason)}", wrap=False)
+
+
+def _spoken(terminal: Terminal, key: str, value: Any) -> str:
+    if key == "trust":
+        return stars(value)
+    if key == "status":
+        return terminal.text(f"state_{value}")
+    if key in ("type", "sensitivity", "refresh_cycle") and (known := terminal.known(f"{key}_{value}")):
+        return known
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _state(library: Library, source: str) -> dict[str, Any]:
+    from wenyuan.service.operations.refresh import describe_state
+
+    catalog = library.catalog
+    return describe_state(catalog.source_states().get(source), catalog.source(source), time.time())
+
+
+def _failures(library: Library, source: str) -> Mapping[str, str]:
+    failures: Mapping[str, str] = library.catalog.failures(source)
+    return failures
+
+
+def remove(
+    ctx: typer.Context,
+    source: _Id,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+) -> None:
+    """Remove a source and all that came from it from the library; the original files stay.
+
+    从知识库移除来源及其全部内容，原始文件不变。
+
+    Example 示例:
+      wenyuan source remove policies
+    """
+    from wenyuan.core.errors import InvalidRequest
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        counts = found.catalog.counts(found.catalog.source(source).source_id)
+        question = terminal.text("really", source=source, **counts)
+        if not yes and not interactive():
+            raise InvalidRequest(
+                msg(
+                    "nobody can be asked whether the source {source} is to go (documents: {documents})",
+                    source=repr(source),
+                    documents=counts["documents"],
+                ),
+                hint=msg("wenyuan source remove {source} --yes", source=source),
+            )
+        if not yes and not typer.confirm(question, err=True):
+            terminal.say("not_removed")
+            raise typer.Exit(OK)
+        gone = found.remove(source)
+    terminal.document({"status": "SUCCESS", "source_id": source, "documents": gone})
+    terminal.show(terminal.text("removed", source=source, documents=gone))
+
+
+_COMMANDS: Commands = {
+    "list": (list_all, "List all sources. 列出来源"),
+    "show": (show, "Show one. 查看来源"),
+    "set": (describe, "Describe one anew. 修改来源"),
+    "export": (export, "Write the registry file. 导出注册表"),
+    "remove": (remove, "Remove one from the library. 移除来源"),
+}
+add_commands(app, _COMMANDS)

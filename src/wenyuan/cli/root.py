@@ -14,14 +14,13 @@ from wenyuan import __version__
 from wenyuan.cli.agents import agents_app as agent_app
 from wenyuan.cli.agents import app as task_app
 from wenyuan.cli.agents import keys_app as key_app
-from wenyuan.cli.answer import answer
 from wenyuan.cli.audit import app as audit_app
 from wenyuan.cli.conformance import conformance
 from wenyuan.cli.connect import connect, mcp, serve
-from wenyuan.cli.corrections import correct, corrections, undo
 from wenyuan.cli.doctor import app as encoder_app
 from wenyuan.cli.doctor import doctor
 from wenyuan.cli.documents import app as document_app
+from wenyuan.cli.documents import correct, corrections, undo
 from wenyuan.cli.evaluate import evaluation, tune
 from wenyuan.cli.library import add, backup, ingest, init, migrate, reembed
 from wenyuan.cli.options import (
@@ -35,15 +34,14 @@ from wenyuan.cli.options import (
     usage_error,
     without,
 )
+from wenyuan.cli.registry import app as source_app
 from wenyuan.cli.registry import apply, refresh, worker
-from wenyuan.cli.retrieve import retrieve
+from wenyuan.cli.retrieve import answer, retrieve, verify
 from wenyuan.cli.rules import app as rules_app
+from wenyuan.cli.rules_files import app as synonyms_app
 from wenyuan.cli.search import context, feedback, search
-from wenyuan.cli.sources import app as source_app
-from wenyuan.cli.synonyms import app as synonyms_app
 from wenyuan.cli.terminal import FAILED, OK, Terminal
-from wenyuan.cli.verify import verify
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import msg
 
 if TYPE_CHECKING:
     from wenyuan.core.errors import KnowledgeError

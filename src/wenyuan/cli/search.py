@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened, unlogged
-from wenyuan.cli.sources import stars
+from wenyuan.cli.registry import stars
 from wenyuan.cli.terminal import Terminal, confidence_told, follow_up_told, printable
-from wenyuan.core.text import fold, query_terms, terms
+from wenyuan.core.text import fold, query_terms, table_headers, terms
 from wenyuan.core.text.numbers import located, quantities
-from wenyuan.core.text.sentences import table_headers
 from wenyuan.core.text.structure import CLAUSE, clause_keys
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from wenyuan.core.filters import Filter
     from wenyuan.core.model import Passage
     from wenyuan.core.ports import Hit
-    from wenyuan.service.query import Answer, LegReport, Rewriting
+    from wenyuan.service import Answer, LegReport, Rewriting
 
 
 # ``search``: one query, and the evidence for its answer.
@@ -65,7 +64,7 @@ def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan search "carry over leave" --source handbook --explain
       wenyuan search 深基坑 --filter '{"language": "zh"}' --json
     """
-    from wenyuan.core.rewriting import conversation
+    from wenyuan.core.answering import conversation
 
     terminal: Terminal = ctx.obj
     condition = _condition(filter_by)

@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from wenyuan.client.documents import DocumentCalls
 from wenyuan.client.replies import (
     Knowledge,
     Passages,
@@ -28,10 +27,9 @@ from wenyuan.client.replies import (
     read_verdicts,
     says_failed,
 )
-from wenyuan.client.rules import RulesCalls
+from wenyuan.client.rules import DocumentCalls, RulesCalls
 from wenyuan.core.contract import required_query
-from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, refusing_once_closed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, msg, refusing_once_closed
 from wenyuan.core.model import Fragment, RetrievalRequest
 from wenyuan.core.ports import Deadline
 

@@ -26,8 +26,7 @@ from urllib.parse import unquote
 from wenyuan.client.caller import Client
 from wenyuan.client.replies import Knowledge
 from wenyuan.core.contract import failure, read_fragments, required_query
-from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed, msg
 from wenyuan.core.model import MAX_RESULTS, ORIGIN_PRIORITY, RULE_IDS, Fragment, Passage, RetrievalRequest
 from wenyuan.core.prompt import ContextPolicy, ScoredPassage, Snippet, build_context, document_key
 from wenyuan.core.terms_of_use import parse_copyright

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from wenyuan.core.contract import failure, read_fragments, read_object
-from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted, RetrievalFailed
-from wenyuan.core.messages import TRANSLATABLE, msg, received
+from wenyuan.core.errors import TRANSLATABLE, Fault, InvalidRequest, NotPermitted, RetrievalFailed, msg, received
 from wenyuan.core.model import Fragment
 
 __all__ = [

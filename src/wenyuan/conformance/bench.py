@@ -21,8 +21,7 @@ from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from wenyuan.conformance.targets import Answer, Target, check_headers, clip
-from wenyuan.core.errors import ConfigError
-from wenyuan.core.messages import joined, msg
+from wenyuan.core.errors import ConfigError, joined, msg
 
 __all__ = [
     "Bench",

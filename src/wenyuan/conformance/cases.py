@@ -25,7 +25,7 @@ from wenyuan.conformance.bench import (
     successful,
 )
 from wenyuan.conformance.targets import NOT_JSON, Answer, clip
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import msg
 
 __all__ = ["EXTRAS", "MALFORMED", "OUTLINE", "secrets_in"]
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from wenyuan.conformance.bench import Bench, Case, FaultSwitch, Mismatch
 from wenyuan.conformance.cases import EXTRAS, OUTLINE
 from wenyuan.conformance.targets import Target, clip
-from wenyuan.core.errors import ConfigError
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import ConfigError, msg
 
 __all__ = ["CASES", "CaseResult", "Report", "render", "run", "run_case"]
 

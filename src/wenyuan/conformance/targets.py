@@ -16,8 +16,7 @@ from importlib import import_module
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
-from wenyuan.core.errors import ConfigError, InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import ConfigError, InvalidRequest, msg
 from wenyuan.core.model import RetrievalRequest
 
 __all__ = ["NOT_JSON", "Answer", "HttpTarget", "NotJson", "PythonTarget", "Target", "clip", "parse_json"]

@@ -16,12 +16,10 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from pydantic import Field
 
-from wenyuan.connectors.common import ConnectorSettings
-from wenyuan.connectors.http import Client
+from wenyuan.connectors import Client, ConnectorSettings
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
-from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError
-from wenyuan.core.messages import msg
-from wenyuan.runtime.declared import VariableName, declared
+from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError, msg
+from wenyuan.settings import VariableName, declared
 
 _SERVICES = {"feishu": "https://open.feishu.cn", "lark": "https://open.larksuite.com"}
 _PLACES = {"feishu": "https://feishu.cn", "lark": "https://larksuite.com"}

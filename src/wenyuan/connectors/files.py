@@ -17,13 +17,12 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from wenyuan.connectors.common import ConnectorSettings, check_host
+from wenyuan.connectors import ConnectorSettings, check_host
 from wenyuan.core.addresses import escaped_path
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
-from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError, msg
 from wenyuan.runtime import BoundedCalls, CallTimedOut, install_command, own_pip
-from wenyuan.runtime.declared import VariableName, declared
+from wenyuan.settings import VariableName, declared
 
 T = TypeVar("T")
 _VERSIONS = ("ETag", "etag", "e_tag", "checksum", "md5Hash", "content_md5", "generation", "sha", "CRC", "chksum")

@@ -18,13 +18,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import Field
 
-from wenyuan.connectors.common import ConnectorSettings, guarded_socket
+from wenyuan.connectors import ConnectorSettings, guarded_socket
 from wenyuan.core.addresses import escaped_path, legible
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, Opening
-from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError, msg
 from wenyuan.runtime import install_command
-from wenyuan.runtime.declared import VariableName, declared
+from wenyuan.settings import VariableName, declared
 
 if TYPE_CHECKING:
     from dulwich.repo import Repo

@@ -13,11 +13,10 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
 
-from wenyuan.connectors.common import ConnectorSettings, guarded_socket
+from wenyuan.connectors import ConnectorSettings, guarded_socket
 from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening
-from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError
-from wenyuan.core.messages import msg
-from wenyuan.runtime.declared import VariableName, declared
+from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError, msg
+from wenyuan.settings import VariableName, declared
 
 _AT_ONCE = 500  # messages asked about in one command
 _SEARCHED = 50_000  # messages searched in one command: their numbers come in one line, and imaplib takes 1 MB of it

@@ -21,13 +21,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive
 
 from wenyuan.console.forms import read_form
-from wenyuan.core.messages import TRANSLATABLE, received
+from wenyuan.core.errors import TRANSLATABLE, received
 from wenyuan.i18n import texts, translated
 from wenyuan.server.access import Bucket
 from wenyuan.server.problems import PROBLEM_JSON
 
 if TYPE_CHECKING:
-    from wenyuan.console.app import Site
+    from wenyuan.console import Site
 
 
 # Sessions: a random id in a cookie refers to an API key, for as long as the server runs. And limits on sign-in

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 
 # Callers and what they may see: agents with their knowledge scope, and keys with their rights.
 

@@ -11,8 +11,7 @@ from pathlib import PurePath
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
-from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.model import Block, Document, Passage
 
 # Addresses that people can read: IRIs (RFC 3987), Chinese left as it is, spaces and controls escaped.

@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from wenyuan.core.errors import Fault, InvalidRequest
-from wenyuan.core.messages import TRANSLATABLE, msg, received
+from wenyuan.core.errors import TRANSLATABLE, Fault, InvalidRequest, msg, received
 from wenyuan.core.model import Fragment, RetrievalResponse
 
 

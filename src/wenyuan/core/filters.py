@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, msg
 from wenyuan.core.model import Facet, IndexRow, Source
 
 _FIELD = re.compile(r"source_id|document_id|language|collection|metadata\.[^\x00-\x1f]{1,128}")

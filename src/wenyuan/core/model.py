@@ -9,9 +9,8 @@ from datetime import date
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
 
-from wenyuan.core.errors import Fault, InvalidRequest, listed
+from wenyuan.core.errors import Fault, InvalidRequest, joined, listed, msg
 from wenyuan.core.fidelity import Fidelity, Line, Recognition, Uncertain
-from wenyuan.core.messages import joined, msg
 
 Facet = str | int | float | bool
 SourceType = Literal["static_doc", "vector_index", "api"]
@@ -283,7 +282,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSentence:
-    """What a language model says of where a passage stands; see `core.context_sentences`.
+    """What a language model says of where a passage stands; see `core.answering`.
 
     Attributes:
         model, prompt: Which model said so, and by which version of the prompt.

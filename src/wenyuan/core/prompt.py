@@ -22,9 +22,8 @@ from wenyuan.core.access import TOKEN_BUDGET
 from wenyuan.core.model import ORIGIN_PRIORITY
 from wenyuan.core.rules import Strength
 from wenyuan.core.terms_of_use import Copyright, parse_copyright
-from wenyuan.core.text import language_of
+from wenyuan.core.text import Span, language_of
 from wenyuan.core.text.chunking import estimate_tokens
-from wenyuan.core.text.sentences import Span
 from wenyuan.core.text.summaries import (
     Candidate,
     Place,

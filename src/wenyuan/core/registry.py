@@ -33,8 +33,7 @@ from wenyuan.core.access import (
     profile_to_wire,
     task_faults,
 )
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
-from wenyuan.core.messages import joined, msg
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, joined, listed, msg
 from wenyuan.core.model import Source
 from wenyuan.core.sources import is_source_id, parse_source, shown_source, source_to_wire, supersession_faults
 

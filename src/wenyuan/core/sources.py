@@ -18,8 +18,7 @@ from cronsim import CronSim, CronSimError
 
 from wenyuan.core.access import secret_faults, shown_settings
 from wenyuan.core.connectors import checked_address, is_remote
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
-from wenyuan.core.messages import msg, said_by
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg, said_by
 from wenyuan.core.model import Source
 from wenyuan.core.terms_of_use import Validity, effective_ends, parse_copyright, parse_date, parse_status
 from wenyuan.core.text import fold
@@ -218,7 +217,7 @@ def kept_from_model(source: Source, most: str) -> str:
 
 
 def wants_context(source: Source) -> bool:
-    """Whether a language model is to say of a source's passages where they stand; see `core.context_sentences`."""
+    """Whether a language model is to say of a source's passages where they stand; see `core.answering`."""
     told = source.settings.get(MODEL)
     return isinstance(told, Mapping) and told.get(_CONTEXT) is True
 

@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal, get_args
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 from wenyuan.core.model import Facet
 from wenyuan.core.text import fold
 

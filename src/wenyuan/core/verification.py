@@ -23,9 +23,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from wenyuan.core.text import CJK, fold
+from wenyuan.core.text import CJK, fold, sentences
 from wenyuan.core.text.numbers import HAN_NUMERALS, NUMBER_WORDS, chinese_number, measured, unit_of
-from wenyuan.core.text.sentences import sentences
 
 Kind = Literal[
     "verbatim", "stitched", "number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed",

@@ -24,11 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wenyuan.core.errors import EncoderUnavailable
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import EncoderUnavailable, msg
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
-from wenyuan.core.scoring.vectors import checked_vectors
+from wenyuan.core.scoring import checked_vectors
 from wenyuan.core.text import has_han, simplified
 from wenyuan.encoders.onnx import encode_each, open_session, run_session
 from wenyuan.runtime import usable_cores

@@ -34,13 +34,13 @@ from wenyuan.core.errors import (
     RerankerUnavailable,
     ScoresRejected,
     VectorRejected,
+    msg,
 )
-from wenyuan.core.messages import msg
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
+from wenyuan.core.scoring import checked_vectors
 from wenyuan.core.scoring.rerank import checked_scores
-from wenyuan.core.scoring.vectors import checked_vectors
-from wenyuan.runtime.endpoint import JsonEndpoint, Kind, address
+from wenyuan.runtime.http import JsonEndpoint, Kind, address
 
 # An encoder behind HTTP: any server that speaks OpenAI's ``POST /v1/embeddings``.
 #

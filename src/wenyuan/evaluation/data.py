@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urldefrag, urlsplit
 
-from wenyuan.core.errors import InvalidRequest, SourceError
+from wenyuan.core.errors import InvalidRequest, SourceError, msg
 from wenyuan.core.filters import And, Filter, parse_filter
-from wenyuan.core.messages import msg
 from wenyuan.core.model import Block, Document, Facet
 from wenyuan.readers.assemble import clean
 

@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from wenyuan.app import IN_FOLDER, open_encoder, open_library
-from wenyuan.core.errors import ConfigError, KnowledgeError, RetrievalFailed, SourceError
+from wenyuan.core.errors import ConfigError, KnowledgeError, RetrievalFailed, SourceError, msg
 from wenyuan.core.filters import Scope
-from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Deadline, Hit
 from wenyuan.core.text import ANALYZER, search_terms
 from wenyuan.evaluation.data import READ_AS, Corpus, Question
 from wenyuan.runtime import deadline_after
 from wenyuan.service.ingest import READING, Ingester
-from wenyuan.service.ingest.report import Progress
+from wenyuan.service.ingest.versions import Progress
 from wenyuan.service.library import Library
 from wenyuan.settings import load_settings
 

@@ -15,7 +15,7 @@ from importlib.resources.abc import Traversable
 from string import Formatter
 from typing import NamedTuple
 
-from wenyuan.core.messages import Message
+from wenyuan.core.errors import Message
 
 _SEPARATED = 8  # places at most at which a text is cut in two
 _TELLING = 5  # characters in the fixed pieces of a template by which it is known again

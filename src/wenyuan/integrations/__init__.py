@@ -15,8 +15,7 @@ from typing import Any
 
 from wenyuan.client.caller import Client
 from wenyuan.client.context import Contract, asked_of
-from wenyuan.core.errors import ConfigError
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import ConfigError, msg
 from wenyuan.core.model import Fragment, RetrievalRequest
 
 __all__ = ["Asker", "flat", "told"]

@@ -18,10 +18,10 @@ from wenyuan.core.errors import (
     KnowledgeError,
     NotPermitted,
     UnknownName,
+    msg,
     refusing_once_closed,
 )
 from wenyuan.core.filters import In
-from wenyuan.core.messages import msg
 from wenyuan.core.model import ORIGIN_PRIORITY
 from wenyuan.core.rules.results import PRIORITY_FREE_GEN, Items, RetrievalItem
 from wenyuan.core.rules.results import UnifiedResponse as RetrievalResponse

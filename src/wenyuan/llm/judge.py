@@ -21,12 +21,11 @@ from typing import Any
 
 import httpx2
 
-from wenyuan.core.errors import ConfigError, LlmRejected, LlmTimeout, LlmUnavailable
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import ConfigError, LlmRejected, LlmTimeout, LlmUnavailable, msg
 from wenyuan.core.ports import Deadline, ModelUse, TokenBudget
 from wenyuan.core.text.chunking import estimate_tokens
-from wenyuan.llm.guard import STEP, Guard
-from wenyuan.runtime.endpoint import JsonEndpoint, Kind, NotUnderstood, address
+from wenyuan.llm import STEP, Guard
+from wenyuan.runtime.http import JsonEndpoint, Kind, NotUnderstood, address
 from wenyuan.settings import JudgeSettings
 
 PROMPT_VERSION = 1

@@ -54,9 +54,8 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, NotPermitted
-from wenyuan.core.messages import as_sent
-from wenyuan.mcp.tools import DOOR, TOOLS, Block, Tool
+from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, NotPermitted, as_sent
+from wenyuan.mcp import DOOR, TOOLS, Block, Tool
 from wenyuan.wire import strict_json
 
 if TYPE_CHECKING:

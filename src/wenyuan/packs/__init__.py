@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from wenyuan.core.errors import InvalidRequest, did_you_mean
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, did_you_mean, msg
 
 PACK_FILE = "pack.yaml"
 """The file of a shipped pack that declares its schema and sources."""

@@ -12,14 +12,13 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.fidelity import PICTURES
-from wenyuan.core.messages import msg
 from wenyuan.core.model import Document
 
 if TYPE_CHECKING:
     from wenyuan.core.ports import Reader
-    from wenyuan.readers.containers import Unpacked
+    from wenyuan.readers.archive import Unpacked
 
 T = TypeVar("T")
 
@@ -51,8 +50,8 @@ READERS: Mapping[str, str] = MappingProxyType(
         ".xhtml": "wenyuan.readers.html:read_html",
         ".pdf": "wenyuan.readers.pdf:read_pdf",
         ".docx": "wenyuan.readers.docx:read_docx",
-        **dict.fromkeys((".doc", ".dot", ".wps"), "wenyuan.readers.office:read_doc"),
-        **dict.fromkeys((".ppt", ".pps"), "wenyuan.readers.office:read_ppt"),
+        **dict.fromkeys((".doc", ".dot", ".wps"), "wenyuan.readers.slides:read_doc"),
+        **dict.fromkeys((".ppt", ".pps"), "wenyuan.readers.slides:read_ppt"),
         ".pptx": "wenyuan.readers.slides:read_pptx",
         ".pptm": "wenyuan.readers.slides:read_pptx",
         ".ppsx": "wenyuan.readers.slides:read_pptx",
@@ -64,18 +63,18 @@ READERS: Mapping[str, str] = MappingProxyType(
         ".xlsb": "wenyuan.readers.workbook:read_xlsb",
         ".xls": "wenyuan.readers.workbook:read_xls",
         ".ods": "wenyuan.readers.workbook:read_ods",
-        **dict.fromkeys(sorted(PICTURES), "wenyuan.readers.ocr.images:read_image"),
+        **dict.fromkeys(sorted(PICTURES), "wenyuan.readers.ocr.pages:read_image"),
         ".csv": "wenyuan.readers.table:read_csv",
         ".tsv": "wenyuan.readers.table:read_tsv",
         ".rtf": "wenyuan.readers.rtf:read_rtf",
         ".epub": "wenyuan.readers.epub:read_epub",
-        ".mht": "wenyuan.readers.mhtml:read_mhtml",
-        ".mhtml": "wenyuan.readers.mhtml:read_mhtml",
-        ".ipynb": "wenyuan.readers.notebook:read_ipynb",
-        ".py": "wenyuan.readers.code:read_python",
-        **dict.fromkeys(CODE, "wenyuan.readers.code:read_code"),
-        ".jsonl": "wenyuan.readers.jsonl:read_jsonl",
-        ".ndjson": "wenyuan.readers.jsonl:read_jsonl",
+        ".mht": "wenyuan.readers.epub:read_mhtml",
+        ".mhtml": "wenyuan.readers.epub:read_mhtml",
+        ".ipynb": "wenyuan.readers.markdown:read_ipynb",
+        ".py": "wenyuan.readers.text:read_python",
+        **dict.fromkeys(CODE, "wenyuan.readers.text:read_code"),
+        ".jsonl": "wenyuan.readers.table:read_jsonl",
+        ".ndjson": "wenyuan.readers.table:read_jsonl",
     }
 )
 """Reader by suffix, as ``module:function``."""
@@ -86,12 +85,12 @@ _RECOGNISED = frozenset((READERS[".pdf"], READERS[".png"]))
 _ZIP = "a ZIP container (DOCX, XLSX …)"
 CONTAINERS: Mapping[str, str] = MappingProxyType(
     {
-        ".zip": "wenyuan.readers.zipped:unpack_zip",
+        ".zip": "wenyuan.readers.archive:unpack_zip",
         ".eml": "wenyuan.readers.mail:unpack_eml",
-        ".msg": "wenyuan.readers.outlook:unpack_msg",
+        ".msg": "wenyuan.readers.mail:unpack_msg",
     }
 )
-"""What unpacks a file that holds files, by suffix, as ``module:function``; see `readers.containers`."""
+"""What unpacks a file that holds files, by suffix, as ``module:function``; see `readers.archive`."""
 
 _OLE = "an encrypted or old binary Office file"
 _SIGNATURES = (

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.fidelity import Line
-from wenyuan.core.messages import msg
 from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.text.structure import opening
 

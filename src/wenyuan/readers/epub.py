@@ -1,21 +1,207 @@
-"""EPUB to a `Document`: the chapters in reading order, each read as an HTML page."""
+"""EPUB and MHTML to a `Document`, and the parsing of untrusted XML and ZIP containers that they and Office files need."""
 
 from __future__ import annotations
 
+import email
+import email.policy
+import io
 import posixpath
+import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from email.message import Message
+from itertools import count
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from wenyuan.core.messages import msg
+from wenyuan.core.addresses import stated_address
+from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.model import Document
-from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
-from wenyuan.readers.fidelity import measured
-from wenyuan.readers.html import Page, own_text, parsed
-from wenyuan.readers.markup import Package, beside, damaged, local
-from wenyuan.readers.text import sectioned
+from wenyuan.core.redaction.names import Columns
+from wenyuan.readers.archive import check_archive
+from wenyuan.readers.assemble import EMPTY_CELL, Cell, Original, Piece, assemble, left_out_note, lines_of, rejected
+from wenyuan.readers.html import Page, own_text, parsed, read_html
+from wenyuan.readers.text import measured, sectioned
+
+# Parsing of untrusted XML, access to parts of a ZIP container, and tables of cells as text.
+
+MAX_COVERED = 1_000
+"""Rows or columns that one cell may cover: a file can state any number."""
+
+
+def parse_xml(content: bytes, *, recover: bool = False) -> Any:
+    """The root element. No entity is expanded, no DTD loaded, nothing fetched; depth and sizes are bounded.
+
+    Args:
+        recover: Read over errors, where other programs do.
+
+    Raises:
+        ValueError: it is not well-formed.
+    """
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=recover,
+        remove_comments=True, remove_pis=True,
+    )  # fmt: skip
+    try:
+        root = etree.fromstring(content, parser)
+    except (etree.LxmlError, ValueError) as error:
+        raise ValueError(str(error)) from error
+    if root is None:
+        raise ValueError("it holds no element")
+    return root
+
+
+def local(node: Any) -> str:
+    """An element's name without namespace; ``""`` for comments and other non-elements."""
+    return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+
+
+class Related(NamedTuple):
+    """A part that another one refers to: last segment of the relation's type, and the part's name."""
+
+    kind: str
+    part: str
+
+
+class Package:
+    """The parts of a ZIP container, which is checked first (`archive.check_archive`); nothing outside of it is
+    opened.
+
+    Args:
+        needs: The entry that makes it the format it claims to be.
+
+    Raises:
+        DocumentRejected: it is no such container, or unpacks to too much.
+    """
+
+    def __init__(self, content: bytes, *, name: str, needs: str, doctypes: bool = False) -> None:
+        check_archive(content, name=name, needs=needs, doctypes=doctypes)
+        self._archive = zipfile.ZipFile(io.BytesIO(content))
+        self._entries = {entry.lower(): entry for entry in self._archive.namelist()}
+
+    def __contains__(self, part: str) -> bool:
+        return part.lower() in self._entries
+
+    @property
+    def parts(self) -> Sequence[str]:
+        """The names of all parts."""
+        return tuple(self._entries.values())
+
+    def read(self, part: str) -> bytes:
+        """The bytes of a part; KeyError where it is not there."""
+        return self._archive.read(self._entries[part.lower()])
+
+    def xml(self, part: str, *, recover: bool = False) -> Any:
+        """The root element of a part; KeyError where it is not there, ValueError where it is not well-formed."""
+        try:
+            return parse_xml(self.read(part), recover=recover)
+        except ValueError as error:
+            raise ValueError(
+                msg("its part {part} is not well-formed XML: {error}", part=repr(part), error=error)
+            ) from error
+
+    def related(self, part: str) -> Mapping[str, Related]:
+        """The parts that `part` refers to, by relation id (Open Packaging Conventions); external targets are left
+        out.
+        """
+        folder, file = posixpath.split(part)
+        rels = f"{folder}/_rels/{file}.rels"
+        if rels not in self:
+            return {}
+        return {
+            node.get("Id", ""): Related(node.get("Type", "").rpartition("/")[2], beside(part, node.get("Target", "")))
+            for node in self.xml(rels)
+            if local(node) == "Relationship" and node.get("TargetMode") != "External"
+        }
+
+
+def beside(part: str, target: str) -> str:
+    """Resolve a part name relative to another part; never above the root."""
+    return posixpath.normpath(posixpath.join("/", posixpath.dirname(part), target)).lstrip("/")
+
+
+@contextmanager
+def damaged(name: str) -> Iterator[None]:
+    """Turn missing or invalid structure into a `DocumentRejected`."""
+    try:
+        yield
+    except DocumentRejected:
+        raise
+    except KeyError as error:
+        raise rejected(msg("it is damaged: its part {part} is missing", part=error), name) from error
+    except (ValueError, TypeError, AttributeError, IndexError) as error:
+        raise rejected(msg("it is damaged: {error}", error=error), name) from error
+
+
+# A table of cells as text: a cell that covers several rows or columns is repeated, so that each row stands alone.
+
+
+class Spanning(NamedTuple):
+    """A table cell in the file: its text, and the number of rows and columns it spans."""
+
+    text: str
+    down: int = 1
+    across: int = 1
+
+
+def covered(number: object) -> int:
+    """A row or column span from an attribute value, limited to 1 … `MAX_COVERED`."""
+    text = str(number or "1").strip()
+    return min(max(int(text), 1), MAX_COVERED) if text.isascii() and text.isdigit() and len(text) < 8 else 1
+
+
+def table_piece(rows: Sequence[Sequence[Spanning]], *, page: int | None = None) -> tuple[Piece, str]:
+    """A table as a piece, one ``a | b`` line per row; and the text it repeats for cells that span rows.
+
+    A cell that covers several columns stands in the first of them.
+    """
+    kinds = Columns()
+    shown: list[list[Cell]] = []
+    repeated: list[str] = []
+    above: dict[int, tuple[int, str | None]] = {}  # by column: rows still covered, and the text; None beside a cell
+    for row in rows:
+        texts: dict[int, str] = {}
+        column = 0
+        for cell in row:
+            column = _over(count(column), above, texts, repeated)
+            texts[column] = cell.text
+            if cell.down > 1:
+                above[column] = (cell.down - 1, cell.text)
+                above |= {column + aside: (cell.down - 1, None) for aside in range(1, cell.across)}
+            column += cell.across
+        _over(sorted(at for at in above if at >= column), above, texts, repeated)
+        filled = {at: text for at, text in sorted(texts.items()) if text}
+        if filled:
+            told = kinds.of(filled)
+            shown.append(
+                [Cell(texts[at] or EMPTY_CELL, told.get(at, "")) for at in sorted(texts) if at <= max(filled)]
+            )
+    text, cells = lines_of(shown)
+    return Piece("table", text, page=page, cells=cells), "".join(repeated)
+
+
+def _over(
+    columns: Iterable[int], above: dict[int, tuple[int, str | None]], texts: dict[int, str], repeated: list[str]
+) -> int:
+    """Fill the columns still covered by cells from rows above; returns the first free column."""
+    column = 0
+    for column in columns:
+        if column not in above:
+            break
+        left, text = above.pop(column)
+        if left > 1:
+            above[column] = (left - 1, text)
+        if text is not None:
+            texts[column] = text
+            repeated.append(text)
+    return column
+
+
+# EPUB to a `Document`: the chapters in reading order, each read as an HTML page.
 
 _CONTAINER = "META-INF/container.xml"
 _LOCKS = "META-INF/encryption.xml"
@@ -169,3 +355,45 @@ def _locked(package: Package, folder: str) -> set[str]:
         return set()
     found = (node.get("URI", "") for node in package.xml(folder + _LOCKS).iter() if local(node) == "CipherReference")
     return {posixpath.normpath(folder + unquote(reference)).lower() for reference in found}
+
+
+# MHTML to a `Document`: the HTML of a page that a browser saved as one file; images and styles are ignored.
+
+_MAX_PARTS = 5_000
+
+
+def read_mhtml(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
+    """Read the HTML part of a saved page. Its original address becomes the facet ``saved_from``.
+
+    Raises:
+        DocumentRejected: it has no HTML part, or no visible text.
+    """
+    message = email.message_from_bytes(content, policy=email.policy.compat32)
+    page = next(_pages(message), None)
+    if page is None:
+        raise rejected("it has no part that is a page of HTML", name)
+    (document,) = read_html(html_of(page), uri=uri, name=name)
+    came_from = stated_address(
+        str(message.get("Snapshot-Content-Location") or page.get("Content-Location") or "").strip()
+    )
+    metadata = {**document.metadata, **({"saved_from": came_from} if came_from else {})}
+    return (replace(document, metadata=metadata, media_type="multipart/related"),)
+
+
+def _pages(message: Message) -> Iterator[Message]:
+    """The HTML parts, the one declared as root first."""
+    start = message.get_param("start")
+    parts = [part for _, part in zip(range(_MAX_PARTS), message.walk(), strict=False)]
+    found = [part for part in parts if part.get_content_type() in ("text/html", "application/xhtml+xml")]
+    yield from sorted(found, key=lambda part: part.get("Content-ID") != start)
+
+
+def html_of(part: Message) -> bytes:
+    """The bytes of an HTML part, converted to UTF-8 where the part declares its encoding."""
+    payload = part.get_payload(decode=True)
+    content = payload if isinstance(payload, bytes) else b""
+    try:
+        # The byte order mark tells HTML readers the encoding, whatever the page declares.
+        return content.decode(part.get_content_charset() or "").encode("utf-8-sig")
+    except (LookupError, UnicodeDecodeError):
+        return content

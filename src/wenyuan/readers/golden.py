@@ -13,8 +13,7 @@ from typing import Any
 from urllib.parse import quote, urldefrag
 
 from wenyuan.core.addresses import file_uri
-from wenyuan.core.errors import DocumentRejected, InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import DocumentRejected, InvalidRequest, msg
 from wenyuan.core.model import MAX_QUERY_CHARS
 from wenyuan.core.records import Pair
 from wenyuan.core.registry import LineFault, refuse

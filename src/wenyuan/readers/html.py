@@ -6,15 +6,59 @@ import codecs
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import msg
 from wenyuan.core.model import BlockKind, Document
 from wenyuan.core.redaction.names import Columns
 from wenyuan.readers.assemble import EMPTY_CELL, Cell, Original, Piece, assemble, decode, joined, left_out_note
-from wenyuan.readers.fidelity import measured
-from wenyuan.readers.main_text import from_the_web, is_main, main_text
-from wenyuan.readers.text import sectioned
+from wenyuan.readers.text import measured, sectioned
+
+# Extracts the main text of a web page, without menus and notices, by trafilatura.
+
+_LEAST_SHARE = 0.3
+"""Of the page's text, below which what was found is not taken for the main text: the page is read as a whole."""
+
+
+def from_the_web(uri: str) -> bool:
+    """Whether a document was fetched from a web site, where much of a page belongs to other pages."""
+    return uri.startswith(("https://", "http://"))
+
+
+@cache
+def _trafilatura() -> Any:
+    """The library; None where the extra ``web`` is not installed, and pages are then read completely."""
+    try:
+        import trafilatura
+    except ImportError:
+        return None
+    return trafilatura
+
+
+def main_text(page: str) -> str:
+    """The part of a page with its main text, as HTML; ``""`` where none is found or trafilatura is missing."""
+    library = _trafilatura()
+    if library is None:
+        return ""
+    found = library.extract(
+        page,
+        output_format="html",
+        include_tables=True,
+        include_links=False,
+        include_images=False,
+        include_comments=False,
+        include_formatting=True,
+        favor_recall=True,
+        with_metadata=False,
+    )
+    return found or ""
+
+
+def is_main(part: str, whole: str) -> bool:
+    """Whether the text of a part is long enough to be the main text of the page."""
+    return len(part) >= _LEAST_SHARE * len(whole)
+
 
 # The walk over a parsed page: which elements are seen, and what piece each of them becomes.
 #

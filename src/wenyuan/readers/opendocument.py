@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.text import has_han
 from wenyuan.core.text.structure import opening
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
-from wenyuan.readers.fidelity import measured
-from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
-from wenyuan.readers.text import sectioned
-from wenyuan.readers.word_numbering import chinese_numeral, enclosed, formal_numeral, roman
+from wenyuan.readers.docx import chinese_numeral, enclosed, formal_numeral, roman
+from wenyuan.readers.epub import Package, Spanning, covered, damaged, local, table_piece
+from wenyuan.readers.text import measured, sectioned
 
 _ODT = "application/vnd.oasis.opendocument.text"
 _ODP = "application/vnd.oasis.opendocument.presentation"

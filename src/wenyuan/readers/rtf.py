@@ -9,13 +9,12 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
 from wenyuan.core.text.structure import opening
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, lists_joined, rejected
-from wenyuan.readers.fidelity import measured
-from wenyuan.readers.markup import Spanning, table_piece
-from wenyuan.readers.text import sectioned
+from wenyuan.readers.epub import Spanning, table_piece
+from wenyuan.readers.text import measured, sectioned
 
 # An RTF file is groups of control words and text. A control word may open a destination: what its group holds is then no part
 # of the text (fonts, styles, pictures), or a part of its own (footnotes). Bytes are in the code page of the font at hand.

@@ -12,15 +12,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from wenyuan.core.errors import DocumentRejected
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.model import Document
 from wenyuan.readers import CONTAINERS, READERS, read_guarded, suffix_of
-from wenyuan.readers.containers import Opening, Unpacked
-from wenyuan.readers.office import converted, needs_conversion
-from wenyuan.readers.page_workers import PageWorkers, Watch
-from wenyuan.readers.worker import decode_documents, decode_unpacked, encode_json
-from wenyuan.readers.workers import Died, Limits, Worker
+from wenyuan.readers.archive import Opening, Unpacked
+from wenyuan.readers.slides import converted, needs_conversion
+from wenyuan.readers.worker import (
+    Died,
+    Limits,
+    PageWorkers,
+    Watch,
+    Worker,
+    decode_documents,
+    decode_unpacked,
+    encode_json,
+)
 
 # Reading files that may be hostile: size first, then the parser in a process of its own, with limits.
 #
@@ -127,7 +133,7 @@ class Sandbox:
             raise _too_large(len(content), self.limits.max_bytes, name)
 
     def draw(self, content: bytes, *, name: str, page: int, width: int) -> bytes:
-        """Draw a page of a file as PNG; see `readers.pictures.draw_page`.
+        """Draw a page of a file as PNG; see `readers.ocr.pages.draw_page`.
 
         Raises:
             DocumentRejected: with the reason, naming the file.

@@ -19,10 +19,9 @@ from starlette.routing import Match, Route
 from starlette.types import Message, Receive, Scope, Send
 
 from wenyuan import wire
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, msg
 from wenyuan.core.ports import unless
-from wenyuan.engines.external.service import JOURNEY, VIA, QuestionPath, arrived, told
+from wenyuan.engines.external import JOURNEY, VIA, QuestionPath, arrived, told
 from wenyuan.server.problems import Pool, Problem
 from wenyuan.server.settings import FaultSwitch, ServerSettings
 from wenyuan.wire import strict_json
@@ -229,7 +228,7 @@ class RequestHandler:
     """Base of route handlers: authenticates, reads bodies, and runs work in threads.
 
     Args:
-        library_id: What the library behind it is called where libraries ask one another; see `engines.external.service`.
+        library_id: What the library behind it is called where libraries ask one another; see `engines.external`.
     """
 
     def __init__(self, settings: ServerSettings, fault: FaultSwitch | None, library_id: str = "") -> None:

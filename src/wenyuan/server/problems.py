@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted
-from wenyuan.core.messages import as_sent
+from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, as_sent
 from wenyuan.wire import encode
 from wenyuan.wire.protocols import dify_error, store_error
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import ConfigError, NotPermitted
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import ConfigError, NotPermitted, msg
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 
 if TYPE_CHECKING:

@@ -12,18 +12,16 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
 from wenyuan.core.access import TOKEN_BUDGET, Agent, DomainScope, Principal
-from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.answering import Turn
+from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.prompt import ContextBuild, ContextPolicy, ScoredPassage, build_context, document_key
-from wenyuan.core.rewriting import Turn
 from wenyuan.core.scoring.rerank import limited as is_limited
 from wenyuan.service.audit.recorder import Bounds, RecordedSearch, one_question
 from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchRequest, SearchResult
 
 if TYPE_CHECKING:
     from wenyuan.catalog.tasks import TaskLedger
-    from wenyuan.service.generation.rewriting import Rewriter
-    from wenyuan.service.generation.summaries import Summarizer
+    from wenyuan.service.generation import Rewriter, Summarizer
 
 MAX_EXTRA_QUERIES = 8
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
 from wenyuan.core.addresses import part_of
+from wenyuan.core.answering import conversation
 from wenyuan.core.errors import (
     Fault,
     InvalidRequest,
@@ -19,24 +20,23 @@ from wenyuan.core.errors import (
     UnknownDomain,
     did_you_mean,
     listed,
+    msg,
 )
 from wenyuan.core.fidelity import Recognition, together
 from wenyuan.core.fidelity import part_of as part_of_recognition
 from wenyuan.core.filters import And, Condition, Conditions, Filter, compiled, of_sources
-from wenyuan.core.messages import msg
 from wenyuan.core.model import ORIGIN_PRIORITY, Corrected, Facet, Fragment, Passage, RetrievalRequest, Source
 from wenyuan.core.ports import Hit
-from wenyuan.core.rewriting import conversation
 from wenyuan.core.rules import Evidence
 from wenyuan.core.rules.inference import View
 from wenyuan.core.rules.names import condition_labels, relation_labels
 from wenyuan.core.scoring.rerank import also_in
 from wenyuan.core.terms_of_use import Copyright, parse_copyright
-from wenyuan.core.text.sentences import sentences
+from wenyuan.core.text import sentences
 from wenyuan.core.text.structure import clause_label
 from wenyuan.runtime import deadline_after
+from wenyuan.service import Answer, Query
 from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
-from wenyuan.service.query import Answer, Query
 from wenyuan.service.rules import MAX_PROCESSES, SCHEMAS, stored_schema
 from wenyuan.service.rules.quotes import CitedPlaces
 from wenyuan.service.search import PerChange
@@ -46,7 +46,7 @@ from wenyuan.settings import RulesSettings, Settings
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
-    from wenyuan.service.generation.rewriting import Rewriter
+    from wenyuan.service.generation import Rewriter
 
 # What a request of the contract asks, as a query.
 

@@ -16,24 +16,24 @@ from wenyuan.core.errors import (
     InvalidRequest,
     KnowledgeError,
     NotPermitted,
+    msg,
     refusal,
     refusing_once_closed,
 )
 from wenyuan.core.filters import Filter
-from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, Source
 from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
 from wenyuan.runtime import delegate
+from wenyuan.service import Answer
 from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
 from wenyuan.service.audit.replay import Replay, fates_within
 from wenyuan.service.context import Context, ContextRequest, ContextService
-from wenyuan.service.documents import DocumentDesk
+from wenyuan.service.documents import DocumentDesk, Draw, Originals
 from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, asked, fragments_of
+from wenyuan.service.generation import Rewriter, Summarizer
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.generation.context_sentences import ContextSentences
 from wenyuan.service.generation.proposals import Proposer
-from wenyuan.service.generation.rewriting import Rewriter
-from wenyuan.service.generation.summaries import Summarizer
 from wenyuan.service.ingest import Ingester, Recognition, Remote
 from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.redaction import Questions
@@ -44,21 +44,16 @@ from wenyuan.service.learning.tuning import Feedback, Tuner
 from wenyuan.service.operations import Freshness, IndexFollower
 from wenyuan.service.operations.health import Health, Readiness, listed_sources
 from wenyuan.service.operations.refresh import BackgroundRefresh
-from wenyuan.service.originals import Draw, Originals
-from wenyuan.service.query import Answer
-from wenyuan.service.rules.choosing import NameChooser
+from wenyuan.service.rules import name_vectors_of
 from wenyuan.service.rules.derive import Deriver
-from wenyuan.service.rules.names import names_of
 from wenyuan.service.rules.quotes import CitedPlaces
 from wenyuan.service.rules.rulebook import Rulebook
-from wenyuan.service.rules.search import RuleSearch
-from wenyuan.service.search.cache import Store
+from wenyuan.service.rules.search import NameChooser, RuleSearch
 from wenyuan.service.search.candidates import Reranking
 from wenyuan.service.search.retriever import Retriever
-from wenyuan.service.search.searcher import LOCAL, Searcher, SearchRequest, SearchResult
+from wenyuan.service.search.searcher import LOCAL, CollectionTraits, Searcher, SearchRequest, SearchResult
 from wenyuan.service.search.sufficiency import Sufficiency
-from wenyuan.service.search.traces import Traces
-from wenyuan.service.search.traits import CollectionTraits
+from wenyuan.service.search.threads import Store, Traces
 from wenyuan.service.uploads import Uploads
 from wenyuan.service.verification import Verifier
 from wenyuan.settings import Settings
@@ -156,7 +151,7 @@ class Library:
         self.cited, self.rewriter = (
             CitedPlaces(catalog), Rewriter(llm=models.llm, settings=settings.llm, questions=reading.questions),
         )  # fmt: skip
-        names = names_of(encoder, catalog, settings.search)
+        names = name_vectors_of(encoder, catalog, settings.search)
         self._deriver = deriver = Deriver(
             catalog.rules, self._rulebook.schema, most=settings.rules.max_rules, names=names, cites=self.cited.now
         )

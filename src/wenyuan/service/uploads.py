@@ -21,12 +21,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from wenyuan.core.addresses import file_uri
-from wenyuan.core.errors import CatalogBusy, InvalidRequest, NotFound, SourceError
-from wenyuan.core.messages import msg, said_by
+from wenyuan.core.errors import CatalogBusy, InvalidRequest, NotFound, SourceError, msg, said_by
 from wenyuan.core.model import Source
 from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.registry import Ingestion
-from wenyuan.service.ingest.report import IngestReport, Progress
+from wenyuan.service.ingest.versions import IngestReport, Progress
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog

@@ -16,10 +16,9 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, listed
+from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, listed, msg
 from wenyuan.core.fidelity import Uncertain
 from wenyuan.core.filters import Scope
-from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Deadline, Engine, until
 from wenyuan.core.records import AuditRecord
@@ -27,9 +26,9 @@ from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text import search_terms
 from wenyuan.core.verification import Change, Claim, Comparison, Tokens, compared_with, stitched, tokens_of
 from wenyuan.runtime import deadline_after
+from wenyuan.service import Query
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.audit.replay import Difference, Fate, Replay, explained_by_redaction, no_query, why_otherwise
-from wenyuan.service.query import Query
 from wenyuan.service.search import Sources
 from wenyuan.service.search.candidates import guard
 from wenyuan.service.search.retriever import Retriever

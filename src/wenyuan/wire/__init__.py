@@ -13,8 +13,8 @@ from pydantic.config import JsonDict
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import ErrorDetails
 
-from wenyuan.core.errors import Fault, InvalidRequest, listed
-from wenyuan.core.messages import MOST_CHARS, MOST_DEPTH, MOST_PARTS, as_sent, msg
+from wenyuan.core.answering import MOST_TURNS
+from wenyuan.core.errors import MOST_CHARS, MOST_DEPTH, MOST_PARTS, Fault, InvalidRequest, as_sent, listed, msg
 from wenyuan.core.model import (
     MAX_QUERY_CHARS,
     MAX_RESULTS,
@@ -22,7 +22,6 @@ from wenyuan.core.model import (
     RetrievalRequest,
     RetrievalResponse,
 )
-from wenyuan.core.rewriting import MOST_TURNS
 from wenyuan.wire.strict_json import MAX_FAULTS, NO_NUL, ROOT, SAID_OF_NUL, said_of, shown, walk, wrong
 
 # The JSON shapes of the contract: what comes in is checked whole, what goes out is made in one place.
@@ -152,7 +151,7 @@ class TranslatableShape(BaseModel):
 
 
 Translatable = SkipValidation[TranslatableShape | SkipJsonSchema[None]]
-"""A member that is not believed: `core.messages.received` reads it, and takes the text where it is wrong."""
+"""A member that is not believed: `core.errors.received` reads it, and takes the text where it is wrong."""
 
 
 class MayFail(BaseModel):

@@ -11,9 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 from wenyuan.core.filters import Condition, Conditions, Test
-from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, RetrievalRequest
 from wenyuan.service.fragments import FragmentsAnswer, FragmentsRequest
 from wenyuan.wire import QueryText, Text, no_default

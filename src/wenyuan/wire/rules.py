@@ -12,13 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from wenyuan.core.contract import named_twice
-from wenyuan.core.errors import Fault, InvalidRequest, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
 from wenyuan.core.records import Evaluation, WholeEvaluation
 from wenyuan.core.rules import BookFault, Evidence, Tally
-from wenyuan.core.rules.diff import Change as DiffChange
 from wenyuan.core.rules.inference import Edge, GraphNode
 from wenyuan.core.rules.names import condition_labels, relation_labels
+from wenyuan.core.rules.results import Change as DiffChange
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.scoring.evaluation import Change
 from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, Synonym, parse_synonym

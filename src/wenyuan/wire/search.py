@@ -10,18 +10,17 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic.json_schema import SkipJsonSchema
 
 from wenyuan.core.access import AUTO, CONFIDENCE, MAX_DOMAINS, MAX_TOP_K, DomainScope, parse_scope
+from wenyuan.core.answering import MOST_TURNS, Turn, conversation
 from wenyuan.core.contract import required_query
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 from wenyuan.core.filters import parse_filter
-from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS
 from wenyuan.core.prompt import Snippet
-from wenyuan.core.rewriting import MOST_TURNS, Turn, conversation
+from wenyuan.service import Confidence, FollowUp
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
 from wenyuan.service.fragments import about_hit
 from wenyuan.service.generation.answers import Answered, as_data, rewritten
 from wenyuan.service.learning.tuning import MAX_JUDGED
-from wenyuan.service.query import Confidence, FollowUp
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
 from wenyuan.wire import HISTORY, REWRITE, Day, MayFail, QueryText, Text, TurnShape, no_default
 from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, unbranched, wrong

@@ -11,8 +11,7 @@ from typing import Any
 
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from wenyuan.core.errors import Fault, InvalidRequest, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
 
 # JSON as RFC 8259 means it: what two readers could take differently is refused, before any value is used.
 #

@@ -11,7 +11,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStoreRetriever
 
 from wenyuan.conformance.bench import documents
-from wenyuan.encoders.hashing import HashingEncoder
+from wenyuan.encoders.checking import HashingEncoder
 
 
 class Hashed(Embeddings):

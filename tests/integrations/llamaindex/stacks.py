@@ -10,7 +10,7 @@ from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.schema import TextNode
 
 from wenyuan.conformance.bench import documents
-from wenyuan.encoders.hashing import HashingEncoder
+from wenyuan.encoders.checking import HashingEncoder
 
 _ENCODER = HashingEncoder()
 

@@ -21,8 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, msg
 from wenyuan.core.records import AuditFault
 from wenyuan.runtime import exists
 

@@ -15,12 +15,20 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from wenyuan.catalog.audit import EXPIRED, RENEWED, Head, HeadFile, Ids, canonical, commitment, row_hash
-from wenyuan.catalog.audit.reads import KINDS, AuditReads, AuditRecord, Verification, verify_export
-from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace, audit, cuts, last_head, ours, queries
+from wenyuan.catalog.audit.tables import (
+    AuditFiles,
+    AuditPlace,
+    AuditReads,
+    audit,
+    cuts,
+    last_head,
+    ours,
+    queries,
+    verify_export,
+)
 from wenyuan.catalog.sql import reading
-from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, KnowledgeError
-from wenyuan.core.messages import msg
-from wenyuan.core.records import AuditProgress
+from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, KnowledgeError, msg
+from wenyuan.core.records import KINDS, AuditProgress, AuditRecord, Verification
 from wenyuan.runtime import delegate
 
 __all__ = ["KINDS", "RETENTION", "AuditLog", "AuditRecord", "GroupWriter", "Verification", "verify_export"]

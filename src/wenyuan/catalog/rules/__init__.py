@@ -13,8 +13,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.sql import reading
-from wenyuan.core.errors import CatalogUnavailable, NotFound
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import CatalogUnavailable, NotFound, msg
 from wenyuan.core.model import FOREVER
 from wenyuan.core.rules import Alias, AliasType, Evidence, Node, Statement, StatementStatus, Strength
 from wenyuan.core.rules.inference import GraphNode, Support, View

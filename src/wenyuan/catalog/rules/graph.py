@@ -15,8 +15,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.rules import RulesBook, graph_node, rank_of, strength_of, support, unpacked
 from wenyuan.catalog.sql import reading
-from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.inference import Edge, GraphNode, LexiconEntry, Support, View
 from wenyuan.runtime import delegate

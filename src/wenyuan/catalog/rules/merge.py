@@ -14,10 +14,9 @@ from wenyuan.catalog.rules import alias_rows, evidence_row, node_row, packed, st
 from wenyuan.catalog.rules.graph import VERSION_KEY
 from wenyuan.catalog.sql import next_seq
 from wenyuan.core.addresses import without_clause
-from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.rules import Evidence, Node, Statement
-from wenyuan.core.rules.diff import next_status
+from wenyuan.core.rules.results import next_status
 
 _BATCH = 500
 _WORDING = ("rank", "sentence", "valid_from", "valid_until", "weight")

@@ -26,8 +26,7 @@ from wenyuan.catalog.rules.merge import (
 from wenyuan.catalog.sql import now
 from wenyuan.catalog.storage import Database
 from wenyuan.catalog.writes import NAMES
-from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound, msg
 from wenyuan.core.model import FOREVER
 from wenyuan.core.rules import Node, Statement
 

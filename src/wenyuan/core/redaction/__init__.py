@@ -12,8 +12,7 @@ from itertools import chain, groupby, pairwise
 from typing import Any
 from urllib.parse import unquote
 
-from wenyuan.core.errors import DocumentRejected, KnowledgeError
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import DocumentRejected, KnowledgeError, msg
 from wenyuan.core.model import Block, Document, Facet
 from wenyuan.core.redaction import identifiers, secrets
 from wenyuan.core.redaction.matching import OPAQUE, Finding, Rule, View, find, views_of

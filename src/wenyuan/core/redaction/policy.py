@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, listed, msg
 
 RULES_VERSION = "6"
 """Version of the rules and of what they write; texts redacted by another one are redacted anew."""

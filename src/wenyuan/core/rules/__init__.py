@@ -10,8 +10,7 @@ from datetime import date
 from typing import Any, Literal, TypeVar, get_args
 
 from wenyuan.core.addresses import address_of, without_clause
-from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.model import Source
 
 # The values of the rules graph: nodes, directed typed statements about them, and the evidence for each.

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from wenyuan.core.errors import InvalidRequest, did_you_mean
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, did_you_mean, msg
 from wenyuan.core.rules import (
     Book,
     BookFault,

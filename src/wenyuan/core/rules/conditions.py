@@ -11,8 +11,7 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from typing import Any, Literal, cast
 
-from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, did_you_mean, listed
-from wenyuan.core.messages import joined, msg
+from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, did_you_mean, joined, listed, msg
 from wenyuan.core.rules.schema import Parameter, label_in
 
 # The text of a condition → a tree of ``&&``, ``||`` and ``!`` over leaves that the CEL library evaluates.

@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 from wenyuan.core.addresses import address_of
-from wenyuan.core.errors import CatalogError, InvalidRequest, did_you_mean
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import CatalogError, InvalidRequest, did_you_mean, msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules import Strength, kept_fairly
 from wenyuan.core.rules.conditions import Condition, checked_parameters, compile_condition

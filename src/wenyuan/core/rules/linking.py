@@ -18,8 +18,7 @@ import ahocorasick
 import numpy as np
 import numpy.typing as npt
 
-from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.rules.inference import LexiconEntry
 from wenyuan.core.rules.names import Alike, Spelling, form_of, likeness, only_as_whole, spell
 

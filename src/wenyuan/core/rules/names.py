@@ -13,8 +13,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from wenyuan.core.errors import InvalidRequest, did_you_mean
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import InvalidRequest, did_you_mean, msg
 from wenyuan.core.rules import Node
 from wenyuan.core.rules.conditions import Token, tokens_of
 from wenyuan.core.rules.schema import Kind, Parameter, Relation, Schema, label_in

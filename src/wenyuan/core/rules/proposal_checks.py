@@ -22,7 +22,7 @@ from typing import cast
 
 from wenyuan.core.addresses import parted
 from wenyuan.core.answering import Shown, quote_between
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.rules import Book, Node, Place, RawEvidence, RawStatement, Statement, Strength
 from wenyuan.core.rules.checking import check_book
@@ -32,9 +32,8 @@ from wenyuan.core.rules.conditions import tokens_of as condition_tokens
 from wenyuan.core.rules.names import Words, looks_like_sentence
 from wenyuan.core.rules.proposals import Holdings, Judged, Proposal, Standing
 from wenyuan.core.rules.schema import Parameter, Relation, Schema
-from wenyuan.core.text import fold, language_of, terms
+from wenyuan.core.text import Span, fold, language_of, terms
 from wenyuan.core.text.numbers import measured, unit_of
-from wenyuan.core.text.sentences import Span
 from wenyuan.core.text.structure import clause_label, opening
 from wenyuan.core.text.summaries import instruction_like
 from wenyuan.core.verification import Tokens, compared_with, tokens_of

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 from wenyuan.core.rules.conditions import WORDS
 from wenyuan.core.rules.inference import DerivedRule
 from wenyuan.core.rules.names import form_of, only_as_whole, spell

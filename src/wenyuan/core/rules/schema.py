@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal, TypeVar, cast, get_args
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 
 # Which kinds of things and which relations there are, and which paths through them are rules: data, not code.
 #

@@ -23,8 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from wenyuan.core.errors import IndexCorrupt
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import IndexCorrupt, msg
 
 Array = NDArray[np.float32]
 Answers = Sequence[Sequence[NDArray[np.int64]]]

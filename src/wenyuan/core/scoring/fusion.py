@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from wenyuan.core.addresses import folder_of
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
 from wenyuan.core.scoring import rescale, trust_factor

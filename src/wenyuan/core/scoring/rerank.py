@@ -20,12 +20,11 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-from wenyuan.core.errors import ScoresRejected
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import ScoresRejected, msg
 from wenyuan.core.model import RULE_IDS, Passage
 from wenyuan.core.ports import Hit
 from wenyuan.core.terms_of_use import parse_copyright
-from wenyuan.core.text.sentences import sentences
+from wenyuan.core.text import sentences
 from wenyuan.core.text.summaries import compared
 
 Shares = tuple[float, float, float]

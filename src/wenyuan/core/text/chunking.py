@@ -24,7 +24,7 @@ import numpy as np
 
 from wenyuan.core.addresses import Opener, anchor_at, slug
 from wenyuan.core.model import Block, Document, Draft
-from wenyuan.core.text.sentences import CLAUSE_END, ITEM_BREAK, SENTENCE_END, Span, divides, inside_character, trimmed
+from wenyuan.core.text import CLAUSE_END, ITEM_BREAK, SENTENCE_END, Span, divides, inside_character, trimmed
 from wenyuan.core.text.structure import opening
 
 # How many tokens a text takes, estimated without a tokenizer: fast, the same everywhere, a bit pessimistic.

@@ -25,9 +25,20 @@ from typing import Any
 
 from wenyuan.core.model import ORIGIN_PRIORITY, Block, Document, Passage
 from wenyuan.core.scoring import idf
-from wenyuan.core.text import OWN, fold, language_of, query_terms, terms
+from wenyuan.core.text import (
+    OWN,
+    Span,
+    clauses,
+    fold,
+    inside_character,
+    language_of,
+    query_terms,
+    sentences,
+    table_headers,
+    terms,
+    trimmed,
+)
 from wenyuan.core.text.chunking import Meter
-from wenyuan.core.text.sentences import Span, clauses, inside_character, sentences, table_headers, trimmed
 from wenyuan.core.text.structure import opening
 
 _LEAD, _NEIGHBOUR, _LIKENESS = 0.06, 0.04, 0.3

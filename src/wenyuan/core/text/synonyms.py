@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice, product
 from typing import Any, NamedTuple
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 from wenyuan.core.model import MAX_QUERY_CHARS
 from wenyuan.core.text import fold, has_han, placed_stems, search_terms
 

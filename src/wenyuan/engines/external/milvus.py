@@ -17,16 +17,14 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field
 
 from wenyuan.core.addresses import with_fragment
-from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, msg
 from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.core.ports import Deadline, OutsideHit
-from wenyuan.core.scoring import rescale
-from wenyuan.core.scoring.vectors import checked_vectors
+from wenyuan.core.scoring import checked_vectors, rescale
 from wenyuan.engines.external import SourceSettings
 from wenyuan.engines.milvus.sessions import connect, leave, lost, seconds, translated
 from wenyuan.runtime import BoundedCalls, CallTimedOut, deadline_after
-from wenyuan.runtime.declared import ENV_ALLOWED, VariableName, declared, secret
+from wenyuan.settings import ENV_ALLOWED, VariableName, declared, secret
 
 MOST_AT_ONCE = 16
 LIFETIME = 300.0

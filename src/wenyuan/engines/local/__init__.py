@@ -31,12 +31,11 @@ from wenyuan.core.errors import (
     IndexCorrupt,
     IndexMismatch,
     KnowledgeError,
+    msg,
 )
 from wenyuan.core.filters import Scope
-from wenyuan.core.messages import msg
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
-from wenyuan.core.scoring import rescale
-from wenyuan.core.scoring.vectors import CHINESE
+from wenyuan.core.scoring import CHINESE, rescale
 from wenyuan.engines.local.columns import Columns
 from wenyuan.engines.local.keyword import KeywordIndex
 from wenyuan.engines.local.vectors import RowFiles, VectorScan, as_vectors

@@ -17,15 +17,12 @@ from typing import Any
 
 import tantivy
 
-from wenyuan.core.errors import EngineError, EngineUnavailable, IndexCorrupt
+from wenyuan.core.errors import EngineError, EngineUnavailable, IndexCorrupt, msg
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
-from wenyuan.core.messages import msg
 from wenyuan.core.model import Facet, IndexRow
-from wenyuan.core.scoring import PAIRED, squash, term_weights
-from wenyuan.core.scoring.vectors import passage_bodies
+from wenyuan.core.scoring import PAIRED, passage_bodies, squash, term_weights
 from wenyuan.core.text import PAIR
-from wenyuan.engines.local.columns import Columns, leaf_values
-from wenyuan.engines.local.files import OpenFile, Signature, signature
+from wenyuan.engines.local.columns import Columns, OpenFile, Signature, leaf_values, signature
 
 # The files of the keyword index: published in the library's folder, read from copies that nobody else can reach.
 #

@@ -13,12 +13,10 @@ from typing import Any
 import faiss as _faiss
 import numpy as np
 
-from wenyuan.core.errors import IndexCorrupt
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import IndexCorrupt, msg
 from wenyuan.core.ports import Deadline
-from wenyuan.core.scoring.vectors import Sums
-from wenyuan.engines.local.columns import Columns
-from wenyuan.engines.local.files import BLOCK, Array, GrowableArray, Signature, StoredRows, signature
+from wenyuan.core.scoring import Sums
+from wenyuan.engines.local.columns import BLOCK, Array, Columns, GrowableArray, Signature, StoredRows, signature
 from wenyuan.runtime import exists
 
 # Short codes of vectors, by which the candidates of a search are chosen: two bits a dimension, 104 bytes a row at 384.

@@ -21,16 +21,25 @@ from wenyuan.core.errors import (
     EngineUnavailable,
     IndexCorrupt,
     IndexMismatch,
+    msg,
 )
 from wenyuan.core.filters import Scope
-from wenyuan.core.messages import msg
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
 from wenyuan.core.scoring import rescale
 from wenyuan.engines.milvus import search as keyword
-from wenyuan.engines.milvus.collections import MOST_DIMENSIONS, Mark, Names, check_server, find, make, newest
-from wenyuan.engines.milvus.search import Query, condition
-from wenyuan.engines.milvus.sessions import Place, Session, Sessions
-from wenyuan.engines.milvus.writing import advance, check_same, renew
+from wenyuan.engines.milvus.search import Query, advance, check_same, condition, renew
+from wenyuan.engines.milvus.sessions import (
+    MOST_DIMENSIONS,
+    Mark,
+    Names,
+    Place,
+    Session,
+    Sessions,
+    check_server,
+    find,
+    make,
+    newest,
+)
 from wenyuan.runtime import BoundedCalls, CallTimedOut, deadline_after
 
 __all__ = ["MilvusEngine", "Place"]

@@ -6,25 +6,320 @@ change that they hold, in the transaction that wrote it; a query reads one state
 
 from __future__ import annotations
 
+import itertools
+import json
+import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from psycopg import Connection
+from psycopg.sql import SQL, Identifier
 
-from wenyuan.core.errors import EngineError, EngineTimeout, IndexMismatch
+from wenyuan.core.errors import EngineError, EngineTimeout, IndexMismatch, VectorRejected, msg
 from wenyuan.core.filters import Scope
-from wenyuan.core.messages import msg
-from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
-from wenyuan.core.scoring import rescale
-from wenyuan.core.scoring.vectors import Sums
-from wenyuan.engines.postgres import search, writing
-from wenyuan.engines.postgres.sessions import Condition, open_sessions, visible
-from wenyuan.engines.postgres.tables import find_vector, make_tables, schema_name
+from wenyuan.core.model import Facet, IndexRow
+from wenyuan.core.ports import Change, ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
+from wenyuan.core.scoring import CHINESE, Sums, rescale
+from wenyuan.core.text import passage_terms
+from wenyuan.engines.postgres import search
+from wenyuan.engines.postgres import search as postings
+from wenyuan.engines.postgres.search import EXACT_ROWS, GRAPH_DIMENSIONS, MAKE_GRAPH, sweep
+from wenyuan.engines.postgres.sessions import (
+    LOCK,
+    Condition,
+    find_vector,
+    make_tables,
+    open_sessions,
+    packed_terms,
+    packed_vector,
+    plain,
+    schema_name,
+    unpacked_terms,
+    unpacked_vector,
+    visible,
+)
 from wenyuan.runtime import BoundedCalls, CallTimedOut, deadline_after
 from wenyuan.runtime.postgres import Mode
+
+# Applying changes of the catalog to the index, and keeping the index in order.
+
+# The write path: changes of the catalog, applied in transactions that end at a change, with the mark of that change.
+#
+# A reader sees the index as of one change or another, never anything between.
+
+
+_BATCH = 1_000
+_BEYOND = 10**400  # an infinity, which JSON does not have: above every number that a filter can name
+
+_INSERT = """
+INSERT INTO passages SELECT * FROM unnest(
+    %s::bigint[], %s::text[], %s::bigint[], %s::text[], %s::text[], %s::text[]::jsonb[], %s::int[], %s::int[],
+    %s::int[])
+"""
+_COPY_WORDS = "COPY words (passage_id, length, packed) FROM STDIN (FORMAT binary)"
+_COPY_VECTORS = "COPY vectors (passage_id, vector) FROM STDIN (FORMAT binary)"
+_NEW_TERMS = "INSERT INTO vocabulary (term, passages) SELECT unnest(%s::text[]), 0 RETURNING term, id"
+_COUNTED = """
+UPDATE vocabulary v SET passages = v.passages + d.more
+FROM unnest(%s::int[], %s::int[]) AS d (id, more) WHERE v.id = d.id
+"""
+_MARK = """
+UPDATE state SET watermark = %(watermark)s, stamp = %(stamp)s, passages = passages + %(passages)s, length = length + %(length)s,
+    vectors = %(vectors)s, chinese = %(chinese)s, total = %(total)s, slots = %(slots)s
+"""
+
+
+class Applied:
+    """One transaction of the write path. The caller holds the index's lock and commits.
+
+    Args:
+        connection: In a transaction that sees every row.
+        dimension: Of the vectors; 0 for an index without.
+        sums: Of all vectors so far; they are counted on.
+    """
+
+    def __init__(self, connection: Connection[Any], dimension: int, sums: Sums) -> None:
+        self._connection = connection
+        self._dimension = dimension
+        self._sums = sums
+        self._more: Counter[int] = Counter()  # by term id: passages gained or lost
+        self._passages = self._length = 0
+        self._ids: dict[str, int] = {}
+        self._slots = int((connection.execute("SELECT slots FROM state").fetchone() or (0,))[0])
+
+    def take(self, changes: Iterator[Change], watermark: int, stamp: str) -> None:
+        """Apply changes and record the last change of the catalog that the index now holds."""
+        while batch := tuple(itertools.islice(changes, _BATCH)):
+            self._remove([change.passage_id for change in batch])  # also what is added: a row is never there twice
+            self._add([change.row for change in batch if change.row is not None])
+        gained = [(number, more) for number, more in self._more.items() if more]
+        if gained:
+            gained.sort()  # everybody locks terms in one order
+            self._connection.execute(_COUNTED, [list(column) for column in zip(*gained, strict=True)])
+        self._connection.execute(
+            _MARK,
+            {
+                "watermark": watermark,
+                "stamp": stamp,
+                "passages": self._passages,
+                "length": self._length,
+                "vectors": int(self._sums.counts.sum()),
+                "chinese": int(self._sums.counts[1]),
+                "slots": self._slots,
+                "total": self._sums.sums.astype("<f8").tobytes(),
+            },
+        )
+
+    def _remove(self, passage_ids: Sequence[int]) -> None:
+        ids, run = list(passage_ids), self._connection.execute
+        removed = run("DELETE FROM passages WHERE passage_id = ANY(%s) RETURNING passage_id, slot, language", (ids,))
+        of_each = {passage_id: (slot, language) for passage_id, slot, language in removed}
+        slots = {passage_id: slot for passage_id, (slot, _) in of_each.items()}
+        gone = run("DELETE FROM words WHERE passage_id = ANY(%s) RETURNING passage_id, length, packed", (ids,))
+        dead = dict[int, bytes]()
+        for passage_id, length, packed in gone:
+            self._length -= length
+            self._more.subtract(unpacked_terms([packed])[0].tolist())
+            if passage_id in slots:
+                dead[slots[passage_id]] = packed
+        self._passages -= len(slots)
+        run("INSERT INTO dead SELECT * FROM unnest(%s::int[], %s::bytea[])", (list(dead), list(dead.values())))
+        if self._dimension:
+            gone = run(
+                "DELETE FROM vectors WHERE passage_id = ANY(%s) RETURNING passage_id, vector_send(vector)", (ids,)
+            )
+            for passage_id, vector in gone:
+                chinese = passage_id in of_each and of_each[passage_id][1] == CHINESE
+                self._sums.remove(unpacked_vector(vector), chinese=chinese)
+
+    def _add(self, rows: Sequence[IndexRow]) -> None:
+        if not rows:
+            return
+        columns = (
+            [row.passage_id for row in rows],
+            [row.source_id for row in rows],
+            [row.document_id for row in rows],
+            [plain(row.language) for row in rows],
+            [plain(row.collection) for row in rows],
+            [_facets(row) for row in rows],
+            [row.valid_from for row in rows],
+            [row.valid_until for row in rows],
+            list(range(self._slots, self._slots + len(rows))),
+        )
+        self._connection.execute(_INSERT, columns)
+        self._passages += len(rows)
+        self._add_words(rows)
+        if self._dimension:
+            self._add_vectors(rows)
+
+    def _add_words(self, rows: Sequence[IndexRow]) -> None:
+        counted = [Counter(passage_terms(row.heading_text, row.text)) for row in rows]
+        self._know({term for counts in counted for term in counts})
+        held = [{self._ids[term]: count for term, count in counts.items()} for counts in counted]
+        lengths = [counts.total() for counts in counted]
+        with self._connection.cursor().copy(_COPY_WORDS) as copy:
+            copy.set_types(["int8", "int4", "bytea"])
+            for row, length, counts in zip(rows, lengths, held, strict=True):
+                copy.write_row((row.passage_id, length, packed_terms(counts)))
+                self._more.update(counts.keys())
+        self._length += sum(lengths)
+        postings.add(self._connection, self._slots, lengths, held)
+        self._slots += len(rows)
+
+    def _know(self, terms: set[str]) -> None:
+        """Learn the ids of terms, giving one to those that are new."""
+        unknown = sorted(terms - self._ids.keys())
+        if not unknown:
+            return
+        self._ids.update(self._connection.execute("SELECT term, id FROM vocabulary WHERE term = ANY(%s)", (unknown,)))
+        new = [term for term in unknown if term not in self._ids]
+        if new:
+            self._ids.update(self._connection.execute(_NEW_TERMS, (new,)))
+
+    def _add_vectors(self, rows: Sequence[IndexRow]) -> None:
+        with self._connection.cursor().copy(_COPY_VECTORS) as copy:
+            copy.set_types(["int8", "bytea"])  # pgvector's own binary form
+            for row in rows:
+                if row.vector is None:
+                    continue
+                if len(row.vector) != self._dimension:
+                    raise VectorRejected(
+                        msg(
+                            "the vector of passage {passage_id} has {count} dimensions, the index {dimension}",
+                            passage_id=row.passage_id,
+                            count=len(row.vector),
+                            dimension=self._dimension,
+                        ),
+                        component="engine postgres",
+                    )
+                copy.write_row((row.passage_id, packed_vector(row.vector)))
+                self._sums.add(row.vector, chinese=row.language == CHINESE)
+
+
+def _facets(row: IndexRow) -> str:
+    """As JSON; what is no number (NaN) is left out, since no filter can name it."""
+    held = {plain(name): _value(value) for name, value in row.facets.items() if not _is_nan(value)}
+    return json.dumps(held, ensure_ascii=False)
+
+
+def _is_nan(value: Facet) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _value(value: Facet) -> Facet:
+    if isinstance(value, str):
+        return plain(value)
+    return _BEYOND if value == math.inf else -_BEYOND if value == -math.inf else value
+
+
+# The index as a whole: following the catalog step by step, counts and sums, statistics, the graph, forgetting.
+
+
+_STEP = 64  # changes of the catalog in one transaction
+_DEAD = 10  # one removed passage for so many that are there is enough to take their postings out
+_GRAPH_ROW = 400  # bytes of memory for a row of the graph, beside its vector
+_MOST_MEMORY = 4_096  # MB for making the graph; what does not fit makes it slower, not worse
+
+_ANOTHER = "the catalog was restored or copied, and has changed since: drop the index's schema, wenyuan_…"
+
+_TABLES = ("passages", "words", "vocabulary", "postings", "segments", "dead", "vectors")
+_LOCK_GRAPH = "SELECT pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended(%s, 1))"
+_UPKEEP_COUNTED = "SELECT watermark, (SELECT count(*) FROM passages), (SELECT count(*) FROM {}) FROM state"
+
+
+def stored_watermark(connection: Connection[Any]) -> int:
+    """The last change of the catalog that the index holds."""
+    row = connection.execute("SELECT watermark FROM state").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def step(connection: Connection[Any], feed: ChangeFeed, target: int, schema: str, dimension: int) -> int | None:
+    """Apply some changes, in the caller's transaction.
+
+    Returns:
+        The change that the index then holds; None while another process is writing.
+    """
+    locked = connection.execute(LOCK.format(kind="try_"), {"schema": schema}).fetchone()
+    if locked is None or not locked[0]:
+        return None
+    after = stored_watermark(connection)
+    if after >= target:
+        return after
+    check_same(connection, feed)
+    upto = min(target, after + _STEP)
+    changes = feed.changes(after, upto, vectors=dimension > 0)
+    Applied(connection, dimension, stored_sums(connection, dimension)[1]).take(changes, upto, feed.stamp(upto))
+    return upto
+
+
+def check_same(connection: Connection[Any], feed: ChangeFeed) -> None:
+    """IndexMismatch when the index follows another history of changes, which only happens to be as long."""
+    row = connection.execute("SELECT watermark, stamp FROM state").fetchone()
+    if row is not None and row[0] and row[1] != feed.stamp(row[0]):
+        raise IndexMismatch(
+            msg("its change {row} is not the catalog's", row=row[0]), component="engine postgres", hint=_ANOTHER
+        )
+
+
+def stored_sums(connection: Connection[Any], dimension: int) -> tuple[int, Sums]:
+    """The change that the index holds, and the sums of its vectors then."""
+    row = connection.execute("SELECT watermark, total, chinese, vectors FROM state").fetchone()
+    if row is None or not row[1]:
+        return (0 if row is None else int(row[0])), Sums.empty(dimension)
+    at, total, chinese, vectors = row
+    held = np.frombuffer(total, dtype="<f8").reshape(2, dimension).copy()
+    return int(at), Sums(held, np.array([vectors - chinese, chinese], np.int64))
+
+
+def counted(connection: Connection[Any], dimension: int) -> tuple[int, int, int]:
+    """The last change, and the numbers of passages and vectors: counted, so that what was lost is seen."""
+    vectors = "vectors" if dimension else "passages WHERE false"
+    row = connection.execute(_UPKEEP_COUNTED.format(vectors)).fetchone()
+    return (int(row[0]), int(row[1]), int(row[2])) if row is not None else (0, 0, 0)
+
+
+def settle(connection: Connection[Any], schema: str, dimension: int) -> None:
+    """Statistics for the planner, tidy postings, and the graph if there are rows enough. Outside of transactions."""
+    dead, live = connection.execute("SELECT (SELECT count(*) FROM dead), passages FROM state").fetchone() or (0, 0)
+    if dead > live // _DEAD:
+        _sweep(connection, schema)
+    for table in _tables(dimension):
+        connection.execute(SQL("ANALYZE {}").format(Identifier(table)))
+    connection.execute("VACUUM postings")  # rows that were merged into others make room for the next
+    if not 0 < dimension <= GRAPH_DIMENSIONS:
+        return
+    alone = connection.execute(_LOCK_GRAPH, (schema,)).fetchone()
+    graph, vectors = connection.execute("SELECT graph, vectors FROM state").fetchone() or (True, 0)
+    if graph or vectors <= EXACT_ROWS or alone is None or not alone[0]:
+        return
+    megabytes = min(_MOST_MEMORY, vectors * (4 * dimension + _GRAPH_ROW) // 1_000_000 + 64)
+    connection.execute("SELECT set_config('maintenance_work_mem', %s, false)", (f"{megabytes}MB",))
+    connection.execute("DROP INDEX IF EXISTS vectors_graph")  # of an attempt that was cut off
+    connection.execute(MAKE_GRAPH)
+    connection.execute("UPDATE state SET graph = true")
+
+
+def purge(connection: Connection[Any], schema: str, dimension: int) -> None:
+    """Delete what no passage needs, and free the rows that were removed. Outside of transactions."""
+    _sweep(connection, schema)
+    for table in _tables(dimension):
+        connection.execute(SQL("VACUUM (INDEX_CLEANUP ON) {}").format(Identifier(table)))
+
+
+def _sweep(connection: Connection[Any], schema: str) -> None:
+    with connection.transaction():
+        connection.execute(LOCK.format(kind=""), {"schema": schema})  # a writer may be about to use such a term
+        sweep(connection)
+        connection.execute("DELETE FROM vocabulary WHERE passages <= 0")
+
+
+def _tables(dimension: int) -> tuple[str, ...]:
+    return _TABLES if dimension else _TABLES[:-1]
+
 
 MAX_LAG = 3_600.0
 """Seconds for which whoever else is writing may keep answers behind before that is an error."""
@@ -110,7 +405,7 @@ class PostgresEngine:
     def sync(self, feed: ChangeFeed, *, deadline: Deadline) -> int:
         target, hurried = feed.seq(), deadline.remaining() < _TIME_TO_BUILD
         while True:
-            watermark = self._sessions.run(writing.stored_watermark, deadline)
+            watermark = self._sessions.run(stored_watermark, deadline)
             self._seen = watermark
             if watermark >= target:
                 self._empty = target == 0
@@ -124,7 +419,7 @@ class PostgresEngine:
 
     def _not_ahead(self, feed: ChangeFeed, watermark: int) -> int:
         if watermark and not self._same:  # once is enough: later changes are checked as they are applied
-            self._sessions.run(lambda connection: writing.check_same(connection, feed), _soon())
+            self._sessions.run(lambda connection: check_same(connection, feed), _soon())
             self._same = True
         end = feed.seq()  # read again: another thread may have applied a later change
         if watermark > end:
@@ -162,7 +457,7 @@ class PostgresEngine:
 
     def _advance(self, feed: ChangeFeed, target: int) -> bool:
         def work(connection: Connection[Any]) -> int | None:
-            return writing.step(connection, feed, target, self.schema, self._dimension)
+            return step(connection, feed, target, self.schema, self._dimension)
 
         at: int | None = 0
         while at is not None and at < target:
@@ -175,7 +470,7 @@ class PostgresEngine:
         if not (always or self._unsettled):
             return
         self._sessions.run(
-            lambda connection: writing.settle(connection, self.schema, self._dimension),
+            lambda connection: settle(connection, self.schema, self._dimension),
             _unhurried(),
             mode=Mode.MAINTAIN,
             settings=_EVERYTHING,
@@ -186,7 +481,7 @@ class PostgresEngine:
         """Delete the remains of removed passages: terms that no passage has, and dead rows in the tables' files."""
         self.sync(feed, deadline=_unhurried())
         self._sessions.run(
-            lambda connection: writing.purge(connection, self.schema, self._dimension),
+            lambda connection: purge(connection, self.schema, self._dimension),
             _unhurried(),
             mode=Mode.MAINTAIN,
             settings=_EVERYTHING,
@@ -247,9 +542,7 @@ class PostgresEngine:
         self._written(vector)
         at, sums = self._sums
         if at != self._seen:
-            at, sums = self._sessions.run(
-                lambda connection: writing.stored_sums(connection, self._dimension), _soon()
-            )
+            at, sums = self._sessions.run(lambda connection: stored_sums(connection, self._dimension), _soon())
             self._sums = at, sums
         return sums.mean_cosine(vector)
 
@@ -261,7 +554,7 @@ class PostgresEngine:
 
     def status(self) -> EngineStatus:
         watermark, passages, vectors = self._sessions.run(
-            lambda connection: writing.counted(connection, self._dimension), _soon(), settings=_EVERYTHING
+            lambda connection: counted(connection, self._dimension), _soon(), settings=_EVERYTHING
         )
         return EngineStatus(name=self.name, watermark=watermark, passages=passages, vectors=vectors)
 

@@ -13,8 +13,7 @@ from psycopg.sql import SQL, Composed
 
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.scoring import K1, KNEE, LENGTHS, B, quantised_length, squash, term_weights
-from wenyuan.engines.postgres.sessions import Condition
-from wenyuan.engines.postgres.tables import unpacked_terms
+from wenyuan.engines.postgres.sessions import Condition, unpacked_terms
 
 # Postings: by term, which passages hold it, how often, and how long each is, packed so that one row brings thousands.
 #

@@ -4,17 +4,108 @@ from __future__ import annotations
 
 import ctypes
 import re
+import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from statistics import median
 from typing import Any, NamedTuple
 
-from wenyuan.readers.pdf.frame import NOWHERE, Box, Frame
-from wenyuan.readers.pdf.strokes import Drawn, drawn
-from wenyuan.readers.pdf.usable import unmapped_share
+from wenyuan.core.errors import DocumentRejected, msg
+from wenyuan.core.model import Document
+from wenyuan.readers import PagesWanted
+from wenyuan.readers.ocr import not_installed, uncertain
+from wenyuan.readers.pdf.strokes import NOWHERE, Box, Drawn, Frame, drawn
+from wenyuan.runtime import install_command
+
+# Decides whether a page's text layer is usable, or the page needs OCR.
+
+_LEAST_TEXT = 30  # characters: a picture over most of the page beside fewer than that is a scan with a stamp on it
+_COVERED = 0.5  # of the page
+_SHARE = 0.1
+_LEAST_BAD = 8
+_SAMPLED = 500  # characters of a page that are asked for their glyphs
+_HAN = re.compile("[\u3400-\u9fff]")
+_LEAST_HAN = 100
+_ORDINARY = frozenset(
+    "的一是不在有人了中大为以和上个国我到他时要就出会可也你对年月日号第条元及或与其等應為於與個國會時對條號，。、；："
+)
+_LEAST_ORDINARY = 0.02  # of the Chinese characters of a page; about .2 in any real text
+# What Chinese text looks like that was decoded as Latin-1 or Windows-1252: letters with accents side by side, which no
+# language writes; and the two words that damaged UTF-8 and empty memory make of GBK.
+_MOJIBAKE = re.compile("[\u00a1-\u00ff\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2018-\u201e\u2020\u2021\u2022\u2026\u2030\u2039\u203a\u20ac\u2122]{4,}")  # fmt: skip
+_GARBLED = re.compile("(?:锟斤拷|烫烫|屯屯)+")
+_NO_TEXT = frozenset({"Co", "Cn", "Cs", "Cc"})
+
+
+def unreadable(text: str, unmapped: float = 0.0) -> float:
+    """The share (0..1) of a page's visible characters that are garbage.
+
+    These are characters of private use, U+FFFD, controls and code points that nothing is assigned to; runs of four and more
+    letters with accents (Chinese in a wrong encoding); all Chinese characters of a page that has a hundred of them and none
+    of those that every text has (a font's table that names wrong ones).
+
+    Args:
+        unmapped: The share of glyphs of which the file does not say which character they are.
+    """
+    visible = [c for c in text if not c.isspace()]
+    if not visible:
+        return 0.0
+    bad = sum(c == "\ufffd" or (unicodedata.category(c) in _NO_TEXT and c != "\ufffe") for c in visible)
+    bad += sum(len(run) for run in _MOJIBAKE.findall(text) if len(set(run)) > 2 and sum("\u00a1" <= c <= "\u00ff" for c in run) >= len(run) / 2)  # fmt: skip
+    bad += sum(len(run) for run in _GARBLED.findall(text))
+    han = _HAN.findall(text)
+    if len(han) >= _LEAST_HAN and sum(c in _ORDINARY for c in visible) < _LEAST_ORDINARY * len(han):
+        bad += len(han)
+    return min(1.0, max(bad / len(visible) if bad >= _LEAST_BAD else 0.0, unmapped))
+
+
+def unmapped_share(text_page: Any) -> float:
+    """The share (0..1) of a page's glyphs, sampled, without a Unicode mapping.
+
+    Args:
+        text_page: Of pypdfium2.
+    """
+    from pypdfium2 import raw
+
+    count = text_page.count_chars()
+    if not count:
+        return 0.0
+    sampled = range(0, count, max(1, count // _SAMPLED))
+    unmapped: int = sum(raw.FPDFText_HasUnicodeMapError(text_page, at) == 1 for at in sampled)
+    return unmapped / len(sampled)
+
+
+def needs_picture(page: Any, own: str, unmapped: float) -> bool:
+    """Whether a page needs OCR: it is not blank, and its text layer is empty or broken.
+
+    Args:
+        page: Of pypdfium2.
+        own: The text of its layer.
+        unmapped: As `unmapped_share` says.
+    """
+    visible = sum(not c.isspace() for c in own)
+    if not visible:
+        return next(iter(page.get_objects(max_depth=1)), None) is not None
+    if visible < _LEAST_TEXT and _covered(page) >= _COVERED:
+        return True
+    return unreadable(own, unmapped) >= _SHARE
+
+
+def _covered(page: Any) -> float:
+    """The share (0..1) of the page area covered by its largest image."""
+    from pypdfium2 import raw
+
+    width, height = page.get_width(), page.get_height()
+    most = 0.0
+    for image in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3):
+        left, bottom, right, top = image.get_bounds()
+        most = max(most, (right - left) * (top - bottom))
+    return most / (width * height) if width and height else 0.0
+
 
 _Boxes = Callable[[int], Box]
 _LINE_END = re.compile("\r\n|[\n\r]|\ufffe")  # pdfium writes U+FFFE for a hyphen at a line's end
@@ -331,3 +422,149 @@ def rows_of(lines: Sequence[PrintedLine]) -> list[list[PrintedLine]]:
         else:
             rows.append([line])
     return [sorted(row, key=lambda each: each.left) for row in rows]
+
+
+# Pages recognised by OCR, as `PrintedPage`, and the uncertain numbers in their text.
+
+Pages = Mapping[int, Mapping[str, Any]]
+"""Recognised pages by number, as `ocr.pages.recognised` tells them; one that could not be has its reason as ``failed``."""
+
+_EVEN = (0.75, 1.3)  # heights of lines, of the usual one, that are taken to be set in its size
+_OPEN_NUMBER = re.compile("[0-9]，$")
+_SHOWN = 20  # numbers of pages
+
+
+def printed(told: Mapping[str, Any], number: int) -> PrintedPage:
+    """A `PrintedPage` from the result of `ocr.pages.recognised`; without lines where recognition failed.
+
+    Args:
+        number: 1-based.
+    """
+    width, height = told.get("size", (595.0, 842.0))
+    frame = Frame((0.0, 0.0, width, height), 0, told.get("upright", 0))
+    lines = _even([_line_of_recognised(row, number, frame.size[1]) for row in told.get("rows", ())])
+    own = "\n".join(line.text for line in lines)
+    read = "failed" not in told  # pages of an interrupted run may be kept as a former version told them
+    return PrintedPage(number, frame, lines, own, recognised=read, unread=not read, dropped=told.get("dropped", 0))
+
+
+def _line_of_recognised(row: Sequence[Mapping[str, Any]], number: int, page_height: float) -> PrintedLine:
+    """The text in one row, with gaps between its parts."""
+    text, sure, gaps = "", [], []
+    for at, part in enumerate(row):
+        said = part["text"].strip()
+        gone = len(part["text"]) - len(part["text"].lstrip())
+        if at:
+            gaps.append(Gap(len(text), len(text) + 1, row[at - 1]["place"][2], part["place"][0]))
+            text += " "
+            sure.append(1.0)
+        text += said
+        sure += part["sure"][gone : gone + len(said)]
+    left, top, right, bottom = _around([part["place"] for part in row])
+    return PrintedLine(
+        text, number, left, right, page_height - bottom, median(part["place"][3] - part["place"][1] for part in row),
+        in_margin=top < _MARGIN * page_height or bottom > (1 - _MARGIN) * page_height,
+        gaps=tuple(gap for gap in gaps if gap.left > gap.right),
+        box=_around([part["box"] for part in row]),
+        confidence=sum(sure) / len(sure),
+        sure=tuple(sure),
+    )  # fmt: skip
+
+
+def _even(lines: Sequence[PrintedLine]) -> tuple[PrintedLine, ...]:
+    """Set lines of almost the usual height to exactly that: lines of digits are detected lower than those with tall
+    letters.
+
+    A full-width comma at the end of a line is a narrow one where the number goes on in the next.
+    """
+    usual = median(line.height for line in lines) if lines else 0.0
+    even = []
+    for at, found in enumerate(lines):
+        line, text, after = found, found.text, lines[at + 1].text if at + 1 < len(lines) else ""
+        if _OPEN_NUMBER.search(text) and after[:1].isdigit():
+            text = text[:-1] + ","
+        if _EVEN[0] * usual <= line.height <= _EVEN[1] * usual:
+            line = replace(line, bottom=line.bottom + (line.height - usual) / 2, height=usual)
+        even.append(replace(line, text=text))
+    return tuple(even)
+
+
+def _around(boxes: Sequence[Sequence[float]]) -> tuple[float, float, float, float]:
+    """The bounding box of boxes given as left, top, right, bottom."""
+    left, top, right, bottom = zip(*boxes, strict=True)
+    return min(left), min(top), max(right), max(bottom)
+
+
+def in_pictures(
+    pages: Sequence[PrintedPage], pictures: Sequence[int], recognised: Pages | None, name: str
+) -> tuple[list[PrintedPage], list[str]]:
+    """Pages with recognised text in place of an empty or broken text layer, and notes on those that stay unread.
+
+    Args:
+        pictures: The numbers of the pages that must be read from their pictures.
+        recognised: What was recognised; None where no OCR is installed.
+
+    Raises:
+        PagesWanted: more is to be recognised first.
+        DocumentRejected: nothing could be read, and why.
+    """
+    if recognised is None:
+        pictures = sorted({*pictures, *(page.number for page in pages if not page.lines)})
+        if len(pictures) == len(pages):
+            raise not_installed(_unread(pages, pictures), name)
+        notes = [
+            msg("{unread}; to read them: {command}", unread=_unread(pages, pictures), command=install_command("ocr"))
+        ]
+        unread = [replace(page, unread=True) if page.number in set(pictures) else page for page in pages]
+        return unread, notes if pictures else []
+    if wanted := tuple(page for page in pictures if page not in recognised):
+        raise PagesWanted(wanted)
+    failed = {page: str(recognised[page]["failed"]) for page in pictures if "failed" in recognised[page]}
+    if failed and len(failed) == len(pages):
+        raise DocumentRejected(next(iter(failed.values())), component=name)
+    found = {page: printed(recognised[page], page) for page in pictures}
+    notes = [
+        msg("page {page} was not recognised: {reason}", page=page, reason=reason) for page, reason in failed.items()
+    ]
+    return [found.get(page.number, page) for page in pages], notes
+
+
+def _unread(pages: Sequence[PrintedPage], pictures: Sequence[int]) -> str:
+    broken = any(page.own.strip() for page in pages if page.number in set(pictures))
+    if len(pictures) == len(pages):
+        if broken:
+            return msg("the text layer of its {count} pages holds no readable text", count=len(pages))
+        return msg("no text layer on any of its {count} pages (scanned?)", count=len(pages))
+    told = ", ".join(map(str, pictures[:_SHOWN])) + (" …" if len(pictures) > _SHOWN else "")
+    return msg(
+        "no text layer on {count} of {count2} pages: {empty}", count=len(pictures), count2=len(pages), empty=told
+    )
+
+
+def marked(document: Document, pages: Sequence[PrintedPage]) -> Document:
+    """The document with its uncertain numbers."""
+    known: dict[tuple[int, float], list[PrintedLine]] = {}
+    for page in pages:
+        for line in page.lines if page.recognised else ():
+            known.setdefault((line.page, line.confidence or 0.0), []).append(line)
+    sure = {
+        at: _sure(known[line.page, line.confidence], document.text[line.start : line.end])
+        for at, line in enumerate(document.lines)
+        if line.confidence is not None
+    }
+    return replace(document, uncertain=uncertain(document.text, document.lines, sure))
+
+
+def _sure(lines: Sequence[PrintedLine], text: str) -> list[float]:
+    """Confidence of each character of a text made of these lines or parts of them; the lowest where several lines
+    match.
+    """
+    found = [
+        line.sure[at : at + len(text)]
+        for line in lines
+        for at in range(len(line.text) - len(text) + 1)
+        if line.text.startswith(text, at)
+    ]
+    if not found:  # a hyphen was taken out of it, or a hidden character
+        return [min(min(line.sure) for line in lines)] * len(text)
+    return [min(column) for column in zip(*found, strict=True)]

@@ -13,8 +13,7 @@ from typing import Any, NoReturn, cast
 
 import yaml
 
-from wenyuan.core.errors import DocumentRejected, InvalidRequest, did_you_mean
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import DocumentRejected, InvalidRequest, did_you_mean, msg
 from wenyuan.core.model import Source
 from wenyuan.core.rules import (
     Alias,

@@ -9,8 +9,7 @@ from urllib.parse import quote
 from xml.parsers import expat
 
 from wenyuan.core.addresses import with_fragment
-from wenyuan.core.errors import DocumentRejected, did_you_mean
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import DocumentRejected, did_you_mean, msg
 from wenyuan.core.rules import Book, Direction, Place
 from wenyuan.core.text import language_of
 from wenyuan.readers.assemble import decode

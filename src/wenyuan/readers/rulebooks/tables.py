@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from wenyuan.core.errors import DocumentRejected
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.rules import Book, Place, Tally
 from wenyuan.core.rules.names import suggestion
 from wenyuan.readers.archive import check_archive

@@ -19,7 +19,7 @@ from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted, l
 from wenyuan.core.records import KINDS, AuditRecord
 from wenyuan.server.access import route
 from wenyuan.server.handling import Body, RequestHandler, json_response, missing
-from wenyuan.server.openapi import kept
+from wenyuan.server.metrics import kept
 from wenyuan.wire import strict_json
 from wenyuan.wire.search import checked
 

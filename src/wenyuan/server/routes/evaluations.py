@@ -14,13 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import KnowledgeError, NotFound
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import KnowledgeError, NotFound, msg
 from wenyuan.core.records import WholeEvaluation
 from wenyuan.readers.golden import read_golden
 from wenyuan.server.access import route
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import kept
+from wenyuan.server.metrics import kept
 from wenyuan.server.problems import Problem
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator

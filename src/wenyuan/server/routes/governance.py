@@ -11,13 +11,12 @@ from starlette.responses import PlainTextResponse, Response
 
 from wenyuan.core.access import MOST, Key, Principal, TaskProfile, parse_profile, profile_to_wire
 from wenyuan.core.access import MOST_CHARS as PROFILES_MOST_CHARS
-from wenyuan.core.errors import VERSION, Fault, InvalidRequest, NotFound, NotPermitted, did_you_mean, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import VERSION, Fault, InvalidRequest, NotFound, NotPermitted, did_you_mean, listed, msg
 from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS
 from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, containing, described
 from wenyuan.server.access import route
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import got, kept
+from wenyuan.server.metrics import got, kept
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import operator
 from wenyuan.wire.rules import SynonymsQueryShape, synonyms_from_wire

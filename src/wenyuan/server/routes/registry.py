@@ -24,16 +24,17 @@ from wenyuan.core.errors import (
     KnowledgeError,
     NotPermitted,
     SourceError,
+    as_sent,
     did_you_mean,
     listed,
+    msg,
 )
-from wenyuan.core.messages import as_sent, msg
 from wenyuan.core.model import Source
 from wenyuan.core.registry import Registry
 from wenyuan.core.sources import parse_source, shown_source, source_to_wire, supersession_faults
 from wenyuan.server.access import route
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import SOURCES_LISTED, kept
+from wenyuan.server.metrics import SOURCES_LISTED, kept
 from wenyuan.server.problems import Problem
 from wenyuan.server.settings import Service
 from wenyuan.service.ingest.registry import apply, plan
@@ -41,7 +42,7 @@ from wenyuan.service.operations.refresh import RefreshOutcome, Worker, describe_
 from wenyuan.wire import failed_body
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest.report import IngestReport, Progress
+    from wenyuan.service.ingest.versions import IngestReport, Progress
     from wenyuan.service.library import Library
 
 

@@ -16,13 +16,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import Fault, InvalidRequest, NotFound, did_you_mean
-from wenyuan.core.messages import msg, without
+from wenyuan.core.errors import Fault, InvalidRequest, NotFound, did_you_mean, msg, without
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.server.access import route
 from wenyuan.server.handling import Question, RequestHandler, json_response, missing
-from wenyuan.server.openapi import asked, kept
+from wenyuan.server.metrics import asked, kept
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
 from wenyuan.wire import failed_body

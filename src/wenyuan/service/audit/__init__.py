@@ -18,11 +18,11 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from wenyuan.core.access import HIDDEN, Key, Principal, scrubbed
+from wenyuan.core.answering import REWRITING_PROMPT_VERSION
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, parse_filter
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
-from wenyuan.core.rewriting import PROMPT_VERSION
-from wenyuan.service.query import Answer, Confidence, FollowUp, LegReport, Query, Rewriting
+from wenyuan.service import Answer, Confidence, FollowUp, LegReport, Query, Rewriting
 
 PREVIEW_CHARS = 80
 _ERROR_CHARS = 300
@@ -260,7 +260,7 @@ def _follow_up_entry(one: FollowUp) -> dict[str, Any]:
 
 def _rewriting_entry(one: Rewriting) -> dict[str, Any]:
     entry = {
-        "model": one.model, "prompt": PROMPT_VERSION, "wordings": len(one.wordings), "left_out": dict(one.left_out),
+        "model": one.model, "prompt": REWRITING_PROMPT_VERSION, "wordings": len(one.wordings), "left_out": dict(one.left_out),
         "tokens_in": one.tokens_in, "tokens_out": one.tokens_out, "cost": one.cost,
     }  # fmt: skip
     return entry | ({"error": preview_of(one.error, _ERROR_CHARS)} if one.error else {})

@@ -26,16 +26,15 @@ from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.scoring.adapt import Tuning
 from wenyuan.core.text.synonyms import Synonym
 from wenyuan.runtime import deadline_after
+from wenyuan.service import Answer, Query
 from wenyuan.service.audit import query_of
 from wenyuan.service.audit.replay import Rerun, rerun_of
-from wenyuan.service.query import Answer, Query
-from wenyuan.service.rules import SCHEMAS, stored_schema
+from wenyuan.service.rules import SCHEMAS, name_vectors_of, stored_schema
 from wenyuan.service.rules.derive import Deriver
-from wenyuan.service.rules.names import names_of
-from wenyuan.service.search.analysis import SCRIPTS
+from wenyuan.service.search import SCRIPTS
 from wenyuan.service.search.candidates import Reranking
-from wenyuan.service.search.follow_up import retrieve_whole
 from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.sufficiency import retrieve_whole
 from wenyuan.settings import RulesSettings, SearchSettings
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ def past(
     try:
         engine.sync(then, deadline=deadline_after(seconds))
         patient = settings.model_copy(update={"deadline": _PATIENCE})
-        names = names_of(encoder, catalog, settings)
+        names = name_vectors_of(encoder, catalog, settings)
         united = united or RulesSettings()
         rules = Deriver(
             catalog.rules, lambda: stored_schema(catalog.value(SCHEMAS)), most=united.max_rules, at=then.seq(),

@@ -13,14 +13,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound, NotPermitted
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound, NotPermitted, msg
 from wenyuan.core.filters import Scope
-from wenyuan.core.messages import msg
 from wenyuan.core.model import RULE_IDS
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.prompt import Withheld
 from wenyuan.core.rules.inference import REVISION
 from wenyuan.core.verification import Claim
+from wenyuan.service import Answer, Query
 from wenyuan.service.audit import (
     Changed,
     answer_record,
@@ -38,7 +38,6 @@ from wenyuan.service.audit import (
 from wenyuan.service.audit.past import asked_of, rerun_at
 from wenyuan.service.audit.replay import Replay, Rerun, replay, rerun_of
 from wenyuan.service.ingest.redaction import UNREADABLE, Questions
-from wenyuan.service.query import Answer, Query
 from wenyuan.service.search import Allowed
 from wenyuan.service.search.candidates import Reranking
 from wenyuan.service.search.retriever import Retriever

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal
 
-from wenyuan.core.errors import TextsGone
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import TextsGone, msg
 from wenyuan.core.model import RULE_IDS, Source
 from wenyuan.core.rules.inference import REVISION
 from wenyuan.core.scoring.probability import key_of
 from wenyuan.core.scoring.rerank import REVISION as COPIES
+from wenyuan.service import Answer
 from wenyuan.service.audit import fragment_entry, synonyms_of
-from wenyuan.service.query import Answer
 
 # Why a derived rule that was given is not given now.
 

@@ -24,24 +24,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wenyuan.core.access import Principal
 from wenyuan.core.answering import (
-    PROMPT_VERSION,
-    SCHEMA,
+    ANSWER_PROMPT_VERSION,
+    ANSWER_SCHEMA,
     Proposed,
     Shown,
-    messages,
+    answer_messages,
     quote_between,
     read_written,
     room_of,
     whole,
 )
-from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmTimeout, LlmUnavailable
-from wenyuan.core.messages import joined, msg
+from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmTimeout, LlmUnavailable, joined, msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import LanguageModel, ModelReply, caller_gone, unless
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.scoring.rerank import limited
 from wenyuan.core.sources import kept_from_model
-from wenyuan.core.text.sentences import Span, sentences
+from wenyuan.core.text import Span, sentences
 from wenyuan.core.text.summaries import document_key, instruction_like, summarize
 from wenyuan.core.verification import Claim, compared_with, tokens_of
 from wenyuan.runtime import deadline_after
@@ -57,7 +56,7 @@ from wenyuan.settings import LlmSettings
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
     from wenyuan.catalog.tasks import TaskLedger
-    from wenyuan.service.generation.rewriting import Rewriter
+    from wenyuan.service.generation import Rewriter
 
 log = logging.getLogger(__name__)
 
@@ -219,7 +218,7 @@ class Answerer:
         tell("asked", {"passages": len(shown)})
         said = [found.passage.text.partition("\n")[0] for found in rules[:_MOST_RULES]]
         reply = self.llm.ask(
-            messages(self.rewriter.questions.sent(request.query.strip()), shown, said, wordings), schema=SCHEMA, read=read_written,
+            answer_messages(self.rewriter.questions.sent(request.query.strip()), shown, said, wordings), schema=ANSWER_SCHEMA, read=read_written,
             deadline=deadline_after(self.settings.timeout).unless(gone),
         )  # fmt: skip
         tell("written", {"claims": len(reply.value.claims)})
@@ -352,7 +351,7 @@ class Answerer:
             "error": "" if answered.failure is None else str(answered.failure),
             "error_code": "" if answered.failure is None else answered.failure.code,
             "withheld": {why: list(refs) for why, refs in answered.withheld.items()},
-            "model": answered.model, "prompt": PROMPT_VERSION, "as_of": answered.as_of.isoformat(),
+            "model": answered.model, "prompt": ANSWER_PROMPT_VERSION, "as_of": answered.as_of.isoformat(),
             "min_trust": request.min_trust, "agent_id": request.agent_id, "generation": answered.found.generation,
             "shown": list(answered.shown), "retrieval": list(answered.found.audit_ids),
             **({} if answered.reply is None else {

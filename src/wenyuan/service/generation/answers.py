@@ -9,14 +9,13 @@ from datetime import date
 from typing import Any, Literal
 
 from wenyuan.core.access import DomainScope
-from wenyuan.core.errors import Fault, InvalidRequest, LlmError
+from wenyuan.core.answering import Turn
+from wenyuan.core.errors import Fault, InvalidRequest, LlmError, msg
 from wenyuan.core.filters import Filter
-from wenyuan.core.messages import msg
 from wenyuan.core.ports import ModelReply
 from wenyuan.core.prompt import LOW_TRUST
-from wenyuan.core.rewriting import Turn
 from wenyuan.core.verification import Change
-from wenyuan.service.query import Rewriting
+from wenyuan.service import Rewriting
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
 from wenyuan.service.verification import AgainstRule
 

@@ -19,18 +19,19 @@ from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wenyuan.core.answering import Shown, room_of, shown_of
-from wenyuan.core.context_sentences import (
-    PROMPT_VERSION,
-    SCHEMA,
+from wenyuan.core.answering import (
+    CONTEXT_PROMPT_VERSION,
+    CONTEXT_SCHEMA,
     KeptSentence,
+    Shown,
+    context_messages,
     key_of,
-    messages,
     read_sentence,
     refused,
+    room_of,
+    shown_of,
 )
-from wenyuan.core.errors import CatalogBusy, KnowledgeError, LlmError, LlmRejected, VectorsGone
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import CatalogBusy, KnowledgeError, LlmError, LlmRejected, VectorsGone, msg
 from wenyuan.core.model import ContextSentence, NewPassage, Passage, Source
 from wenyuan.core.ports import LanguageModel
 from wenyuan.core.sources import kept_from_model, wants_context
@@ -40,9 +41,9 @@ from wenyuan.settings import LlmSettings
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
-    from wenyuan.catalog.context_sentences import ServedPassage
-    from wenyuan.service.ingest.embedding import Embedding
+    from wenyuan.catalog.corrections import ServedPassage
     from wenyuan.service.ingest.redaction import Redactor
+    from wenyuan.service.ingest.versions import Embedding
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class ContextReport:
 
     Attributes:
         made: Sentences that the model gave now, and that passed.
-        left_out: Those that did not, by reason; see `core.context_sentences.Refusal`.
+        left_out: Those that did not, by reason; see `core.answering.Refusal`.
         waiting: Passages that were not asked about.
         removed: Passages whose sentence was taken away.
         error: Why passages are waiting; ``""`` where none is.
@@ -265,7 +266,9 @@ class SourceSentences:
         if not told:
             return
         kept = {key: said.kept for key, said in told.items()}
-        self._of.catalog.keep_sentences(self.source_id, kept, model=self._of.settings.model, prompt=PROMPT_VERSION)
+        self._of.catalog.keep_sentences(
+            self.source_id, kept, model=self._of.settings.model, prompt=CONTEXT_PROMPT_VERSION
+        )
         self.kept |= kept
         for one in kept.values():
             if one.refusal:
@@ -370,13 +373,13 @@ class SourceSentences:
         }
         try:
             reply = self._of.llm.ask(
-                messages(**said), schema=SCHEMA, read=read_sentence,
+                context_messages(**said), schema=CONTEXT_SCHEMA, read=read_sentence,
                 deadline=deadline_after(self._of.settings.timeout).unless(gone.is_set),
             )  # fmt: skip
         except LlmRejected as error:
             return _Said(KeptSentence(None, "form"), error.tokens_in, error.tokens_out)
         sentence = reply.value
         why = refused(sentence, around) or ("redaction" if self._redactor.text(sentence) != sentence else None)
-        own = ContextSentence(text=sentence, model=self._of.settings.model, prompt=PROMPT_VERSION)
+        own = ContextSentence(text=sentence, model=self._of.settings.model, prompt=CONTEXT_PROMPT_VERSION)
         kept = KeptSentence(None, why) if why else KeptSentence(own, "")
         return _Said(kept, reply.tokens_in, reply.tokens_out)

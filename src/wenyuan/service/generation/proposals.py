@@ -24,8 +24,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.answering import Shown
-from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmRejected, NotFound
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmRejected, NotFound, msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import LanguageModel
 from wenyuan.core.rules import Node, Statement

@@ -18,9 +18,8 @@ from urllib.parse import unquote
 from wenyuan.core.addresses import legible, with_fragment
 from wenyuan.core.connectors import Connector, Entry, is_remote
 from wenyuan.core.corrections import Correction, corrected
-from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, VectorsGone
+from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, VectorsGone, msg
 from wenyuan.core.fidelity import Recognised
-from wenyuan.core.messages import msg
 from wenyuan.core.model import (
     Document,
     Draft,
@@ -33,11 +32,9 @@ from wenyuan.core.text import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.summaries import lead_of
 from wenyuan.runtime import deadline_after, is_dir
-from wenyuan.service.ingest.embedding import Embedding
 from wenyuan.service.ingest.holdings import Holding, Holdings, LocalHoldings, Memory, ReadContent, RemoteHoldings
 from wenyuan.service.ingest.redaction import RedactionChange, Redactor, change_of
-from wenyuan.service.ingest.report import IngestReport, Progress
-from wenyuan.service.ingest.versions import AddressTaken, Stated, dated, settle
+from wenyuan.service.ingest.versions import AddressTaken, Embedding, IngestReport, Progress, Stated, dated, settle
 from wenyuan.service.rules.quotes import follow_quotes
 
 if TYPE_CHECKING:

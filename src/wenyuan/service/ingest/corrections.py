@@ -9,12 +9,11 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.corrections import Correction, CorrectionAction, corrected
-from wenyuan.core.errors import Conflict, Fault, InvalidRequest, NotFound, VectorsGone, listed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import Conflict, Fault, InvalidRequest, NotFound, VectorsGone, listed, msg
 from wenyuan.core.model import NewPassage
 from wenyuan.service.ingest import Ingester
-from wenyuan.service.ingest.embedding import Embedding
 from wenyuan.service.ingest.registry import Ingestion
+from wenyuan.service.ingest.versions import Embedding
 from wenyuan.service.rules.quotes import follow_quotes
 
 if TYPE_CHECKING:

@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from wenyuan.catalog.origins import Remembered
+from wenyuan.catalog.readings import Remembered
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.connectors import MOST_BYTES, Connector, Entry, Known, ListingCut, leads_up
-from wenyuan.core.errors import DocumentRejected, KnowledgeError, SourceError
+from wenyuan.core.errors import DocumentRejected, KnowledgeError, SourceError, msg
 from wenyuan.core.fidelity import PICTURES
-from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Source
 from wenyuan.runtime import exists, install_command, is_file
 

@@ -16,8 +16,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, LlmUnavailable
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, LlmUnavailable, msg
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.redaction import LEVELS, Action, Level, NameRecognizer, Redaction, RedactionPolicy, parse_policy

@@ -20,23 +20,23 @@ from wenyuan.core.errors import (
     InvalidRequest,
     KnowledgeError,
     SourceError,
+    joined,
     listed,
+    msg,
 )
-from wenyuan.core.messages import joined, msg
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Encoder
 from wenyuan.core.registry import Entry, Plan, Registry, diff, parse_registry, registry_to_yaml
-from wenyuan.core.scoring.vectors import checked_vectors
+from wenyuan.core.scoring import checked_vectors
 from wenyuan.core.sources import described_anew, parse_cycle
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.service.ingest import Ingester
-from wenyuan.service.ingest.embedding import vector_key
 from wenyuan.service.ingest.redaction import Redactor
-from wenyuan.service.ingest.report import IngestReport, Progress
+from wenyuan.service.ingest.versions import IngestReport, Progress, vector_key
 from wenyuan.service.operations.health import Health
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker
 from wenyuan.service.search import lasts
-from wenyuan.service.search.traits import CollectionTraits
+from wenyuan.service.search.searcher import CollectionTraits
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog

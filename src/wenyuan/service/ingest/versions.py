@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import normpath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from wenyuan.core.addresses import is_script, lies_under, scheme_of
-from wenyuan.core.errors import DocumentRejected, SourceError
-from wenyuan.core.messages import msg
-from wenyuan.core.model import Document, Source
+from wenyuan.core.errors import DocumentRejected, SourceError, msg
+from wenyuan.core.model import (
+    Document,
+    NewPassage,
+    Source,
+    embedded_text,
+    heading_text,
+    indexed_headings,
+    label_text,
+    shown_title,
+)
+from wenyuan.core.ports import Encoder
 from wenyuan.core.terms_of_use import (
     LiveVersion,
     Validity,
@@ -25,9 +35,11 @@ from wenyuan.core.terms_of_use import (
     validity_field,
     validity_from,
 )
+from wenyuan.core.text.summaries import with_lead
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
+
 
 # Which version of a document is in force: what it says of itself, dates in file names, and what supersedes what.
 #
@@ -288,3 +300,120 @@ def _base_of(source: Source) -> str:
             hint="http, https and urn need none",
         )
     return str(base)
+
+
+# Progress and report of an ingest run.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Progress of a run: files seen, unchanged files, passages made and embedded, and the current file.
+
+    Attributes:
+        pages: Pages of the current file recognised by OCR, of `pages_total`; both 0 where none need it.
+        sentences: Passages that have a context sentence or were looked at for one, of `sentences_total`; both 0 before that.
+    """
+
+    files: int
+    files_total: int
+    passages: int
+    embedded: int
+    name: str
+    unchanged: int = 0
+    pages: int = 0
+    pages_total: int = 0
+    sentences: int = 0
+    sentences_total: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class IngestReport:
+    """The result of a run. Documents that failed keep their older version, if there was one.
+
+    Attributes:
+        held_back: Documents that were not seen but are kept, since they may be in a file that failed.
+        corrections_lost: By document address, the ids of corrections whose text is no longer in it.
+        evidences_lost, rules_retired: Of the rules, what the documents no longer support; see `service.rules.quotes`.
+        context_sentences, context_left_out, context_waiting, context_removed, context_error: Results for context
+            sentences by a language model; see `service.generation.context_sentences.ContextReport`.
+        context_tokens_in, context_tokens_out: Tokens that this took.
+    """
+
+    source_id: str
+    files: int = 0
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    retired: int = 0
+    held_back: int = 0
+    evidences_lost: int = 0
+    rules_retired: int = 0
+    passages: int = 0
+    embedded: int = 0
+    seconds: float = 0.0
+    failed: dict[str, str] = field(default_factory=dict)
+    redacted: dict[str, int] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    corrections_lost: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    context_sentences: int = 0
+    context_left_out: dict[str, int] = field(default_factory=dict)
+    context_waiting: int = 0
+    context_removed: int = 0
+    context_error: str = ""
+    context_tokens_in: int = 0
+    context_tokens_out: int = 0
+
+
+# Collects the texts and labels of passages to be embedded, each once.
+
+
+def vector_key(encoder: str, text: str) -> str:
+    """The key under which the vector of a text is stored.
+
+    Args:
+        encoder: The key of its fingerprint.
+    """
+    return hashlib.sha256(f"{encoder}\x00{text}".encode()).hexdigest()
+
+
+class Embedding:
+    """Collects what must be embedded for passages about to be stored."""
+
+    def __init__(self, catalog: Catalog, encoder: Encoder | None) -> None:
+        self._catalog = catalog
+        self._encoder = encoder
+        self._texts: dict[str, str] = {}  # vector key → what is embedded
+        self._labels: dict[str, str] = {}  # of labels
+
+    def keyed(self, passage: NewPassage, title: str, lead: str) -> NewPassage:
+        """A passage with its vector keys, using title and lead of its document."""
+        if self._encoder is None:
+            return passage
+        questions = () if passage.corrected is None else passage.corrected.questions
+        text = with_lead(lead, passage.text, questions)
+        headings = indexed_headings(passage.headings, passage.context)
+        embedded = embedded_text(heading_text(title, headings), text)
+        label = label_text(shown_title(title, passage.cell, passage.text), headings, lead, questions)
+        encoder = self._encoder.fingerprint.key
+        key, label_key = vector_key(encoder, embedded), vector_key(encoder, label) if label else ""
+        self._texts[key] = embedded
+        if label:
+            self._labels[label_key] = label
+        return replace(passage, vector_key=key, label_key=label_key)
+
+    def vectors(self, progress: Callable[[int], None] | None = None) -> Mapping[str, Any]:
+        """Embed what the catalog does not have; (dim,) float32 by key."""
+        if self._encoder is None:
+            return {}
+        vectors: dict[str, Any] = {}
+        for texts, tell in ((self._texts, progress), (self._labels, None)):  # what is counted are passages
+            known = self._catalog.known_vectors(list(texts))
+            new = {key: text for key, text in texts.items() if key not in known}
+            if new:
+                vectors |= zip(new, self._encoder.encode_passages(list(new.values()), progress=tell), strict=True)
+        return vectors
+
+    def clear(self) -> None:
+        """Drop everything collected."""
+        self._texts, self._labels = {}, {}

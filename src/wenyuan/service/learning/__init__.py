@@ -17,11 +17,11 @@ from wenyuan.core.addresses import as_kept, parted, placed, readable, with_fragm
 from wenyuan.core.filters import Scope
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.records import AuditRecord, Judgement, Pair
+from wenyuan.core.scoring import checked_vectors
 from wenyuan.core.scoring.adapt import QueryMap, Words, learn, levelled
 from wenyuan.core.scoring.evaluation import STRENGTHS, Deal, Trial
 from wenyuan.core.scoring.fusion import reference_of
 from wenyuan.core.scoring.probability import NEAR, Judged
-from wenyuan.core.scoring.vectors import checked_vectors
 from wenyuan.core.text import query_terms, search_terms
 from wenyuan.runtime import deadline_after
 from wenyuan.service.search.legs import Aim

@@ -15,9 +15,8 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, RetrievalFailed
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, RetrievalFailed, msg
 from wenyuan.core.filters import Scope
-from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS, RetrievalRequest
 from wenyuan.core.ports import Encoder
 from wenyuan.core.records import CUT, AskedQuestion, Evaluation, Pair, WholeEvaluation, set_id_of
@@ -33,11 +32,11 @@ from wenyuan.core.scoring.evaluation import (
 )
 from wenyuan.core.text import query_terms
 from wenyuan.runtime import deadline_after
+from wenyuan.service import Answer
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.fragments import asked
 from wenyuan.service.learning import Lesson, Step, TrainingPassages, load_holdings, resolve
-from wenyuan.service.query import Answer
-from wenyuan.service.search.analysis import SCRIPTS, junk_queries
+from wenyuan.service.search import SCRIPTS, junk_queries
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.settings import Settings
 

@@ -5,7 +5,7 @@
     resolve                 addresses → passages; questions that must not be answered count, too: nothing suffices for them
     Retriever.retrieve      each question, of all sources of the library's own; which of its first k passages answer is known
     Judge.sufficiency       at 1, 3, 5, 8 … passages, as in a search
-    compared                judge and retrieval probability, each calibrated on the other folds (`core.scoring.risk`)
+    compared                judge and retrieval probability, each calibrated on the other folds (`core.scoring.probability`)
     threshold               how sure the judge must be for the risk that is asked for
 
 It is adopted only where it beats the library's own probability on questions that it was not calibrated on, and where a threshold
@@ -24,15 +24,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from wenyuan.core.errors import InvalidRequest, LlmUnavailable, NotFound
+from wenyuan.core.errors import InvalidRequest, LlmUnavailable, NotFound, msg
 from wenyuan.core.filters import Scope
-from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage, RetrievalRequest
 from wenyuan.core.ports import Judge
 from wenyuan.core.records import KeptCalibration, Pair
 from wenyuan.core.scoring.evaluation import deal
-from wenyuan.core.scoring.rerank import auto_cut
-from wenyuan.core.scoring.risk import (
+from wenyuan.core.scoring.probability import (
     Calibration,
     Compared,
     Flags,
@@ -46,12 +44,13 @@ from wenyuan.core.scoring.risk import (
     steps_below,
     threshold,
 )
+from wenyuan.core.scoring.rerank import auto_cut
 from wenyuan.core.text import query_terms
 from wenyuan.runtime import deadline_after
+from wenyuan.service import Answer
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.fragments import asked
 from wenyuan.service.learning import Lesson, Step, TrainingPassages, load_holdings, resolve
-from wenyuan.service.query import Answer
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import falling
 from wenyuan.service.search.sufficiency import Sufficiency, passages_of

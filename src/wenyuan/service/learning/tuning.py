@@ -14,9 +14,8 @@ from urllib.parse import unquote
 import numpy as np
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import EncoderUnavailable, Fault, InvalidRequest, KnowledgeError, NotFound, listed
+from wenyuan.core.errors import EncoderUnavailable, Fault, InvalidRequest, KnowledgeError, NotFound, listed, msg
 from wenyuan.core.filters import Scope
-from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.records import AuditRecord, KeptTuning, Pair
@@ -38,8 +37,7 @@ from wenyuan.service.learning import (
     resolve,
 )
 from wenyuan.service.search.retriever import Retriever
-from wenyuan.service.search.searcher import LOCAL
-from wenyuan.service.search.traits import CollectionTraits, kept_tuning
+from wenyuan.service.search.searcher import LOCAL, CollectionTraits, kept_tuning
 from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
@@ -345,7 +343,7 @@ class Tuner:
     def tuning(self) -> KeptTuning | None:
         """The last tuning that was adopted and not undone; None without one.
 
-        It counts with the encoder that it was learned with (`service.search.analysis.fits`), and is ignored under another.
+        It counts with the encoder that it was learned with (`service.search.fits`), and is ignored under another.
         """
         return kept_tuning(self.catalog)
 

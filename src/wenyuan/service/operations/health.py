@@ -9,20 +9,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wenyuan.core.errors import KnowledgeError
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import KnowledgeError, msg
 from wenyuan.core.ports import ChangeFeed, Encoder, Engine, Judge, LanguageModel, ModelUse
 from wenyuan.core.records import AuditProgress
 from wenyuan.runtime import Timing, deadline_after
+from wenyuan.service import Query
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.operations import SourceHealth, describe_state, healths
 from wenyuan.service.operations.refresh import BackgroundRefresh, WorkerProgress
-from wenyuan.service.query import Query
 from wenyuan.service.rules.derive import Deriver
-from wenyuan.service.search.cache import CacheCounts
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import Searcher
 from wenyuan.service.search.sufficiency import Sufficiency
+from wenyuan.service.search.threads import CacheCounts
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog

@@ -11,15 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotFound, SourceError
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotFound, SourceError, msg
 from wenyuan.core.model import Source
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
 from wenyuan.runtime import Periodic, own_name
 from wenyuan.service.operations import cycle_of, describe_state, due_at, next_due, stale_since
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest.report import IngestReport, Progress
+    from wenyuan.service.ingest.versions import IngestReport, Progress
     from wenyuan.service.library import Library
 
 __all__ = [

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from wenyuan.core.errors import msg
 from wenyuan.core.filters import Scope, matches
-from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline, Hit, patient
 from wenyuan.core.rules import kept_fairly
@@ -43,8 +43,7 @@ from wenyuan.core.rules.questions import (
 from wenyuan.core.rules.results import value_of
 from wenyuan.core.rules.schema import Parameter, Schema
 from wenyuan.core.text import has_han, language_of
-from wenyuan.service.rules import RuleQuestion
-from wenyuan.service.rules.names import NameVectors
+from wenyuan.service.rules import NameVectors, RuleQuestion
 from wenyuan.service.rules.quotes import Cite, ScoredRule, elsewhere, row_of, write
 
 # How a question is read for rules: where it names what it is about, what it asks for, and what it states of its case.

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wenyuan.core.addresses import parted, placed
-from wenyuan.core.messages import msg
+from wenyuan.core.errors import msg
 from wenyuan.core.model import FOREVER, RULE_IDS, IndexRow, Passage, Source
 from wenyuan.core.ports import Hit
 from wenyuan.core.rules import BookFault, Evidence

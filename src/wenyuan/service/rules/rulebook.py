@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
-from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.messages import msg, said_by
+from wenyuan.core.errors import InvalidRequest, msg, said_by
 from wenyuan.core.model import FOREVER, Source
 from wenyuan.core.rules import Book, BookFault, Node, Statement, StatementStatus, Tally
 from wenyuan.core.rules.checking import Checked, check_book
 from wenyuan.core.rules.conditions import compile_condition
-from wenyuan.core.rules.diff import Diff, LiveNode, LiveStatement, diff
 from wenyuan.core.rules.inference import GraphNode
 from wenyuan.core.rules.proposals import Holdings, Standing
 from wenyuan.core.rules.questions import written_numbers
+from wenyuan.core.rules.results import Diff, LiveNode, LiveStatement, diff
 from wenyuan.core.rules.schema import Schema, merged, parse_schema
 from wenyuan.runtime import deadline_after
 from wenyuan.service.audit.recorder import ACTING

@@ -1,4 +1,4 @@
-"""One retrieval from start to end: scope, legs, fusion, adjustments, floor, and the decision whether to answer."""
+"""One retrieval: request → scope → (keyword ∥ vector ∥ outside) → fuse → adjust → guard → cut → answer, or none."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wenyuan.core.errors import EngineUnavailable
+from wenyuan.core.errors import EngineUnavailable, msg
 from wenyuan.core.filters import And, Filter, Scope
-from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS, Passage, Source
 from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, Ranking, until
 from wenyuan.core.scoring import VECTOR_WEIGHT, Traits
@@ -36,17 +35,22 @@ from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, NEA
 from wenyuan.core.scoring.rerank import REVISION as COPIES
 from wenyuan.core.scoring.rerank import Copies, beside, distinct
 from wenyuan.runtime import deadline_after
-from wenyuan.service.query import Answer, LegReport, Query
+from wenyuan.service import Answer, LegReport, Query
 from wenyuan.service.rules import RuleQuestion, of_type
 from wenyuan.service.rules.derive import Derived, Deriver
-from wenyuan.service.search import PerChange, Record, Sources, Told, TopicReader, registry_of
-from wenyuan.service.search.analysis import (
+from wenyuan.service.search import (
     SCRIPTS,
     AnalysedQuery,
     CollectionProfile,
+    PerChange,
+    Record,
+    Sources,
     SynonymReader,
+    Told,
+    TopicReader,
     analysed,
     fits,
+    registry_of,
     script_of,
     strange,
 )
@@ -56,26 +60,31 @@ from wenyuan.service.search.candidates import (
     LawLookup,
     Ranked,
     Reranking,
+    Searched,
     above,
     guard,
     meeting,
+    order,
     ordered,
+    united,
     why_empty,
 )
-from wenyuan.service.search.external import ExternalSearch, no_outside, unaddressed
-from wenyuan.service.search.legs import Aim, Found, LegRequest, OwnLegs, QueryVectors
-from wenyuan.service.search.threads import Leg, LegExecutor
-from wenyuan.service.search.traces import Traces
-from wenyuan.service.search.wordings import Searched, order, united
+from wenyuan.service.search.legs import (
+    Aim,
+    ExternalSearch,
+    Found,
+    LegRequest,
+    OwnLegs,
+    QueryVectors,
+    no_outside,
+    unaddressed,
+)
+from wenyuan.service.search.threads import Leg, LegExecutor, Traces
 from wenyuan.settings import RulesSettings, SearchSettings
-
-# The read path: request → scope → (keyword ∥ vector ∥ outside) → fuse → adjust → guard → cut → answer.
-
 
 _DEEPER = 2
 _SPARE = 10
 """Candidates besides those that are wanted: some may be copies of others, and rivals are counted without copies."""
-
 _A_MOMENT = 0.02  # seconds until the index is asked again
 _WAITS_FOR_INDEX = 0.5  # of a request's time; then what else was found is given, and said to be behind
 

@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.access import AUTO, CONFIDENCE, Agent, DomainScope, Principal, parse_scope
+from wenyuan.core.answering import Turn
 from wenyuan.core.errors import (
     EngineTimeout,
     EngineUnavailable,
@@ -18,26 +19,79 @@ from wenyuan.core.errors import (
     NotFound,
     NotPermitted,
     did_you_mean,
+    msg,
 )
 from wenyuan.core.filters import Filter
-from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
-from wenyuan.core.ports import Deadline, Hit, until
-from wenyuan.core.rewriting import Turn
+from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, until
+from wenyuan.core.records import KeptTuning
+from wenyuan.core.scoring import BRIDGE, LAW
 from wenyuan.core.scoring.probability import raw_of
 from wenyuan.core.scoring.rerank import auto_cut, distinct
+from wenyuan.core.text import OWN
 from wenyuan.core.text.summaries import summarize
-from wenyuan.service.query import Answer, Confidence, LegReport, Query, Rewriting
-from wenyuan.service.search import Allowed, Sources
-from wenyuan.service.search.cache import AnswerCache, CacheCounts, OwnMemory, Store
-from wenyuan.service.search.follow_up import search_missing
+from wenyuan.service import Answer, Confidence, LegReport, Query, Rewriting
+from wenyuan.service.search import SCRIPTS, Allowed, Sources
 from wenyuan.service.search.retriever import Retriever
-from wenyuan.service.search.sufficiency import Sufficiency, leading
-from wenyuan.service.search.threads import abreast
+from wenyuan.service.search.sufficiency import Sufficiency, leading, search_missing
+from wenyuan.service.search.threads import AnswerCache, CacheCounts, OwnMemory, Store, abreast
 from wenyuan.settings import CacheSettings, SearchSettings
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
+
+
+# Collection traits that scoring depends on: languages, statutes and labels.
+
+_MEASURE = 8  # version of what is measured of a library: what another one measured is measured anew
+_SAMPLE = 400  # passages that tell which languages there are
+_BOTH = 0.05  # share of them that the rarer language must have
+_FIRST_ARTICLES = tuple(f"{OWN}article:{number}" for number in range(1, 6))  # every law has some of them
+
+
+class CollectionTraits:
+    """Measures the traits of a collection and stores them in the catalog, where searches read them
+    (`core.scoring.Traits`).
+    """
+
+    def __init__(self, catalog: Catalog, engine: Engine, encoder: Encoder | None, retriever: Retriever) -> None:
+        self._catalog, self._engine, self._encoder, self._retriever = catalog, engine, encoder, retriever
+
+    def keep(self) -> None:
+        """Measure and store the traits (both languages, statutes) if they changed."""
+        known, now = self._catalog.value("floor"), self.under(self._curve())
+        if known != now:
+            self._catalog.set_value("floor", now)
+
+    def under(self, curve: Mapping[str, float]) -> Mapping[str, Any]:
+        """The traits with a learned probability curve (``{}`` for none), by mode and script: see `Traits`."""
+        passages, mode = self._catalog.some_passages(_SAMPLE), self._retriever.mode
+        chinese = sum(passage.language == "zh" for passage in passages)
+        both = bool(passages) and min(chinese, len(passages) - chinese) >= _BOTH * len(passages)
+        law = LAW if self._engine.information(_FIRST_ARTICLES) else 0.0
+        labels = float(self._encoder is not None and bool(passages) and not self._catalog.unlabelled())
+        traits = {
+            "bridge": BRIDGE if both and self._encoder is not None else 0.0, "law": law, "labels": labels, **curve
+        }  # fmt: skip
+        known = self._catalog.value("floor") or {}
+        others = known if known.get("measure") == _MEASURE else {}
+        return {**others, mode: dict.fromkeys(SCRIPTS, traits), "measure": _MEASURE}
+
+    def _curve(self) -> Mapping[str, float]:
+        """The learned probability curve of the tuning in effect; empty without one."""
+        tuning = self._retriever.tuning()
+        kept = kept_tuning(self._catalog) if tuning is not None else None
+        if tuning is None or kept is None or kept.fingerprint != tuning.fingerprint:
+            return {}
+        learned: Mapping[str, float] = kept.report.get("curve", {})
+        return learned
+
+
+def kept_tuning(catalog: Catalog) -> KeptTuning | None:
+    """The tuning that was adopted last and not undone; None while there is none."""
+    last = next(iter(catalog.tunings()[::-1]), None)
+    return last if last is not None and last.undone_seq is None else None
+
 
 LOCAL = Principal()
 """Whoever holds the library object itself: no key is needed, every right is given."""
@@ -52,12 +106,12 @@ class SearchRequest:
         knowledge_scope: Domains with their top_k: all of the agent's when None; without an agent, all sources.
         limit: Passages in all, where neither agent nor scope says how many.
         summary: Whether each passage gets its extract of 50-100 tokens; ``generated``: a language model chooses its
-            sentences, which `service.generation.summaries` checks.
+            sentences, which `service.generation` checks.
         rules: Derived rules compete with passages for ``top_k``, come beside them, or are not asked for.
         own: Only the library's own sources, none that is asked elsewhere.
-        conversation: See `core.rewriting.conversation`: where it is not None, a language model says the question in other
+        conversation: See `core.answering.conversation`: where it is not None, a language model says the question in other
             words, which are asked, too.
-        rewriting: What came of that; made by `service.generation.rewriting`.
+        rewriting: What came of that; made by `service.generation`.
     """
 
     query: str

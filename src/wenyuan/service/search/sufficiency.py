@@ -1,7 +1,7 @@
 """Decides how many passages suffice where ``top_k`` is ``confidence``, by a calibrated judge.
 
 The judge is asked whether the first 1, 3, 5, 8 … passages suffice, and its calibrated probability decides
-(`core.scoring.risk`). It sees no text that a language model may not see. Where it cannot be asked, or is not
+(`core.scoring.probability`). It sees no text that a language model may not see. Where it cannot be asked, or is not
 calibrated, scores decide, and the leg ``judge`` gives the reason. Where nothing sufficed, it may be asked once what is
 missing, which is searched, too. What leaves this process is the question as it is kept,
 that is redacted.
@@ -15,24 +15,25 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.answering import Shown, shown_of
+from wenyuan.core.answering import Shown, fault_of_follow_up, shown_of
 from wenyuan.core.errors import KnowledgeError, LlmError, LlmTimeout, LlmUnavailable, RerankerError, RerankerTimeout
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline, Hit, Judge, WritingJudge
 from wenyuan.core.records import KeptCalibration
-from wenyuan.core.rewriting import fault_of_follow_up
-from wenyuan.core.scoring.risk import Calibration
+from wenyuan.core.scoring.probability import Calibration
 from wenyuan.core.sources import kept_from_model
 from wenyuan.core.text.summaries import visible
+from wenyuan.service import Answer, Confidence, FollowUp, LegReport, Query
 from wenyuan.service.ingest.redaction import Questions
-from wenyuan.service.query import Answer, Confidence, FollowUp, LegReport, Query
 from wenyuan.service.search import PerChange
-from wenyuan.service.search.threads import LegMeter
-from wenyuan.service.search.traces import LegTrace, Traces
+from wenyuan.service.search.candidates import followed
+from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.threads import LegMeter, LegTrace, Traces
 from wenyuan.settings import JudgeSettings
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
+
 
 LEG = "judge"
 
@@ -283,3 +284,39 @@ def _text(shown: Shown) -> str:
 
 def _since(begun: float) -> float:
     return (time.perf_counter() - begun) * 1e3
+
+
+# The second search for what the first one lacked: of the library's own sources, within the scope of the first.
+
+
+def search_missing(retriever: Retriever, query: Query, first: Answer, deadline: Deadline) -> Answer:
+    """An answer united with what is found for the query's follow-up.
+
+    Args:
+        first: The answer to the query without it. Where the library changed since, it is asked again.
+
+    Raises:
+        KnowledgeError: a required leg failed.
+    """
+    while True:  # the deadline ends it
+        sources = tuple(sorted(first.scope.sources)) if first.scope is not None else ()
+        more = retriever.retrieve(
+            replace(
+                query, text=query.follow_up, follow_up="", sources=sources, rules="none", rewriting=None, partial=True
+            ),
+            deadline,
+        )
+        if more.generation == first.generation:
+            return followed(query, first, more)
+        first = retriever.retrieve(replace(query, follow_up=""), deadline)
+
+
+def retrieve_whole(retriever: Retriever, query: Query) -> Answer:
+    """As `Retriever.retrieve`, for a recorded query that may have a follow-up.
+
+    Raises:
+        KnowledgeError: a required leg failed.
+    """
+    deadline = retriever.deadline()
+    first = retriever.retrieve(replace(query, follow_up=""), deadline)
+    return search_missing(retriever, query, first, deadline) if query.follow_up else first
