@@ -233,7 +233,6 @@ def _level(lvl: Any) -> _Level:
 # python-docx opens the package and resolves styles; the walk is our own: its paragraphs leave out content controls and
 # tracked insertions, and know no automatic numbers.
 
-
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _TEXTS = (f"{_W}t", f"{_MATH}t")
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
