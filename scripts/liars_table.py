@@ -22,6 +22,8 @@ FEATURES = {
         "context": "context sentence",
         "rewrite": "question in other words",
         "proposal": "rule proposed",
+        "judge": "whether passages suffice",
+        "missing": "what is missing",
     },
     "zh": {
         "answer": "回答",
@@ -30,17 +32,21 @@ FEATURES = {
         "context": "语境句",
         "rewrite": "改写问题",
         "proposal": "提议的规则",
+        "judge": "段落是否足够",
+        "missing": "缺少什么",
     },
 }
 KINDS = {
     "en": {
         "said": "given", "quoted": "the source's sentences", "extract": "extract", "nothing": "nothing, and the reason",
         "indexed": "indexed, never shown", "asked": "asked, too", "alone": "the question alone", "left out": "left out", "waiting": "waits", "failed": "FAILED",
+        "counted": "its calibrated number decides", "not adopted": "not adopted", "scores": "the scores decide", "as it was": "the answer without it",
     },
     "zh": {
         "said": "给出", "quoted": "原文整句", "extract": "摘录", "nothing": "无结果并说明原因", "indexed": "只用于索引，从不展示",
         "asked": "一并检索", "alone": "只用原问题",
         "left out": "舍弃", "waiting": "待生成", "failed": "FAILED",
+        "counted": "按其校准后的数值", "not adopted": "不启用", "scores": "按分数", "as it was": "回答不变",
     },
 }  # fmt: skip
 HEADS = {
@@ -48,9 +54,9 @@ HEADS = {
            "masked failures {masked}, unsupported claims {unsupported}."),
     "zh": ("由谁回答", "{liars} 种说谎者和 {faults} 种故障服务，中英文各 {outcomes} 个结果：被掩盖的失败 {masked}，无依据的论断 {unsupported}。"),
 }  # fmt: skip
-GROUPS = (("answer", "summary", "link", "context", "rewrite"), ("proposal",))
+GROUPS = (("answer", "summary", "link", "context", "rewrite"), ("proposal",), ("judge", "missing"))
 """Features whose liars are much the same stand in one table."""
-FAILED_AS = ("failed", "extract", "waiting", "left out", "alone")
+FAILED_AS = ("failed", "extract", "waiting", "left out", "alone", "scores", "as it was")
 """What may become of an endpoint that fails: each is said to whoever asks."""
 GIVEN_AS = ("said",)
 """A model's own words are given; of liars, only to one who is right."""

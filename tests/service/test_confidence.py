@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ import wenyuan
 from cross_encoder_model import make_cross_encoder
 from judge_server import DIALECTS, JudgeServer, judging
 from judged_library import JUDGES, SUBJECTS, answer_of, asked, golden, judged, knowing
+from liars_outcomes import FAILING, JUDGED, OUTCOMES, Outcome
 from wenyuan.core.access import DomainScope
 from wenyuan.core.errors import ConfigError, InvalidRequest, LlmUnavailable, NotFound
 from wenyuan.core.model import Source
@@ -120,30 +122,14 @@ def test_most_questions_need_fewer_passages(made: Path, server: JudgeServer) -> 
 
 
 @pytest.mark.parametrize("language", PAIR)
-@pytest.mark.parametrize(
-    "fault",
-    [
-        "html",
-        "401",
-        "429",
-        "500",
-        "redirect",
-        "large",
-        "endless",
-        "error after 200",
-        "breaks off",
-        "drip",
-        "nan",
-        "2",
-    ],
-)
+@pytest.mark.parametrize("fault", ["500", "drip", "no number", "above one"])
 def test_a_judge_that_fails_leaves_it_to_the_scores(
     made: Path, server: JudgeServer, fault: str, language: str
 ) -> None:
     """The leg says that it failed, and nothing is lost; where the judge is required, the request fails."""
     number = PAIR[language]
-    if fault in ("nan", "2"):
-        server.sure = lambda question, passages: float(fault)
+    if fault in JUDGED:
+        server.sure = lambda question, passages: 2.0 if fault == "above one" else math.nan
     else:
         server.liar = fault
     late = {"timeout": 0.2} if fault == "drip" else {}
@@ -158,8 +144,28 @@ def test_a_judge_that_fails_leaves_it_to_the_scores(
     assert (leg.state, result.degraded) == ("failed", ("judge",))
     assert leg.error == found.reason
     assert translated(found.reason) != found.reason
-    with judged(made, server, judge={**late, "required": True}) as library, pytest.raises(wenyuan.KnowledgeError):
+    with (
+        judged(made, server, judge={**late, "required": True}) as library,
+        pytest.raises(wenyuan.KnowledgeError) as caught,
+    ):
         find(library, number)
+    assert Outcome("scores", caught.value.code) == OUTCOMES["judge"][fault]
+
+
+@pytest.mark.parametrize("language", PAIR)
+def test_of_every_endpoint_that_fails_the_scores_decide(made: Path, server: JudgeServer, language: str) -> None:
+    """And the leg says that it failed; the outcome of each is in the table of liars."""
+    number, required = PAIR[language], {"required": True}
+    with judged(made, server) as library, judged(made, server, judge=required) as strict:
+        for fault in FAILING.keys() - {"drip"}:
+            server.liar = fault
+            for each in (library, strict):
+                each.health.sufficiency.judge._guard._breaker.worked()
+            result = find(library, number)
+            assert (result.confidence["house"].state, judge_leg(result).state) == ("auto", "failed"), fault
+            with pytest.raises(wenyuan.KnowledgeError) as caught:
+                find(strict, number)
+            assert Outcome("scores", caught.value.code) == OUTCOMES["judge"][fault], fault
 
 
 def test_without_a_judge_scores_decide(made: Path, server: JudgeServer, tmp_path: Path) -> None:
@@ -341,7 +347,7 @@ def test_a_judge_elsewhere_takes_threads_only_where_it_is_asked(
         assert taken == [1]
 
 
-@pytest.mark.parametrize("name", JUDGES)
+@pytest.mark.parametrize("name", [name for name, outcome in JUDGED.items() if outcome.kind == "not adopted"])
 def test_a_judge_that_knows_nothing_is_not_adopted(made: Path, server: JudgeServer, name: str) -> None:
     """Inverted, by chance, always .95, or in favour of short lists: the library's own probability tells as much."""
     server.sure = JUDGES[name]

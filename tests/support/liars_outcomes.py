@@ -7,10 +7,15 @@ from typing import Literal, NamedTuple
 
 from proposal_parts import LIARS as PROPOSED
 
-Kind = Literal["said", "quoted", "extract", "nothing", "indexed", "asked", "alone", "left out", "waiting", "failed"]
+Kind = Literal[
+    "said", "quoted", "extract", "nothing", "indexed", "asked", "alone", "left out", "waiting", "failed", "counted", "not adopted",
+    "scores", "as it was",
+]  # fmt: skip
 """``said`` in its words, which are the source's; ``quoted`` the source's whole sentences in their place; ``extract`` sentences
 that no model chose; ``nothing`` and the reason; ``indexed`` and never shown; ``asked`` besides the question, or the question
-``alone`` is, and where the model failed that is said; ``left out``; ``waiting`` for the next ingest;
+``alone`` is, and where the model failed that is said; ``left out``; ``waiting`` for the next ingest; a judge's number is
+``counted`` as far as it is calibrated, one that knows nothing is ``not adopted``, where it has none ``scores`` decide, and
+where it cannot say what is missing the answer is ``as it was``, both with the failed leg;
 ``failed``: the request is, with the model as the component."""
 
 
@@ -59,6 +64,19 @@ REWORDED: Mapping[str, str] = {
     "date": "new_number", "negation": "new_negation", "obedient": "instruction", "rambler": "no_question", "parrot": "same",
 }  # fmt: skip
 """Of each liar who says a question in other words, why these are left out; ``""``: they are asked besides the question."""
+JUDGED: Mapping[str, Outcome] = {
+    "perfect": Outcome("counted"),
+    **dict.fromkeys(("inverted", "coin", "always", "short lists"), Outcome("not adopted")),
+    **dict.fromkeys(("above one", "no number"), Outcome("scores", "llm_rejected")),
+}
+"""Of each judge that says how sure it is that passages suffice."""
+MISSED: Mapping[str, Outcome] = {
+    "perfect": Outcome("asked"), "number": Outcome("left out", "new_number"), "fabricator": Outcome("left out", "new_identifier"),
+    "obedient": Outcome("left out", "instruction"), "rambler": Outcome("left out", "no_question"),
+    "talker": Outcome("left out", "no_question"), "parrot": Outcome("left out", "same"), "refuser": Outcome("nothing"),
+    "no text": Outcome("as it was", "llm_rejected"), "empty": Outcome("as it was", "llm_rejected"),
+}  # fmt: skip
+"""Of each judge that says what is missing, in one line to be searched."""
 FAILING: Mapping[str, str] = {
     "cut": "llm_rejected", "wrong schema": "llm_rejected", "prose": "llm_rejected", "error after 200": "llm_unavailable",
     "breaks off": "llm_unavailable", "drip": "llm_timeout", "endless": "llm_unavailable", "large": "llm_unavailable",
@@ -75,6 +93,11 @@ def _answered(claims: list[tuple[str, str]] | None, dropped: list[tuple[str, boo
     if not claims:
         return Outcome("nothing")
     return Outcome("said" if claims[0][0] == "model" else "quoted", why)
+
+
+def _judge_code(fault: str) -> str:
+    """A judge's answer without a number is of no form, though an answer without choices may be of another service."""
+    return "llm_rejected" if fault == "no choices" else FAILING[fault]
 
 
 OUTCOMES: Mapping[str, Mapping[str, Outcome]] = {
@@ -103,6 +126,18 @@ OUTCOMES: Mapping[str, Mapping[str, Outcome]] = {
         **{liar: Outcome("left out", why) if why else Outcome("asked") for liar, why in REWORDED.items()},
         "refuser": Outcome("alone"),
         **{fault: Outcome("alone", code) for fault, code in FAILING.items()},
+    },
+    "judge": {
+        **JUDGED,
+        **{fault: Outcome("scores", _judge_code(fault)) for fault in FAILING},
+    },
+    "missing": {
+        **MISSED,
+        **{fault: Outcome("as it was", _judge_code(fault)) for fault in FAILING},
+        # It is asked for a line of text, and what these write is one.
+        "cut": Outcome("left out", "no_question"),
+        "wrong schema": Outcome("left out", "no_question"),
+        "prose": Outcome("left out", "new_number"),
     },
 }
 """By feature, of each liar and each endpoint that fails. To add a feature: its table here, and a test over its rows."""

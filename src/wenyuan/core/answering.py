@@ -373,7 +373,12 @@ def _faults(text: str, question: str, before: str, kept: Sequence[str], *, whole
     """
     text, question, before = (_DASHES.sub("-", one) for one in (text, question, before))
     terms, named = search_terms(text), set(identifiers(text))
-    if not terms or len(text) > _MOST_CHARS or any(unicodedata.category(c)[0] == "C" for c in text):
+    if (
+        not terms
+        or len(text) > _MOST_CHARS
+        or text.startswith(("{", "[{", '["'))
+        or any(unicodedata.category(c)[0] == "C" for c in text)
+    ):
         yield "no_question"
     if instruction_like(text):
         yield "instruction"
