@@ -26,7 +26,7 @@ def failed(report: Any) -> set[str]:
 
 def test_our_own_dify_door_keeps_the_contract() -> None:
     """All eleven cases, the failure included, through Dify's protocol and a real server."""
-    with own_service("memory") as (url, _encoder):
+    with own_service("memory", encoder={"kind": "hashing"}) as (url, _encoder):
         report = run(AdapterTarget("dify", url), fault=HeaderFault(FAULT_HEADER, FAULT))
     assert failed(report) == set(), [case.detail for case in report.failed]
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_loaded_says_so(kind: str, spec: str) -> None:
 
 def test_the_command_takes_an_adapter() -> None:
     """With its report and exit code, in both languages."""
-    with own_service("memory") as (url, _encoder):
+    with own_service("memory", encoder={"kind": "hashing"}) as (url, _encoder):
         for language, said in (("en", "Conformant: 11 of 11"), ("zh", "符合规范")):
             arguments = ["conformance", "--adapter", "dify", url, "--fault-header", f"{FAULT_HEADER}: {FAULT}"]
             result = CliRunner().invoke(app, [*arguments, "--lang", language])

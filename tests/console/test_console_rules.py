@@ -10,20 +10,25 @@ import pytest
 
 import wenyuan
 from console_door import HOSTILE, Browser, served
-from rules_door import BOOK, PROPOSED, TWICE, WRONG
+from copies import copied
+from rules_door import BOOK, PROPOSED, SETTINGS, TWICE, WRONG
 from wenyuan.console.rules import DRAWN, drawn
 from wenyuan.core.access import parse_agent
 from wenyuan.readers.rulebooks import read_book
 
 
+def with_book(folder: Path) -> None:
+    """Make a library of the little book in a folder, for `copied`."""
+    with wenyuan.open(folder / "library", create=True, **SETTINGS) as library:
+        (folder / "book.yaml").write_text(BOOK + PROPOSED, encoding="utf-8")
+        library.rules.take(read_book(folder / "book.yaml"))
+
+
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[tuple[str, Any]]:
-    settings = {"encoder": {"kind": "none"}, "cache": {"seconds": 0}}
-    with wenyuan.open(tmp_path / "library", create=True, **settings) as library:
-        (tmp_path / "book.yaml").write_text(BOOK + PROPOSED, encoding="utf-8")
-        library.rules.take(read_book(tmp_path / "book.yaml"))
-        with served(library, ingest_roots=(tmp_path,)) as url:
-            yield url, library
+    copied(with_book, tmp_path)
+    with wenyuan.open(tmp_path / "library", **SETTINGS) as library, served(library, ingest_roots=(tmp_path,)) as url:
+        yield url, library
 
 
 def node_of(library: Any, name: str) -> int:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import wenyuan
+from copies import copied
 from wenyuan.core.access import parse_agent
 from wenyuan.server.access import KeyRing
 from wenyuan.server.app import create_app, start_in_thread
 from wenyuan.server.settings import ServerSettings
 
+SETTINGS: dict[str, Any] = {"encoder": {"kind": "none"}, "cache": {"seconds": 0}}
 AGENTS = (
     {"agent_id": "builder", "knowledge_scope": [{"domain": "construction", "top_k": 3}]},
     {"agent_id": "support", "knowledge_scope": [{"domain": "crm", "top_k": 3}]},
@@ -83,17 +85,23 @@ WRONG = """\
 """
 
 
-@contextlib.contextmanager
-def rules_server(folder: Path, **settings: Any) -> Iterator[tuple[str, Any]]:
-    """The URL of a server that needs keys, and its library; paths may be named below `folder`/books."""
-    books = folder / "books"
-    books.mkdir()
-    with wenyuan.open(folder / "library", create=True, encoder={"kind": "none"}, cache={"seconds": 0}) as library:
+def with_agents(folder: Path) -> None:
+    """Make a library without rules, of two agents, and an empty folder for books, for `copied`."""
+    (folder / "books").mkdir()
+    with wenyuan.open(folder / "library", create=True, **SETTINGS) as library:
         library.catalog.put_source(wenyuan.Source(source_id="crm", path=""))  # else its domain would be unknown
         for agent in AGENTS:
             library.catalog.put_agent(parse_agent(agent))
+
+
+@contextlib.contextmanager
+def rules_server(folder: Path, **settings: Any) -> Iterator[tuple[str, Any]]:
+    """The URL of a server that needs keys, and its library; paths may be named below `folder`/books."""
+    copied(with_agents, folder)
+    with wenyuan.open(folder / "library", **SETTINGS) as library:
         ring = KeyRing(library.catalog, open_without_keys=False)
-        app = create_app(library, authenticate=ring, settings=ServerSettings(ingest_roots=(books,), **settings))
+        roots = (folder / "books",)
+        app = create_app(library, authenticate=ring, settings=ServerSettings(ingest_roots=roots, **settings))
         url, stop = start_in_thread(app, grace=1)
         try:
             yield url, library

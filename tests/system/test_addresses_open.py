@@ -9,7 +9,7 @@ import importlib.util
 import io
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from docx.oxml import parse_xml
 
 import wenyuan
 from pdf_files import make_pdf
+from wenyuan import Library
 from wenyuan.core.addresses import as_kept, part_of, parted, with_fragment
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Scope
@@ -321,6 +322,20 @@ Call your manager before nine.
 """
 
 
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    """A library of a guide, a table and a PDF; only read by tests."""
+    folder = tmp_path_factory.mktemp("files")
+    docs = folder / "docs"
+    docs.mkdir()
+    (docs / "leave.md").write_text(GUIDE.format(long="\n\n".join(chinese(f"休假{n}") for n in range(4))), "utf-8")
+    (docs / "faq.csv").write_text("问题,答案\n何时？,今天。\n何处？,此处。\n", "utf-8")
+    (docs / "rooms.pdf").write_bytes(print_out())
+    with wenyuan.open(folder / "library", create=True, encoder={"kind": "hashing"}) as library:
+        library.add(Source(source_id="docs", path=str(docs)))
+        yield library
+
+
 @pytest.mark.parametrize(
     ("address", "meant"),
     [
@@ -329,21 +344,14 @@ Call your manager before nine.
         ("faq.csv#faq!3", "何处"), ("leave.md#sick-leave", "Sick leave"),
     ],
 )  # fmt: skip
-def test_addresses_of_golden_files_lead_where_they_led(tmp_path: Path, address: str, meant: str) -> None:
+def test_addresses_of_golden_files_lead_where_they_led(files: Library, address: str, meant: str) -> None:
     """A clause, a heading, a cell, and what addresses were called before they held anchors alone."""
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "leave.md").write_text(GUIDE.format(long="\n\n".join(chinese(f"休假{n}") for n in range(4))), "utf-8")
-    (docs / "faq.csv").write_text("问题,答案\n何时？,今天。\n何处？,此处。\n", "utf-8")
-    (docs / "rooms.pdf").write_bytes(print_out())
-    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as library:
-        library.add(Source(source_id="docs", path=str(docs)))
-        scope = Scope(sources=frozenset({"docs"}), as_of=date(2026, 1, 1))
-        holdings = load_holdings(library.catalog, scope, library.catalog.counts()["passages"], None)
-        pairs = [Pair(question="q", answer=address), Pair(question="p", answer="leave.md#nowhere")]
-        found = resolve(pairs, library.catalog, holdings)
-        (target,) = found.lessons[0].targets
-        texts = [p.text for p in library.catalog.passages(holdings.ids[target.rows].tolist()).values()]
+    scope = Scope(sources=frozenset({"docs"}), as_of=date(2026, 1, 1))
+    holdings = load_holdings(files.catalog, scope, files.catalog.counts()["passages"], None)
+    pairs = [Pair(question="q", answer=address), Pair(question="p", answer="leave.md#nowhere")]
+    found = resolve(pairs, files.catalog, holdings)
+    (target,) = found.lessons[0].targets
+    texts = [p.text for p in files.catalog.passages(holdings.ids[target.rows].tolist()).values()]
     assert [pair.answer for pair in found.unknown] == ["leave.md#nowhere"]
     assert texts
     assert any(meant in text for text in texts)

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import wenyuan
+from copies import copied
 from patience import HANGS, in_time
 from wenyuan.core.errors import EncoderUnavailable, EngineUnavailable
 from wenyuan.core.filters import Scope
@@ -30,22 +31,30 @@ TEXT = (
 ASK = wenyuan.RetrievalRequest(query="客户投诉多久响应", max_results=5)
 
 
-@pytest.fixture
-def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
+def written(folder: Path) -> Path:
+    """Four documents in a folder."""
     folder.mkdir()
     for number in range(4):
         (folder / f"policy-{number}.md").write_text(TEXT + f"\nPolicy number {number}.\n", encoding="utf-8")
     return folder
 
 
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return written(tmp_path / "docs")
+
+
+def policies(folder: Path) -> None:
+    """Make a library of four policies in a folder, for `copied`."""
+    with wenyuan.open(folder / "library", create=True, encoder={"kind": "hashing"}) as library:
+        library.add(wenyuan.Source(source_id="policy", path=str(written(folder / "docs"))))
+
+
 @pytest.fixture(params=["local", "memory"])
-def opened(request: pytest.FixtureRequest, tmp_path: Path, docs: Path) -> Iterator[Any]:
-    with wenyuan.open(
-        tmp_path / "lib", create=True, engine=request.param, encoder={"kind": "hashing"},
-        search={"threads": 4},
-    ) as library:  # fmt: skip
-        library.add(wenyuan.Source(source_id="policy", path=str(docs)))
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    copied(policies, tmp_path)
+    settings: dict[str, Any] = {"encoder": {"kind": "hashing"}, "search": {"threads": 4}}
+    with wenyuan.open(tmp_path / "library", engine=request.param, **settings) as library:
         assert library.retrieve_fragments(ASK).fragments
         yield library
 

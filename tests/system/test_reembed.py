@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -261,7 +262,7 @@ def test_passages_that_come_meanwhile_are_not_left_without_a_vector(folder: Path
 
 
 class Asking:
-    """Somebody who asks all the time, at an address that can be changed."""
+    """Somebody who asks thirty times a second, at an address that can be changed."""
 
     def __init__(self, url: str) -> None:
         self.url, self.told = url, Counter[tuple[str, str, bool]]()
@@ -269,11 +270,12 @@ class Asking:
         self._thread = threading.Thread(target=self._run)
 
     def _run(self) -> None:
-        while not self._stop.is_set():
-            for question in QUESTIONS:
-                url = self.url
-                answer = ask(url, question).json
-                self.told[url, answer.get("status", str(answer)), bool(answer.get("fragments"))] += 1
+        for question in itertools.cycle(QUESTIONS):
+            if self._stop.wait(0.03):
+                return
+            url = self.url
+            answer = ask(url, question).json
+            self.told[url, answer.get("status", str(answer)), bool(answer.get("fragments"))] += 1
 
     def __enter__(self) -> Asking:
         self._thread.start()
