@@ -42,6 +42,7 @@ import unicodedata
 import urllib.request
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -159,20 +160,22 @@ class Reader:
         document, _, told = address.partition("#")
         where = self._page(document) if kind_of(address) == "Markdown" else document
         anchor = unquote(told.partition(":~:")[0])
-        page = self._browser.new_page(viewport={"width": 1280, "height": 900}, java_script_enabled=True)
-        try:
-            page.goto(f"{where}#{told}" if told else where, wait_until="load")
-            first = first_words(text, marked_up=kind_of(address) == "Markdown")
-            judge, asked = JUDGE, [anchor, first, (first + _bare(text).partition(first)[2])[:WHOLE]]
-            if kind_of(address) == "text":
-                line = re.fullmatch(r"L([0-9]+)", anchor)
-                judge, asked = LINES, [int(line[1]) if line else 1, _bare(text)[:FIRST]]
-            ends = time.monotonic() + SETTLES  # a browser looks for words for some time, and scrolls then
-            while not (found := page.evaluate(judge, asked))["opens"] and time.monotonic() < ends:
-                time.sleep(0.2)
-            return dict(found)
-        finally:
-            page.close()
+        page = self._view
+        page.goto("about:blank")  # else another place of the same document would only be scrolled to
+        page.goto(f"{where}#{told}" if told else where, wait_until="load")
+        first = first_words(text, marked_up=kind_of(address) == "Markdown")
+        judge, asked = JUDGE, [anchor, first, (first + _bare(text).partition(first)[2])[:WHOLE]]
+        if kind_of(address) == "text":
+            line = re.fullmatch(r"L([0-9]+)", anchor)
+            judge, asked = LINES, [int(line[1]) if line else 1, _bare(text)[:FIRST]]
+        ends = time.monotonic() + SETTLES  # a browser looks for words for some time, and scrolls then
+        while not (found := page.evaluate(judge, asked))["opens"] and time.monotonic() < ends:
+            time.sleep(0.2)
+        return dict(found)
+
+    @cached_property
+    def _view(self) -> Any:
+        return self._browser.new_page(viewport={"width": 1280, "height": 900})
 
     def _page(self, document: str) -> str:
         """A Markdown file as a page, its headings named in the browser by GitHub's rule."""
