@@ -11,10 +11,12 @@ __all__ = ["asked_library"]
 
 class TestOpenAI(LoopLaws):
     example = "openai_agent.py"
+    inside = True
 
 
 class TestMcp(LoopLaws):
     example = "mcp_agent.py"
+    inside = True
 
 
 def test_every_example_is_run() -> None:
