@@ -210,7 +210,7 @@ class Set:
         found = []
         for question in self.learn[:LEVELLED]:
             aim = self.library._retriever.aim(
-                question.text, self.vectors.of(question.text, self.library._retriever.deadline())
+                question.text, self.vectors.of(question.text, self.library._retriever.deadline())[0]
             )
             found.append(np.sort(aim.level(rows @ aim.vector))[-20:])
         return np.concatenate(found)

@@ -22,7 +22,7 @@ from search import environment
 from serve import LIMIT, made, options_for, questions, vectored
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.service import library as facade
-from wenyuan.service.search import legs, retriever
+from wenyuan.service.search import legs
 
 Times = dict[str, list[tuple[float, float]]]
 
@@ -54,7 +54,7 @@ def watch(library: wenyuan.Library, times: Times) -> None:
         (held.engine, "keyword_scores", "keyword scores of those of them that only the vector leg found"),
         (held._retriever, "_ranked", "from candidates to ranking"),
         (held.catalog, "passages", "… of which passages of the record"),
-        (retriever, "likely", "probabilities"),
+        (held._retriever._abstention, "verdict", "whether there is an answer"),
         (held.recorder, "attested", "the audit's record"),
         (facade, "fragments_of", "fragments"),
     ):

@@ -162,7 +162,7 @@ def test_who_joins_an_embedding_fails_at_no_deadline_but_its_own() -> None:
             time.sleep(0.001)
         clock[0] = 2.0  # the first one's time is over
         encoder.go_on.set()
-        assert patient.result().shape == (16,)
+        assert patient.result()[0].shape == (16,)
         with pytest.raises(EncoderTimeout):
             hurried.result()
     counts = vectors.counts()

@@ -76,12 +76,8 @@ class QueryVectors:
             self._means[texts] = vectors.mean(axis=0)
         return self._means[texts]
 
-    def of(self, query: str, deadline: Deadline) -> Any:
-        """The unit vector of a query, (dim,) float32; raises an `EncoderError`."""
-        return self.recalled(query, deadline)[0]
-
-    def recalled(self, query: str, deadline: Deadline) -> tuple[Any, bool]:
-        """The unit vector of a query, and whether it came from the cache; raises an `EncoderError`."""
+    def of(self, query: str, deadline: Deadline) -> tuple[Any, bool]:
+        """The unit vector of a query, (dim,) float32, and whether it came from the cache; raises an `EncoderError`."""
         text = unicodedata.normalize("NFKC", query.strip())
         while True:
             with self._lock:
@@ -384,7 +380,7 @@ class OwnLegs:
 
     def _vector(self, vectors: QueryVectors, request: LegRequest) -> _Near:
         begun, query = time.perf_counter(), request.query
-        vector, remembered = vectors.recalled(query.text, request.deadline)
+        vector, remembered = vectors.of(query.text, request.deadline)
         aim = self.aim(query.script, vector, request.profile, request.deadline)
         result = self._engine.vector(aim.vector, scope=request.scope, limit=request.depth, deadline=request.deadline)
         cosines = {hit.passage_id: hit.parts["cosine"] for hit in result.hits}
@@ -449,7 +445,7 @@ class ExternalSearch:
         def call(source: Source) -> Answered:
             begun = time.perf_counter()
             outside = self._outside(source)
-            vector = self._vectors.of(query, deadline) if outside.needs_vector and self._vectors else None
+            vector = self._vectors.of(query, deadline)[0] if outside.needs_vector and self._vectors else None
             hits = outside.ask(query, vector=vector, limit=limit, as_of=as_of, deadline=deadline)
             return hits, (time.perf_counter() - begun) * 1e3
 

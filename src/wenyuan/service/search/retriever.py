@@ -333,9 +333,8 @@ class Retriever:
             parameters=query.parameters,
         )
         given = question, scope, registry.by_id, change, deadline
-        embed = None
-        if query.by_meaning and self._vectors is not None:
-            embed = partial(self._vectors.of, query.text, deadline)
+        vectors = self._vectors if query.by_meaning else None
+        embed = None if vectors is None else lambda: vectors.of(query.text, deadline)[0]
         bounded = query.sources is not None
         return self._executor.begin(
             lambda: rules.derive(*given, min_trust=query.min_trust, embed=embed, bounded=bounded), "rules"
