@@ -757,24 +757,24 @@ def test_an_interrupted_ingest_says_what_is_kept(empty: Path, tmp_path: Path) ->
     """Ctrl-C ends with 130; what was committed stays, and the command to go on is named and works."""
     folder = tmp_path / "many"
     folder.mkdir()
-    for number in range(600):
+    for number in range(300):
         words = " ".join(f"word{number * k % 997}" for k in range(150))
         (folder / f"{number}.md").write_text("\n".join(f"## Part {part}\n\n{words}\n" for part in range(3)))
     process = start("--library", empty, "add", folder, "--source", "many", **PATIENT)
     assert process.stderr
     progress = process.stderr.readline()
-    assert re.match(r"file \d+/600, passages \d+", progress)
+    assert re.match(r"file \d+/300, passages \d+", progress)
     os.killpg(process.pid, signal.SIGINT)
     _, told = process.communicate(timeout=300)
     assert process.returncode == 130
     kept = re.search(r"Kept: (\d+) documents", told)
     assert kept
-    assert int(kept[1]) < 600
+    assert int(kept[1]) < 300
     assert "Go on with: wenyuan ingest many" in told
     assert "Traceback" not in told
     report = json.loads(run("--library", empty, "ingest", "many", "--json", **PATIENT).stdout)["reports"][0]
     assert report["unchanged"] == int(kept[1])
-    assert report["unchanged"] + report["added"] == 600
+    assert report["unchanged"] + report["added"] == 300
 
 
 @pytest.mark.slow

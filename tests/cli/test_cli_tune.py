@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from typer.testing import Result
 
 from command_line import run
 from tuning_parts import ENCODER, golden, new_house
@@ -29,42 +30,57 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def tuned(original: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """A copy of the library that has learned, which takes seconds, and what was printed."""
+    folder = tmp_path_factory.mktemp("learned") / "library"
+    shutil.copytree(original / "library", folder)
+    return folder, run("tune", "--library", folder, "--golden", original / "golden.csv", **WORLD)
+
+
+@pytest.fixture
+def learned(tuned: tuple[Path, Result], tmp_path: Path) -> Path:
+    shutil.copytree(tuned[0], tmp_path / "library")
+    return tmp_path / "library"
+
+
 @pytest.fixture
 def house(original: Path, tmp_path: Path) -> Path:
     shutil.copytree(original / "library", tmp_path / "library")
     return tmp_path / "library"
 
 
-def test_tuning_shows_every_fold_and_how_to_take_it_back(original: Path, house: Path) -> None:
+def test_tuning_shows_every_fold_and_how_to_take_it_back(tuned: tuple[Path, Result], learned: Path) -> None:
     """On 80 columns: a bar for each fold, before and after, the outcome; status and undo know of it."""
-    shown = run("tune", "--library", house, "--golden", original / "golden.csv", **WORLD)
+    _, shown = tuned
     assert shown.exit_code == 0, shown.output
     assert shown.stdout.count("▒") > 10
     assert shown.stdout.count(" → ") == 8
     assert "Error of the probabilities (ECE)" in shown.stdout
     assert "Adopted as tuning 1" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 80
-    assert "Tuning 1 counts since" in run("tune", "--library", house, "--status", **WORLD).stdout
-    assert "Tuning 1 is taken back" in run("tune", "--library", house, "--undo", **WORLD).stdout
-    again = run("tune", "--library", house, "--undo", **WORLD)
+    assert "Tuning 1 counts since" in run("tune", "--library", learned, "--status", **WORLD).stdout
+    assert "Tuning 1 is taken back" in run("tune", "--library", learned, "--undo", **WORLD).stdout
+    again = run("tune", "--library", learned, "--undo", **WORLD)
     assert again.exit_code == 2
     assert "no tuning" in again.output
 
 
-def test_status_says_that_a_tuning_of_another_encoder_does_not_count(original: Path, house: Path) -> None:
+def test_status_says_that_a_tuning_of_another_encoder_does_not_count(learned: Path) -> None:
     """After `reembed` it is kept and ignored; with its own encoder again it counts."""
-    assert run("tune", "--library", house, "--golden", original / "golden.csv", **WORLD).exit_code == 0
-    other = WORLD | {"WENYUAN_ENCODER__KIND": "hashing", "WENYUAN_ENCODER__DIMENSION": "64"}
-    assert run("reembed", "--library", house, **other).exit_code == 0
-    shown = run("tune", "--library", house, "--status", **other)
+    other = WORLD | {"WENYUAN_ENCODER__KIND": "hashing", "WENYUAN_ENCODER__DIMENSION": "32"}
+    assert run("reembed", "--library", learned, **other).exit_code == 0
+    shown = run("tune", "--library", learned, "--status", **other)
     assert "does not count: it was learned with another encoder" in " ".join(shown.stdout.split())
     assert (
-        json.loads(run("tune", "--library", house, "--status", "--json", **other).stdout)["tuning"]["counts"] is False
+        json.loads(run("tune", "--library", learned, "--status", "--json", **other).stdout)["tuning"]["counts"]
+        is False
     )
-    assert run("reembed", "--library", house, **WORLD).exit_code == 0
-    assert "Tuning 1 counts since" in run("tune", "--library", house, "--status", **WORLD).stdout
+    assert run("reembed", "--library", learned, **WORLD).exit_code == 0
+    assert "Tuning 1 counts since" in run("tune", "--library", learned, "--status", **WORLD).stdout
     assert (
-        json.loads(run("tune", "--library", house, "--status", "--json", **WORLD).stdout)["tuning"]["counts"] is True
+        json.loads(run("tune", "--library", learned, "--status", "--json", **WORLD).stdout)["tuning"]["counts"]
+        is True
     )
 
 

