@@ -17,11 +17,14 @@ from wenyuan.catalog import Catalog, schema
 from wenyuan.core.model import Block, Document, IndexRow, RetrievalRequest
 from wenyuan.core.text import OWN, passage_terms
 from wenyuan.core.text.summaries import lead_of, with_lead
+from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.evaluation.data import open_corpus
 from wenyuan.readers.markdown import read_markdown
 from wenyuan.readers.table import read_jsonl
 from wenyuan.readers.text import read_text
-from wenyuan.service.ingest.versions import IngestReport
+from wenyuan.service.ingest.corrections import CorrectionRequest
+from wenyuan.service.ingest.registry import embed_anew
+from wenyuan.service.ingest.versions import IngestReport, vector_key
 from wenyuan.service.search.candidates import _text
 
 FIRST = "创新科技有限公司是一家于2005年在杭州成立的软件公司，主营业务为软件开发、数据分析和云计算解决方案，客户有银行和医院。"
@@ -237,6 +240,41 @@ def test_a_titled_file_is_as_before(shelf: Shelf) -> None:
     texts = shelf.library.catalog.passages([row.passage_id for row in shelf.rows()])
     assert shelf.leads() == ["", "", "", ""]
     assert all(row.text == texts[row.passage_id].text for row in shelf.rows())
+
+
+def test_another_encoder_embeds_the_same_labels(shelf: Shelf, tmp_path: Path) -> None:
+    """Of a text without a title that is one passage its first words, though none are stored; as if all were read anew."""
+    shelf.write("c.txt", f"{FIRST}\n\n{REST}")
+    shelf.write("b.md", f"# 年度报告\n\n{REST}")
+    shelf.write("t.txt", report())
+    shelf.lines("one.jsonl", {"id": "one", "text": FIRST + REST}, {"id": "two", "title": "附录", "text": REST})
+    shelf.take()
+    catalog, other = shelf.library.catalog, HashingEncoder(128)
+    for encoder, former in ((other, shelf.library.encoder), (HashingEncoder(96), other)):
+        embed_anew(catalog, encoder, former.fingerprint.key)
+    with wenyuan.open(tmp_path / "anew", create=True, encoder={"kind": "hashing", "dimension": 96}) as anew:
+        anew.add(wenyuan.Source(source_id="docs", path=str(shelf.docs)))
+        expected = labels(anew.catalog)
+        assert labels(catalog) == expected
+        assert vector_key(HashingEncoder(96).fingerprint.key, FIRST) in {key for _, key in expected}
+
+
+def labels(catalog: Any) -> list[tuple[str, str]]:
+    held = catalog.served_passages(catalog.live_numbers("docs"))
+    return sorted((one.passage.uri, one.passage.label_key) for one in held)
+
+
+def test_a_correction_that_is_undone_leaves_the_label(shelf: Shelf) -> None:
+    """Of a text without a title that is one passage; its first words are the label as before."""
+    shelf.write("c.txt", f"{FIRST}\n\n{REST}")
+    shelf.take()
+    catalog = shelf.library.catalog
+    before = labels(catalog)
+    (number,) = catalog.live_numbers("docs")
+    shelf.library.correct(CorrectionRequest(action="questions", ref=f"docs#{number}", questions=("谁来审计？",)))
+    assert labels(catalog) != before
+    shelf.library.undo_correction(1)
+    assert labels(catalog) == before
 
 
 def test_a_clause_that_it_names_is_not_the_passages_own() -> None:

@@ -34,7 +34,7 @@ from wenyuan.core.model import (
     label_text,
     shown_title,
 )
-from wenyuan.core.text.summaries import with_lead
+from wenyuan.core.text.summaries import label_as_embedded, with_lead
 
 # What is stored of documents, and what of them is ended or erased.
 
@@ -299,6 +299,15 @@ def passage_row(passage: NewPassage, source_id: str, document_id: int, seq: int)
 _AT_ONCE = 1_000  # passages read, and given their new keys, at once
 
 
+KeyOf = Callable[[str], str]
+"""Gives the key under which the vector of a text is stored."""
+
+
+def _not_embedded(_text: str) -> str:
+    """Of a library without vectors."""
+    return ""
+
+
 class _Text(NamedTuple):
     """A live passage with the texts to embed: its own, and its label, which may be ``""``."""
 
@@ -313,17 +322,23 @@ class Vectors:
 
     database: Database
 
-    def embedded_after(self, passage_id: int, limit: int) -> Sequence[tuple[int, str, str]]:
-        """Live passages by rising id, those above `passage_id`: id, text and label as embedded."""
+    def embedded_after(
+        self, passage_id: int, limit: int, was: KeyOf = _not_embedded
+    ) -> Sequence[tuple[int, str, str]]:
+        """Live passages by rising id, those above `passage_id`: id, text and label as embedded.
+
+        Args:
+            was: Embedded text → the key of its vector that is stored.
+        """
         with self.database.reading("reading texts") as connection:
-            return _texts(connection, passage_id, limit)
+            return _texts(connection, passage_id, limit, was)
 
     def keep_vectors(self, vectors: Mapping[str, Any]) -> None:
         """Store vectors by key, (dim,) float32, in preparation of `change_encoder`."""
         with self.database.changing("storing vectors") as connection:
             connection.execute(insert_new(connection, t.vectors), vector_rows(vectors))
 
-    def change_encoder(self, encoder: Mapping[str, Any], before: str, key_of: Callable[[str], str]) -> int:
+    def change_encoder(self, encoder: Mapping[str, Any], before: str, key_of: KeyOf, was: KeyOf) -> int:
         """Switch all live passages to their vectors of another encoder, and delete the old ones; returns the number
         of passages.
 
@@ -333,7 +348,7 @@ class Vectors:
         Args:
             encoder: Its fingerprint.
             before: The key of the former one's.
-            key_of: Embedded text → vector key.
+            key_of, was: Embedded text → its vector key, and that of the former encoder.
 
         Raises:
             VectorsGone: there are passages without such a vector; nothing was changed.
@@ -347,7 +362,7 @@ class Vectors:
                 .where(p.passage_id == sa.bindparam("own"))
                 .values(vector_key=sa.bindparam("key"), label_key=sa.bindparam("label"))
             )
-            for part in _pages(connection):
+            for part in _pages(connection, was):
                 keys = [
                     {"own": one.passage_id, "key": key_of(one.text), "label": key_of(one.label) if one.label else ""}
                     for one in part
@@ -386,17 +401,17 @@ class Vectors:
         return changed.rowcount
 
 
-def _pages(connection: sa.Connection) -> Iterator[list[_Text]]:
+def _pages(connection: sa.Connection, was: KeyOf) -> Iterator[list[_Text]]:
     after = 0
-    while part := _texts(connection, after, _AT_ONCE):
+    while part := _texts(connection, after, _AT_ONCE, was):
         yield part
         after = part[-1].passage_id
 
 
-def _texts(connection: sa.Connection, after: int, limit: int) -> list[_Text]:
+def _texts(connection: sa.Connection, after: int, limit: int, was: KeyOf) -> list[_Text]:
     p, d = t.passages.c, t.documents.c
     query = (
-        sa.select(p.passage_id, d.title, d.lead, p.headings, p.cell, p.text, p.corrected, p.context)
+        sa.select(p.passage_id, p.label_key, d.title, d.lead, p.headings, p.cell, p.text, p.corrected, p.context)
         .join(t.documents, d.document_id == p.document_id)
         .where(p.removed_seq.is_(None), p.passage_id > after)
         .order_by(p.passage_id)
@@ -406,11 +421,12 @@ def _texts(connection: sa.Connection, after: int, limit: int) -> list[_Text]:
         _Text(
             number,
             embedded_text(heading_text(title, headings), with_lead(lead, text, questions)),
-            label_text(shown_title(title, cell, text), headings, lead, questions),
+            label if lead else label_as_embedded(label, text, known, was),
         )
-        for number, title, lead, own, cell, text, told, said in connection.execute(query)
+        for number, known, title, lead, own, cell, text, told, said in connection.execute(query)
         for questions in [questions_of(told)]
         for headings in [indexed_headings(own, context_of(said))]
+        for label in [label_text(shown_title(title, cell, text), headings, lead, questions)]
     ]
 
 

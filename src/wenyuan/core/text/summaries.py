@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, takewhile
@@ -495,9 +495,31 @@ def lead_of(document: Document) -> str:
     if not spoken:
         return ""
     text = document.text
-    start, end = trimmed(text, spoken[0].start, spoken[-1].end)
-    lead = text[start : _cut(text, start, end)].rstrip()
-    return lead if any(map(str.isalnum, lead)) else ""
+    return _first_words(text, spoken[0].start, spoken[-1].end)
+
+
+def _first_words(text: str, start: int, end: int) -> str:
+    start, end = trimmed(text, start, end)
+    words = text[start : _cut(text, start, end)].rstrip()
+    return words if any(map(str.isalnum, words)) else ""
+
+
+def label_as_embedded(label: str, text: str, known: str | None, key_of: Callable[[str], str]) -> str:
+    """The label of a passage without a lead, as it was embedded.
+
+    A document of one passage has no lead stored, since nothing stands below it, and yet its first words are the label where
+    it has no title. Which was embedded is told by its key.
+
+    Args:
+        label: Made of title and headings.
+        text: Of the passage.
+        known: The key of the label's vector that is stored.
+        key_of: Embedded text → the key of its vector.
+    """
+    if not known or key_of(label) == known:
+        return label
+    words = _first_words(text, 0, len(text))
+    return words if words and key_of(words) == known else label
 
 
 def with_lead(lead: str, text: str, questions: Sequence[str] = ()) -> str:

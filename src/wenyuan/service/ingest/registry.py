@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -252,14 +253,14 @@ def embed_anew(catalog: Catalog, encoder: Encoder, before: str, tell: Tell = lam
         CatalogError, EncoderError
     """
     total, done, embedded, last = catalog.counts()["passages"], 0, 0, 0
-    own = encoder.fingerprint.key
-    while part := catalog.embedded_after(last, _AT_ONCE):
+    own, was = partial(vector_key, encoder.fingerprint.key), partial(vector_key, before)
+    while part := catalog.embedded_after(last, _AT_ONCE, was):
         embedded += _embed(catalog, encoder, {text for _, text, _ in part})
         _embed(catalog, encoder, {label for _, _, label in part if label})
         done += len(part)
         last = part[-1][0]
         tell(done, total)
-    catalog.change_encoder(asdict(encoder.fingerprint), before, lambda text: vector_key(own, text))
+    catalog.change_encoder(asdict(encoder.fingerprint), before, own, was)
     return embedded
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import normpath
@@ -35,7 +35,7 @@ from wenyuan.core.terms_of_use import (
     validity_field,
     validity_from,
 )
-from wenyuan.core.text.summaries import with_lead
+from wenyuan.core.text.summaries import label_as_embedded, with_lead
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
@@ -395,8 +395,10 @@ class Embedding:
         headings = indexed_headings(passage.headings, passage.context)
         embedded = embedded_text(heading_text(title, headings), text)
         label = label_text(shown_title(title, passage.cell, passage.text), headings, lead, questions)
-        encoder = self._encoder.fingerprint.key
-        key, label_key = vector_key(encoder, embedded), vector_key(encoder, label) if label else ""
+        key_of = partial(vector_key, self._encoder.fingerprint.key)
+        if not (lead or questions or passage.context):
+            label = label_as_embedded(label, passage.text, passage.label_key, key_of)
+        key, label_key = key_of(embedded), key_of(label) if label else ""
         self._texts[key] = embedded
         if label:
             self._labels[label_key] = label
