@@ -29,7 +29,7 @@ SECONDS = 300.0  # for the tests of one mutant; a hang counts as found
 
 TESTS = {
     "engines/__init__.py": ("test_engine_refusals", "test_engines"),
-    "engines/local/*.py": ("test_engine_refusals", "test_engine_upkeep", "test_engines", "test_engine_damage"),
+    "engines/local/*.py": ("test_engine_refusals", "test_engine_damage", "test_engine_upkeep", "test_engines"),
     "engines/postgres/*.py": ("test_engine_postgres_refusals", "test_engine_postgres"),
     "engines/milvus/*.py": ("test_engine_milvus_refusals", "test_engine_milvus"),
     "encoders/http.py": ("test_encoder_http", "test_rerank_http"),
@@ -45,7 +45,7 @@ TESTS = {
     "catalog/governance.py": ("test_catalog",),
     "service/search/threads.py": ("test_legs",),
 }
-"""Which tests are about a module; the first pattern that fits counts."""
+"""Which tests are about a module, those that take long last; the first pattern that fits counts."""
 
 SERVERS = ("engines/postgres/", "engines/milvus")
 """Modules whose tests start a server: a mutant takes minutes there, so samples leave them out."""
