@@ -12,6 +12,8 @@ import pytest
 import wenyuan
 from chromium import SIZES, Windows, assert_accessible, started
 from console_door import served
+from copies import copied
+from governed_door import SETTINGS
 from pdf_files import make_pdf
 from wenyuan.service.uploads import Given
 
@@ -32,14 +34,32 @@ def windows(chromium: Any) -> Windows:
     return Windows(chromium)
 
 
+def empty(folder: Path) -> None:
+    """Make a library whose one source has no document yet in a folder, for `copied`."""
+    with wenyuan.open(folder / "library", create=True, **SETTINGS) as library:
+        library.catalog.put_source(wenyuan.Source(source_id="desk", title="Desk 案头", copyright="allow"))
+
+
+def with_pump(folder: Path) -> None:
+    """Make a library with a PDF of three pages in a folder, for `copied`."""
+    copied(empty, folder)
+    with wenyuan.open(folder / "library", **SETTINGS) as library, library.uploads.incoming() as incoming:
+        (incoming / "0").write_bytes(PDF)
+        assert library.upload("desk", [Given(name="pump.pdf", path=incoming / "0")]).files[0].documents
+
+
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[tuple[str, Any]]:
-    with wenyuan.open(
-        tmp_path / "library", create=True, encoder={"kind": "hashing"}, cache={"seconds": 0}
-    ) as library:
-        library.catalog.put_source(wenyuan.Source(source_id="desk", title="Desk 案头", copyright="allow"))
-        with served(library) as url:
-            yield url, library
+    copied(empty, tmp_path)
+    with wenyuan.open(tmp_path / "library", **SETTINGS) as library, served(library) as url:
+        yield url, library
+
+
+@pytest.fixture
+def pump(tmp_path: Path) -> Iterator[str]:
+    copied(with_pump, tmp_path)
+    with wenyuan.open(tmp_path / "library", **SETTINGS) as library, served(library) as url:
+        yield url
 
 
 @pytest.fixture
@@ -54,13 +74,6 @@ def visit(windows: Windows) -> Iterator[Any]:
     with windows.visited():
         yield opened
     assert windows.heard == []
-
-
-def put(library: Any, name: str, content: bytes) -> int:
-    with library.uploads.incoming() as folder:
-        (folder / "0").write_bytes(content)
-        told = library.upload("desk", [Given(name=name, path=folder / "0")])
-    return int(told.files[0].documents[0])
 
 
 @pytest.mark.parametrize(("language", "size"), [("en", "desktop"), ("zh-CN", "phone")])
@@ -129,12 +142,10 @@ def test_a_folder_is_dropped(visit: Any, desk: tuple[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("language", "size"), [("zh-CN", "desktop"), ("en", "phone")])
-def test_a_passage_is_marked_where_it_stands(visit: Any, desk: tuple[str, Any], language: str, size: str) -> None:
+def test_a_passage_is_marked_where_it_stands(visit: Any, pump: str, language: str, size: str) -> None:
     """One click from the hit; its lines are marked and in sight on the picture of the page, and so are those under the
     pointer or with the focus."""
-    url, library = desk
-    put(library, "pump.pdf", PDF)
-    page = visit(f"{url}/console/search?q=clause 25 of page 3", language=language, size=size)
+    page = visit(f"{pump}/console/search?q=clause 25 of page 3", language=language, size=size)
     page.locator("a[href^='/console/passages/']").first.click()
     page.wait_for_selector("rect.on", state="attached")
     image = "document.querySelector('rect.on').closest('.paper').querySelector('img').naturalWidth"
@@ -171,13 +182,9 @@ def test_it_works_without_scripts(chromium: Any, desk: tuple[str, Any], tmp_path
 
 
 @pytest.mark.parametrize(("language", "size"), [("zh-CN", "desktop"), ("en", "phone")])
-def test_a_correction_is_answered_with_and_undone(
-    visit: Any, desk: tuple[str, Any], language: str, size: str
-) -> None:
+def test_a_correction_is_answered_with_and_undone(visit: Any, pump: str, language: str, size: str) -> None:
     """From a hit to its passage, corrected beside the page; the next search has it; undone, the words are back."""
-    url, library = desk
-    put(library, "pump.pdf", PDF)
-    search = f"{url}/console/search?q=clause 25 of page 3"
+    search = f"{pump}/console/search?q=clause 25 of page 3"
     page = visit(search, language=language, size=size)
     page.locator("a[href^='/console/passages/']").first.click()
     page.locator("li.chosen details.correct summary").click()
@@ -189,7 +196,7 @@ def test_a_correction_is_answered_with_and_undone(
     assert page.locator("#corrected").count() == 1
     page.goto(search)
     assert "77 days" in page.inner_text(".hits")
-    page.goto(f"{url}/console/corrections")
+    page.goto(f"{pump}/console/corrections")
     assert_accessible(page)
     page.locator("li.card form button").first.click()
     page.wait_for_selector("li.card:not(:has(form))")
