@@ -133,6 +133,19 @@ def test_a_context_of_chosen_sentences(library: wenyuan.Library, language: str, 
     assert any(DUTY[language] in one.content for one in context.build.snippets)
 
 
+def test_a_context_of_several_questions_waits_for_a_hanging_model_once(
+    library: wenyuan.Library, language: str, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.begin("drip")
+    monkeypatch.setattr(generation, "deadline_after", lambda _: deadline_after(0.3))
+    request = ContextRequest(
+        retrieval_query=QUESTION[language], extra_queries=(DUTY[language], DUTY[language][:9]), summary="generated"
+    )
+    context = library.get_context(request)
+    assert context.degraded == ("llm",)
+    assert len(server.seen) == 1
+
+
 def test_it_is_recorded_and_replayed(library: wenyuan.Library, language: str, server: Server) -> None:
     find(library, language)
     library.audit.flush()

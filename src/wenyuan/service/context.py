@@ -135,8 +135,7 @@ class ContextService:
         found = self._recorded.searches([*asked, *below], principal, "context")
         results: tuple[SearchResult, ...] = found[: len(asked)]
         if request.summary == "generated":
-            pairs = zip(results, asked, strict=True)
-            results = tuple(self._summarizer.summarized(r, one, principal, door="context") for r, one in pairs)
+            results = self._summarizer.summarized(results, asked, principal, door="context")
         doubted = [_below(policy.least_trust, result) for result in found[len(asked) :]]
         with self._recorded.failures(asked[0], principal, "context"):
             build = self._build(policy, [*results, *doubted], (agent_id, request.task_id))

@@ -327,7 +327,9 @@ class Library:
         """The knowledge service: passages within the scope of an agent. Raises what made it fail, and records it."""
         request = self.rewriter.searched(request)
         result = self._recorded.find(request, principal)
-        return self.summarizer.summarized(result, request, principal) if request.summary == "generated" else result
+        if request.summary == "generated":
+            (result,) = self.summarizer.summarized([result], [request], principal)
+        return result
 
     def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
         """The context service: ``knowledge_snippets`` for a prompt. Raises what made it fail."""

@@ -31,7 +31,7 @@ from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.core.text.summaries import elision_mark, merged, quoted
 from wenyuan.runtime import deadline_after
 from wenyuan.service import LegReport, Query, Rewriting
-from wenyuan.service.generation.answering import Answerer, check_in_time, none_is_set_up
+from wenyuan.service.generation.answering import Answerer, none_is_set_up, not_again, was_late
 from wenyuan.service.generation.answers import AnswerClaim, AnswerRequest, fates
 from wenyuan.service.ingest.redaction import Questions
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
@@ -119,27 +119,45 @@ class Summarizer:
     _lock: Lock = field(default_factory=Lock)
 
     def summarized(
-        self, result: SearchResult, request: SearchRequest, principal: Principal, *, door: str = "search"
-    ) -> SearchResult:
-        """A result with the model's summaries where they passed the checks; leg ``llm`` reports how that went.
+        self,
+        results: Sequence[SearchResult],
+        requests: Sequence[SearchRequest],
+        principal: Principal,
+        *,
+        door: str = "search",
+    ) -> tuple[SearchResult, ...]:
+        """The results of the searches of one request with the model's summaries where they passed the checks; leg ``llm``
+        reports how that went. A model that was too slow once is not asked again.
 
         Raises:
             CatalogUnavailable: the audit cannot be written; then nothing may be given either.
         """
+        made: list[SearchResult] = []
+        late = any(map(was_late, results))
+        for result, request in zip(results, requests, strict=True):
+            one, late = self._summarized(result, request, principal, door, late)
+            made.append(one)
+        return tuple(made)
+
+    def _summarized(
+        self, result: SearchResult, request: SearchRequest, principal: Principal, door: str, late: bool
+    ) -> tuple[SearchResult, bool]:
+        """A result with its summaries, and whether the model was too slow by now."""
         own = [f.passage for f in result.passages if f.hit.origin != "kg_rule" and f.passage.passage_id > 0]
         new = [passage for passage in own if self._known(passage) is None][:_MOST_PASSAGES]
         begun, error = time.perf_counter(), ""
         if new:
             try:
-                check_in_time(result, self.answerer.settings.model)
+                if late:
+                    raise not_again(self.answerer.settings.model)
                 self._choose(new, request, result.generation, principal, door)
             except LlmError as failure:
-                error = str(failure)
+                error, late = str(failure), isinstance(failure, LlmTimeout)
         found = tuple(self._with_summary(one) for one in result.passages)
         hits = sum(one.summary_origin == "generated" for one in found)
         ms = (time.perf_counter() - begun) * 1e3
         leg = LegReport(name=LEG, state="failed" if error else "ok", ms=ms, hits=hits, error=error)
-        return replace(result, passages=found, legs=(*result.legs, leg))
+        return replace(result, passages=found, legs=(*result.legs, leg)), late
 
     def _choose(
         self, passages: Sequence[Passage], request: SearchRequest, generation: int, principal: Principal, door: str

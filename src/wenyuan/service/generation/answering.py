@@ -171,7 +171,8 @@ class Answerer:
                 if request.on_failure == "extract":
                     return _with_rules(self._extracts(none, request, texts, principal), rules)
                 return _with_rules(none, rules)
-            check_in_time(result, self.settings.model)
+            if was_late(result):
+                raise not_again(self.settings.model)
             wordings = result.rewriting.wordings if result.rewriting is not None else ()
             seen = [found for found in rules if self._may_see(found)]
             reply = self._asked(request, shown, seen, wordings, tell, gone)
@@ -413,12 +414,14 @@ def none_is_set_up(*, extracts: bool = False) -> LlmUnavailable:
     return LlmUnavailable("no language model is set up: llm.url and llm.model name one", component="llm", hint=hint)
 
 
-def check_in_time(result: SearchResult, model: str) -> None:
-    """Raise LlmTimeout where the model was already too slow for this request, so that it is waited for only once."""
-    if result.rewriting is not None and result.rewriting.late:
-        raise LlmTimeout(
-            "it did not say the question in other words in time, and is not asked again", component=f"llm {model}"
-        )
+def was_late(result: SearchResult) -> bool:
+    """Whether the model did not say the question in other words in time."""
+    return result.rewriting is not None and result.rewriting.late
+
+
+def not_again(model: str) -> LlmTimeout:
+    """The error where the model was already too slow for a request, which waits for it only once."""
+    return LlmTimeout("it was too slow for this request already, and is not asked again", component=f"llm {model}")
 
 
 def kept_back(source_id: str, why: str) -> InvalidRequest:
