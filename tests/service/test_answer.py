@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import wenyuan
+from answer_fixtures import LANGUAGES, language, libraries, library, running, server
 from answer_library import DUTY, QUESTION, SECRET, TEXTS, answering
 from liars_outcomes import ANSWERED, FAILING, LINKED, PLACED
-from liars_server import FAULTS, LIARS, LINKING, PLACING, Server, claim, lying
+from liars_server import FAULTS, LIARS, LINKING, PLACING, Server, claim
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import (
     InvalidRequest,
@@ -27,45 +28,13 @@ from wenyuan.core.filters import In
 from wenyuan.core.model import MAX_QUERY_CHARS
 from wenyuan.core.text import sentences
 from wenyuan.i18n import texts, translated
-from wenyuan.runtime import http
 from wenyuan.service.generation import answering as gates
 from wenyuan.service.generation.answering import GATES
 from wenyuan.service.generation.answers import Answered, AnswerRequest, as_data
 
-LANGUAGES = ("zh", "en")
 Library = wenyuan.Library
 
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Server]:
-    with lying() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def libraries(tmp_path_factory: pytest.TempPathFactory, running: Server) -> Iterator[dict[str, Library]]:
-    made = {name: answering(tmp_path_factory.mktemp(name), name, running) for name in LANGUAGES}
-    with made["zh"] as zh, made["en"] as en:
-        yield {"zh": zh, "en": en}
-
-
-@pytest.fixture
-def server(running: Server, libraries: dict[str, Library], monkeypatch: pytest.MonkeyPatch) -> Server:
-    running.begin("perfect")
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
-    for library in libraries.values():
-        library.answerer.llm._guard._breaker.worked()  # type: ignore[union-attr]
-    return running
-
-
-@pytest.fixture(params=LANGUAGES)
-def language(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def library(libraries: dict[str, Library], language: str, server: Server) -> Library:
-    return libraries[language]
+__all__ = ["language", "libraries", "library", "running", "server"]
 
 
 def ask(library: Library, language: str, **more: Any) -> Answered:
@@ -448,7 +417,7 @@ def test_a_question_that_cannot_be_redacted_is_not_sent(
         raise ValueError("the recogniser of names broke")
 
     monkeypatch.setattr(library.recorder.questions, "redacting", broken)
-    monkeypatch.setattr(library.recorder.questions, "_known", None)
+    monkeypatch.setattr(library.recorder.questions._redactions, "_at", None)
     with pytest.raises(LlmUnavailable, match="redacted"):
         ask(library, language)
     assert server.seen == []
@@ -457,8 +426,8 @@ def test_a_question_that_cannot_be_redacted_is_not_sent(
 def test_everything_has_its_words_in_both_languages() -> None:
     """Reasons, origins and what is withheld are said in words at every door."""
     for door in ("command_line", "console"):
-        for language in LANGUAGES:
-            words = texts(door, language)
+        for spoken in LANGUAGES:
+            words = texts(door, spoken)
             assert {f"verdict_{gate}" for gate in GATES} <= words.keys()
             assert {f"words_{origin}" for origin in ("model", "quote", "rule", "extractive")} <= words.keys()
             assert {f"kept_from_{why}" for why in ("denied", "sensitivity", "copyright", "removed")} <= words.keys()

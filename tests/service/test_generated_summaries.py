@@ -2,57 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import wenyuan
+from answer_fixtures import language, libraries, library, running, server
 from answer_library import DUTY, QUESTION, SECRET, answering
 from liars_outcomes import CHOSEN
-from liars_server import FAULTS, LIARS, Server, claim, lying, sentences
+from liars_server import FAULTS, LIARS, Server, claim, sentences
 from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.core.text.summaries import summarize
-from wenyuan.runtime import deadline_after, http
+from wenyuan.runtime import deadline_after
 from wenyuan.service import generation
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
 
-LANGUAGES = ("zh", "en")
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Server]:
-    with lying() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def libraries(tmp_path_factory: pytest.TempPathFactory, running: Server) -> Iterator[dict[str, wenyuan.Library]]:
-    made = {name: answering(tmp_path_factory.mktemp(name), name, running) for name in LANGUAGES}
-    with made["zh"] as zh, made["en"] as en:
-        yield {"zh": zh, "en": en}
-
-
-@pytest.fixture
-def server(running: Server, libraries: dict[str, wenyuan.Library], monkeypatch: pytest.MonkeyPatch) -> Server:
-    running.begin("perfect")
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
-    for library in libraries.values():
-        library.answerer.llm._guard._breaker.worked()  # type: ignore[union-attr]
-        library.summarizer._kept.clear()
-    return running
-
-
-@pytest.fixture(params=LANGUAGES)
-def language(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def library(libraries: dict[str, wenyuan.Library], language: str, server: Server) -> wenyuan.Library:
-    return libraries[language]
+__all__ = ["language", "libraries", "library", "running", "server"]
 
 
 def find(library: wenyuan.Library, language: str, **more: Any) -> tuple[SearchResult, Found]:

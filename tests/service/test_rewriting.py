@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import wenyuan
+from answer_fixtures import language, libraries, library, running, server
 from answer_library import DUTY, answering
 from liars_outcomes import FAILING, OUTCOMES
-from liars_server import LIARS, Asked, Server, lying
+from liars_server import LIARS, Asked, Server
 from wenyuan.core.access import DomainScope
 from wenyuan.core.answering import Turn
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, LlmError, LlmTimeout
 from wenyuan.core.filters import In
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.runtime import deadline_after, http
+from wenyuan.runtime import deadline_after
 from wenyuan.service import generation
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation import answering as answering_module
@@ -26,7 +27,6 @@ from wenyuan.service.generation.answers import AnswerRequest, as_data
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
 from wenyuan.wire import request_from_wire
 
-LANGUAGES = ("zh", "en")
 SPOKEN = {"zh": "顾客闹意见，多快得搭理人家", "en": "How quick do gripes get sorted?"}
 FORMAL = {"zh": "客户投诉首次响应的时限", "en": "How soon are complaints answered?"}
 FOLLOW_UP = {"zh": "那要多久？", "en": "And how soon is that?"}
@@ -36,37 +36,7 @@ BEFORE = {
 }
 Library = wenyuan.Library
 
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Server]:
-    with lying() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def libraries(tmp_path_factory: pytest.TempPathFactory, running: Server) -> Iterator[dict[str, Library]]:
-    made = {name: answering(tmp_path_factory.mktemp(name), name, running) for name in LANGUAGES}
-    with made["zh"] as zh, made["en"] as en:
-        yield {"zh": zh, "en": en}
-
-
-@pytest.fixture
-def server(running: Server, libraries: dict[str, Library], monkeypatch: pytest.MonkeyPatch) -> Server:
-    running.begin("perfect")
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
-    for library in libraries.values():
-        library.answerer.llm._guard._breaker.worked()  # type: ignore[union-attr]
-    return running
-
-
-@pytest.fixture(params=LANGUAGES)
-def language(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def library(libraries: dict[str, Library], language: str, server: Server) -> Library:
-    return libraries[language]
+__all__ = ["language", "libraries", "library", "running", "server"]
 
 
 def rewriter(*questions: str) -> Callable[[Asked], Any]:
