@@ -136,19 +136,20 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str, 
         yield library, url, key(library, "retrieve", "search")
 
 
-def queries(library: Any) -> list[str]:
-    """50 questions that the library's own texts suggest, and some that it cannot answer."""
+def queries(count: int) -> list[str]:
+    """Questions that the library's own texts suggest, and some that it cannot answer."""
     texts = [piece.strip() for text in documents().values() for piece in text.split("\n") if len(piece.strip()) > 12]
     suggested = [part for text in texts for part in (text[:40].lstrip("# "), text[-30:], text[10:45]) if part.strip()]
     fixed = ["客户投诉多久响应", "database connection pool", "个人数据 同意", "zqxv jwkp", "qqqq wwww 龘"]
-    return list(dict.fromkeys([*fixed, *suggested]))[:50]
+    return list(dict.fromkeys([*fixed, *suggested]))[:count]
 
 
-def test_every_door_gives_the_same_fragments_in_the_same_order(shelf: tuple[Any, str, str]) -> None:
-    """Fifty questions: words, scores and order are those of the library itself."""
+def test_every_door_gives_the_same_fragments_in_the_same_order(shelf: tuple[Any, str, str], thorough: bool) -> None:
+    """Words, scores and order are those of the library itself."""
     library, url, token = shelf
-    asked = queries(library)
-    assert len(asked) == 50
+    count = 50 if thorough else 20
+    asked = queries(count)
+    assert len(asked) == count
 
     async def by_mcp(client: Any) -> list[Found]:
         found = []
@@ -168,7 +169,7 @@ def test_every_door_gives_the_same_fragments_in_the_same_order(shelf: tuple[Any,
             told = "hits" if expected else "empty"
             assert DOORS[name](Asked(url, query, token)) == (told, expected), (name, query)
         assert by_tool == expected, query
-    assert answered >= 40
+    assert answered >= 0.8 * count
 
 
 def test_an_agents_key_sees_the_same_by_every_door(shelf: tuple[Any, str, str]) -> None:
