@@ -31,7 +31,7 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.model import Source
 from wenyuan.core.ports import until
-from wenyuan.runtime import postgres as postgres_words
+from wenyuan.runtime import postgres_errors as postgres_words
 
 pytestmark = pytest.mark.integration
 

@@ -20,7 +20,7 @@ from wenyuan.cli.root import app
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.engines.postgres import sessions
 from wenyuan.i18n import translated
-from wenyuan.runtime import postgres
+from wenyuan.runtime import postgres_errors as postgres
 from wenyuan.runtime.postgres import _TO_ALL
 
 Doctor = Callable[..., tuple[int, dict[str, Any], str]]

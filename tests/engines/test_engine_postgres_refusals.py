@@ -34,8 +34,8 @@ from wenyuan.core.text import query_terms
 from wenyuan.engines import postgres
 from wenyuan.engines.postgres import PostgresEngine, sessions
 from wenyuan.engines.postgres.sessions import meant
-from wenyuan.runtime import postgres as postgres_words
 from wenyuan.runtime import postgres as runtime_postgres
+from wenyuan.runtime import postgres_errors as postgres_words
 
 
 @pytest.fixture

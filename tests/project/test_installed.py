@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
+import os
 import re
 import shlex
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +103,49 @@ def test_no_text_names_what_no_index_has() -> None:
     wrong = re.compile(r"pip install (?:-\S+ )*['\"]?wenyuan(?![-\w])")
     told = [file.name for file in files if wrong.search(file.read_text("utf-8"))]
     assert told == []
+
+
+BARE = """
+import sys
+from pathlib import Path
+
+absent = set(sys.argv[2].split(","))
+
+class Hiding:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] in absent else self.finder.find_spec(name, path, target)
+
+sys.meta_path[:] = [Hiding(finder) for finder in sys.meta_path]
+import wenyuan, wenyuan.cli.root, wenyuan.console
+from wenyuan.server.app import create_app
+
+folder = Path(sys.argv[1])
+(folder / "a.md").write_text("# Leave\\n\\nFive days of leave are carried over.\\n", "utf-8")
+with wenyuan.open(folder / "library", create=True, encoder={"kind": "hashing"}) as library:
+    library.add(wenyuan.Source(source_id="a", path=str(folder / "a.md")))
+    create_app(library)
+    print(library.retrieve_fragments(wenyuan.RetrievalRequest(query="leave", max_results=1)).status)
+"""
+
+
+def test_without_any_extra_a_library_is_made_asked_and_served(tmp_path: Path) -> None:
+    """None of what an extra brings is imported before it is needed."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    named = {re.split(r"[^\w.-]", one)[0].lower().replace("-", "_") for extra in extras.values() for one in extra}
+    absent = {
+        module
+        for module, distributions in importlib.metadata.packages_distributions().items()
+        if named & {one.lower().replace("-", "_") for one in distributions}
+    }
+    assert {"psycopg", "pymilvus", "mcp", "redis", "openpyxl"} <= absent
+    done = subprocess.run(
+        [sys.executable, "-c", BARE, str(tmp_path), ",".join(sorted(absent))],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "SUCCESS\n"), done.stderr

@@ -39,7 +39,7 @@ from wenyuan.catalog.tasks import task_tables
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError, msg
 from wenyuan.core.ports import time_left
 from wenyuan.runtime import install_command
-from wenyuan.runtime.postgres import check_server
+from wenyuan.runtime.postgres_errors import check_server
 
 log = logging.getLogger(__name__)
 

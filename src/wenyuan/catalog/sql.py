@@ -26,7 +26,7 @@ from sqlalchemy.pool import QueuePool
 from wenyuan.catalog import schema as t
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, Closed, ConfigError, EngineTimeout, msg
 from wenyuan.core.ports import Deadline, time_left, until
-from wenyuan.runtime.postgres import driver_errors, meant
+from wenyuan.runtime.postgres_errors import driver_errors, meant
 
 # Connections to the catalog's database, and the one place where its driver's errors become ours.
 

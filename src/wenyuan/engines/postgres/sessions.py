@@ -25,7 +25,8 @@ from wenyuan.core.errors import (
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Facet
 from wenyuan.core.ports import IndexSpec
-from wenyuan.runtime.postgres import Meaning, Sessions, check_server, parsed, place, translated
+from wenyuan.runtime.postgres import Meaning, Sessions, parsed, place, translated
+from wenyuan.runtime.postgres_errors import check_server
 
 # Sessions with the server of the index.
 
