@@ -16,7 +16,7 @@ from wenyuan.catalog.learning import Calibrations, Evaluations, Synonyms, Tuning
 from wenyuan.catalog.readings import Listings, Origins, Readings
 from wenyuan.catalog.rules.graph import RulesGraph
 from wenyuan.catalog.rules.writes import Citations, NameVectors, RuleWrites
-from wenyuan.catalog.sql import translated
+from wenyuan.catalog.sql import create_missing, translated
 from wenyuan.catalog.storage import Database, Files, Place, Values
 from wenyuan.catalog.writes import DocumentWrites, Vectors
 from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, msg
@@ -339,7 +339,10 @@ def _place(where: Path | Place) -> Place:
 def make_tables(connection: sa.Connection, version: int, place: Place) -> None:
     """Migrate the tables from `version` to the current version; 0 creates them."""
     for step in storage.MIGRATIONS[version:]:
-        step(connection)
+        if isinstance(step, sa.MetaData):
+            create_missing(connection, step)
+        elif version:
+            step(connection)
     connection.execute(schema.library.delete().where(schema.library.c.key == "schema"))
     connection.execute(schema.library.insert(), {"key": "schema", "value": str(storage.SCHEMA_VERSION)})
     if version == 0:

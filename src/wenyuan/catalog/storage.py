@@ -45,10 +45,6 @@ from wenyuan.settings import CatalogSettings
 # Numbered migrations that bring an older library's tables to the current version.
 
 
-def _tables(tables: sa.MetaData) -> Callable[[sa.Connection], None]:
-    return partial(create_missing, tables=tables)
-
-
 def _with_column(connection: sa.Connection, table: str, name: str, kind: str) -> bool:
     """Add a column unless the table has it; returns whether it was added."""
     if name in {column["name"] for column in sa.inspect(connection).get_columns(table)}:
@@ -119,13 +115,15 @@ def _looked_up(connection: sa.Connection) -> None:
     schema.entries_uri.create(connection, checkfirst=True)
 
 
-MIGRATIONS = (
-    _tables(schema.tables), _governance, _tables(schema.rules_tables), _tables(schema.tuning_tables),
-    partial(schema.cited.create, checkfirst=True), _tables(schema.profile_tables), _tables(schema.evaluation_tables),
-    _verified, _tables(schema.synonym_tables), _leads, _labels, _readings, _tables(schema.listing_tables), _corrections,
-    _context_sentences, _clauses_read, _tables(schema.judge_tables), _looked_up,
+MIGRATIONS: tuple[sa.MetaData | Callable[[sa.Connection], None], ...] = (
+    schema.tables, _governance, schema.rules_tables, schema.tuning_tables,
+    partial(schema.cited.create, checkfirst=True), schema.profile_tables, schema.evaluation_tables,
+    _verified, schema.synonym_tables, _leads, _labels, _readings, schema.listing_tables, _corrections,
+    _context_sentences, _clauses_read, schema.judge_tables, _looked_up,
 )  # fmt: skip
-"""Step n makes version n of version n − 1; steps are only ever added."""
+"""Step n makes version n of version n − 1: tables that are added, or a change of those that are there, which the tables
+of a new library have. Steps are only ever added.
+"""
 
 SCHEMA_VERSION = len(MIGRATIONS)
 
