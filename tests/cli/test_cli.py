@@ -193,6 +193,8 @@ def test_every_message_is_used() -> None:
     ("english", "chinese"),
     [
         ("there is no library in /a b/c", "/a b/c 中没有知识库"),
+        ("a.zip: entry 'big.txt' unpacks to more than 100 times its size: a decompression bomb",
+         "a.zip：条目 'big.txt' 解压后超过其大小的 100 倍，疑为解压炸弹"),
         ("catalog closed the door", "catalog closed the door"),
         ("the best passage scores 0.101, below the floor 0.200 that is set",
          "得分最高的段落只有 0.101，低于设定的门槛 0.200"),

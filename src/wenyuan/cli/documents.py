@@ -44,6 +44,7 @@ def upload(
       wenyuan document upload manuals pump.pdf 制度/
     """
     from wenyuan.core.model import Source
+    from wenyuan.service.ingest.holdings import nothing_to_read
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
@@ -51,6 +52,8 @@ def upload(
             found.catalog.put_source(Source(source_id=source))
         with found.uploads.incoming() as folder:
             given = _copied([one for file in files for one in _named(file)], folder)
+            if not given:
+                raise nothing_to_read(", ".join(map(str, files)), {})
             with Bar(terminal, embeds=found.encoder is not None) as bar:
                 told = found.upload(source, given, bar)
     _show(terminal, told)
@@ -108,7 +111,7 @@ def delete(
 
 
 def _named(path: Path) -> Iterator[tuple[str, Path]]:
-    """A file with its name, or the files of a folder with theirs, without hidden ones."""
+    """A file with its name, or the files of a folder with theirs, without hidden ones and links that lead out of it."""
     if path.is_file():
         yield path.name, path
         return
@@ -117,21 +120,21 @@ def _named(path: Path) -> Iterator[tuple[str, Path]]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(name for name in names if not name.startswith(".")):
             file = Path(where, name)
-            yield file.relative_to(path.parent).as_posix(), file
+            if Path(os.path.realpath(file)).is_relative_to(os.path.realpath(path)):
+                yield file.relative_to(path.parent).as_posix(), file
 
 
 def _copied(files: Sequence[tuple[str, Path]], folder: Path) -> list[Given]:
-    from wenyuan.core.errors import SourceError
     from wenyuan.service.uploads import Given
 
     given = []
     for number, (name, file) in enumerate(files):
-        copy = folder / f"file-{number}"
+        copy, reason = folder / f"file-{number}", ""
         try:
             shutil.copyfile(file, copy)
         except OSError as error:
-            raise SourceError(msg("cannot read {path}: {strerror}", path=file, strerror=error.strerror)) from error
-        given.append(Given(name=name, path=copy))
+            reason = msg("cannot be read: {error}", error=error.strerror)
+        given.append(Given(name=name, path=copy, reason=reason))
     return given
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from datetime import date
@@ -292,11 +292,20 @@ def show_report(terminal: Terminal, report: IngestReport) -> None:
         terminal.show(text("report_notes", count=count, documents=len(report.notes)))
     if report.failed:
         terminal.show(text("report_failed", count=len(report.failed)))
-        for uri, reason in list(report.failed.items())[:_SHOWN_FAILURES]:
-            name = uri.rpartition("/")[2]
-            terminal.show(f"    {name}: {terminal.own(reason.removeprefix(name + ': '))}", wrap=False)
+        shown = list(report.failed.items())[:_SHOWN_FAILURES]
+        for name, (uri, reason) in zip(_told_apart([uri for uri, _ in shown]), shown, strict=True):
+            own = uri.rpartition("/")[2]
+            terminal.show(f"    {name}: {terminal.own(reason.removeprefix(own + ': '))}", wrap=False)
         if len(report.failed) > _SHOWN_FAILURES:
             terminal.show(text("more", count=len(report.failed) - _SHOWN_FAILURES))
+
+
+def _told_apart(uris: Sequence[str]) -> list[str]:
+    """The names of files, with as many folders before them as tell them apart."""
+    steps = [uri.split("/") for uri in uris]
+    most = max(map(len, steps))
+    number = next((n for n in range(1, most) if len({tuple(each[-n:]) for each in steps}) == len(steps)), most)
+    return ["/".join(each[-number:]) for each in steps]
 
 
 def _show_context(terminal: Terminal, report: IngestReport) -> None:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import SCREEN, AllOption, HistoryOption, RewriteOption, day, history_in, opened
+from wenyuan.cli.options import SCREEN, AllOption, HistoryOption, RewriteOption, day, history_in, opened, unlogged
 from wenyuan.cli.registry import stars
 from wenyuan.cli.search import show_rewriting
 from wenyuan.cli.terminal import Terminal, printable
-from wenyuan.core.errors import msg
+from wenyuan.core.errors import InvalidRequest, msg
 
 if TYPE_CHECKING:
     from wenyuan.core.rules.results import RetrievalItem
@@ -42,6 +42,7 @@ _PARTS = {
 }  # fmt: skip
 _ENGINES = {"kg_rule": "engine_rules", "vector": "engine_cases"}
 _INDENT = "    "
+_FILE_NAME = re.compile(r"[^\s，。；！？]+\.(?:txt|md|markdown|html?|json|docx|pdf)", re.IGNORECASE)
 _SHOWN = 300  # characters of a case
 
 _Param = Annotated[
@@ -394,7 +395,7 @@ def answer(
         query=question, limit=limit, min_trust=min_trust, as_of=as_of, on_failure="extract" if extract else "fail",
         conversation=conversation(history_in(history), wanted=rewrite),
     )  # fmt: skip
-    with opened(terminal) as found:
+    with opened(terminal) as found, unlogged("wenyuan.service.audit.recorder"):  # a failure is shown
         answered = found.answer(request)
     terminal.document({"status": "SUCCESS", **as_data(answered)})
     if terminal.as_json:
@@ -500,6 +501,10 @@ def _read_answer(answer: str) -> str:
         is_file = path.is_file()
     except (OSError, ValueError):  # a text that is too long for a name, or has what no name has
         is_file = False
+    if not is_file and _FILE_NAME.fullmatch(answer):  # it would be judged as a claim of one word
+        raise InvalidRequest(
+            msg("there is no file {path}", path=repr(answer)), hint="check the path, or give the text itself"
+        )
     return path.read_text("utf-8") if is_file else answer
 
 

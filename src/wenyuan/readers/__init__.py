@@ -183,10 +183,10 @@ def check_signature(content: bytes, name: str) -> None:
         seen = "a PDF"  # the format allows bytes before its header
     expected = _EXPECTED.get(suffix, ("",))
     if seen not in expected:
-        raise DocumentRejected(
-            msg("it is named {suffix} but is {seen}", suffix=suffix, seen=seen or f"not {expected[0]}"),
-            component=name,
-        )
+        reason = msg("it is named {suffix} but is {seen}", suffix=suffix, seen=seen)
+        if not seen:
+            reason = msg("it is named {a} but is not {b}", a=suffix, b=expected[0])
+        raise DocumentRejected(reason, component=name)
 
 
 def read_guarded(

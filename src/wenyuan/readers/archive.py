@@ -58,7 +58,7 @@ def check_archive(content: bytes, *, name: str, needs: str, doctypes: bool = Fal
             total = 0
             for entry in entries:
                 total += _unpacked(archive, entry, MAX_UNPACKED - total, name, doctypes)
-            check_ratio(total, len(content), "the archive", name)
+            check_ratio(total, len(content), name=name)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
         raise rejected(msg("the archive is damaged: {error}", error=error), name) from error
     except (RuntimeError, NotImplementedError) as error:
@@ -80,7 +80,7 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int, na
                     msg("the archive unpacks to more than {max_unpacked} MB", max_unpacked=MAX_UNPACKED // 1000000),
                     name,
                 )
-            check_ratio(size, entry.compress_size, f"entry {entry.filename!r}", name)
+            check_ratio(size, entry.compress_size, entry.filename, name)
         if size != declared:
             raise rejected(
                 msg("entry {filename} has another size than the archive declares", filename=repr(entry.filename)),
@@ -106,17 +106,20 @@ def check_count(entries: Sequence[zipfile.ZipInfo], name: str) -> None:
         )  # fmt: skip
 
 
-def check_ratio(size: int, packed: int, what: str, name: str = "") -> None:
-    """Refuse content that unpacks to more than `MAX_RATIO` times its size and to more than `RATIO_COUNTS_FROM` bytes."""
+def check_ratio(size: int, packed: int, entry: str = "", name: str = "") -> None:
+    """Refuse content that unpacks to more than `MAX_RATIO` times its size and to more than `RATIO_COUNTS_FROM` bytes.
+
+    Args:
+        entry: The entry of an archive that it is; ``""``: it is the archive.
+    """
     if size > RATIO_COUNTS_FROM and size > MAX_RATIO * max(packed, 1):
-        raise rejected(
-            msg(
-                "{what} unpacks to more than {max_ratio} times its size: a decompression bomb",
-                what=what,
-                max_ratio=MAX_RATIO,
-            ),
-            name,
-        )
+        reason = msg("the archive unpacks to more than {most} times its size: a decompression bomb", most=MAX_RATIO)
+        if entry:
+            reason = msg(
+                "entry {filename} unpacks to more than {most} times its size: a decompression bomb",
+                filename=repr(entry), most=MAX_RATIO,
+            )  # fmt: skip
+        raise rejected(reason, name)
 
 
 def _looks_like_xml(filename: str, first: bytes) -> bool:
@@ -364,7 +367,7 @@ def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int) -> byt
                     raise DocumentRejected(
                         msg("the archive unpacks to more than {max_unpacked} MB", max_unpacked=MAX_BYTES // 1_000_000)
                     )
-                check_ratio(len(body), entry.compress_size, f"entry {entry.filename!r}")
+                check_ratio(len(body), entry.compress_size, entry.filename)
     except (
         zipfile.BadZipFile,
         zlib.error,

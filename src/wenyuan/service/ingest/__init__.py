@@ -383,7 +383,8 @@ class _Run:
 
     def _fail(self, uri: str, error: Exception) -> None:
         self._seen.add(uri)
-        reason = str(error) if isinstance(error, DocumentRejected) else msg("cannot be read: {error}", error=error)
+        told = error.strerror if isinstance(error, OSError) and error.strerror else error
+        reason = str(error) if isinstance(error, DocumentRejected) else msg("cannot be read: {error}", error=told)
         reason = self.redactor.text(_storable(reason))
         self.report.failed[uri] = reason
         code = getattr(error, "code", "unreadable")
