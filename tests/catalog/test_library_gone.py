@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import wenyuan
+from wenyuan.catalog import sql
 from wenyuan.catalog.audit.tables import AuditFiles
 from wenyuan.core.errors import CatalogUnavailable, KnowledgeError
 from wenyuan.core.model import RetrievalRequest
@@ -58,6 +59,14 @@ def library(folder: Path) -> Iterator[wenyuan.Library]:
         opened.close()
 
 
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Waits until the next question looks at the files again, which one does within a second of the one before."""
+    assert sql._EVERY < 1
+    monkeypatch.setattr(sql, "_EVERY", 0.02)
+    return lambda: time.sleep(0.03)
+
+
 def remove(file: Path, other: Path) -> None:
     file.unlink()
 
@@ -82,11 +91,16 @@ def replace(file: Path, other: Path) -> None:
 @pytest.mark.parametrize("how", [remove, empty, zero, overwrite, replace])
 @pytest.mark.parametrize("name", ["catalog.db", "audit.db"])
 def test_gone_while_open(
-    library: wenyuan.Library, folder: Path, stranger: Path, name: str, how: Callable[[Path, Path], None]
+    looked: Callable[[], None],
+    library: wenyuan.Library,
+    folder: Path,
+    stranger: Path,
+    name: str,
+    how: Callable[[Path, Path], None],
 ) -> None:
     """Within a second of it answers are FAILED and name the file; the library is not ready, and without its catalog takes nothing in."""
     how(folder / name, stranger / name)
-    time.sleep(0.9)
+    looked()
     for _ in range(2):
         answer = library.retrieve_fragments(ASKED)
         assert answer.status == "FAILED"
@@ -146,14 +160,14 @@ def test_an_audit_that_says_no_name(folder: Path) -> None:
     place.close()
 
 
-def test_a_library_with_a_new_id(folder: Path, tmp_path: Path) -> None:
+def test_a_library_with_a_new_id(looked: Callable[[], None], folder: Path, tmp_path: Path) -> None:
     """A copy that is given an id of its own keeps its audit and index, and so does who has it open meanwhile."""
     shutil.copytree(folder, tmp_path / "copy")
     with wenyuan.open(tmp_path / "copy", **OPTIONS) as library, wenyuan.open(tmp_path / "copy", **OPTIONS) as other:
         name = library.catalog.library_id()
         assert other.catalog.renew_id() != name
         other.close()
-        time.sleep(0.9)
+        looked()
         assert library.retrieve_fragments(ASKED).fragments
     with wenyuan.open(tmp_path / "copy", **OPTIONS) as library:
         assert library.retrieve_fragments(ASKED).fragments

@@ -779,18 +779,20 @@ def test_an_interrupted_ingest_says_what_is_kept(empty: Path, tmp_path: Path) ->
     assert report["unchanged"] + report["added"] == 300
 
 
-@pytest.mark.slow
-def test_a_library_that_is_being_written_is_named(empty: Path, tmp_path: Path) -> None:
-    """While another process writes, `add` waits, then fails and says who holds the library."""
+def test_a_library_that_is_being_written_is_named(
+    empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While somebody else writes, `add` waits, then fails and says who holds the library."""
     from wenyuan.catalog.storage import WriterLock
 
     (tmp_path / "x.md").write_text("Text.\n")
-    held = WriterLock(empty / "writer.lock")
+    held, take = WriterLock(empty / "writer.lock"), WriterLock._take
     with held.held():
-        process = start("--library", empty, "add", tmp_path / "x.md", "--source", "x", "--lang", "zh")
-        _, told = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert f"进程 {os.getpid()} 正在写入知识库" in told
+        # It waits for ten seconds otherwise.
+        monkeypatch.setattr(WriterLock, "_take", lambda lock, until: take(lock, min(until, time.monotonic() + 0.2)))
+        told = run("--library", empty, "add", tmp_path / "x.md", "--source", "x", "--lang", "zh")
+    assert told.exit_code == 1
+    assert f"进程 {os.getpid()} 正在写入知识库" in told.stderr
 
 
 # -- snippets ---------------------------------------------------------------------------------------------
