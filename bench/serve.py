@@ -98,8 +98,8 @@ def vectored(library: wenyuan.Library, synthetic: bool) -> None:
 
 
 def serve_case(case: str, library: str, threads: int, synthetic: bool, port: int) -> None:
+    from wenyuan.server import ServerSettings
     from wenyuan.server.app import serve
-    from wenyuan.server.settings import ServerSettings
 
     settings = ServerSettings(threads=threads)
     if case == "stub":

@@ -26,9 +26,9 @@ from wenyuan.client import Client
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, RetrievalFailed
 from wenyuan.mcp import TOOLS
+from wenyuan.server import ServerSettings
 from wenyuan.server.access import KeyRing
 from wenyuan.server.app import create_app, start_in_thread
-from wenyuan.server.settings import ServerSettings
 
 Door = tuple[str, Any, Server]
 

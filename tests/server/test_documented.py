@@ -15,8 +15,8 @@ from http_door import JSON, Answer, assert_problem, call, raw
 from wenyuan.core.errors import received
 from wenyuan.core.text import has_han
 from wenyuan.i18n import translated
+from wenyuan.server import Limits
 from wenyuan.server.problems import PROBLEM_JSON
-from wenyuan.server.settings import Limits
 
 Served = tuple[str, Any]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")

@@ -23,10 +23,10 @@ from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sources import SourceState
 from wenyuan.runtime import BOUNDS, Timings
+from wenyuan.server import Limits
 from wenyuan.server.access import RequestMetrics
 from wenyuan.server.app import ROUTES
 from wenyuan.server.metrics import MetricFamilies, histogram
-from wenyuan.server.settings import Limits
 from wenyuan.service.operations.refresh import Worker
 from wenyuan.service.search.threads import LegMeter
 

@@ -10,8 +10,8 @@ import schemathesis
 from schemathesis.engine import events, from_schema
 
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
+from wenyuan.server import ServerSettings, open_to_all
 from wenyuan.server.app import create_app, openapi_document
-from wenyuan.server.settings import ServerSettings, open_to_all
 from wenyuan.wire import MAX_CONTEXT_DEPTH
 from wenyuan.wire.strict_json import MAX_INTEGER
 

@@ -23,8 +23,8 @@ from wenyuan.core.access import parse_agent
 from wenyuan.core.errors import EngineUnavailable, RetrievalFailed
 from wenyuan.core.rules.questions import written_numbers
 from wenyuan.readers.rulebooks import read_book
+from wenyuan.server import ServerSettings
 from wenyuan.server.app import openapi_document
-from wenyuan.server.settings import ServerSettings
 from wenyuan.service.rules import RuleQuestion
 
 Served = tuple[str, Any]

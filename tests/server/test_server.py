@@ -17,8 +17,8 @@ from wenyuan.client import Client
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import CatalogBusy, Fault, InvalidRequest, Message, NotPermitted, RetrievalFailed
 from wenyuan.i18n import translated
+from wenyuan.server import ServerSettings
 from wenyuan.server.problems import Problem
-from wenyuan.server.settings import ServerSettings
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ import pytest
 from http_door import Answer, EchoService, ask, assert_problem, serving
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import ConfigError
+from wenyuan.server import ServerSettings, open_to_all
 from wenyuan.server.app import create_app, serve, start_in_thread
-from wenyuan.server.settings import ServerSettings, open_to_all
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_a_remote_server_answers_to_any_host_name():
 
 def test_the_settings_come_without_the_web_framework():
     """Importing the seams loads neither framework nor server, so a command line can do it always."""
-    code = "import sys, wenyuan.server.settings; print({'starlette', 'uvicorn', 'pydantic'} & set(sys.modules))"
+    code = "import sys, wenyuan.server; print({'starlette', 'uvicorn', 'pydantic'} & set(sys.modules))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -14,8 +14,8 @@ import wenyuan
 from http_door import JSON, assert_problem, call
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.engines.external import JOURNEY, MOST_HOPS, VIA, arrived
+from wenyuan.server import ServerSettings
 from wenyuan.server.app import create_app, start_in_thread
-from wenyuan.server.settings import ServerSettings
 from wenyuan.service.search.threads import LegExecutor
 
 BODY = {"query": "客户投诉 complaint deadline", "max_results": 3}

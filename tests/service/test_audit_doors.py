@@ -25,8 +25,8 @@ from wenyuan.cli.root import app
 from wenyuan.core.access import Principal, parse_agent
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.i18n import texts, translated
+from wenyuan.server import ServerSettings
 from wenyuan.server.app import openapi_document
-from wenyuan.server.settings import ServerSettings
 from wenyuan.service.audit.recorder import ACTING
 from wenyuan.service.audit.replay import Cause
 from wenyuan.service.search.searcher import SearchRequest

@@ -17,9 +17,9 @@ from copies import copied
 from governed_door import SETTINGS, governed
 from wenyuan.cli.search import marks
 from wenyuan.console import with_console
+from wenyuan.server import ServerSettings
 from wenyuan.server.access import KeyRing
 from wenyuan.server.app import create_app, start_in_thread
-from wenyuan.server.settings import ServerSettings
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -10,9 +10,9 @@ from typing import Any
 import wenyuan
 from copies import copied
 from wenyuan.core.access import parse_agent
+from wenyuan.server import ServerSettings
 from wenyuan.server.access import KeyRing
 from wenyuan.server.app import create_app, start_in_thread
-from wenyuan.server.settings import ServerSettings
 
 SETTINGS: dict[str, Any] = {"encoder": {"kind": "none"}, "cache": {"seconds": 0}}
 AGENTS = (

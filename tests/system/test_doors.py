@@ -17,7 +17,7 @@ from http_door import call
 from mcp_clients import calling, over_http
 from wenyuan import Client, InvalidRequest, NotPermitted, RetrievalFailed, RetrievalRequest
 from wenyuan.conformance.bench import documents
-from wenyuan.server.settings import Limits
+from wenyuan.server import Limits
 
 Found = list[tuple[str, float]]
 """Words and score of each fragment, in the order in which they came."""

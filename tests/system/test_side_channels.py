@@ -20,7 +20,7 @@ from wenyuan import NotPermitted
 from wenyuan.core.access import Principal, parse_agent, parse_profile
 from wenyuan.readers.golden import read_golden
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.server.settings import Limits
+from wenyuan.server import Limits
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest
 from wenyuan.wire.search import context_to_wire, search_to_wire

@@ -128,8 +128,6 @@ of a new library have. Steps are only ever added.
 SCHEMA_VERSION = len(MIGRATIONS)
 
 
-# The writer lock of a library.
-
 # One writer per library. In a folder that is a lock file, which names its owner and which the system releases when
 # the owner dies; `catalog.postgres` has the lock of a library on PostgreSQL.
 

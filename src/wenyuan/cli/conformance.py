@@ -188,7 +188,7 @@ FAULT = "engine"
 
 
 class Breaker:
-    """Makes an engine fail on demand: a `wenyuan.server.settings.FaultSwitch`.
+    """Makes an engine fail on demand: a `wenyuan.server.FaultSwitch`.
 
     The engine's own legs raise, in the threads in which they run, so that a request goes all the way that a
     broken index would send it. Every request that comes in the meantime fails with it.

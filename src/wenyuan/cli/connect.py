@@ -311,8 +311,8 @@ def serve(
     )  # loading the program's parts and the library takes seconds
     from wenyuan.cli.search import marks
     from wenyuan.console import with_console
+    from wenyuan.server import Limits, ServerSettings
     from wenyuan.server.app import serve as run_server
-    from wenyuan.server.settings import Limits, ServerSettings
 
     with opened(terminal) as found:
         wanted = found.settings.server

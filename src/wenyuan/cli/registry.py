@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from wenyuan.service.operations.refresh import RefreshOutcome, Worker
 
 
-# ``registry``, ``refresh`` and ``worker``.
-
 # ``refresh`` and ``worker``: sources read again when they are due.
 
 

@@ -17,8 +17,6 @@ from wenyuan.console.forms import MAX_UPLOAD, Form, read_form
 from wenyuan.console.visit import Page, Refused, Visit
 from wenyuan.core.records import KINDS
 
-# Pages of health and audit.
-
 # State of the service, from what it offers every monitor: ``/readyz`` and ``/metrics``.
 
 
@@ -188,8 +186,6 @@ AUDIT_PAGES: Mapping[tuple[str, str], Page] = {
     ("POST", "audit/{audit_id}"): replayed,
 }
 
-
-# The evaluation pages and their plots.
 
 # Figures over time, and what scores mean, as drawings: reckoned here, drawn by the templates as SVG.
 

@@ -14,8 +14,6 @@ from starlette.responses import Response
 from wenyuan.console.forms import MAX_UPLOAD, Form, read_form
 from wenyuan.console.visit import Page, Refused, Visit
 
-# The search page, and the breakdown of scores.
-
 # A score taken apart into the pieces of a bar.
 
 

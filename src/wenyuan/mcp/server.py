@@ -111,7 +111,7 @@ class Exchange(Response):
                 MutableHeaders(scope=message)[self._status_header] = said
             await send(message)
 
-        # Host and Origin were checked before; see `wenyuan.server.settings`.
+        # Host and Origin were checked before; see `wenyuan.server`.
         manager = StreamableHTTPSessionManager(
             self._server, json_response=True, stateless=True, max_request_body_size=self._limit
         )

@@ -89,8 +89,6 @@ def _structure(document: Document) -> Counter[str]:
     return marks
 
 
-# Plain text to a `Document`: paragraphs, numbered headings and clauses.
-
 # Plain text: paragraphs, numbered headings and clauses.
 
 

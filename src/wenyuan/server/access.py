@@ -26,17 +26,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wenyuan.core.access import Key, Principal
 from wenyuan.core.errors import ConfigError, NotPermitted, msg
 from wenyuan.runtime import Timing, Timings
+from wenyuan.server import Authenticate, Limits, ServerSettings, check_page, is_loopback, is_no_key, open_on_loopback
 from wenyuan.server.handling import GONE, STATUS_HEADER, Body, ClientGone
 from wenyuan.server.problems import Pool, Problem, refusal
-from wenyuan.server.settings import (
-    Authenticate,
-    Limits,
-    ServerSettings,
-    check_page,
-    is_loopback,
-    is_no_key,
-    open_on_loopback,
-)
 from wenyuan.service.audit.recorder import ACTING
 from wenyuan.service.search.threads import INCOMING
 
@@ -304,8 +296,6 @@ class Limiter:
 def _too_many(detail: str, wait: float) -> Problem:
     return Problem(429, "too_many_requests", detail, headers={"Retry-After": str(max(1, math.ceil(wait)))})
 
-
-# Middleware: security headers, size limits, deadlines, and request metrics.
 
 # What goes through the server: counted by names of closed sets, so that no caller can fill the memory.
 

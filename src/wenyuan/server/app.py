@@ -26,6 +26,16 @@ from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wenyuan.core.errors import ConfigError, msg
+from wenyuan.server import (
+    Authenticate,
+    FaultSwitch,
+    KnowledgeService,
+    ServerSettings,
+    Service,
+    is_loopback,
+    open_on_loopback,
+    open_to_all,
+)
 from wenyuan.server.access import GuardMiddleware, KeyRing, RequestMetrics, Route, declared, guarded
 from wenyuan.server.handling import FAULT_HEADER, STATUS_HEADER, RequestHandler, routes_of
 from wenyuan.server.metrics import Metrics, Probes, document_of
@@ -38,16 +48,6 @@ from wenyuan.server.routes.governance import KeyRoutes, Synonyms, Tasks, ToolPag
 from wenyuan.server.routes.registry import Agents, IngestJobs, SourceList, Sources
 from wenyuan.server.routes.rules import Rules, United
 from wenyuan.server.routes.uploads import Uploads
-from wenyuan.server.settings import (
-    Authenticate,
-    FaultSwitch,
-    KnowledgeService,
-    ServerSettings,
-    Service,
-    is_loopback,
-    open_on_loopback,
-    open_to_all,
-)
 from wenyuan.wire import encode
 
 if TYPE_CHECKING:
@@ -155,8 +155,6 @@ async def _no_route(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     raise Problem(error.status_code, "not_found", "there is nothing at this path")
 
-
-# Runs the server: start, signals, shutdown, and the HTTP protocol class.
 
 # HTTP/1.1 below the application: bytes that are no request, and requests that never come.
 

@@ -22,8 +22,8 @@ from wenyuan import wire
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, msg
 from wenyuan.core.ports import unless
 from wenyuan.engines.external import JOURNEY, VIA, QuestionPath, arrived, told
+from wenyuan.server import FaultSwitch, ServerSettings
 from wenyuan.server.problems import Pool, Problem
-from wenyuan.server.settings import FaultSwitch, ServerSettings
 from wenyuan.wire import strict_json
 
 # Reading a request body: counted, timed, and of the one media type that is understood.

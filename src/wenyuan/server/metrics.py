@@ -29,10 +29,10 @@ from wenyuan import wire as shapes
 from wenyuan.core.errors import KnowledgeError, NotPermitted
 from wenyuan.core.ports import ModelUse
 from wenyuan.runtime import BOUNDS, Timing
+from wenyuan.server import ServerSettings, Service
 from wenyuan.server.access import Operation, RequestMetrics, Route, route
 from wenyuan.server.handling import json_response
 from wenyuan.server.problems import PROBLEM_JSON, Pool
-from wenyuan.server.settings import ServerSettings, Service
 from wenyuan.service.operations import SourceHealth
 from wenyuan.service.operations.health import LibraryStats
 from wenyuan.service.operations.refresh import WorkerProgress

@@ -44,8 +44,6 @@ from wenyuan.core.errors import (
 from wenyuan.core.records import KINDS, AuditFault, AuditRecord, QueryState, Verification
 from wenyuan.runtime import exists, upgrade_command
 
-# The tables of the audit log, in an SQLite file of their own or on PostgreSQL.
-
 # The tables of the audit, apart from the catalog, so that whoever only reads can be audited too: in ``audit.db``, or
 # (`catalog.postgres`) beside the catalog's in a schema of a PostgreSQL.
 

@@ -209,8 +209,6 @@ def support_factor(trust: int) -> float:
     return 0.5 + 0.1 * trust
 
 
-# Sums and validation of vectors, and index terms of passages in batches.
-
 # Sums of vectors, which give mean cosines without reading the vectors again.
 
 

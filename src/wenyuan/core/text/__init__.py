@@ -290,8 +290,6 @@ def search_terms(query: str) -> list[str]:
     return list(dict.fromkeys([*(saying or asked), *_beside(CLAUSE.sub(" ", _with_case(query)).lower())]))
 
 
-# Sentence boundaries and token estimates of Chinese and English text.
-
 # Where a text may be cut without harm: list items, sentences, clauses, characters; Chinese and Latin alike.
 #
 # Spans are pairs of offsets, without white space around them, in order, not overlapping; between two of them is

@@ -21,8 +21,6 @@ from wenyuan.core.scoring import CHINESE, K1, B, bm25, quantised_length, squash,
 from wenyuan.core.text import passage_terms
 from wenyuan.engines.milvus.sessions import MOST_HITS, MOST_TOKENS, Mark, Names, Session, add_mark, listed, parts
 
-# Search on Milvus: scopes as expressions, term weights, and exact BM25 over candidates.
-
 # A scope as an expression of Milvus, and the values of a row as that expression finds them.
 #
 # No text of anybody's ever stands in an expression: Milvus has no bound values on every server, and JSON compares

@@ -45,8 +45,6 @@ from wenyuan.engines.postgres.sessions import (
 from wenyuan.runtime import BoundedCalls, CallTimedOut, deadline_after
 from wenyuan.runtime.postgres import Mode
 
-# Applying changes of the catalog to the index, and keeping the index in order.
-
 # The write path: changes of the catalog, applied in transactions that end at a change, with the mark of that change.
 #
 # A reader sees the index as of one change or another, never anything between.

@@ -19,12 +19,12 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound, NotPermitted, msg
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 from wenyuan.core.ports import caller_gone
+from wenyuan.server import KnowledgeService, Service
 from wenyuan.server.access import route
 from wenyuan.server.handling import GONE, STATUS_HEADER, Question, RequestHandler, Told, json_response, missing
 from wenyuan.server.metrics import MCP, asked, foreign
 from wenyuan.server.problems import DIFY, Problem
 from wenyuan.server.routes.audit import queried
-from wenyuan.server.settings import KnowledgeService, Service
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.fragments import EVERYTHING
 from wenyuan.service.generation.answering import Tell

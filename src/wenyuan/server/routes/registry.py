@@ -32,11 +32,11 @@ from wenyuan.core.errors import (
 from wenyuan.core.model import Source
 from wenyuan.core.registry import Registry
 from wenyuan.core.sources import parse_source, shown_source, source_to_wire, supersession_faults
+from wenyuan.server import Service
 from wenyuan.server.access import route
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.metrics import SOURCES_LISTED, kept
 from wenyuan.server.problems import Problem
-from wenyuan.server.settings import Service
 from wenyuan.service.ingest.registry import apply, plan
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker, describe_state
 from wenyuan.wire import failed_body

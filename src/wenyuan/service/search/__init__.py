@@ -276,8 +276,6 @@ def _words(text: str) -> list[str]:
     return [term for term in terms(text) if len(term) > 1]
 
 
-# Query analysis, done once per request, and the collection profile that scoring depends on.
-
 # The question.
 
 

@@ -405,8 +405,6 @@ def _best(scores: Sequence[Mapping[int, float]]) -> _Words:
     return _Words(best, reworded)
 
 
-# Search in external sources, beside the library's own index.
-
 # The legs that ask external sources, those of type ``api`` and ``vector_index``, while our own legs work.
 
 

@@ -21,8 +21,6 @@ from wenyuan.core.ports import Deadline
 from wenyuan.runtime import Names, Timing, Timings
 from wenyuan.service import Answer, Query
 
-# Tracing of retrievals.
-
 # Traces of retrievals, where OpenTelemetry is switched on (`traces_otel`); elsewhere there are none.
 #
 # The rooms below know this module only; without the setting nothing of OpenTelemetry is loaded.
