@@ -47,7 +47,10 @@ def test_what_is_there_and_what_is_not(tmp_path: Path) -> None:
 
 def test_documents_that_cannot_be_seen_are_not_left_out(listed: Path) -> None:
     """A folder whose files may no longer be reached is an error of its source: left out, they would count as removed."""
-    with nobody(), pytest.raises(SourceError, match=f"cannot look into {listed}"):
+    with nobody(), pytest.raises(SourceError, match=f"cannot look into {listed}") as caught:
         find_files(listed, lambda name: name.endswith(".md"))
+    assert caught.value.hint.endswith(f"ls -la {listed / 'leave.md'}") or caught.value.hint.endswith(
+        f"ls -la {listed}"
+    )
     with nobody(), pytest.raises(SourceError, match="cannot look into"):
         find_files(listed / "leave.md", lambda name: True)

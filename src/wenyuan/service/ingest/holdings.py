@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Protocol
 
 from wenyuan.catalog.readings import Remembered
@@ -91,12 +92,19 @@ def find_files(path: Path, readable: Callable[[str], bool]) -> Found:
             )
         found = [path] if is_file(path) else sorted(_walk(path))
     except OSError as error:
-        raise SourceError(msg("cannot look into {path}: {strerror}", path=path, strerror=error.strerror)) from error
+        raise _shut(path, error) from error
     files = tuple(f for f in found if readable(f.name))
     skipped = Counter(f.suffix.lower() or "(no suffix)" for f in found if not readable(f.name))
     if not files:
         raise nothing_to_read(str(path), skipped)
     return Found(files, dict(skipped))
+
+
+def _shut(path: Path | str, error: OSError) -> SourceError:
+    return SourceError(
+        msg("cannot look into {path}: {strerror}", path=path, strerror=error.strerror),
+        hint=msg("check that this user may read it: ls -la {folder}", folder=quote(str(path))),
+    )
 
 
 def nothing_to_read(path: str, skipped: Mapping[str, int]) -> SourceError:
@@ -114,9 +122,7 @@ def _walk(folder: Path) -> Iterator[Path]:
     root = folder.resolve()
 
     def refuse(error: OSError) -> None:
-        raise SourceError(
-            msg("cannot look into {filename}: {strerror}", filename=error.filename, strerror=error.strerror)
-        ) from error
+        raise _shut(error.filename, error) from error
 
     for where, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
