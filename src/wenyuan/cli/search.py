@@ -284,6 +284,8 @@ Piece = tuple[str, bool]
 
 def cells(text: str) -> int:
     """Number of terminal columns of a text."""
+    if text.isascii():
+        return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
@@ -353,11 +355,13 @@ def wrapped(pieces: Sequence[Piece], width: int) -> Iterator[list[Piece]]:
             if line and column + cells(token.rstrip()) > width and not hangs:
                 yield line
                 line, column = [], 0
+            if not line and token.isspace():
+                continue
             if line and line[-1][1] == marked:
                 line[-1] = (line[-1][0] + token, marked)
-            elif line or not token.isspace():
+            else:
                 line.append((token, marked))
-            column = sum(cells(text) for text, _ in line)
+            column += cells(token)
     if line:
         yield line
 

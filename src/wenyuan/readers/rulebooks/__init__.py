@@ -268,7 +268,8 @@ class _Reading:
             self.writing.refuse("bad_value", message, place, statements=1)
             return
         own = {"to", *_BELOW}
-        own |= {key for key in entry if key not in self.relations and near(key, own)}  # unknown keys, not relations
+        unknown = (key for key in entry if key not in own and key not in self.relations)
+        own |= {key for key in unknown if near(key, own)}  # misspelled, and no relation
         flat = _with(entry.line, src=subject, rel=relation)
         for key in entry:
             if key in own:
