@@ -91,24 +91,24 @@ def test_the_document_describes_every_guarded_route(served: Served) -> None:
     assert {(m.upper(), p) for p, ops in paths.items() for m in ops} == set(RIGHT_OF) - {("GET", "/openapi.json")}
 
 
-@pytest.mark.parametrize(("method", "path", "right"), GUARDED)
-def test_without_a_key_that_counts_no_route_answers(served: Served, method: str, path: str, right: str) -> None:
-    """No key, a garbled one, an unknown one, a revoked one, an expired one: 401, with how to authenticate."""
+@pytest.fixture(scope="module")
+def useless(served: Served) -> tuple[str | None, ...]:
+    """What is no key that counts: none, garbled ones, an unknown, a revoked and an expired one."""
     library = served[1]
     good, revoked = key(library, "admin"), key(library, "admin")
     library.catalog.revoke_key(revoked.split("_")[1])
     expired = key(library, "admin", expires_at=time.time() - 1)
     unknown = f"wy_ffffffff_{good[-43:]}"
-    for token in (
-        None,
-        "x",
-        good[:-1],
-        f"{good}x",
-        good[:-1] + ("A" if good[-1] != "A" else "B"),
-        unknown,
-        revoked,
-        expired,
-    ):
+    changed = good[:-1] + ("A" if good[-1] != "A" else "B")
+    return None, "x", good[:-1], f"{good}x", changed, unknown, revoked, expired
+
+
+@pytest.mark.parametrize(("method", "path", "right"), GUARDED)
+def test_without_a_key_that_counts_no_route_answers(
+    served: Served, useless: tuple[str | None, ...], method: str, path: str, right: str
+) -> None:
+    """No key, a garbled one, an unknown one, a revoked one, an expired one: 401, with how to authenticate."""
+    for token in useless:
         answer = walk(served, method, path, token)
         assert_refused(answer, path, 401, "unauthenticated")
         assert answer.headers["WWW-Authenticate"] == "Bearer"
@@ -122,21 +122,29 @@ def test_every_other_right_is_not_enough(served: Served, method: str, path: str,
     assert_refused(walk(served, method, path, token), path, 403, "not_permitted")
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "right"),
-    [entry for entry in GUARDED if "{" in entry[1] and not entry[1].startswith(("/v1/vector_stores", "/v1/tasks"))],
-)
-def test_what_is_anothers_is_not_there(served: Served, method: str, path: str, right: str) -> None:
-    """To an agent's key, another agent's objects and those that do not exist are the same 404."""
+@pytest.fixture(scope="module")
+def others(served: Served) -> tuple[str, str, str]:
+    """The ids of a key and of a record of an agent, and the key of another agent."""
     library = served[1]
     other = library.catalog.create_key("other", frozenset(("search",)), None)[0].key_id
     asked = send(served[0], "POST", "/v1/search", body_of("/v1/search"), key(library, "search", agent="other"))
     recorded = library.audit.list(kind="retrieval", limit=1)[0]
     assert asked.json["status"] == "SUCCESS"
     assert recorded.record["agent"] == "other"
-    token = key(library, "admin", agent="support")
+    return other, recorded.audit_id, key(library, "admin", agent="support")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "right"),
+    [entry for entry in GUARDED if "{" in entry[1] and not entry[1].startswith(("/v1/vector_stores", "/v1/tasks"))],
+)
+def test_what_is_anothers_is_not_there(
+    served: Served, others: tuple[str, str, str], method: str, path: str, right: str
+) -> None:
+    """To an agent's key, another agent's objects and those that do not exist are the same 404."""
+    other, recorded, token = others
     body = body_of(path) if method == "PATCH" else None
-    foreign = send(served[0], method, at(path, key_id=other, audit_id=recorded.audit_id), body, token)
+    foreign = send(served[0], method, at(path, key_id=other, audit_id=recorded), body, token)
     absent = send(served[0], method, at(path, source_id="none", agent_id="none", document_id="none"), body, token)
     for answer in (foreign, absent):
         assert_problem(answer, 404, "not_found")
