@@ -202,7 +202,7 @@ class LegExecutor:
         legs = SequentialLegs(self.outcome, self._traces)
         whole = self.begin(lambda: call(legs))
         try:
-            return self.outcome(whole, "own legs", deadline)
+            return self.outcome(whole, "search", deadline)
         except EngineTimeout as error:
             if whole.done() and not whole.cancelled():
                 raise  # reported by the leg itself, and counted
