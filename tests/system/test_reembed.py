@@ -19,6 +19,7 @@ import pytest
 import wenyuan
 from catalog_parts import dropped, dsn_of, on_server, raw
 from command_line import runner
+from copies import copied
 from http_door import ask, call
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.backup import back_up
@@ -34,26 +35,39 @@ NEW: dict[str, Any] = {"encoder": {"kind": "hashing", "dimension": 128}, "search
 QUESTIONS = [f"第{n}号窗口的投诉 desk {n}" for n in range(12)]
 
 
-@pytest.fixture
-def docs(tmp_path: Path) -> Path:
-    made = tmp_path / "docs"
-    made.mkdir()
+def documents(folder: Path) -> Path:
+    """Twelve documents in a folder."""
+    folder.mkdir()
     for n in range(12):
         text = f"# 手册 {n}\n\n第{n}号窗口负责投诉。\n\n## Desk\n\nDesk {n} answers complaints within {n} days.\n"
-        (made / f"{n}.md").write_text(text, "utf-8")
-    return made
+        (folder / f"{n}.md").write_text(text, "utf-8")
+    return folder
 
 
-@pytest.fixture
-def folder(docs: Path, tmp_path: Path) -> Path:
-    """A library with a changed and a removed document, a key and an audit."""
-    with wenyuan.open(tmp_path / "library", create=True, **OLD) as library:
+def changed(folder: Path) -> None:
+    """Make a library with a changed and a removed document, a key and an audit in a folder, for `copied`."""
+    docs = documents(folder / "docs")
+    with wenyuan.open(folder / "library", create=True, **OLD) as library:
         library.add(Source(source_id="docs", path=str(docs)))
         (docs / "3.md").write_text("# 手册 3\n\n第3号窗口投诉已迁址。\n", "utf-8")
         (docs / "4.md").unlink()
         library.ingest("docs")
         library.catalog.create_key(None, frozenset({"retrieve"}), None)
         answered(library)
+
+
+@pytest.fixture
+def docs(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The documents: those of `folder`, where a test has both."""
+    if "folder" in request.fixturenames:
+        request.getfixturevalue("folder")
+        return tmp_path / "docs"
+    return documents(tmp_path / "docs")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    copied(changed, tmp_path)
     return tmp_path / "library"
 
 
