@@ -543,6 +543,10 @@ def _model() -> tuple[Tokenizer, Graph]:
     path = find_weights()
     verify(path)
     file = read_weights(path)
+    # Both are native; loaded by two threads at once they have crashed in the collector of garbage.
+    import onnxruntime  # noqa: F401
+    import sentencepiece  # noqa: F401
+
     with ThreadPoolExecutor(1) as pool:  # half of the time of each is spent outside the interpreter's lock
         loading = pool.submit(Tokenizer, file)
         graph = Graph(file)
