@@ -53,7 +53,10 @@ def test_the_demo_ends_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", ("Success", "Reason: ", "Now try:")), ("zh", ("成功", "原因：", "接下来试试："))],
+    [
+        ("en", ("Success", "Reason: ", "is malformed", "Now try:")),
+        ("zh", ("成功", "原因：", "数据库文件已损坏", "接下来试试：")),
+    ],
 )
 def test_the_demo_looks_good_in_both_languages(language: str, said: tuple[str, ...]) -> None:
     """Every act has its title, and no line but a URI is wider than 80 columns."""

@@ -169,7 +169,7 @@ def _failure(terminal: Terminal, home: Path) -> Mapping[str, Any]:
     terminal.show(terminal.text("demo_damage"))
     response = _asked_after_damage(home, _QUERIES[terminal.language][0])
     terminal.show(f"\n  status: {response.status}\n  fragments: {len(response.fragments)}\n  error_message:")
-    terminal.show(f"    {printable(response.error_message or '')}\n", wrap=False)
+    terminal.show(f"    {terminal.own(response.error_message or '')}\n", wrap=False)
     terminal.show(terminal.text("demo_unmasked" if response.status == "FAILED" else "demo_masked"))
     return {
         "status": response.status,
