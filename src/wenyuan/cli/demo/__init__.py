@@ -19,7 +19,7 @@ from wenyuan.cli.options import unlogged
 from wenyuan.cli.registry import stars
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.search import answer_document, show_answer
-from wenyuan.cli.terminal import Bar, Terminal, printable
+from wenyuan.cli.terminal import Bar, Terminal
 from wenyuan.core.errors import ConfigError, msg
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse, Source
 from wenyuan.packs import located
