@@ -354,7 +354,7 @@ def test_a_bad_line_is_refused_by_its_number_and_the_others_are_taken(bad: str, 
         with pytest.raises(DocumentRejected) as caught:
             read_lines("", bad, bad)
         assert str(caught.value).startswith(f"d.jsonl: {reason}")
-        assert str(caught.value).endswith("; nor can 1 more lines")
+        assert str(caught.value).endswith("; further lines like it: 1")
 
 
 def test_a_refused_line_keeps_the_address_that_it_names() -> None:

@@ -360,7 +360,7 @@ def _place_of(record: Mapping[str, Any], uri: str, number: int, taken: Mapping[s
 def _none_taken(refused: Sequence[tuple[str, str]]) -> str:
     if not refused:
         return "it holds no lines"
-    more = msg("; nor can {count} more lines", count=len(refused) - 1) if len(refused) > 1 else ""
+    more = msg("; further lines like it: {count}", count=len(refused) - 1) if len(refused) > 1 else ""
     return refused[0][1] + more
 
 
