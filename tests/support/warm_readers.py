@@ -4,6 +4,8 @@ core, so the next library goes on with the one of a library that was closed.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from wenyuan.readers import sandbox
 from wenyuan.readers.worker import Limits, Worker
 
@@ -21,9 +23,9 @@ class WarmSandbox(sandbox.Sandbox):
         super().close()
 
     def _warm(self) -> Worker:
-        idle = _IDLE.get(self.limits)
-        if self._worker is None and idle:
-            self._worker = idle.pop()
+        if self._worker is None:
+            with suppress(IndexError):  # none is left
+                self._worker = _IDLE.get(self.limits, []).pop()
         return super()._warm()
 
 
