@@ -84,6 +84,7 @@ def test_the_number_is_the_judge_s(server: JudgeServer, dialect: str, language: 
     ("usage", "used"),
     [
         ({"prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 42}, (40, 2)),
+        ({"prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 542}, (40, 502)),
         ({"total_tokens": 42}, (42, 0)),
         ({"prompt_tokens": 40, "completion_tokens": -1, "total_tokens": 41}, (41, 0)),
     ],

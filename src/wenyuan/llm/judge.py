@@ -255,14 +255,15 @@ def _number(value: Any) -> float:
 
 
 def _used(answer: Any, expected: int) -> tuple[int, int]:
-    """The tokens of what was sent and of what was written, according to the endpoint; where it tells only their sum, they
-    count as sent, and where it tells nothing, as many as were expected.
+    """The tokens of what was sent and of what was written, according to the endpoint. A sum above both (some endpoints count
+    what a model thinks there alone) counts as written. Where it tells only the sum, it counts as sent, and where it tells
+    nothing, as many as were expected.
     """
     usage = answer.get("usage") if isinstance(answer, dict) else None
     told = usage if isinstance(usage, dict) else {}
     given, written, both = (_count(told.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
     if given is not None and written is not None:
-        return given, written
+        return given, max(written, (both or 0) - given)
     return (expected if both is None else both), 0
 
 
