@@ -271,6 +271,29 @@ def test_what_changed_meanwhile_gets_no_sentence_of_before(tmp_path: Path, serve
         assert (library.ingest("docs").context_sentences, len(server.seen)) == (0, asked)
 
 
+def test_two_runs_over_a_source_share_its_passages(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is told that another one asked about the same goes on from the other end."""
+    monkeypatch.setattr(asking, "_AT_ONCE", 1)
+    texts_of = [f"员工不得在工作时间使用{what}。" for what in ("电话", "电脑", "相机", "音箱")]
+    (tmp_path / "docs").mkdir()
+    for number, text in enumerate(texts_of):
+        (tmp_path / "docs" / f"{number}.md").write_text(text, "utf-8")
+    with placing(tmp_path, "zh", server, llm={"concurrency": 2}) as library:
+
+        def another() -> None:
+            server.faults = ["", "no choices"]  # of the other run, which is ahead by the first passage and then stops
+            assert library.ingest("docs").context_waiting == 3
+
+        meanwhile(server, another)
+        report = take(library, tmp_path)
+        assert (report.context_sentences, report.context_waiting, report.context_error) == (3, 0, "")
+        first, second, third, fourth = texts_of
+        assert [told["text"] for told in server.told] == [first, first, second, fourth, third, second]
+        assert all(said for _, said in texts(library))
+
+
 def test_nothing_is_left_of_a_source_that_is_removed_meanwhile(tmp_path: Path, server: Server) -> None:
     with placing(tmp_path, "zh", server) as library:
         meanwhile(server, lambda: library.remove("docs"))

@@ -151,13 +151,18 @@ class ContextSentences:
     ) -> None:
         numbers, live = self.catalog.live_numbers(sentences.source_id), set[str]()
         report.waiting = len(numbers)
-        for at in range(0, len(numbers), _AT_ONCE):
-            part = numbers[at : at + _AT_ONCE]
+        parts = [numbers[at : at + _AT_ONCE] for at in range(0, len(numbers), _AT_ONCE)]
+        done = 0
+        while parts:
+            part = parts.pop(0)
             held = self.catalog.served_passages(part)
             live |= sentences.look(held)
-            told = sentences.ask(held, report, partial(_looked_at, progress, at, len(numbers)))
+            told = sentences.ask(held, report, partial(_looked_at, progress, done, len(numbers)))
             left = self._store(sentences, held, told, report, embedding, follow)
             report.waiting -= len(part) - sum(sentences.key_of(one) not in sentences.kept for one in left)
+            done += len(part)
+            if self.catalog.kept_sentences(sentences.source_id, told.keys() - sentences.kept.keys()):
+                parts.reverse()  # another run asked about the same, and is a part ahead: it is met from the other end
         if sentences.kept.keys() - live:
             with self.catalog.taking_in(sentences.source_id, wait=_PATIENCE):
                 numbers = self.catalog.live_numbers(sentences.source_id)  # anew, of what others stored meanwhile
