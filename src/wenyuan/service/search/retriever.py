@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import date
 from functools import partial
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from wenyuan.core.scoring.fusion import (
     missing_place,
     title_terms,
 )
-from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, NEAR, VERSION, Field, Standing, curve_of
+from wenyuan.core.scoring.probability import NEAR, VERSION, Field, curve_of
 from wenyuan.core.scoring.rerank import REVISION as COPIES
 from wenyuan.core.scoring.rerank import Copies, beside, distinct
 from wenyuan.runtime import deadline_after
@@ -52,9 +52,9 @@ from wenyuan.service.search import (
     fits,
     registry_of,
     script_of,
-    strange,
 )
 from wenyuan.service.search.candidates import (
+    Abstention,
     Cutoff,
     LabelVectors,
     LawLookup,
@@ -67,7 +67,6 @@ from wenyuan.service.search.candidates import (
     order,
     ordered,
     united,
-    why_empty,
 )
 from wenyuan.service.search.legs import (
     Aim,
@@ -517,89 +516,3 @@ def _preferred(pair: tuple[Hit, Passage]) -> tuple[float, int]:
     """Sort key for choosing among copies: score, then trust."""
     hit, _ = pair
     return -hit.score * hit.parts.get("trust", 1.0), hit.passage_id
-
-
-# Whether there is an answer at all: the probability that the searched scope holds one; see `core.scoring.probability`.
-
-
-class Verdict(NamedTuple):
-    """The decision whether to answer a question from its scope.
-
-    Attributes:
-        probability: That the scope holds an answer, 0..1; 0 where nothing was found.
-        why: Why nothing is given; ``""`` where something may be.
-    """
-
-    probability: float
-    why: str
-
-
-class Abstention:
-    """Estimates the probability that the scope holds an answer, and decides when it is too low to give any.
-
-    Args:
-        encoder: None in a library without vectors.
-
-    Attributes:
-        least: The threshold: a score if `search.floor` is set, otherwise a probability that there is an answer.
-        measured: Whether the probability model was fitted with the library's encoder, or for keyword-only libraries.
-    """
-
-    def __init__(self, own: OwnLegs, encoder: Encoder | None, settings: SearchSettings) -> None:
-        self._own, self._encoder, self._settings = own, encoder, settings
-        self.least = ABSTAIN[settings.abstain] if settings.floor is None else settings.floor
-        self.measured = encoder is None or encoder.fingerprint.id == MEASURED_WITH
-        # An encoder whose cosines were not measured may call the right passage far away: what the words say is enough, too.
-        self._models = [MODELS["hybrid"]] if encoder is not None else []
-        if encoder is None or not self.measured:
-            self._models.append(MODELS["keyword-only"])
-
-    def verdict(self, query: AnalysedQuery, found: Found, ranked: Ranked, deadline: Deadline) -> Verdict:
-        """Decide for a question, from the best candidates that were found.
-
-        Raises:
-            KnowledgeError: the engine or the encoder failed.
-        """
-        if not ranked:
-            best = float(found.candidates.scores.max(initial=0.0))
-            return Verdict(0.0, why_empty(best, self._settings.floor or 0.0))
-        if any(hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked):
-            return Verdict(1.0, "")  # the place that the question names is there
-        standing = self.standing(query, found, ranked, deadline)
-        probability = max(model.probability(standing) for model in self._models)
-        if self._settings.floor is not None or probability >= self.least:
-            return Verdict(probability, "")
-        nearest = max(ranked, key=lambda pair: pair[0].parts["fused"])[0].score
-        return Verdict(probability, _refusal(probability, self.least, nearest, self._settings.abstain))
-
-    def standing(self, query: AnalysedQuery, found: Found, ranked: Ranked, deadline: Deadline) -> Standing:
-        """The features of the best passage from which the probability is computed.
-
-        Raises:
-            KnowledgeError: the engine or the encoder failed.
-        """
-        hit, passage = max(ranked, key=lambda pair: pair[0].parts["fused"])
-        aim = found.aim
-        return Standing(
-            keyword=hit.parts.get("keyword", 0.0),
-            nearness=0.0 if aim is None else self._own.nearness(query.script, aim, passage, deadline),
-            passages=found.seen,
-            across=(passage.language == "zh") != (query.script == "han"),
-            strange=strange(query.text, self._encoder),
-        )
-
-
-def _refusal(probability: float, least: float, score: float, abstain: str) -> str:
-    said = msg(
-        "there is hardly an answer in what was searched: probability {probability}, below the "
-        "{least} that search.abstain={abstain} asks for; the nearest passage scores {score}",
-        probability=f"{probability:.3f}",
-        least=f"{least:.2f}",
-        abstain=abstain,
-        score=f"{score:.3f}",
-    )
-    return (
-        said
-        if abstain == "lenient"
-        else msg("{said}; lenient asks for {lenient}", said=said, lenient=f"{ABSTAIN['lenient']:.2f}")
-    )
