@@ -18,12 +18,10 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import QueuePool
-from sqlalchemy.util import LRUCache
 
 from wenyuan.catalog import schema as t
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, Closed, ConfigError, EngineTimeout, msg
@@ -56,27 +54,9 @@ def _driver() -> Any:
     return driver
 
 
-class _SQLite(SQLiteDialect_pysqlite):
-    """SQLite as SQLAlchemy speaks it; equal to any other, so that a statement is compiled once for all databases."""
-
-    supports_statement_cache = True
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
-
-sa.dialects.registry.register("sqlite.wenyuan", __name__, _SQLite.__name__)
-_COMPILED: Any = LRUCache(1_000)
-"""What statements are in SQL, by their structure; a library alone has five engines that would each compile them."""
-
-
 def _engine(path: Path, *, setup: tuple[str, ...], pool_size: int) -> sa.Engine:
     engine = sa.create_engine(
-        sa.URL.create("sqlite+wenyuan", database=str(path)),
-        execution_options={"compiled_cache": _COMPILED},
+        sa.URL.create("sqlite", database=str(path)),
         module=_driver(),
         poolclass=QueuePool,
         pool_size=pool_size,
