@@ -240,8 +240,14 @@ def _open_outside(
             from wenyuan.engines.external.milvus import open_milvus
 
             return open_milvus(source, scale=scale, encoder=spec.encoder, lazy=True, env_allowed=allowed.env_allowed)
-        from wenyuan.engines.external.postgres import open_attached
-
+        try:
+            from wenyuan.engines.external.postgres import open_attached
+        except ImportError as error:
+            raise ConfigError(
+                "the driver of PostgreSQL is not installed",
+                component=f"source {source.source_id}",
+                hint=install_command("postgres"),
+            ) from error
         return open_attached(source, scale=scale, encoder=spec.encoder, lazy=True, env_allowed=allowed.env_allowed)
 
     return open_source

@@ -33,7 +33,9 @@ from attached_table import (
     opening,
     source,
 )
+from engine_laws import SPEC
 from patience import HANGS, in_time
+from wenyuan import app
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, VectorRejected
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline, OutsideHit
@@ -41,6 +43,7 @@ from wenyuan.core.scoring import rescale
 from wenyuan.engines.external import postgres as pgvector_table
 from wenyuan.engines.external.postgres import PostgresTable, Search, meant, open_attached
 from wenyuan.runtime import install_command, postgres
+from wenyuan.settings import SourcesSettings
 
 
 @pytest.fixture(scope="session")
@@ -273,8 +276,9 @@ def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv(DSN_VARIABLE, "host=127.0.0.1")
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "wenyuan.engines.external.postgres")
+    open_source = app._open_outside(SPEC, "ours", SourcesSettings(), None)
     with pytest.raises(ConfigError, match="driver of PostgreSQL") as caught:
-        open_attached(source())
+        open_source(source())
     assert caught.value.hint == install_command("postgres")
 
 

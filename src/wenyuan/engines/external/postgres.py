@@ -22,7 +22,7 @@ from wenyuan.core.model import EncoderFingerprint, Facet, Source
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.scoring import checked_vectors, rescale
 from wenyuan.engines.external import SourceSettings
-from wenyuan.runtime import deadline_after, install_command
+from wenyuan.runtime import deadline_after
 from wenyuan.runtime.postgres import Meaning, Sessions, allow, parsed, place, translated
 from wenyuan.settings import ENV_ALLOWED, VariableName, declared, secret
 
@@ -99,7 +99,7 @@ def open_attached(
 
     Raises:
         ConfigError: a setting is wrong, another encoder made the vectors, table or columns are not there or not what
-            the settings say, or the driver is not installed.
+            the settings say.
         EngineUnavailable, EngineTimeout: the database cannot be asked (unless `lazy`).
     """
     component = f"source {source.source_id}"
@@ -109,12 +109,6 @@ def open_attached(
         raise ConfigError("scale must be two rising cosines", component=component)
     if encoder is not None:
         _same_encoder(settings, encoder, component)
-    try:
-        pass
-    except ImportError as error:
-        raise ConfigError(
-            "the driver of PostgreSQL is not installed", component=component, hint=install_command("postgres")
-        ) from error
     table = PostgresTable(source.source_id, settings, secret(settings.dsn_env, component, env_allowed), (low, high))
     if not lazy:
         try:
