@@ -33,17 +33,17 @@ TESTS = {
     "engines/postgres/*.py": ("test_engine_postgres_refusals", "test_engine_postgres"),
     "engines/milvus/*.py": ("test_engine_milvus_refusals", "test_engine_milvus"),
     "encoders/http.py": ("test_encoder_http", "test_rerank_http"),
-    "runtime/http.py": ("test_encoder_http", "test_rerank_http", "test_llm"),
+    "runtime/http.py": ("test_encoder_http", "test_rerank_http", "test_llm", "test_remote_source"),
     "llm/judge.py": ("test_judge",),
     "llm/*.py": ("test_llm",),
     "encoders/checking.py": ("test_encoder_check", "test_encoders"),
     "encoders/onnx.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
     "encoders/*.py": ("test_encoder_builtin",),
-    "catalog/storage.py": ("test_catalog_errors",),
+    "catalog/storage.py": ("test_catalog_errors", "test_catalog", "test_moving"),
     "catalog/sql.py": ("test_catalog_errors", "test_catalog"),
     "catalog/rows.py": ("test_catalog_feed",),
     "catalog/governance.py": ("test_catalog",),
-    "service/search/threads.py": ("test_legs",),
+    "service/search/threads.py": ("test_legs", "test_fair_semaphore", "test_cache"),
 }
 """Which tests are about a module, those that take long last; the first pattern that fits counts."""
 
