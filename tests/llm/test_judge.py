@@ -86,7 +86,7 @@ def test_the_number_is_the_judge_s(server: JudgeServer, dialect: str, language: 
         ({"prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 42}, (40, 2)),
         ({"prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 542}, (40, 502)),
         ({"total_tokens": 42}, (42, 0)),
-        ({"prompt_tokens": 40, "completion_tokens": -1, "total_tokens": 41}, (41, 0)),
+        ({"prompt_tokens": 40, "completion_tokens": -1, "total_tokens": 41}, (40, 1)),
     ],
 )
 def test_its_tokens_are_counted(server: JudgeServer, usage: Any, used: tuple[int, int]) -> None:

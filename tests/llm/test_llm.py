@@ -105,6 +105,13 @@ def test_tokens_are_estimated_where_the_endpoint_does_not_say(server: Server, us
     assert 10 < reply.tokens_out < 1_000
 
 
+def test_thoughts_that_are_only_in_the_sum_are_tokens_that_were_written(server: Server) -> None:
+    """Some endpoints count them nowhere else, and they cost the day's budget as the others do."""
+    server.usage = {"prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 542}
+    reply = ask(opened(server))
+    assert (reply.tokens_in, reply.tokens_out) == (40, 502)
+
+
 @pytest.mark.parametrize("around", ['{"claims": ["\ud800"]}', '{"claims": ["\\ud800"]}', "hm \ud800"])
 def test_half_of_a_surrogate_pair_is_no_failure_of_ours(server: Server, around: str) -> None:
     """It is a question mark, in what is read and in what the model is shown of its nonsense."""

@@ -322,14 +322,23 @@ def _written_in(answer: Any, expected: int, component: str) -> _Written:
     except (TypeError, KeyError, IndexError) as error:
         raise LlmUnavailable("the answer is no chat completion", component=component, hint="check llm.url") from error
     text = _unicode(text[:_LONGEST]) if isinstance(text, str) else ""  # null, beside a refusal
-    usage = answer.get("usage")
-    used = usage if isinstance(usage, dict) else {}
-    given, taken = (used.get(name) for name in ("prompt_tokens", "completion_tokens"))
-    return _Written(
-        text,
-        given if type(given) is int and 0 <= given <= _MOST_USED else expected,
-        taken if type(taken) is int and 0 <= taken <= _MOST_USED else estimate_tokens(text),
-    )
+    return _Written(text, *tokens_told(answer, expected, estimate_tokens(text)))
+
+
+def tokens_told(answer: Any, sent: int, written: int = 0) -> tuple[int, int]:
+    """The tokens of what was sent and of what was written, according to the endpoint; the estimates where it tells nothing.
+
+    A sum above both counts as written: some endpoints count there alone what a model thinks. A sum alone counts as sent.
+    """
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    told = usage if isinstance(usage, dict) else {}
+    numbers = (told.get(f"{name}_tokens") for name in ("prompt", "completion", "total"))
+    given, taken, both = (n if type(n) is int and 0 <= n <= _MOST_USED else None for n in numbers)
+    if both is None:
+        return sent if given is None else given, written if taken is None else taken
+    if given is None:
+        return both - min(taken or 0, both), taken or 0
+    return given, max(taken or 0, both - given)
 
 
 def _unicode(text: str) -> str:
