@@ -118,6 +118,15 @@ def test_many_faults_in_one_text_are_all_said_in_chinese() -> None:
     assert translated(text) == "；".join(f"第 {line} 行：文件为空" for line in range(150))
 
 
+def test_of_very_many_sentences_the_first_are_said_in_chinese() -> None:
+    """What another server says may have no end: neither the stack nor the time that it takes grows with it."""
+    began = time.process_time()
+    assert translated("it is empty; " * 100_000).startswith("文件为空；文件为空；")
+    nested = "; ".join(f"{': '.join(['no such'] * 50)} {number}" for number in range(400))
+    assert translated(nested).count("no such") == nested.count("no such")
+    assert time.process_time() - began < 5
+
+
 @pytest.mark.parametrize("piece", ["x: ", "a; ", "term ", "making ", " (", "line 3: it is empty; "])
 def test_a_text_that_nests_as_deep_as_it_can_is_shown(piece: str) -> None:
     """Whatever another server sends, a page is made of it, and soon: the processor is busy for seconds, not for ever."""

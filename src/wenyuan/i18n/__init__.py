@@ -21,9 +21,10 @@ _SEPARATED = 8  # places at most at which a text is cut in two
 _TELLING = 5  # characters in the fixed pieces of a template by which it is known again
 _LONGEST = 1_000  # characters of a text in which templates are looked for
 _MOST_PARTS = (
-    60  # of such a text: whatever stands in it is read in milliseconds, and at no depth that the stack has not
+    60  # of such a text: whatever stands in it is read within a second, and at no depth that the stack has not
 )
-_MOST_SENTENCES = 200  # of a text that are read one by one
+_MOST_SENTENCES = 200  # of a longer text, which are read one by one; what follows stays as it is
+_PARTS_IN_ONE = 8  # of each of these
 _PARTS = (": ", "; ", " (")
 
 
@@ -100,10 +101,12 @@ class _Templates:
 
         What stands between the pieces is read in the same way. Of a text that is too long, sentence by sentence.
         """
-        if len(text) <= _LONGEST and sum(map(text.count, _PARTS)) <= _MOST_PARTS:
+        if _short(text, _MOST_PARTS):
             return self._read(str(text))[1]
         sentences = text.split("; ", maxsplit=_MOST_SENTENCES)
-        return self._other["; "].join(map(self.read, sentences)) if len(sentences) > 1 else text
+        if len(sentences) == 1:
+            return text
+        return self._other["; "].join(self._read(s)[1] if _short(s, _PARTS_IN_ONE) else s for s in sentences)
 
     def _reading(self, text: str) -> tuple[int, str]:
         """Number of characters covered by templates, and the translated text."""
@@ -126,6 +129,11 @@ class _Templates:
             return other.format_map(values)
         place = self._places[values["place"]]
         return other.replace("{place} ", "{place}").format_map({**values, "place": place})
+
+
+def _short(text: str, parts: int) -> bool:
+    """Whether templates are looked for in a text: it may have so many parts."""
+    return len(text) <= _LONGEST and sum(map(text.count, _PARTS)) <= parts
 
 
 def _rank(form: _Form) -> tuple[bool, bool, int]:
