@@ -417,6 +417,15 @@ class TestTransport:
                 client.retrieve_fragments("x")
         assert (len(server.requests), waits) == (1, [])
 
+    def test_the_seconds_of_one_call(self) -> None:
+        """A call that is given its own seconds ends after these, and says so."""
+        with (
+            scripted(silent) as server,
+            Client(server.url) as client,
+            pytest.raises(RetrievalFailed, match=r"no whole answer within 0\.3 s"),
+        ):
+            client.propose_rules("law", timeout=0.3)
+
     def test_every_exception_of_httpx2_is_translated(self) -> None:
         """Each exception class that httpx2 publishes, raised while asking, comes out as RetrievalFailed."""
         request = httpx2.Request("POST", "http://a/")

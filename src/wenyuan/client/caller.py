@@ -70,6 +70,7 @@ class _Request:
     body: bytes | None
     writes: bool = False
     kind: str = "application/json"
+    timeout: float | None = None  # seconds; None: those of the client
 
 
 @refusing_once_closed()
@@ -265,8 +266,9 @@ class Client(RulesCalls, DocumentCalls):
         timeout: float | None = None,
     ) -> T:
         body = None if members is None else _json(_given(members))
-        request = _Request(method, _sibling(self._url, path), body, method == "DELETE" or (method, path) in WRITING)
-        return self._ask(request, secrets, lambda r: read_answer(r, read, component=self._component), timeout)
+        writes = method == "DELETE" or (method, path) in WRITING
+        request = _Request(method, _sibling(self._url, path), body, writes, timeout=timeout)
+        return self._ask(request, secrets, lambda r: read_answer(r, read, component=self._component))
 
     def _send(self, method: str, path: str, body: bytes, kind: str, read: Callable[[Mapping[str, Any]], T]) -> T:
         request = _Request(method, _sibling(self._url, path), body, True, kind)
@@ -276,11 +278,9 @@ class Client(RulesCalls, DocumentCalls):
         request = _Request("GET", _sibling(self._url, path), None)
         return self._ask(request, (), lambda r: read_file(r, component=self._component))
 
-    def _ask(
-        self, request: _Request, secrets: Sequence[str], read: Callable[[Reply], T], timeout: float | None = None
-    ) -> T:
+    def _ask(self, request: _Request, secrets: Sequence[str], read: Callable[[Reply], T]) -> T:
         try:
-            return read(self._reply(request, monotonic() + (self._timeout if timeout is None else timeout)))
+            return read(self._reply(request, monotonic() + self._seconds(request)))
         except RetrievalFailed as error:
             message = error.message
             for query in filter(None, secrets):
@@ -349,15 +349,19 @@ class Client(RulesCalls, DocumentCalls):
     def _translated(self, error: Exception, request: _Request) -> RetrievalFailed:
         """The `RetrievalFailed` for an exception of httpx2; `_Lost` where a retry may help."""
         broken = isinstance(error, self._broken)
-        message = self._too_late() if isinstance(error, self._late) and not broken else _no_answer(error)
+        message = self._too_late(request) if isinstance(error, self._late) and not broken else _no_answer(error)
         if request.writes and not isinstance(error, self._unsent):
             return RetrievalFailed(
                 msg("{message}; {maybe_done}", message=message, maybe_done=MAYBE_DONE), component=self._component
             )
         return (_Lost if broken else RetrievalFailed)(message, component=self._component)
 
-    def _too_late(self) -> str:
-        return msg("no whole answer within {seconds} s", seconds=f"{self._timeout:g}")
+    def _seconds(self, request: _Request) -> float:
+        """Seconds that a request may take with its retries."""
+        return self._timeout if request.timeout is None else request.timeout
+
+    def _too_late(self, request: _Request) -> str:
+        return msg("no whole answer within {seconds} s", seconds=f"{self._seconds(request):g}")
 
 
 def _endpoint(url: str) -> tuple[str, str]:
