@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -602,6 +606,24 @@ def test_a_model_that_fails_in_between_is_failed_with_what_it_was(reading: Serve
     assert told["left"] == told["clauses"]
     with Client(reading[0], key=key(reading[1], "registry")) as client, pytest.raises(RetrievalFailed, match="401"):
         client.propose_rules("law", timeout=60)
+
+
+def test_whoever_hangs_up_ends_the_reading(reading: Served, model: Server) -> None:
+    """The model's connection is closed long before its time is up, and no further clause is sent to it."""
+    url, library = reading
+    model.begin("drip")
+    body = json.dumps({"source": "law"}).encode()
+    place = urlsplit(url)
+    with socket.create_connection((place.hostname, place.port)) as caller:
+        head = f"POST /v1/rules/propose HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Type: application/json\r\n"
+        head += f"Authorization: Bearer {key(library, 'registry')}\r\nContent-Length: {len(body)}\r\n\r\n"
+        caller.sendall(head.encode() + body)
+        while not model.seen:
+            time.sleep(0.01)
+    assert model.gone.wait(60)
+    while not library.vitals().llm.calls:
+        time.sleep(0.01)
+    assert (library.vitals().llm.calls, len(model.seen)) == ({"gone": 1}, 1)
 
 
 def test_who_may_not_and_what_cannot_be_read(reading: Served, model: Server) -> None:

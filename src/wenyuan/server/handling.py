@@ -244,14 +244,21 @@ class RequestHandler:
         reader: Body = request.state.body
         return await reader.read()
 
-    async def work(self, request: Request, call: Callable[[object], T], *, pool: Pool | None = None) -> T:
+    async def work(self, request: Request, call: Callable[[object], T], *, waits: bool = False) -> T:
         """Parse the body and run `call` on it in a thread; returns its result.
 
         Args:
-            pool: Threads to work in; by default those of all.
+            waits: Whether it waits for a language model; see `Question`.
+
+        Raises:
+            ClientGone: the client hung up while a language model was waited for.
         """
         content = await self.content(request)
-        return await (pool or self.pool).run(lambda: call(strict_json.loads(content)))
+
+        def work() -> T:
+            return call(strict_json.loads(content))
+
+        return await (self._waited(request, work) if waits else self.pool.run(work))
 
     async def ask(self, request: Request, question: Question[Q], *, content: bytes | None = None) -> Response:
         """The response to a question. Every failure after validation becomes a body with status FAILED.
@@ -281,11 +288,11 @@ class RequestHandler:
         begun = await self.pool.run(begin)
         return begun if isinstance(begun, Response) else await self._waited(request, begun)
 
-    async def _waited(self, request: Request, answer: Callable[[], Response]) -> Response:
-        """The response to a question that waits for a language model, as long as the client does."""
+    async def _waited(self, request: Request, answer: Callable[[], T]) -> T:
+        """The answer to a question that waits for a language model, as long as the client does."""
         gone = threading.Event()
 
-        def work() -> Response:
+        def work() -> T:
             with unless(gone.is_set):
                 return answer()
 

@@ -272,7 +272,7 @@ class Rules:
     )
     async def propose(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._handler.work(request, self._propose, pool=self._handler.waiting)
+        return await self._handler.work(request, self._propose, waits=True)
 
     @route(
         "DELETE",

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from wenyuan.core.answering import Shown
 from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmRejected, NotFound, msg
 from wenyuan.core.model import Passage
-from wenyuan.core.ports import LanguageModel
+from wenyuan.core.ports import LanguageModel, caller_gone
 from wenyuan.core.rules import Node, Statement
 from wenyuan.core.rules.proposal_checks import KNOWN, judge
 from wenyuan.core.rules.proposals import (
@@ -298,7 +298,7 @@ class Proposer:
         try:
             reply = llm.ask(
                 told, schema=form_of(run.holdings.schema), read=read_proposals,
-                deadline=deadline_after(self.settings.timeout),
+                deadline=deadline_after(self.settings.timeout).unless(caller_gone()),
                 again=request.tokens is None or used + again <= request.tokens,
             )  # fmt: skip
         except LlmRejected as error:
