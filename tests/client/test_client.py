@@ -199,6 +199,14 @@ class TestAnswers:
                 ask(server)
             assert (caught.value.message, type(caught.value.message)) == (FAILED["error_message"], kind)
 
+    def test_a_reason_without_end_is_cut(self, caplog: pytest.LogCaptureFixture) -> None:
+        """Neither the log nor a terminal is filled by what a service says."""
+        endless = FAILED | {"error_message": "x" * 100_000}
+        with scripted(reply(200, endless)) as server, pytest.raises(RetrievalFailed) as caught:
+            ask(server)
+        assert caught.value.message.endswith("x…")
+        assert max(len(caught.value.message), len(caplog.text)) < 20_000
+
     @pytest.mark.parametrize("status", [401, 403])
     def test_not_permitted(self, status: int) -> None:
         """401 and 403 raise NotPermitted, with the reason."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from wenyuan.core.errors import TRANSLATABLE, Fault, InvalidRequest, msg, received
+from wenyuan.core.errors import MOST_CHARS, TRANSLATABLE, Fault, InvalidRequest, msg, received
 from wenyuan.core.model import Fragment, RetrievalResponse
 
 
@@ -28,14 +28,16 @@ def read_object(content: bytes) -> dict[str, Any]:
 
 
 def failure(body: Mapping[str, Any]) -> str:
-    """The error message when a body is a response with status FAILED, as a `Message` where its parts came with it; else
-    ``""``.
+    """The error message when a body is a response with status FAILED, as a `Message` where its parts came with it, and cut
+    where it has no end; else ``""``.
     """
     if body.get("status") != "FAILED":
         return ""
     reason = body.get("error_message")
     if not isinstance(reason, str) or not reason.strip():
         return "the service failed and gave no reason"
+    if len(reason) > MOST_CHARS:
+        return reason[: MOST_CHARS - 1] + "…"
     return received(reason, body.get(TRANSLATABLE))
 
 
