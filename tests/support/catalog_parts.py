@@ -13,9 +13,10 @@ from typing import Any
 
 import pysqlite3.dbapi2 as driver
 import pytest
+import sqlalchemy as sa
 
 from engine_laws import document
-from wenyuan.catalog import Catalog
+from wenyuan.catalog import Catalog, schema
 from wenyuan.catalog.postgres import Server
 from wenyuan.catalog.storage import Place
 from wenyuan.core.model import Source
@@ -81,6 +82,44 @@ def raw(catalog: Catalog) -> Iterator[Any]:
         yield connection
     finally:
         connection.close()
+
+
+def tables_of(connection: sa.Connection) -> dict[str, Any]:
+    """Of each table: its columns, keys and indexes, as the database has them; without what fills a column by itself."""
+    told = sa.inspect(connection)
+    return {
+        table: {
+            "columns": {one["name"]: (repr(one["type"]), one["nullable"]) for one in told.get_columns(table)},
+            "key": told.get_pk_constraint(table)["constrained_columns"],
+            "refers": told.get_foreign_keys(table),
+            "indexes": {
+                one["name"]: (
+                    one["column_names"],
+                    one["unique"],
+                    sorted(f"{k} {v}" for k, v in one["dialect_options"].items()),
+                )
+                for one in told.get_indexes(table)
+            },
+        }
+        for table in told.get_table_names()
+    }
+
+
+def make_first(connection: sa.Connection) -> None:
+    """Take away what the steps of `catalog.storage` have added since the first format, but for the tables of rules."""
+    t = schema
+    for index in (t.named, t.ending, t.cited, t.unplaced, t.unlabelled, t.with_context):
+        connection.exec_driver_sql(f"DROP INDEX IF EXISTS {index.name}")
+    later = [t.readings, t.corrections, t.context_sentences, t.clauses_read, t.agents, t.keys, t.source_state]
+    for tables in set(t.ALL) - {t.tables, t.rules_tables}:
+        later += tables.sorted_tables
+    for table in later:
+        connection.exec_driver_sql(f"DROP TABLE {table.name}")
+    s, d, p = t.sources.c, t.documents.c, t.passages.c
+    for column in (s.status, s.refresh_cycle, s.owner, s.sensitivity, s.supersedes, s.tags, d.own_until, d.lead,
+                   p.label_key, p.recognised, p.corrected, p.context, t.evidences.c.verified):  # fmt: skip
+        connection.exec_driver_sql(f"ALTER TABLE {column.table.name} DROP COLUMN {column.name}")
+    connection.exec_driver_sql("UPDATE library SET value = '1' WHERE key = 'schema'")
 
 
 def texts(catalog: Catalog) -> dict[int, str]:

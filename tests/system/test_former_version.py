@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import wenyuan
+from catalog_parts import tables_of
+from wenyuan.catalog import Catalog
 from wenyuan.catalog.storage import SCHEMA_VERSION
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "former_library.zip"
@@ -43,6 +46,17 @@ def test_it_is_of_the_present_format_and_whole(former: tuple[Any, list[Any]]) ->
     assert len(library.catalog.synonyms()) == 1
     assert library.audit.verify().ok
     assert len(asked) == ASKED
+
+
+def test_its_tables_are_those_of_a_new_library(former: tuple[Any, list[Any]], tmp_path: Path) -> None:
+    """Columns, keys and indexes."""
+    library, _ = former
+    with (
+        closing(Catalog.create(tmp_path)) as new,
+        new.database.reader.begin() as expected,
+        library.catalog.database.reader.begin() as migrated,
+    ):
+        assert tables_of(migrated) == tables_of(expected)
 
 
 def test_every_answer_is_given_again_by_the_library_as_it_was(former: tuple[Any, list[Any]]) -> None:

@@ -45,59 +45,64 @@ from wenyuan.settings import CatalogSettings
 # Numbered migrations that bring an older library's tables to the current version.
 
 
-def _with_column(connection: sa.Connection, table: str, name: str, kind: str) -> bool:
-    """Add a column unless the table has it; returns whether it was added."""
-    if name in {column["name"] for column in sa.inspect(connection).get_columns(table)}:
+def _with_column(connection: sa.Connection, column: sa.Column[Any], filled: str = "") -> bool:
+    """Add a column unless its table has it, of the type that it has in a new one; returns whether it was added.
+
+    Args:
+        filled: What the rows that are there have in it, in SQL; needed where it may not be null.
+    """
+    table = column.table.name
+    if column.name in {held["name"] for held in sa.inspect(connection).get_columns(table)}:
         return False
-    connection.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {name} {kind}"))
+    kind = column.type.compile(dialect=connection.dialect)
+    kind += "" if column.nullable else f" NOT NULL DEFAULT {filled}"
+    connection.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {column.name} {kind}"))
     return True
 
 
 def _governance(connection: sa.Connection) -> None:
     """Add the tables and columns for governed sources, agents, keys and source states."""
     texts = {"status": "in_force", "refresh_cycle": "never", "owner": "", "sensitivity": "public"}
-    for name, default in texts.items():
-        _with_column(connection, "sources", name, f"TEXT NOT NULL DEFAULT '{default}'")
-    for name in ("supersedes", "tags"):
-        _with_column(connection, "sources", name, "JSON NOT NULL DEFAULT '[]'")
-    if _with_column(connection, "documents", "own_until", "INTEGER"):
+    for name, default in {**texts, "supersedes": "[]", "tags": "[]"}.items():
+        _with_column(connection, schema.sources.c[name], f"'{default}'")
+    if _with_column(connection, schema.documents.c.own_until):
         connection.execute(sa.text("UPDATE documents SET own_until = effective_until"))
     create_missing(connection, schema.tables)
 
 
 def _verified(connection: sa.Connection) -> None:
     """Add the flag for quotes that were found in a held document."""
-    _with_column(connection, "rule_evidences", "verified", "INTEGER NOT NULL DEFAULT 0")
+    _with_column(connection, schema.evidences.c.verified, "0")
     schema.unplaced.create(connection, checkfirst=True)
 
 
 def _leads(connection: sa.Connection) -> None:
     """Add the first words of untitled documents; held documents get them when they are read again."""
-    _with_column(connection, "documents", "lead", "TEXT NOT NULL DEFAULT ''")
+    _with_column(connection, schema.documents.c.lead, "''")
 
 
 def _labels(connection: sa.Connection) -> None:
     """Add label vectors; held passages get them by `wenyuan reembed`, or when they are read again."""
-    if _with_column(connection, "passages", "label_key", "TEXT"):
+    if _with_column(connection, schema.passages.c.label_key):
         schema.unlabelled.create(connection)
 
 
 def _readings(connection: sa.Connection) -> None:
     """Add fidelity and printed lines of documents, which held ones get when read again; and an index for last days."""
     schema.ending.create(connection, checkfirst=True)
-    _with_column(connection, "passages", "recognised", "TEXT")
+    _with_column(connection, schema.passages.c.recognised)
     schema.readings.create(connection, checkfirst=True)
 
 
 def _corrections(connection: sa.Connection) -> None:
     """Add the tables of corrections."""
-    _with_column(connection, "passages", "corrected", "TEXT")
+    _with_column(connection, schema.passages.c.corrected)
     schema.corrections.create(connection, checkfirst=True)
 
 
 def _context_sentences(connection: sa.Connection) -> None:
     """Adds what a language model says of where passages stand."""
-    if _with_column(connection, "passages", "context", "TEXT"):
+    if _with_column(connection, schema.passages.c.context):
         schema.with_context.create(connection)
     schema.context_sentences.create(connection, checkfirst=True)
 
@@ -111,7 +116,7 @@ def _looked_up(connection: sa.Connection) -> None:
     """Adds what titles are searched in, and addresses of listed entries, which held ones get when read again."""
     if connection.dialect.name == "sqlite":
         schema.named.create(connection, checkfirst=True)
-    _with_column(connection, "entries", "uri", "TEXT NOT NULL DEFAULT ''")
+    _with_column(connection, schema.entries.c.uri, "''")
     schema.entries_uri.create(connection, checkfirst=True)
 
 
