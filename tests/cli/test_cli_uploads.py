@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +41,29 @@ def test_a_folder_without_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "docs" / ".git").mkdir(parents=True)
     (tmp_path / "docs" / ".git" / "x.md").write_text("# Hidden")
     assert "nothing to read" in run("document", "upload", "desk", tmp_path / "docs", code=1).output
+    assert "desk" not in run("source", "list").output
+
+
+def test_a_folder_that_may_not_be_looked_into_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies in it is not passed over; a named pipe is no file."""
+    run = runner(tmp_path / "library")
+    (tmp_path / "docs" / "shut").mkdir(parents=True)
+    (tmp_path / "docs" / "a.md").write_text("# A\n\nThe fee is 5 yuan.")
+    os.mkfifo(tmp_path / "docs" / "pipe.md")
+    scanned = os.scandir
+
+    def refused(path: Any) -> Any:
+        if str(path).endswith("shut"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scanned(path)
+
+    with monkeypatch.context() as shut:
+        shut.setattr(os, "scandir", refused)
+        told = run("document", "upload", "desk", tmp_path / "docs", code=1).output
+        assert "docs/shut: Permission denied" in told
+    done = run("document", "upload", "desk", tmp_path / "docs").output
+    assert "added  docs/a.md  1" in done
+    assert "pipe" not in done
 
 
 def test_links_of_a_folder_lead_nowhere_else(tmp_path: Path) -> None:

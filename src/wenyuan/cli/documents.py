@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,16 +43,14 @@ def upload(
       wenyuan document upload manuals pump.pdf 制度/
     """
     from wenyuan.core.model import Source
-    from wenyuan.service.ingest.holdings import nothing_to_read
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
+        named = [one for file in files for one in _named(file)]
         if source not in {one.source_id for one in found.sources()}:
             found.catalog.put_source(Source(source_id=source))
         with found.uploads.incoming() as folder:
-            given = _copied([one for file in files for one in _named(file)], folder)
-            if not given:
-                raise nothing_to_read(", ".join(map(str, files)), {})
+            given = _copied(named, folder)
             with Bar(terminal, embeds=found.encoder is not None) as bar:
                 told = found.upload(source, given, bar)
     _show(terminal, told)
@@ -110,18 +107,14 @@ def delete(
     terminal.show(terminal.text("document_deleted", source=source_id, documents=documents))
 
 
-def _named(path: Path) -> Iterator[tuple[str, Path]]:
-    """A file with its name, or the files of a folder with theirs, without hidden ones and links that lead out of it."""
-    if path.is_file():
-        yield path.name, path
-        return
+def _named(path: Path) -> list[tuple[str, Path]]:
+    """A file with its name, or the files of a folder with theirs; SourceError where there are none, or not all of them
+    can be seen. As of any source, hidden ones and links that lead out of the folder are left out.
+    """
+    from wenyuan.service.ingest.holdings import find_files
+
     path = path.absolute()
-    for where, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(name for name in names if not name.startswith(".")):
-            file = Path(where, name)
-            if Path(os.path.realpath(file)).is_relative_to(os.path.realpath(path)):
-                yield file.relative_to(path.parent).as_posix(), file
+    return [(file.relative_to(path.parent).as_posix(), file) for file in find_files(path, lambda _name: True).files]
 
 
 def _copied(files: Sequence[tuple[str, Path]], folder: Path) -> list[Given]:
