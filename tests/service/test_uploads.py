@@ -181,6 +181,16 @@ def test_an_upload_that_meets_another_worker_leaves_nothing(desk: Desk, monkeypa
     assert list((desk.home.parent / ".incoming").iterdir()) == []
 
 
+def test_an_upload_does_not_fail_for_another_that_ends(desk: Desk) -> None:
+    """Its folder may be listed and, when it is looked at, be gone."""
+    folder = desk.home.parent / ".incoming"
+    folder.mkdir(parents=True)
+    (folder / "gone").symlink_to("nothing")
+    with desk.library.uploads.incoming() as coming:
+        assert coming.is_dir()
+    assert not coming.exists()
+
+
 @pytest.mark.parametrize("why", [CatalogBusy, SourceError])
 def test_a_file_is_kept_where_deleting_it_fails(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, why: type[Exception]

@@ -15,7 +15,7 @@ import time
 import unicodedata
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
@@ -110,8 +110,9 @@ class Uploads:
         try:
             folder.mkdir(parents=True, mode=0o700)
             for old in root.iterdir():
-                if time.time() - old.stat().st_mtime > _FORGOTTEN:
-                    shutil.rmtree(old, ignore_errors=True)
+                with suppress(FileNotFoundError):  # another upload ended meanwhile, and removed its own
+                    if time.time() - old.stat().st_mtime > _FORGOTTEN:
+                        shutil.rmtree(old, ignore_errors=True)
         except OSError as error:
             raise _not_kept(folder, error) from error
         try:
