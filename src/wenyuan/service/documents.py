@@ -145,13 +145,14 @@ class DocumentDesk:
             NotFound: as `document`.
         """
         held, sources = self._held(document_id, principal)
+        terms = parse_copyright(sources[held.source_id].copyright)
+        # Before the page is read: of a document that is removed between the two, nothing is given.
+        room = terms.room(self.catalog.document_chars({document_id}).get(document_id, 0))
+        if room is not None and after:
+            room = max(0, room - self.catalog.chars_up_to(document_id, after))
         found, more = self.catalog.passages_of_document(document_id, after=after, limit=limit)
         start, end = min((p.start for p in found), default=0), max((p.end for p in found), default=0)
         lines = self.catalog.document_lines(document_id, start, end) if found else []
-        terms = parse_copyright(sources[held.source_id].copyright)
-        room = terms.room(self.catalog.document_chars({document_id}).get(document_id, end)) if found else None
-        if room is not None and after:
-            room = max(0, room - self.catalog.chars_up_to(document_id, after))
         texts = _given([one.text for one in found], room)
         told = tuple(_passage(one, text, lines) for one, text in zip(found, texts, strict=True))
         return PassagePage(
