@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from command_line import runner
+from wenyuan.core.errors import CatalogUnavailable
+from wenyuan.service.audit.recorder import AuditRecorder
 
 
 def test_documents_are_uploaded_replaced_and_deleted(tmp_path: Path) -> None:
@@ -113,3 +115,21 @@ def test_a_failure_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture
     assert "deadline" in told
     assert "legs" not in told
     assert caplog.records == []
+
+
+def test_a_failure_that_is_not_in_the_audit_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That the command shows the failure itself hides no gap in the audit."""
+
+    def full(*_: Any, **__: Any) -> None:
+        raise CatalogUnavailable("the disk is full")
+
+    run = runner(tmp_path / "library")
+    (tmp_path / "a.md").write_text("# A\n\nThe fee is 5 yuan.")
+    run("document", "upload", "desk", tmp_path / "a.md")
+    monkeypatch.setattr(AuditRecorder, "failed", full)
+    run("context", "fee", code=1, WENYUAN_SEARCH__DEADLINE="0.000001")
+    assert [record.getMessage() for record in caplog.records] == [
+        "the failure could not be audited: the disk is full"
+    ]

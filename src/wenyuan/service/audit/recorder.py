@@ -440,7 +440,9 @@ class RecordedSearch:
         try:
             self.recorder.failed(query, error, principal, door=door, agent_id=agent_id)
         except KnowledgeError as second:  # the answer has status FAILED anyway
-            log.error("the failure could not be audited: %s", second)
+            log.critical(
+                "the failure could not be audited: %s", second
+            )  # told where failures are shown otherwise, too
 
 
 def _kept_back(
