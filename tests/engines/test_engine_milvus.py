@@ -22,8 +22,7 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineError, EngineTimeout, EngineUnavailable, IndexCorrupt
 from wenyuan.core.filters import Filter, In, Range
 from wenyuan.core.ports import Engine
-from wenyuan.engines.milvus import search as keyword
-from wenyuan.engines.milvus import search as writing
+from wenyuan.engines.milvus import search
 from wenyuan.engines.milvus.search import FIELDS, digest
 from wenyuan.engines.milvus.sessions import newest
 
@@ -66,7 +65,7 @@ class TestMilvusEngine(ServerEngineLaws):
 
     def test_fetched_as_exact(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """However few candidates are fetched at first, and however the mean length has drifted, the ranking is exact."""
-        monkeypatch.setattr(keyword, "SPARE", 1.0)
+        monkeypatch.setattr(search, "SPARE", 1.0)
         draw = random.Random(5)
         words = [f"w{n}" for n in range(40)]
         weights = [1 / (n + 1) for n in range(40)]
@@ -81,7 +80,7 @@ class TestMilvusEngine(ServerEngineLaws):
             same(world.keyword(query, limit=10), expected)
         world.engine.checkpoint(always=True)  # type: ignore[attr-defined]
         mark = world.engine._mark  # type: ignore[attr-defined]
-        assert mark.mean <= writing._DRIFT * mark.least * 1.001
+        assert mark.mean <= search._DRIFT * mark.least * 1.001
         for query, expected in zip(asked, before, strict=True):
             same(world.keyword(query, limit=10), expected)
 
@@ -192,7 +191,7 @@ class TestMilvusEngine(ServerEngineLaws):
     def test_rows_deleted_meanwhile(self, filled: World, milvus: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """A document that is replaced while a query runs is found, in its old or its new form: the query asks again."""
         other = opened(milvus, filled.catalog)
-        best, asked = keyword.best, []
+        best, asked = search.best, []
 
         def slow(*args: Any) -> Any:
             if not asked:  # between the look at the mark and the search, another engine replaces a document
@@ -201,7 +200,7 @@ class TestMilvusEngine(ServerEngineLaws):
                 other.sync(filled.catalog, deadline=filled.deadline())
             return best(*args)
 
-        monkeypatch.setattr(keyword, "best", slow)
+        monkeypatch.setattr(search, "best", slow)
         assert self.ids_of(filled, 1)
         found = filled.keyword("max_connections")
         assert asked
@@ -218,9 +217,9 @@ class TestMilvusEngine(ServerEngineLaws):
 
     def test_slow_building(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """A request that cannot wait for the index is answered from before, or fails, in time; the work goes on, and ends."""
-        take = writing._Step.take
+        take = search._Step.take
         go_on = threading.Event()
-        monkeypatch.setattr(writing._Step, "take", lambda self, batch: (go_on.wait(HANGS), take(self, batch))[1])
+        monkeypatch.setattr(search._Step, "take", lambda self, batch: (go_on.wait(HANGS), take(self, batch))[1])
         filled.put(document(80, text="缓慢 slowpoke"))
         before = filled.engine.status().watermark
         assert filled.engine.sync(filled.catalog, deadline=filled.deadline(0.7)) == before

@@ -176,10 +176,8 @@ def test_files_of_a_commit_that_was_cut_off(world: World) -> None:
 
 def test_rows_replaced_while_they_are_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that opens while another process replaces the row files reads the new ones and rebuilds nothing."""
-    from wenyuan.engines import local as module
-
     engine: Any = world.engine
-    load = module.Columns.load
+    load = local.Columns.load
     happened = []
 
     def replaced(path: Path, crc: int) -> Any:
@@ -190,7 +188,7 @@ def test_rows_replaced_while_they_are_read(world: World, monkeypatch: pytest.Mon
             engine.checkpoint(always=True)
         return load(path, crc)
 
-    monkeypatch.setattr(module.Columns, "load", replaced)
+    monkeypatch.setattr(local.Columns, "load", replaced)
     monkeypatch.setattr(LocalEngine, "_start_anew", lambda *_: pytest.fail("rebuilt"))
     agrees(world, reopened(world))
     assert happened

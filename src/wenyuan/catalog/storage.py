@@ -21,7 +21,6 @@ from typing import Any, Literal, Protocol
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema
-from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace
 from wenyuan.catalog.rows import ReadCache
 from wenyuan.catalog.sql import (
@@ -233,7 +232,7 @@ class WriterLock(Lock):
         )
 
 
-# Where a library's tables are stored: in files of its folder, or (`catalog.postgres`) in a schema of a PostgreSQL.
+# A place of tables, and what is open there.
 
 _MADE_LATER = ("audit.db", "audit.head", "tasks.db", "index", "pseudonym.key")
 """Of a library's folder: what is made only once the catalog has its tables."""
@@ -377,15 +376,17 @@ class Values:
 
     def _value(self, key: str) -> str | None:
         with self.database.reading(f"reading {key!r}") as connection:
-            raw: str | None = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "value/" + key))
+            raw: str | None = connection.scalar(
+                sa.select(schema.library.c.value).where(schema.library.c.key == "value/" + key)
+            )
         return raw
 
     def set_value(self, key: str, value: Any) -> None:
         """Store a JSON value under a key, replacing the former one."""
         with self.database.changing(f"writing {key!r}") as connection:
-            connection.execute(t.library.delete().where(t.library.c.key == "value/" + key))
+            connection.execute(schema.library.delete().where(schema.library.c.key == "value/" + key))
             connection.execute(
-                t.library.insert(), {"key": "value/" + key, "value": json.dumps(value, ensure_ascii=False)}
+                schema.library.insert(), {"key": "value/" + key, "value": json.dumps(value, ensure_ascii=False)}
             )
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:

@@ -1,4 +1,4 @@
-"""``conformance``: tests whether a service keeps the contract."""
+"""``conformance``: tests whether a service keeps the contract, our own one included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``source``, ``registry``, ``refresh`` and ``worker``: the sources of a library, and when they are read."""
+"""``source``, ``apply``, ``refresh`` and ``worker``: the sources of a library, and when they are read."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def _show(terminal: Terminal, made: Plan, *, prune: bool) -> None:
         terminal.show(f"~ {terminal.text(_KINDS[entry.kind])} {entry.id}", wrap=False)
         for change in made.changed:
             if (change.kind, change.id) == (entry.kind, entry.id):
-                old, new = _spoken_change(change.old), _spoken_change(change.new)
+                old, new = _on_one_line(change.old), _on_one_line(change.new)
                 terminal.show(f"    {change.field}: {old} → {new}", wrap=False)
     for entry in made.missing:
         note = terminal.text("removed_by_prune" if prune else "left_alone")
@@ -259,12 +259,12 @@ def _show(terminal: Terminal, made: Plan, *, prune: bool) -> None:
         terminal.show(f"{sign} {terminal.text(_KINDS[entry.kind])} {entry.id}  {note}", wrap=False)
 
 
-def _spoken_change(value: Any) -> str:
+def _on_one_line(value: Any) -> str:
     """A field's value on one line; a dash for none."""
     if isinstance(value, list):
-        return ", ".join(_spoken_change(item) for item in value) or "–"
+        return ", ".join(_on_one_line(item) for item in value) or "–"
     if isinstance(value, dict):
-        return " ".join(f"{key}={_spoken_change(item)}" for key, item in value.items()) or "–"
+        return " ".join(f"{key}={_on_one_line(item)}" for key, item in value.items()) or "–"
     return "–" if value in ("", None) else str(value).replace("\n", " ")
 
 
@@ -295,8 +295,6 @@ def export(
     terminal.document({"status": "SUCCESS", "file": file, "sources": count, "registry": text})
     raise typer.Exit(OK)
 
-
-# ``source``: list, add, change, describe and remove sources.
 
 # ``source set``: another description for a source that is registered.
 
@@ -386,13 +384,13 @@ def _set(library: Library, source_id: str, changes: dict[str, Any]) -> tuple[lis
     """Change a source; returns the changed fields, and the outcome of a required re-read."""
     from wenyuan.core.registry import Registry, diff
     from wenyuan.core.sources import parse_source, source_to_wire
-    from wenyuan.service.ingest.registry import apply
+    from wenyuan.service.ingest.registry import apply as carry_out
 
     known = library.catalog.source(source_id)
     wanted = parse_source(source_to_wire(known) | changes)
     _check_supersession(library, wanted)
     made = diff(Registry(sources=(known,)), Registry(sources=(wanted,)))
-    outcomes = apply(library, made)
+    outcomes = carry_out(library, made)
     return [change.field for change in made.changed], outcomes
 
 

@@ -400,10 +400,10 @@ def answer(
     terminal.document({"status": "SUCCESS", **as_data(answered)})
     if terminal.as_json:
         return
-    _show_answered(terminal, answered)
+    _show_answer(terminal, answered)
 
 
-def _show_answered(terminal: Terminal, answered: Answered) -> None:
+def _show_answer(terminal: Terminal, answered: Answered) -> None:
     show_rewriting(terminal, answered.found.rewriting)
     if answered.reason:
         heading = "answer_extracts" if answered.claims else "answer_none"

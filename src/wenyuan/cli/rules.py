@@ -1,4 +1,4 @@
-"""``rules``: nodes and statements of the graph, reviews and packs."""
+"""``rules``: nodes and statements of the graph, reviews, packs, and rules that a language model proposes."""
 
 from __future__ import annotations
 

@@ -308,7 +308,7 @@ def template(
     terminal.show(terminal.text("rules_template", file=file), wrap=False)
 
 
-# ``synonyms list``, ``add``, ``import``, ``export_synonyms`` and ``remove``: what people say for what documents say.
+# ``synonyms list``, ``add``, ``import``, ``export`` and ``remove``: what people say for what documents say.
 
 _LOCAL = "local"
 _HELP = """Say what people say for what documents say: questions are asked with both, by the keyword leg.

@@ -53,7 +53,7 @@ def with_query(path: str, parameters: Mapping[str, Any]) -> str:
 # Client calls on rules: unified retrieval, inference, and maintenance.
 #
 # >>> from wenyuan.client import Client
-# >>> with Client("http://127.0.0.1:8765") as client:  # doctest: +SKIP
+# >>> with Client("http://127.0.0.1:8765") as client:
 # ...     for item in client.retrieve("深基坑开挖的安全措施", parameters={"depth_m": 6}).regulations:
 # ...         print(item.score, item.content)
 
@@ -340,7 +340,7 @@ def _names(processes: str | Sequence[str] | None) -> list[str] | None:
 # Client calls on documents: lists, reading quality, passages, uploads and corrections.
 #
 # >>> from wenyuan.client import Client
-# >>> with Client("http://127.0.0.1:8765", key="…") as client:  # doctest: +SKIP
+# >>> with Client("http://127.0.0.1:8765", key="…") as client:
 # ...     for document in client.documents(source="policies")["documents"]:
 # ...         print(document["title"], document["state"], document["fidelity"])
 
@@ -357,17 +357,17 @@ class DocumentCalls(Calls):
         When all is read this returns: give the client a `timeout` that is long enough.
         """
         body, kind = form_of(files)
-        return self._send("POST", f"/v1/sources/{quote(source_id, safe='')}/documents", body, kind, _whole_reply)
+        return self._send("POST", f"/v1/sources/{quote(source_id, safe='')}/documents", body, kind, _of_a_source)
 
     def replace_document(self, document_id: int, name: str, content: bytes) -> Mapping[str, Any]:
         """Upload a new version of an uploaded document; returns as `upload`."""
         body, kind = form_of({name: content})
-        return self._send("PUT", f"/v1/documents/{int(document_id)}", body, kind, _whole_reply)
+        return self._send("PUT", f"/v1/documents/{int(document_id)}", body, kind, _of_a_source)
 
     def delete_document(self, document_id: int) -> Mapping[str, Any]:
         """Delete an uploaded file and all documents read from it; ``documents`` is their number."""
         path = f"/v1/documents/{int(document_id)}"
-        return self._send("DELETE", path, b"", "application/octet-stream", _whole_reply)
+        return self._send("DELETE", path, b"", "application/octet-stream", _of_a_source)
 
     def original(self, document_id: int) -> bytes:
         """The file that a document was read from, if access is allowed and it is unchanged."""
@@ -398,7 +398,7 @@ class DocumentCalls(Calls):
 
     def document(self, document_id: int) -> Mapping[str, Any]:
         """One document with its notes; ``fidelity`` tells how completely it was read."""
-        return self._call("GET", f"/v1/documents/{int(document_id)}", _whole_reply)
+        return self._call("GET", f"/v1/documents/{int(document_id)}", _of_a_source)
 
     def document_passages(
         self, document_id: int, *, after: int | None = None, limit: int | None = None
@@ -430,7 +430,7 @@ class DocumentCalls(Calls):
             "questions": None if questions is None else list(questions), "at": at, "with": joined_with,
             "reason": reason,
         }  # fmt: skip
-        return self._call("POST", "/v1/corrections", _whole_reply, asked, (text or "", *(questions or ())))
+        return self._call("POST", "/v1/corrections", _of_a_source, asked, (text or "", *(questions or ())))
 
     def corrections(
         self,
@@ -448,7 +448,7 @@ class DocumentCalls(Calls):
 
     def undo_correction(self, correction_id: int) -> Mapping[str, Any]:
         """Undo a correction and restore what was served before."""
-        return self._call("DELETE", f"/v1/corrections/{int(correction_id)}", _whole_reply)
+        return self._call("DELETE", f"/v1/corrections/{int(correction_id)}", _of_a_source)
 
 
 def form_of(files: Mapping[str, bytes]) -> tuple[bytes, str]:
@@ -462,7 +462,7 @@ def form_of(files: Mapping[str, bytes]) -> tuple[bytes, str]:
     return b"".join([*parts, f"--{fence}--\r\n".encode()]), f"multipart/form-data; boundary={fence}"
 
 
-def _whole_reply(body: Mapping[str, Any]) -> Mapping[str, Any]:
+def _of_a_source(body: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(body.get("source_id"), str):
         raise ValueError("source_id is no string")
     return body

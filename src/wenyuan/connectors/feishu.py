@@ -282,7 +282,6 @@ _NOT_READ = {
     29: "mind map",
     43: "board",
 }
-_DEEPEST = 50
 
 
 def markdown_of(blocks: Sequence[Mapping[str, Any]]) -> str:
@@ -314,7 +313,7 @@ def _write(
 ) -> None:
     for name in names:
         block = known.get(name)
-        if block is None or name in seen or depth > _DEEPEST:
+        if block is None or name in seen or depth > _MOST_DEPTH:
             continue
         seen.add(name)
         kind = block.get("block_type")

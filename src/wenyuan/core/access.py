@@ -22,7 +22,7 @@ TOKEN_BUDGET = 2_000
 """The most tokens that a context may hold where nothing else is said, whoever makes it."""
 MAX_DOMAINS = 32
 MAX_TOP_K = 100
-_AGENT_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,7 @@ def parse_agent(value: Mapping[str, Any], path: str = "") -> Agent:
     at = f"{path}." if path else ""
     _unknown(value, _AGENT_FIELDS, path, faults)
     agent_id, title = value.get("agent_id"), value.get("title", "")
-    if not isinstance(agent_id, str) or not _AGENT_ID.fullmatch(agent_id):
+    if not isinstance(agent_id, str) or not _ID.fullmatch(agent_id):
         faults.append(Fault(f"{at}agent_id", "must be 1-64 letters, digits, '_', '.', '-'"))
     if not isinstance(title, str):
         faults.append(Fault(f"{at}title", "must be a string"))
@@ -289,7 +289,6 @@ def _is_secret(name: str) -> bool:
 MOST = 64
 """Tasks, domains or terms of one profile."""
 MOST_CHARS = 200
-_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,6 @@
-"""Markdown: the document's text is the source itself, so that offsets and lines are exact; blocks give its structure.
+"""Markdown and notebooks (IPYNB) to a `Document`.
+
+Of Markdown the document's text is the source itself, so that offsets and lines are exact; blocks give its structure.
 
 Front matter becomes title, dates, language and facets. Comments are removed: a reader of the page does not
 see them, so neither does a passage.
@@ -406,7 +408,7 @@ def read_ipynb(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
         DocumentRejected: it is no notebook, or holds no text.
     """
     text, notes = readable(content, name)
-    book = _Notebook(_cells_of_notebook(text, name))
+    book = _Notebook(_notebook_cells(text, name))
     document = assemble(
         book.pieces(uri),
         Original(content, uri, name),
@@ -417,7 +419,7 @@ def read_ipynb(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     return (measured(document, book.source, pictures=book.pictures, warnings=book.warnings()),)
 
 
-def _cells_of_notebook(text: str, name: str) -> Sequence[Mapping[str, Any]]:
+def _notebook_cells(text: str, name: str) -> Sequence[Mapping[str, Any]]:
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as error:

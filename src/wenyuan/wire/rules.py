@@ -72,7 +72,8 @@ def bytes_of(file: FileShape) -> bytes:
 MAX_LISTED = 1_000
 """Entries of one page, faults and changes of one report, statements of one review."""
 _CHANGES = ("added", "changed", "retired", "conflicting")
-RulesNumber = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
+Number = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
+"""Of an entry of a list: a statement, an evaluation."""
 
 
 class QueueQueryShape(BaseModel):
@@ -103,7 +104,7 @@ class ReviewShape(Strict):
     """What people decide on statements: all of them, or none when one cannot be decided on."""
 
     statement_ids: (
-        Annotated[list[RulesNumber], Field(min_length=1, max_length=MAX_LISTED)]
+        Annotated[list[Number], Field(min_length=1, max_length=MAX_LISTED)]
         | Annotated[Text, Field(min_length=1, max_length=2_000)]
     ) = Field(
         description=f"Or a text: 3,7, 1-50, or all that wait; the first {MAX_LISTED:,} of them, `left` are more."
@@ -441,9 +442,6 @@ def infer_to_wire(answer: RuleItems) -> Mapping[str, Any]:
 
 
 # The JSON shapes of evaluations (``/v1/evaluations``).
-
-
-Number = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
 
 
 class EvaluateShape(Strict):

@@ -13,7 +13,7 @@ from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 
 # Which kinds of things and which relations there are, and which paths through them are rules: data, not code.
 #
-# A schema comes from a pack as a tree of plain values (YAML or JSON), which `parse_schema` of `schema_reading` reads;
+# A schema comes from a pack as a tree of plain values (YAML or JSON), which `parse_schema` reads;
 # `Schema.to_tree` gives the same tree back.
 # Packs are laid over one another with `merged`: what two of them say of one name has to agree.
 
@@ -281,7 +281,6 @@ _FILE_WORDS = frozenset("pack schema sources nodes statements about".split())
 _ENTRY_WORDS = frozenset(
     "about kind name to src rel dst when strength sentence valid_from valid_until weight status evidence".split()
 )
-_SPOKEN = ("aliases", "asks")
 MAX_DEPTH = 16
 MAX_CHAIN = 8
 SCHEMA_READING_T = TypeVar("SCHEMA_READING_T")
@@ -333,10 +332,10 @@ class _Reader:
 
     def _kind(self, name: str, tree: object, path: str) -> Kind:
         parts = self._object(tree, path, None)
-        return Kind(name, self._labels(parts, path, _SPOKEN), *(self._words(parts, key, path) for key in _SPOKEN))
+        return Kind(name, self._labels(parts, path, _WORDS), *(self._words(parts, key, path) for key in _WORDS))
 
     def _relation(self, name: str, tree: object, path: str) -> Relation:
-        own = ("from", "to", "sentence", *_SPOKEN)
+        own = ("from", "to", "sentence", *_WORDS)
         parts = self._object(tree, path, None)
         sentence = self._object(parts.get("sentence"), f"{path}.sentence", None)
         for tag, text in sentence.items():
@@ -349,7 +348,7 @@ class _Reader:
             self._known_words(parts.get("from", []), f"{path}.from", self.kinds, "kind"),
             self._known_words(parts.get("to", []), f"{path}.to", self.kinds, "kind"),
             self._labels(sentence, f"{path}.sentence", ()),
-            *(self._words(parts, key, path) for key in _SPOKEN),
+            *(self._words(parts, key, path) for key in _WORDS),
         )
 
     def _parameter(self, name: str, tree: object, path: str) -> Parameter:

@@ -1,4 +1,4 @@
-"""Connections to Milvus and calls to it, each within its deadline."""
+"""Connections to Milvus and calls to it, each within its deadline; the collections of an index, and how far it has come."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from dataclasses import field as dataclass_field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -322,16 +321,14 @@ def listed(values: Sequence[int | str]) -> str:
     return "[" + ", ".join(str(value) if isinstance(value, int) else f'"{value}"' for value in values) + "]"
 
 
-# The collections of one index, and the marks that say how far it has come.
-#
 # The collections of one index: three of each library and generation, made once, checked at every start.
 #
 # ::
 #
-#     …_passages   id, source, document, validity, facets (see `conditions`), the change that added it; its terms as a
+#     …_passages   id, source, document, validity, facets (see `engines.milvus.search`), the change that added it; its terms as a
 #                  sparse vector of BM25 weights, with the length and the mean length that they were made with; its vector
 #     …_words      a term's digest → its number, and how many passages hold it: now, and before the last change
-#     …_marks      how far the index has come (see `marks`)
+#     …_marks      how far the index has come (see `Mark`)
 
 # The state of an index. Milvus has no transactions, so the newest checkpoint record counts.
 #
@@ -353,7 +350,7 @@ class Mark:
         length: Of all of them, in terms.
         vectors: How many of them have a vector.
         terms: The highest number that was given to a term.
-        least: The least mean length with which rows were weighed (see `keyword`); 0 for none.
+        least: The least mean length with which rows were weighed (see `engines.milvus.search`); 0 for none.
         open: Whether there may be rows of a later change, from an unfinished step.
         chinese: How many of these are of passages in Chinese.
         total: The sums of vectors, (2 · dim,) float32: of passages in other languages, then of those in Chinese.
@@ -372,7 +369,7 @@ class Mark:
     terms: int = 0
     least: float = 0.0
     open: bool = False
-    total: Any = dataclass_field(compare=False)
+    total: Any = field(compare=False)
 
     @property
     def mean(self) -> float:

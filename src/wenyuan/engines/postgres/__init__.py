@@ -1,6 +1,6 @@
 """An engine on PostgreSQL with pgvector: the index is on a server, the catalog may be elsewhere.
 
-It has the same terms and the same scores as the other engines. Its tables (`tables`) carry the number of the last
+It has the same terms and the same scores as the other engines. Its tables (`engines.postgres.sessions`) carry the number of the last
 change that they hold, in the transaction that wrote it; a query reads one state of all of them.
 """
 
@@ -26,7 +26,6 @@ from wenyuan.core.ports import Change, ChangeFeed, Deadline, EngineStatus, Hit, 
 from wenyuan.core.scoring import CHINESE, Sums, rescale
 from wenyuan.core.text import passage_terms
 from wenyuan.engines.postgres import search
-from wenyuan.engines.postgres import search as postings
 from wenyuan.engines.postgres.search import EXACT_ROWS, GRAPH_DIMENSIONS, MAKE_GRAPH, sweep
 from wenyuan.engines.postgres.sessions import (
     LOCK,
@@ -165,7 +164,7 @@ class Applied:
                 copy.write_row((row.passage_id, length, packed_terms(counts)))
                 self._more.update(counts.keys())
         self._length += sum(lengths)
-        postings.add(self._connection, self._slots, lengths, held)
+        search.add(self._connection, self._slots, lengths, held)
         self._slots += len(rows)
 
     def _know(self, terms: set[str]) -> None:

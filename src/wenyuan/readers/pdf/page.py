@@ -1,4 +1,4 @@
-"""A page as printed: its lines with their positions, from the text layer or from OCR."""
+"""A page as printed: its lines with their positions, from the text layer or, where that is not usable, from OCR."""
 
 from __future__ import annotations
 
@@ -442,13 +442,13 @@ def printed(told: Mapping[str, Any], number: int) -> PrintedPage:
     """
     width, height = told.get("size", (595.0, 842.0))
     frame = Frame((0.0, 0.0, width, height), 0, told.get("upright", 0))
-    lines = _even([_line_of_recognised(row, number, frame.size[1]) for row in told.get("rows", ())])
+    lines = _even([_recognised_line(row, number, frame.size[1]) for row in told.get("rows", ())])
     own = "\n".join(line.text for line in lines)
     read = "failed" not in told  # pages of an interrupted run may be kept as a former version told them
     return PrintedPage(number, frame, lines, own, recognised=read, unread=not read, dropped=told.get("dropped", 0))
 
 
-def _line_of_recognised(row: Sequence[Mapping[str, Any]], number: int, page_height: float) -> PrintedLine:
+def _recognised_line(row: Sequence[Mapping[str, Any]], number: int, page_height: float) -> PrintedLine:
     """The text in one row, with gaps between its parts."""
     text, sure, gaps = "", [], []
     for at, part in enumerate(row):
