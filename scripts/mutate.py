@@ -4,7 +4,7 @@ An adapter that answers with nothing instead of failing is the worst fault that 
 place where one could be made is tried. The package is copied, one place at a time is changed in the copy, and the
 tests that belong to the module run against it; what is left green is a survivor.
 
-Run: ``python scripts/mutate.py --all``, ``--sample 12`` or ``--only catalog/lock``. The exit code is 1 when a mutant
+Run: ``python scripts/mutate.py --all``, ``--sample 12`` or ``--only catalog/storage``. The exit code is 1 when a mutant
 survives that is not listed in `EQUIVALENT`, or when that list names one that is no more.
 """
 

@@ -1,4 +1,6 @@
-"""One frozen `Settings`, read once: ``wenyuan.toml`` in the library's folder, then the environment over it."""
+"""One frozen `Settings`, read once: ``wenyuan.toml`` in the library's folder, then the environment over it. And the
+connection settings of a source, which its registry entry has.
+"""
 
 from __future__ import annotations
 

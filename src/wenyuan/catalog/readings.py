@@ -23,7 +23,7 @@ from wenyuan.core.fidelity import Fidelity, Line, Recognition
 from wenyuan.core.model import ContextSentence, Corrected, DocumentState
 from wenyuan.core.ports import Deadline
 
-# Reads for people who maintain documents: lists, reading quality, and passages with their place on the page.
+# Documents and passages, as they were read.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

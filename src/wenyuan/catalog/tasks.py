@@ -167,8 +167,8 @@ def _ours(doing: str) -> Iterator[None]:
         raise type(error)(error.message, component="tasks", hint=hint) from error
 
 
-# Language model tokens used per day, counted over all processes in the database of the task ledger (`tasks`). A row
-# holds a day and a number, and no text.
+# Language model tokens used per day, counted over all processes in the same database. A row holds a day and a number,
+# and no text.
 
 _NUMBER = 0x746F6B656E73  # of the lock on a server
 _KEPT = 400 * 86_400.0  # seconds that a day is remembered

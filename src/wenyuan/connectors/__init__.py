@@ -1,5 +1,5 @@
 """Connectors read the documents of a source from remote systems. They are selected by the scheme of the source's
-address.
+address. Here is also what they share: settings, checks of addresses, and HTTP.
 
 Other packages bring further ones under the entry point ``wenyuan.connectors``: its name is the scheme, its value a
 `core.connectors.Factory`. Nothing is imported before an address of that scheme is read.

@@ -3,6 +3,8 @@
 A directory does not always say how token states become a vector, and never which cosines of its model mean "unrelated"; wrong
 settings give vectors that look right. Questions of a small probe set, in both languages, are embedded with every pooling and
 the usual prefixes, and each looks for its answer among those of the others and some that answer nothing.
+
+`HashingEncoder`, an encoder without a model, stands here, too: tests use it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Embedding models from a local Hugging Face folder, run by onnxruntime."""
+"""Embedding models and rerankers from a local Hugging Face folder, run by onnxruntime."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""The reference engine: plain Python objects, every score computed by its definition. Slow, but the yardstick for the
-other engines; sufficient for a few thousand passages.
-
-It is what the other engines are compared with, and good enough for a few thousand passages.
+"""Search engines, each in a module or folder of its own. Here is the reference, which the others are compared with: plain
+Python objects, every score computed by its definition; slow, and sufficient for a few thousand passages.
 """
 
 from __future__ import annotations

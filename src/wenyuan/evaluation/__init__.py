@@ -27,8 +27,6 @@ from wenyuan.runtime import install_command
 from wenyuan.service.library import Library
 from wenyuan.wire.strict_json import option
 
-# Measures of a run, and its report as table, JSON and HTML.
-
 # Calibration: of the answers that score .7, are seven in ten relevant? See `core.scoring.evaluation`.
 
 

@@ -1,4 +1,4 @@
-"""Language models behind OpenAI's chat completions API, called with limits; their answers are never trusted."""
+"""Language models behind OpenAI's chat completions API, called within limits on time, concurrency and tokens; their answers are never trusted."""
 
 from __future__ import annotations
 

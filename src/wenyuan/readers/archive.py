@@ -1,5 +1,5 @@
-"""Checks on ZIP containers (DOCX, PPTX, ODT, EPUB …) before any parser opens them: entries, sizes, ratios, no XML
-entities.
+"""Files that contain files: ZIP archives of documents, and checks on ZIP containers (DOCX, PPTX, ODT, EPUB …) before any
+parser opens them: entries, sizes, ratios, no XML entities.
 
 Sizes in headers are not trusted: every entry is unpacked in bounded chunks and counted.
 """

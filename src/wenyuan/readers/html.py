@@ -1,4 +1,4 @@
-"""HTML to a `Document`: the text visible on the page."""
+"""HTML to a `Document`: the text visible on the page, or the main text of a web page without menus and notices."""
 
 from __future__ import annotations
 

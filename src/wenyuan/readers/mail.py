@@ -1,4 +1,4 @@
-"""Mails (EML) to a `Document`: headers, body, quoted earlier mails under headings; attachments are separate
+"""Mails (EML, and MSG of Outlook) to a `Document`: headers, body, quoted earlier mails under headings; attachments are separate
 documents.
 """
 

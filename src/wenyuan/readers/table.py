@@ -1,4 +1,4 @@
-"""Table rows to pieces of a `Document`, one passage per row; readers for CSV and TSV."""
+"""Table rows to pieces of a `Document`, one passage per row; readers for CSV, TSV and JSON Lines."""
 
 from __future__ import annotations
 

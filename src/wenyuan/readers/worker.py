@@ -32,7 +32,7 @@ from wenyuan.readers import PagesWanted, read_guarded, unpack_guarded
 from wenyuan.readers.archive import Part, Unpacked
 from wenyuan.readers.ocr.pages import PageStore, draw_page
 
-# The reading process: ``python -m wenyuan.readers.worker``, started only by `sandbox.Sandbox`.
+# The reading process: ``python -m wenyuan.readers.worker``, started only by `readers.sandbox.Sandbox`.
 #
 # It receives file bytes on standard input and sends documents on standard output. It has no network access where the
 # system can remove it, writes no file, and is killed at its limits: a hostile file costs one process.

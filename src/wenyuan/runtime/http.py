@@ -1,4 +1,4 @@
-"""HTTP connections with a total deadline and protection against server-side request forgery (SSRF)."""
+"""HTTP with a total deadline and protection against server-side request forgery (SSRF); endpoints that speak JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authentication by API key, rights per route, and limits on rate and concurrency."""
+"""What every request passes: API key, rights of the route, limits on rate and concurrency; and counting them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ F = TypeVar("F", bound=Callable[..., Awaitable[Response]])
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A route's description in the OpenAPI document; created by the functions of `openapi`.
+    """A route's description in the OpenAPI document; created by the functions of `server.metrics`.
 
     Attributes:
         described: Given the route, and the HTTP status of answers that say FAILED.

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 __all__ = ["FAULT_HEADER", "STATUS_HEADER", "create_app"]
 
 
-# The HTTP server as an ASGI application: a thin layer with strict validation over a `Service`.
+# The application: its routes, and what lies around them.
 
 _SIMPLE = (Fragments, SourceList, Metrics, Probes)
 _LIBRARY = (

@@ -1,4 +1,4 @@
-"""`Query` and `Answer`: the input and output of a search."""
+"""The service between the doors and the rooms. Here: `Query` and `Answer`, the input and output of a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists and shows documents and their passages, for maintainers and readers."""
+"""Lists and shows documents and their passages, for maintainers and readers, and opens their original files."""
 
 from __future__ import annotations
 

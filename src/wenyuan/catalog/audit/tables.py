@@ -270,8 +270,7 @@ def _newest(connection: sa.Connection, table: sa.Table) -> Head | None:
 #
 # Each server keeps the head of the chain in its own folder, so whoever changes the database must change those, too. One
 # that joins accepts the head that it finds; so does one whose own head was removed by retention. That a folder has
-# joined is
-# kept in the database: a head that is missing there afterwards was taken away.
+# joined is kept in the database: a head that is missing there afterwards was taken away.
 
 
 _KEY = "audit"
@@ -308,7 +307,7 @@ CREATE TRIGGER audit_cuts_not_edited BEFORE UPDATE ON audit_cuts FOR EACH ROW
 CREATE TRIGGER audit_cuts_not_removed BEFORE DELETE ON audit_cuts FOR EACH ROW
     EXECUTE FUNCTION audit_refused('cuts are not removed');
 """
-"""Those of `audit_tables`, in the words of PostgreSQL."""
+"""The triggers above, in the words of PostgreSQL."""
 
 
 def make_audit(connection: sa.Connection) -> None:

@@ -325,10 +325,10 @@ def _moved(offsets: list[int], edits: list[_Edit]) -> list[int]:
 
 # Redaction before anything is stored: what identifies a person or opens a door is taken out of a text.
 #
-# A value is looked for in a folded view (`redaction.view`), so full-width digits, invisible characters, spaces,
+# A value is looked for in a folded view (`core.redaction.matching`), so full-width digits, invisible characters, spaces,
 # dashes and Traditional Chinese hide nothing; it is replaced in the original. Rules are deterministic: check
-# digits where they exist, cue words where the form alone is weak (`redaction.numbers`, `papers`, `network`,
-# `secrets`, `places`, `names`). A `RedactionPolicy` says what is written instead.
+# digits where they exist, cue words where the form alone is weak (`identifiers`,
+# `secrets`, `names`). A `RedactionPolicy` says what is written instead.
 #
 # A text is redacted until nothing more is found, so to redact twice changes nothing. Names without a cue word
 # need a recogniser, which the caller may hand in as ``names``; it reads the folded text.

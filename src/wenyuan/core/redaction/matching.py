@@ -351,7 +351,7 @@ def _only_a_list(match: re.Match[str]) -> bool:
 #
 # People write one number in many ways: full-width, as character references, with invisible characters in it. The view
 # undoes that, character by character, and remembers for each of its characters where it came from. How digits are spelled
-# and parted is undone in `spelling`.
+# and parted is undone by `spellings` and `parted`.
 
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"

@@ -1,4 +1,4 @@
-"""Derived rules as sentences, and the merged list of rules, cases and templates."""
+"""Derived rules as sentences; rules, cases and templates in one list; and what an import of rules would change."""
 
 from __future__ import annotations
 

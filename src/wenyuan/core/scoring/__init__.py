@@ -1,4 +1,4 @@
-"""Scores of passages (absolute, 0..1, explainable), and the statute factor.
+"""Scores of passages (absolute, 0..1, explainable), the statute factor, and checks and sums of vectors.
 
 The statute factor: if many candidates of a question are articles of one statute, the question is probably about it. An
 article seldom says what its statute is about, and laypeople do not name it. With n candidates, of which c are articles of

@@ -1,4 +1,5 @@
-"""From scores to probabilities: that a passage answers the question, and that the scope holds an answer at all.
+"""From scores to probabilities: that a passage answers the question, that the scope holds an answer at all, and that the
+first passages suffice.
 
 **A passage.** Its score alone does not tell: .6 is high in one collection, and typical of any passage in another. What
 tells is how far its score lies above those of the other candidates, relative to their spread:
@@ -25,6 +26,9 @@ any question than the best of five. No statistics of the library are needed, so 
 The coefficients are a logistic regression on 16 judged collections: their own questions, questions of other collections and
 documents, questions with their answers removed, and nonsense. docs/explanation/scoring.md shows the results on held-out
 collections (`python bench/transfer.py`).
+
+**Enough passages.** The raw numbers of a judge are calibrated on questions whose answers are known; see `monotone` and
+`threshold`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Text analysis: the one analyser of documents and queries, for all engines.
+"""Text analysis: the one analyser of documents and queries, for all engines; and where a text may be cut.
 
 A document's terms are, after folding (NFKC, lower case, Traditional → Simplified):
 

@@ -1,4 +1,4 @@
-"""External sources, which are searched in place."""
+"""External sources, which are searched in place: their settings, and those that are services of the contract over HTTP."""
 
 from __future__ import annotations
 
@@ -39,9 +39,6 @@ class SourceSettings(BaseModel):
     timeout: float = Field(default=10.0, gt=0, le=60)
     required: bool = True
 
-
-# External sources that are services (the contract over HTTP), and loop detection between libraries that query each
-# other.
 
 # Which libraries a question has passed on its way, so that two that search each other do not ask in circles.
 #
@@ -161,7 +158,7 @@ def _ids(header: str) -> list[str]:
 
 # A source of type ``api``: any service that speaks the contract, asked where it is.
 #
-# It is not trusted: where its address leads is judged when a connection is made (see `net`), its answer is read up to
+# It is not trusted: where its address leads is judged when a connection is made (see `runtime.http`), its answer is read up to
 # a size and a moment, and checked as strictly as a caller of ours may check us. Redirects are refused, and so are
 # proxies, because they would carry key and question to somebody else. No message shows the key, the question, or
 # anything that the service says.

@@ -81,7 +81,7 @@ def open_milvus(
     lazy: bool = False,
     env_allowed: Sequence[str] = ENV_ALLOWED,
 ) -> MilvusCollection:
-    """Open a Milvus collection as a source; the arguments are those of `external.postgres.open_attached`.
+    """Open a Milvus collection as a source; the arguments are those of `engines.external.postgres.open_attached`.
 
     Raises:
         ConfigError: a setting is wrong, another encoder made the vectors, the collection or its fields are not there

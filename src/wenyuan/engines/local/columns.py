@@ -1,5 +1,5 @@
 """Columnar metadata of passages: one row per passage, one column per field; a filter becomes a row mask in
-microseconds.
+microseconds. And the files of the local index: verified when opened, read safely while others may cut them off.
 
 A filter's leaf is tested against the distinct values of its column, not against rows; the same distinct values
 compile it for the keyword index. Both legs therefore mean the same by a filter.
@@ -25,8 +25,6 @@ from wenyuan.core.errors import IndexCorrupt, msg
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.model import FOREVER, Facet, IndexRow
 from wenyuan.core.scoring import CHINESE
-
-# Files of the local index: verified when opened, and read safely while other processes may truncate them.
 
 # Open files, and whether a file is still the one that was read, as far as that shows without reading it again.
 

@@ -128,7 +128,7 @@ def unpacked_postings(packed: Sequence[bytes]) -> tuple[Any, Any, Any]:
     )
 
 
-# Keyword search: the postings of the query's terms (`postings`), exact BM25 here, with numpy, then the scope's say.
+# Keyword search: the postings of the query's terms, exact BM25 here, with numpy, then the scope's say.
 #
 # The scope is asked in the order of the scores, until enough passages fit. Terms that very many passages hold are left for
 # last: who holds none of the others cannot score above what they are worth at most; once the ranking's last row reaches

@@ -1,4 +1,4 @@
-"""Sessions with the server, and scopes as SQL conditions with bound values."""
+"""Sessions with the server, scopes as SQL conditions with bound values, and the tables of an index."""
 
 from __future__ import annotations
 
@@ -183,8 +183,6 @@ def _text(field: str, value: str) -> str:
     return plain(value)
 
 
-# The tables of one index, and how terms and vectors are stored in them as bytes.
-#
 # The tables of one index: a schema of its own for each library and generation, made once, checked at every start.
 #
 # ::
@@ -196,10 +194,10 @@ def _text(field: str, value: str) -> str:
 #                 that forgets its scope finds nothing
 #     words       by passage: ids of its terms, with how often each occurs, as `packed` reads them fast
 #     vocabulary  term → id, and how many passages hold it
-#     postings    by term and segment: the slots of the passages that hold it (see `postings`)
+#     postings    by term and segment: the slots of the passages that hold it (see `engines.postgres.search`)
 #     segments    of the postings: how many passages each was written with, and from which slot to which
 #     dead        words of removed passages that postings still name
-#     vectors     by passage: pgvector's ``vector``, with an HNSW index once there are enough rows (see `upkeep`)
+#     vectors     by passage: pgvector's ``vector``, with an HNSW index once there are enough rows
 
 FORMAT = "postgres/4"
 """Changes with the tables below; another format is another generation."""

@@ -1,7 +1,7 @@
 """OCR: recognises the text lines in an image of a page, with their place and a confidence per character.
 
-`models` finds and verifies the weights, `boxes` decodes where text stands, `recognise` cuts lines out and reads them,
-`order` says which comes first.
+In order: finding and verifying the weights, decoding where text stands, cutting lines out and reading them, and numbers
+that were not read surely. `readers.pdf.paragraphs` says which line comes first.
 """
 
 from __future__ import annotations

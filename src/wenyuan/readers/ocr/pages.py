@@ -1,4 +1,4 @@
-"""Recognises one page of a file as an image; runs in the reading process."""
+"""Pages as images, in the reading process: recognised, cached, drawn for people; and image files to a `Document`."""
 
 from __future__ import annotations
 

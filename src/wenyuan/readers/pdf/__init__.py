@@ -1,4 +1,4 @@
-"""PDF to a `Document`: the text layer, page by page, lines joined to paragraphs."""
+"""PDF to a `Document`: the text layer, page by page, in reading order, lines joined to paragraphs."""
 
 from __future__ import annotations
 

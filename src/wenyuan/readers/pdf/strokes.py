@@ -1,4 +1,4 @@
-"""Graphics on a page of a PDF: horizontal and vertical lines, such as table rules, and images."""
+"""Coordinates on a page of a PDF, and its graphics: horizontal and vertical lines, such as table rules, and images."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-# Coordinates on a page.
-#
 # Coordinates are points in reading orientation: turned by its /Rotate, and further until its text is upright; y
 # upwards from the lower edge of what is shown of it.
 

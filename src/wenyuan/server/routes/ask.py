@@ -1,4 +1,4 @@
-"""Query routes: the contract, search and context, Dify, OpenAI's vector stores, and MCP."""
+"""Query routes: the contract, search and context, answers, Dify, OpenAI's vector stores, and MCP."""
 
 from __future__ import annotations
 

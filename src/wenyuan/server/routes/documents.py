@@ -1,4 +1,4 @@
-"""Routes of documents and corrections: lists, reading quality, and passages in order."""
+"""Routes of documents, corrections and original files: lists, reading quality, and passages in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks for a language model. Of its output only what the program can find in the library is kept."""
+"""Tasks for a language model; here, rewriting a query and summarising passages. Of its output only what the program can find in the library is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Determines which document versions supersede others, and which stated addresses are accepted."""
+"""Which document versions supersede others, and which stated addresses are accepted; a run's report; texts to embed."""
 
 from __future__ import annotations
 

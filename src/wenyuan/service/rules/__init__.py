@@ -1,4 +1,4 @@
-"""Unified retrieval of rules, cases and templates, and the schemas of a library's packs."""
+"""Unified retrieval of rules, cases and templates, the schemas of a library's packs, and names found by meaning."""
 
 from __future__ import annotations
 

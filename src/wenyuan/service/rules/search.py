@@ -1,4 +1,4 @@
-"""Queries about rules, and about rules and cases together."""
+"""Queries about rules, and about rules and cases together; what a text is about, chosen by a language model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Source selection and request context: which sources a request may search, and what its context adds to the ranking."""
+"""Source selection, request context and analysis of the question: which sources a request may search, what its context
+adds to the ranking, and whether the question looks like a text.
+"""
 
 from __future__ import annotations
 

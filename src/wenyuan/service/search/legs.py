@@ -1,4 +1,4 @@
-"""The two search legs over the library's own index (keyword and vector), and query embedding."""
+"""The search legs: two over the library's own index (keyword and vector), those of external sources; query embedding."""
 
 from __future__ import annotations
 

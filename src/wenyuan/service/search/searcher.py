@@ -1,4 +1,6 @@
-"""Search on behalf of agents: scope and query → passages per domain, with summaries and coverage."""
+"""Search on behalf of agents: scope and query → passages per domain, with summaries and coverage. And the traits of a
+library that scoring depends on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thread pools for search legs with deadlines, and a fair semaphore for CPU-bound work."""
+"""What search runs on: threads for its legs, a fair semaphore for CPU-bound work, traces, and the cache of results."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from wenyuan.core.ports import Deadline
 from wenyuan.runtime import Names, Timing, Timings
 from wenyuan.service import Answer, Query
 
-# Traces of retrievals, where OpenTelemetry is switched on (`traces_otel`); elsewhere there are none.
+# Traces of retrievals, where OpenTelemetry is switched on (`service.search.traces_otel`); elsewhere there are none.
 #
-# The rooms below know this module only; without the setting nothing of OpenTelemetry is loaded.
+# Without the setting nothing of OpenTelemetry is loaded.
 
 
 T = TypeVar("T")
