@@ -484,7 +484,8 @@ def test_tree_of_errors() -> None:
         if issubclass(kind, KnowledgeError)
     }
     assert drawn == real
-    assert set(errors.__all__) == {*real, "Fault"}
+    messages = {"Message", "as_sent", "joined", "msg", "received", "said_by", "without"}
+    assert set(errors.__all__) == {*real, "Fault", *messages}
 
 
 def test_codes_of_errors() -> None:

@@ -1,4 +1,52 @@
-"""The tree of errors, by what the caller can do about them; and messages, which carry their template and values."""
+"""The tree of errors, by what the caller can do about them; and messages, which carry their template and values.
+
+::
+
+    KnowledgeError
+    ├── InvalidRequest          the request is malformed                    HTTP 400
+    │   ├── UnknownDomain       it names a domain that is not there, or not the caller's
+    │   └── Conflict            it does not fit what is held now
+    ├── NotPermitted            the principal may not                       HTTP 403
+    │   └── NotFound            what is named is not there, or the principal must not know that it is
+    │       └── UnknownName     nothing that the caller may see is called so
+    ├── ConfigError             a setting is wrong: refuse to start
+    ├── SourceError             a source or a document cannot be taken in
+    │   ├── DocumentRejected    this one document, with the reason
+    │   └── OriginalUnavailable the file that a document was read from is not there as it was
+    │       ├── OriginalGone    it is not where it was
+    │       └── OriginalChanged its bytes are others than those that were read
+    ├── CatalogError            the system of record
+    │   ├── CatalogUnavailable  cannot be opened, read or written (disk full, unreadable)
+    │   ├── CatalogBusy         another process is writing
+    │   │   └── VectorsGone     what was to be stored with a document was removed meanwhile: embed it again
+    │   ├── TextsGone           texts of an earlier change are not kept any more: the past cannot be asked
+    │   └── CatalogVersion      written by another version of the program
+    ├── EngineError             a search index
+    │   ├── EngineUnavailable   not there, refused, broken
+    │   ├── EngineTimeout       the deadline passed
+    │   ├── IndexMismatch       built with another analyser or encoder, or behind the catalog
+    │   └── IndexCorrupt        its files do not say what they should
+    ├── EncoderError            text → vector
+    │   ├── EncoderUnavailable  not installed, refused, broken
+    │   ├── EncoderTimeout      the deadline passed
+    │   ├── EncoderMismatch     another model than the one the index was built with
+    │   └── VectorRejected      NaN, infinity, zero, wrong dimension, wrong count
+    ├── RerankerError           query and text → how well the text answers it
+    │   ├── RerankerUnavailable not installed, refused, broken
+    │   ├── RerankerTimeout     it did not answer in its time
+    │   └── ScoresRejected      NaN, infinity, outside 0..1, a text left out or scored twice
+    ├── LlmError                a language model
+    │   ├── LlmUnavailable      none is set up, cannot be reached, refused, broken
+    │   ├── LlmTimeout          it did not answer in its time
+    │   ├── LlmRejected         it answered with something that is not what was asked for
+    │   └── LlmBudgetSpent      the tokens of the day are used up
+    └── RetrievalFailed         the caller's side: an answer said FAILED
+        └── Closed              what was asked had been closed before
+
+An exception is the only way for a part to say that it failed; an empty result never is.
+Adapters translate their driver's exceptions here, in one place each, with ``raise … from error``.
+Only ``service.library`` turns a `KnowledgeError` into a response whose status is FAILED.
+"""
 
 from __future__ import annotations
 
@@ -218,56 +266,6 @@ def _value(value: object, room: _Room, depth: int) -> Value:
 
 def _one(value: object, room: _Room, depth: int) -> str:
     return _message(value, room, depth + 1) if isinstance(value, dict) else room.take(value)
-
-
-# The tree of errors, by what the caller can do about them.
-#
-# ::
-#
-#     KnowledgeError
-#     ├── InvalidRequest          the request is malformed                    HTTP 400
-#     │   ├── UnknownDomain       it names a domain that is not there, or not the caller's
-#     │   └── Conflict            it does not fit what is held now
-#     ├── NotPermitted            the principal may not                       HTTP 403
-#     │   └── NotFound            what is named is not there, or the principal must not know that it is
-#     │       └── UnknownName     nothing that the caller may see is called so
-#     ├── ConfigError             a setting is wrong: refuse to start
-#     ├── SourceError             a source or a document cannot be taken in
-#     │   ├── DocumentRejected    this one document, with the reason
-#     │   └── OriginalUnavailable the file that a document was read from is not there as it was
-#     │       ├── OriginalGone    it is not where it was
-#     │       └── OriginalChanged its bytes are others than those that were read
-#     ├── CatalogError            the system of record
-#     │   ├── CatalogUnavailable  cannot be opened, read or written (disk full, unreadable)
-#     │   ├── CatalogBusy         another process is writing
-#     │   │   └── VectorsGone     what was to be stored with a document was removed meanwhile: embed it again
-#     │   ├── TextsGone           texts of an earlier change are not kept any more: the past cannot be asked
-#     │   └── CatalogVersion      written by another version of the program
-#     ├── EngineError             a search index
-#     │   ├── EngineUnavailable   not there, refused, broken
-#     │   ├── EngineTimeout       the deadline passed
-#     │   ├── IndexMismatch       built with another analyser or encoder, or behind the catalog
-#     │   └── IndexCorrupt        its files do not say what they should
-#     ├── EncoderError            text → vector
-#     │   ├── EncoderUnavailable  not installed, refused, broken
-#     │   ├── EncoderTimeout      the deadline passed
-#     │   ├── EncoderMismatch     another model than the one the index was built with
-#     │   └── VectorRejected      NaN, infinity, zero, wrong dimension, wrong count
-#     ├── RerankerError           query and text → how well the text answers it
-#     │   ├── RerankerUnavailable not installed, refused, broken
-#     │   ├── RerankerTimeout     it did not answer in its time
-#     │   └── ScoresRejected      NaN, infinity, outside 0..1, a text left out or scored twice
-#     ├── LlmError                a language model
-#     │   ├── LlmUnavailable      none is set up, cannot be reached, refused, broken
-#     │   ├── LlmTimeout          it did not answer in its time
-#     │   ├── LlmRejected         it answered with something that is not what was asked for
-#     │   └── LlmBudgetSpent      the tokens of the day are used up
-#     └── RetrievalFailed         the caller's side: an answer said FAILED
-#         └── Closed              what was asked had been closed before
-#
-# An exception is the only way for a part to say that it failed; an empty result never is.
-# Adapters translate their driver's exceptions here, in one place each, with ``raise … from error``.
-# Only ``service.library`` turns a `KnowledgeError` into a response whose status is FAILED.
 
 
 class KnowledgeError(Exception):
