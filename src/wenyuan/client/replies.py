@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from wenyuan.client.rules import object_in
 from wenyuan.core.contract import failure, read_fragments, read_object
 from wenyuan.core.errors import TRANSLATABLE, Fault, InvalidRequest, NotPermitted, RetrievalFailed, msg, received
 from wenyuan.core.model import Fragment
@@ -183,8 +184,8 @@ def read_passages(body: Mapping[str, Any]) -> Passages:
     return Passages(
         passages=_entries(body, "passages"),
         degraded=_degraded(body),
-        reasons=_object(body, "reasons"),
-        metadata=_object(body, "metadata"),
+        reasons=object_in(body, "reasons"),
+        metadata=object_in(body, "metadata"),
         stale_by=_stale_by(body),
         confidence=_confidence(body),
     )
@@ -196,8 +197,8 @@ def read_context(body: Mapping[str, Any]) -> Knowledge:
     if type(tokens) is not int:
         raise ValueError("tokens is no integer")
     return Knowledge(
-        snippets=_entries(_object(body, "CONTEXT_DATA"), "knowledge_snippets"),
-        withheld=_object(body, "withheld"),
+        snippets=_entries(object_in(body, "CONTEXT_DATA"), "knowledge_snippets"),
+        withheld=object_in(body, "withheld"),
         tokens=tokens,
         degraded=_degraded(body),
         stale_by=_stale_by(body),
@@ -229,33 +230,26 @@ def read_answered(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def read_kept(body: Mapping[str, Any]) -> Mapping[str, bool]:
     """Parse the stored feedback; ValueError when it breaks the contract."""
-    kept = _object(body, "kept")
+    kept = object_in(body, "kept")
     if not all(isinstance(right, bool) for right in kept.values()):
         raise ValueError("kept says something else than true or false")
     return kept
 
 
-def _object(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = body.get(name)
-    if not isinstance(value, dict):
-        raise ValueError(f"{name} is no object")
-    return value
-
-
 def _degraded(body: Mapping[str, Any]) -> tuple[str, ...]:
-    names = _object(body, "coverage").get("degraded")
+    names = object_in(body, "coverage").get("degraded")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("coverage.degraded is no array of strings")
     return tuple(names)
 
 
 def _confidence(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    coverage = _object(body, "coverage")
-    return _object(coverage, "confidence") if "confidence" in coverage else {}
+    coverage = object_in(body, "coverage")
+    return object_in(coverage, "confidence") if "confidence" in coverage else {}
 
 
 def _stale_by(body: Mapping[str, Any]) -> float:
-    seconds = _object(body, "coverage").get("stale_by", 0.0)
+    seconds = object_in(body, "coverage").get("stale_by", 0.0)
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds < 0:
         raise ValueError("coverage.stale_by is no number of seconds")
     return float(seconds)

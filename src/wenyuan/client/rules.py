@@ -133,7 +133,7 @@ def read_united(body: Mapping[str, Any]) -> United:
         items=items,
         regulations=_items(body, "regulations"),
         cases=_items(body, "cases"),
-        query_context=_object(body, "query_context"),
+        query_context=object_in(body, "query_context"),
     )
 
 
@@ -166,7 +166,8 @@ def _changed(body: Mapping[str, Any]) -> int:
     return changed
 
 
-def _object(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def object_in(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The object under a name of a reply; ValueError when it is none."""
     value = body.get(name)
     if not isinstance(value, dict):
         raise ValueError(f"{name} is no object")

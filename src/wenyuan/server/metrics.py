@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from http import HTTPStatus
-from importlib.metadata import PackageNotFoundError, version
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -26,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan import wire as shapes
-from wenyuan.core.errors import KnowledgeError, NotPermitted
+from wenyuan.core.errors import VERSION, KnowledgeError, NotPermitted
 from wenyuan.core.ports import ModelUse
 from wenyuan.runtime import BOUNDS, Timing
 from wenyuan.server import ServerSettings, Service
@@ -319,13 +318,6 @@ MCP = Operation(_protocol)
 SOURCES_LISTED = got("list_sources", "The registered sources", shapes.SourceListShape, 401, 403, 429, 500, 503)
 
 
-def _package_version() -> str:
-    try:
-        return version("wenyuan")
-    except PackageNotFoundError:  # run from a source tree
-        return "0"
-
-
 def document_of(settings: ServerSettings, served: Iterable[Route], known: Iterable[Route]) -> dict[str, Any]:
     """The document of a server with these settings.
 
@@ -340,7 +332,7 @@ def document_of(settings: ServerSettings, served: Iterable[Route], known: Iterab
             paths.setdefault(declared.path, {})[declared.method.lower()] = told
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Wenyuan", "version": _package_version(), "description": _WIRE_RULES},
+        "info": {"title": "Wenyuan", "version": VERSION, "description": _WIRE_RULES},
         "paths": paths,
         "components": {"schemas": _schemas(tuple(known))},
     }

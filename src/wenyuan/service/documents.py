@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
@@ -43,6 +43,7 @@ from wenyuan.service.fragments import DocumentAccess, allowed_part, recognised, 
 from wenyuan.service.ingest import at_home
 from wenyuan.service.ingest.holdings import find_files
 from wenyuan.service.ingest.redaction import Redactor
+from wenyuan.service.operations import iso_time
 from wenyuan.service.search.searcher import LOCAL
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ class DocumentDesk:
             "media_type": one.media_type,
             "language": one.language,
             "collection": one.collection,
-            "ingested_at": None if one.ingested_at is None else _moment(one.ingested_at),
+            "ingested_at": None if one.ingested_at is None else iso_time(one.ingested_at),
             "effective_from": None if one.effective_from is None else one.effective_from.isoformat(),
             "effective_until": None if one.effective_until is None else one.effective_until.isoformat(),
             "passages": one.passages,
@@ -243,10 +244,6 @@ def _remedy(code: str, source_id: str) -> str:
 def _share(value: float | None) -> float | None:
     """A share truncated (not rounded) to four digits, so that 1 means complete."""
     return None if value is None else math.floor(10_000 * value + _NOISE) / 10_000
-
-
-def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
 def _mark(one: HeldDocument) -> str:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
+from wenyuan.catalog.documents import batches
 from wenyuan.catalog.rules import alias_rows, evidence_row, node_row, packed, statement_row, unpacked
 from wenyuan.catalog.rules.graph import VERSION_KEY
 from wenyuan.catalog.sql import next_seq
@@ -18,7 +19,6 @@ from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.rules import Evidence, Node, Statement
 from wenyuan.core.rules.results import next_status
 
-_BATCH = 500
 _WORDING = ("rank", "sentence", "valid_from", "valid_until", "weight")
 _Row = Mapping[str, Any]
 
@@ -50,7 +50,7 @@ class RulesChange:
             self.connection.execute(table.insert(), [{**row, "seq": seq, "removed_seq": None} for row in rows])
 
     def remove(self, table: sa.Table, row_ids: Sequence[int]) -> None:
-        for part in pieces(row_ids):
+        for part in batches(row_ids):
             update = table.update().where(table.c.row_id.in_(part))
             self.connection.execute(update.values(removed_seq=self.seq))
 
@@ -72,15 +72,10 @@ class RulesChange:
 
     def live(self, table: sa.Table, column: sa.Column[Any], values: Iterable[Any]) -> Iterator[_Row]:
         """Live rows with one of `values` in a column, in the order in which they were written."""
-        for part in pieces(list(values)):
+        for part in batches(list(values)):
             query = sa.select(table).where(column.in_(part), table.c.removed_seq.is_(None))
             rows = self.connection.execute(query.order_by(table.c.row_id)).mappings().all()
             yield from cast("Sequence[_Row]", rows)
-
-
-def pieces(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for at in range(0, len(values), _BATCH):
-        yield values[at : at + _BATCH]
 
 
 # -- nodes --------------------------------------------------------------------------------------------------------
@@ -93,7 +88,7 @@ def merge_nodes(change: RulesChange, pack: str, nodes: Sequence[Node]) -> None:
         twice = [key for key, n in Counter(node.key for node in nodes).items() if n > 1]
         raise InvalidRequest(msg("nodes are given twice: {twice}", twice=", ".join(twice[:5])))
     highest = change.highest(t.nodes.c.node_id)
-    for keys in pieces(list(wanted)):
+    for keys in batches(list(wanted)):
         held = {row["key"]: row for row in change.live(t.nodes, t.nodes.c.key, keys)}
         former = _former_numbers(change.connection, [key for key in keys if key not in held])
         revised: dict[int, _Row] = {}
@@ -217,7 +212,7 @@ class StatementMerge:
         """
         wanted = self._united(statements)
         others = self._all_proofs() if prune else {}
-        for keys in pieces(list(wanted)):
+        for keys in batches(list(wanted)):
             self._merge_piece({key: wanted[key] for key in keys}, others)
         self._change.counts["evidences_removed"] += len(others)
         lose_support(self._change, others, f"the pack {self._pack} no longer says it")
@@ -362,7 +357,7 @@ def lose_support(change: RulesChange, proofs: Mapping[int, int], reason: str) ->
     """
     change.remove(t.evidences, list(proofs))
     touched = list(dict.fromkeys(proofs.values()))
-    for part in pieces(touched):
+    for part in batches(touched):
         live = change.live(t.evidences, t.evidences.c.statement_id, part)
         supported = {row["statement_id"] for row in live}
         rows = change.live(t.statements, t.statements.c.statement_id, [n for n in part if n not in supported])

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
+from wenyuan.catalog.documents import batches
 from wenyuan.catalog.rows import unpack_vector, vector_rows
 from wenyuan.catalog.rules import packed
 from wenyuan.catalog.rules.merge import (
@@ -20,7 +21,6 @@ from wenyuan.catalog.rules.merge import (
     leave_nodes,
     lose_support,
     merge_nodes,
-    pieces,
     retire_unused,
 )
 from wenyuan.catalog.sql import now
@@ -223,7 +223,7 @@ class NameVectors:
         v = t.vectors.c
         found: dict[str, Any] = {}
         with self.database.reading("reading the vectors of names") as connection:
-            for part in pieces([NAMES + key for key in keys]):
+            for part in batches([NAMES + key for key in keys]):
                 query = sa.select(v.vector_key, v.vector, v.crc).where(v.vector_key.in_(part))
                 for key, raw, crc in connection.execute(query):
                     try:
@@ -241,14 +241,14 @@ class NameVectors:
         v = t.vectors
         rows = vector_rows({NAMES + key: vector for key, vector in vectors.items()})
         with self.database.changing("keeping the vectors of names") as connection:
-            for part in pieces([row["vector_key"] for row in rows]):
+            for part in batches([row["vector_key"] for row in rows]):
                 connection.execute(v.delete().where(v.c.vector_key.in_(part)))
             if rows:
                 connection.execute(v.insert(), rows)
             if wanted is not None:
                 names = sa.select(v.c.vector_key).where(v.c.vector_key.startswith(NAMES))
                 keep = {NAMES + key for key in wanted}
-                for part in pieces([key for key in connection.scalars(names) if key not in keep]):
+                for part in batches([key for key in connection.scalars(names) if key not in keep]):
                     connection.execute(v.delete().where(v.c.vector_key.in_(part)))
 
 
@@ -366,7 +366,7 @@ class Citations:
         wanted = list(uris)
         with self.database.reading("looking how documents stand") as connection:
             for live in (d.removed_seq.is_(None), d.removed_seq.is_not(None)):  # there is an index of those that live
-                for part in pieces([uri for uri in wanted if uri not in found]):
+                for part in batches([uri for uri in wanted if uri not in found]):
                     rows = connection.execute(query.where(live, d.uri.in_(part)).order_by(d.removed_seq))
                     found.update((row[0], _standing(*row[1:])) for row in rows.all())
             c = t.corrections.c

@@ -30,7 +30,8 @@ from wenyuan.core.rules import (
     Strength,
     Tally,
 )
-from wenyuan.core.text import fold, language_of
+from wenyuan.core.rules.names import folded
+from wenyuan.core.text import language_of
 
 # Plain values with line numbers: YAML and JSON files before their fields are interpreted.
 #
@@ -203,11 +204,6 @@ _DAY = re.compile(r"([0-9]{4})[-/.年]([0-9]{1,2})[-/.月]([0-9]{1,2})日?")
 _NUMBER = re.compile(r"[-+]?[0-9]{1,15}(?:\.[0-9]{1,24})?(?:[eE][-+]?[0-9]{1,3})?")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 _MAX_TEXT = 20_000
-
-
-def folded(text: str) -> str:
-    """Normal form for comparing words of files: case-folded, white space as single blanks."""
-    return " ".join(fold(text).split())
 
 
 def near(key: str, known: Collection[str]) -> bool:

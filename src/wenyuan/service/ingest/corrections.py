@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.corrections import Correction, CorrectionAction, corrected
@@ -14,6 +14,7 @@ from wenyuan.core.model import NewPassage
 from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.registry import Ingestion
 from wenyuan.service.ingest.versions import Embedding
+from wenyuan.service.operations import iso_time
 from wenyuan.service.rules.quotes import follow_quotes
 
 if TYPE_CHECKING:
@@ -279,10 +280,10 @@ class CorrectionDesk:
             **({"with": one.following} if one.action == "join" else {}),
             "reason": kept.reason,
             "actor": one.actor,
-            "made_at": _moment(kept.at),
+            "made_at": iso_time(kept.at),
             "state": "undone" if kept.undone_at is not None else "lost" if kept.lost else "counts",
             "undone_by": kept.undone_by or None,
-            "undone_at": None if kept.undone_at is None else _moment(kept.undone_at),
+            "undone_at": None if kept.undone_at is None else iso_time(kept.undone_at),
         }
 
 
@@ -296,7 +297,3 @@ def _gone(ref: str) -> NotFound:
         msg("there is no passage or document {ref}, or no longer", ref=repr(ref[:80])),
         hint="its number changes when it is read again or corrected: wenyuan document show NUMBER --passages",
     )
-
-
-def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")

@@ -12,10 +12,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, RetrievalFailed, msg
+from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, RetrievalFailed, msg
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import MAX_QUERY_CHARS, RetrievalRequest
 from wenyuan.core.ports import Encoder
@@ -200,7 +199,7 @@ class Evaluator:
             "mode": answer.mode,
             "weight": answer.weight,
             "tuning": answer.tuning,
-            "program": _program(),
+            "program": VERSION,
         }
 
 
@@ -342,10 +341,3 @@ class _Course:
         if row is None:
             return -passage_id
         return int(self._holdings.documents[row]) if by_document else row
-
-
-def _program() -> str:
-    try:
-        return version("wenyuan")
-    except PackageNotFoundError:  # run from a source tree
-        return "0"

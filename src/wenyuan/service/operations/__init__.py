@@ -120,10 +120,11 @@ def describe_state(state: SourceState | None, source: Source, now: float) -> dic
 
 
 def _iso(at: float | None) -> str | None:
-    return None if at is None else _moment(at)
+    return None if at is None else iso_time(at)
 
 
-def _moment(at: float) -> str:
+def iso_time(at: float) -> str:
+    """Seconds since 1970 in ISO 8601, UTC."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
@@ -205,7 +206,7 @@ class Freshness:
         begun = self._ticks()
         if begun - self._at >= _FRESH:
             found = healths(self._catalog, self._clock())
-            self._stale = {h.source.source_id: _moment(h.stale_since) for h in found if h.stale_since is not None}
+            self._stale = {h.source.source_id: iso_time(h.stale_since) for h in found if h.stale_since is not None}
             self._at = begun
 
 
