@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -607,3 +608,20 @@ def test_source_is_not_registered_where_nothing_can_be_written(shelf: Shelf, tmp
         with pytest.raises(EncoderUnavailable):
             library.add(wenyuan.Source(source_id="more", path=str(shelf.docs)))
         assert [s.source_id for s in library.sources()] == ["docs"]
+
+
+def test_attachments_stay_when_their_mail_is_looked_at_again(tmp_path: Path) -> None:
+    """A mail has an address of its own, which says nothing of its attachments: they stay, and so does why one failed."""
+    mail = EmailMessage()
+    mail["Subject"], mail["From"] = "退费", "a@example.com"
+    mail.set_content("The fee is 5 yuan.")
+    for name, content in (("制度.md", "# 制度\n\n退费须在 3 天内。"), ("empty.md", "")):
+        mail.add_attachment(content.encode(), maintype="text", subtype="markdown", filename=name)
+    (tmp_path / "a.eml").write_bytes(bytes(mail))
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        first = library.add(wenyuan.Source(source_id="a", path=str(tmp_path / "a.eml")))
+        assert first.added == 2
+        assert len(first.failed) == 1
+        for _ in range(2):
+            again = library.ingest("a")
+            assert (again.unchanged, again.changed, again.retired, again.failed) == (2, 0, 0, first.failed)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
@@ -44,9 +45,10 @@ if TYPE_CHECKING:
 # The write path: source → read → chunk → passages → embed → catalog commit → index sync → report.
 
 
-READING = "read/6+chunk/2"
+READING = "read/7+chunk/2"
 """Version of what turns a file into passages; documents read by another version are read anew."""
 
+_PART = re.compile("[?&#]")  # what a part's address has behind that of its file
 _BATCH_EMBEDDED = 192  # passages in one commit: some seconds of embedding
 _BATCH_PLAIN = 2_000
 _SYNC_AFTER = 4_000  # passages after which the index follows during a long run
@@ -269,6 +271,14 @@ class _Run:
         self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
 
     @cached_property
+    def _divided(self) -> Set[str]:
+        """Files of which more was read, or refused, than the document at their own address, as attachments of a mail:
+        that this one is as before says nothing of the others.
+        """
+        known = (*self._live, *self._to.catalog.failures(self._source.source_id))
+        return {uri[: mark.start()] for uri in known for mark in _PART.finditer(uri)}
+
+    @cached_property
     def _corrections(self) -> Mapping[str, tuple[Correction, ...]]:
         """Corrections by document URI, read after `RedactionChange` has redacted their texts."""
         return self._to.catalog.counting_corrections(self._source.source_id)
@@ -297,7 +307,7 @@ class _Run:
         failed = len(self.report.failed)
         try:
             content = holding.digest()
-            if self._is_live(shown, content):
+            if shown not in self._divided and self._is_live(shown, content):
                 self._unread += 1
             else:
                 with self._to.recognition.watched(self._recognised, self.redactor.leaves):
@@ -342,7 +352,7 @@ class _Run:
                 self.flush()
 
     def _take(self, document: Document, content: str | None) -> None:
-        """Take one document; `content` is its file's digest if it is the file's only document."""
+        """Take one document; `content` is its file's digest if it has the file's address."""
         document, counts = self.redactor.document(self._stated.settled(dated(document)))
         if document.uri in self._seen:
             raise DocumentRejected(msg("the URI {uri} stands twice", uri=document.uri))
