@@ -134,6 +134,11 @@ with wenyuan.open(folder / "library", create=True, encoder={"kind": "hashing"}) 
 """
 
 
+def test_the_program_tells_the_version_of_the_package() -> None:
+    """What answers, reports and records tell is the version that the package is built with."""
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"] == wenyuan.__version__
+
+
 def test_without_any_extra_a_library_is_made_asked_and_served(tmp_path: Path) -> None:
     """None of what an extra brings is imported before it is needed."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]

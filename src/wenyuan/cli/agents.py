@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wenyuan.service.library import Library
 
 
-# ``agent list``, ``show_agent``, ``set`` and ``remove_agent``.
+# ``agent list``, ``show``, ``set`` and ``remove``.
 
 
 _AGENT_HELP = """Register agents: which knowledge each may ask for.

@@ -19,8 +19,6 @@ from wenyuan.core.errors import ConfigError, DocumentRejected, InvalidRequest, K
 __all__ = ["ADAPTERS", "LAWS", "AdapterTarget", "check_connector"]
 
 
-# Adapters that put other retrieval frameworks to the conformance cases.
-#
 # An adapter says what a retriever says, in the words of the contract, and repairs nothing: what has no score gets none,
 # too many results stay too many, an empty list stays an empty success. Raising is a framework's only word for failure,
 # so whatever it raises is FAILED, but for ``TypeError`` and ``ValueError``, with which it refuses a request.

@@ -101,7 +101,7 @@ CORRECTION_PAGES: Mapping[tuple[str, str], Page] = {
 }
 
 
-# Pages of documents: a source's documents, one document beside its original, and uploads.
+# The list of a source, one document beside its original, and uploads.
 
 _MOST_AT_ONCE = 200  # that the API lists
 _PAGE_WIDTH = 1_200  # pixels

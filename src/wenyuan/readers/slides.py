@@ -154,9 +154,7 @@ if __name__ == "__main__":
     main()
 
 
-# PPTX to a `Document`: each slide a section with its title, lists, tables and speaker notes.
-
-# The package holds slides, each with its shapes in the order in which they were drawn; the title is told first. What the
+# PPTX. The package holds slides, each with its shapes in the order in which they were drawn; the title is told first. What the
 # master draws on every slide (date, footer, number) is no part of a slide's text.
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

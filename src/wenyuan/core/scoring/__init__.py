@@ -71,7 +71,7 @@ def shares(laws: Mapping[int, str], weight: float) -> Mapping[int, float]:
     return {candidate: kept[law] for candidate, law in laws.items() if law and kept[law] < 1.0}
 
 
-# Scores: absolute, 0..1, explainable.
+# How a score is made:
 #
 # * keyword: BM25 (k1 = 1.2, b = 0.75; Robertson & Zaragoza 2009) over `text.passage_terms`, divided by the
 #   summed idf of the query's distinct terms → the share of the query's information that a passage covers.

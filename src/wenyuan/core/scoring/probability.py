@@ -161,7 +161,7 @@ def shown(hit: Hit, curve: Curve) -> str:
     )
 
 
-# The curve that judged questions make most likely; see `calibrate` for what it does.
+# The curve that judged questions make most likely; see `calibrated` for what it does.
 
 
 _SLOPES = np.geomspace(0.5, 6.0, 32)

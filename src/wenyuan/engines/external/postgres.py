@@ -135,8 +135,6 @@ def _same_encoder(settings: AttachedSettings, encoder: EncoderFingerprint, compo
         )
 
 
-# External sources that are PostgreSQL tables with pgvector columns: statement, validation and sessions.
-
 # The one statement that searches a table, and what must be true of the table for it: names are looked up, then quoted.
 
 

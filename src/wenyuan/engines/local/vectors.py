@@ -150,7 +150,7 @@ def _axes_from(first: CodesArray) -> CodesArray:
     return np.ascontiguousarray(turned.T, dtype=np.float32)
 
 
-# The vector half: an exact-recall scan. Short codes find candidates (see `codes`), float32 rows decide.
+# The vector half: an exact-recall scan. Short codes find candidates, float32 rows decide.
 #
 # The candidates' float32 rows are read from a file (see `stored`) and checked against their checksums before they count. A
 # filter is a row mask handed to the scan, which stays exact; few enough rows are compared in float32, and so are the newest,
