@@ -83,6 +83,23 @@ def test_titles_are_searched_in_either_case(catalog: Catalog) -> None:
 
 
 @BOTH
+def test_titles_are_searched_in_either_width(catalog: Catalog) -> None:
+    """Brackets and numbers of Chinese titles stand in both, and people type the other one."""
+    for number, title in enumerate(("采购管理办法（试行）", "采购管理办法(2013年)", "ＧＢ　５０３００　验收"), 1):
+        made, vectors = document(number, source="s1", text=title)
+        catalog.commit_documents([replace(made, title=title)], vectors)
+    for words, found in (
+        ("办法(试行)", 1),
+        ("（试行）", 1),
+        ("（2013年）", 1),
+        ("GB 50300 验收", 1),
+        ("５０３００", 1),
+        ("办法", 2),
+    ):
+        assert len(catalog.listed_documents(["s1"], today=TODAY, words=words)) == found, words
+
+
+@BOTH
 def test_a_title_may_be_long(catalog: Catalog) -> None:
     """Longer than a key of an index may be."""
     title = secrets.token_hex(20_000)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -22,6 +23,8 @@ from wenyuan.core.connectors import Entry
 from wenyuan.core.fidelity import Fidelity, Line, Recognition
 from wenyuan.core.model import ContextSentence, Corrected, DocumentState
 from wenyuan.core.ports import Deadline
+
+_FULL_WIDTH = {ord(" "): "\u3000"} | {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 
 # Documents and passages, as they were read.
 
@@ -94,7 +97,8 @@ class Readings:
         """Documents of `sources`, ordered by source and address, from the one after `after` on.
 
         Args:
-            words: Text that title or address must contain; ASCII letters match in either case.
+            words: Text that title or address must contain; ASCII letters match in either case, and in a title, signs in
+                either width.
             after: Source and address.
 
         Raises:
@@ -241,7 +245,7 @@ def _of_source(
     if behind is not None:
         meant, failed = meant.where(d.uri > behind), failed.where(f.uri > behind)
     if words:
-        meant = meant.where(sa.or_(_holds(d.title, words), _addressed(d.uri, words)))
+        meant = meant.where(sa.or_(*(_holds(d.title, form) for form in _widths(words)), _addressed(d.uri, words)))
     if state is not None:
         meant = meant.where(_in_state(state, today.toordinal()))
     numbers = [] if state == "failed" else connection.scalars(meant).all()
@@ -265,6 +269,12 @@ def _of_source(
 
 def _holds(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:
     return column.icontains(words, autoescape=True)
+
+
+def _widths(words: str) -> set[str]:
+    """A text as it was typed, in half width, and (beside Chinese) in full width: ``（试行）`` is ``(试行)``."""
+    half = unicodedata.normalize("NFKC", words)
+    return {words, half} if half.isascii() else {words, half, half.translate(_FULL_WIDTH)}
 
 
 def _addressed(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:
