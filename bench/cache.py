@@ -18,8 +18,8 @@ from typing import Any
 import wenyuan
 from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.model import Source
+from wenyuan.service.search.execution import AnswerCache, OwnMemory
 from wenyuan.service.search.searcher import SearchRequest
-from wenyuan.service.search.threads import AnswerCache, OwnMemory
 
 REQUEST = SearchRequest(query="客户投诉处理的期限是多少天 complaint deadline", agent_id="clerk")
 

@@ -30,7 +30,7 @@ from wenyuan.evaluation.data import Judged, read_judged
 from wenyuan.evaluation.run import SOURCE_ID, default_cache, entries_of
 from wenyuan.service.generation.context_sentences import ContextReport, ContextSentences
 from wenyuan.service.ingest.redaction import Redactor
-from wenyuan.service.ingest.versions import Embedding
+from wenyuan.service.ingest.run import Embedding
 from wenyuan.settings import LlmSettings
 
 AT, DEPTH = 10, 30

@@ -43,7 +43,7 @@ TESTS = {
     "catalog/sql.py": ("test_catalog_errors", "test_catalog"),
     "catalog/rows.py": ("test_catalog_feed",),
     "catalog/governance.py": ("test_catalog",),
-    "service/search/threads.py": ("test_legs", "test_fair_semaphore", "test_cache"),
+    "service/search/execution.py": ("test_legs", "test_fair_semaphore", "test_cache"),
 }
 """Which tests are about a module, those that take long last; the first pattern that fits counts."""
 

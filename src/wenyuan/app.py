@@ -29,9 +29,9 @@ from wenyuan.service.ingest import Recognition, Remote
 from wenyuan.service.ingest.redaction import Questions, Redactor, library_key, load_names
 from wenyuan.service.library import Library, Models, Reading, Storage
 from wenyuan.service.search.candidates import Reranking
+from wenyuan.service.search.execution import Store, Traces
 from wenyuan.service.search.searcher import SearchResult
 from wenyuan.service.search.sufficiency import Sufficiency
-from wenyuan.service.search.threads import Store, Traces
 from wenyuan.settings import (
     EncoderSettings,
     LlmSettings,

@@ -93,7 +93,7 @@ def test_quick_work_shows_no_progress(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_the_bar_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passages are read long before they are embedded: the share done is that of the embedded ones."""
     from wenyuan.cli.terminal import Bar, Terminal
-    from wenyuan.service.ingest.versions import Progress
+    from wenyuan.service.ingest.run import Progress
 
     said: list[dict[str, object]] = []
     monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values))
@@ -110,7 +110,7 @@ def test_the_bar_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_bar_says_how_many_pages_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pace of pages counts from the first that was recognised in this run, not from those that were kept."""
     from wenyuan.cli.terminal import Bar, Terminal
-    from wenyuan.service.ingest.versions import Progress
+    from wenyuan.service.ingest.run import Progress
 
     said: list[dict[str, object]] = []
     monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values))
@@ -126,7 +126,7 @@ def test_the_bar_says_how_many_pages_are_recognised(monkeypatch: pytest.MonkeyPa
 def test_files_that_are_as_before_are_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time left of a run that goes on is told by the files that were read, not by those that it could pass over."""
     from wenyuan.cli.terminal import Bar, Terminal
-    from wenyuan.service.ingest.versions import Progress
+    from wenyuan.service.ingest.run import Progress
 
     said: list[dict[str, object]] = []
     monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values))

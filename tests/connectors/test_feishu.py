@@ -11,7 +11,7 @@ import pytest
 
 import wenyuan
 from feishu_server import APP, SECRET, Feishu, block, feishu_server, text
-from wenyuan.conformance.adapters import check_connector
+from wenyuan.conformance import check_connector
 from wenyuan.connectors import feishu as connector
 from wenyuan.connectors import open_connector
 from wenyuan.connectors.feishu import markdown_of

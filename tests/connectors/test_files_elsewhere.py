@@ -15,12 +15,12 @@ import httpx2
 import pytest
 
 import wenyuan
-from wenyuan.conformance.adapters import check_connector
+from wenyuan.conformance import check_connector
 from wenyuan.connectors import open_connector
 from wenyuan.connectors.files import FilesSettings, _options, _Secrets, _server
 from wenyuan.core.connectors import Opening
 from wenyuan.core.errors import ConfigError, SourceError
-from wenyuan.service.ingest.versions import IngestReport
+from wenyuan.service.ingest.run import IngestReport
 
 
 class Shelf:

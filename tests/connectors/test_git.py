@@ -18,10 +18,10 @@ from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
 
 import wenyuan
-from wenyuan.conformance.adapters import check_connector
+from wenyuan.conformance import check_connector
 from wenyuan.connectors import open_connector
 from wenyuan.core.errors import ConfigError, SourceError
-from wenyuan.service.ingest.versions import IngestReport
+from wenyuan.service.ingest.run import IngestReport
 
 WHO = b"A Writer <a@example.com>"
 

@@ -11,7 +11,7 @@ import pytest
 
 import wenyuan
 from mail_server import PASSWORD, MailServer, mail_server
-from wenyuan.conformance.adapters import check_connector
+from wenyuan.conformance import check_connector
 from wenyuan.connectors import open_connector
 from wenyuan.connectors.mail import encoded_folder
 from wenyuan.core.connectors import Connector, Entry, Known, ListingCut

@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 import wenyuan
 from web_site import Site, html, web_site
 from wenyuan.cli.root import app
-from wenyuan.conformance.adapters import check_connector
+from wenyuan.conformance import check_connector
 from wenyuan.connectors import open_connector
 from wenyuan.core.errors import ConfigError, OriginalChanged, SourceError
-from wenyuan.service.ingest.versions import IngestReport
+from wenyuan.service.ingest.run import IngestReport
 
 QUICK = {"delay": 0, "allow_private": True, "timeout": 5}
 

@@ -17,7 +17,7 @@ from patience import HANGS
 from wenyuan.console.sources import freshness, pace
 from wenyuan.core.errors import CatalogBusy
 from wenyuan.server.routes.registry import IngestJobs
-from wenyuan.service.ingest.versions import Progress
+from wenyuan.service.ingest.run import Progress
 
 
 def until(true: Callable[[], bool]) -> None:

@@ -24,7 +24,7 @@ from wenyuan.readers.table import read_jsonl
 from wenyuan.readers.text import read_text
 from wenyuan.service.ingest.corrections import CorrectionRequest
 from wenyuan.service.ingest.registry import embed_anew
-from wenyuan.service.ingest.versions import IngestReport, vector_key
+from wenyuan.service.ingest.run import IngestReport, vector_key
 from wenyuan.service.search.candidates import _text
 
 FIRST = "创新科技有限公司是一家于2005年在杭州成立的软件公司，主营业务为软件开发、数据分析和云计算解决方案，客户有银行和医院。"

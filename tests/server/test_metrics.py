@@ -28,7 +28,7 @@ from wenyuan.server.access import RequestMetrics
 from wenyuan.server.app import ROUTES
 from wenyuan.server.metrics import MetricFamilies, histogram
 from wenyuan.service.operations.refresh import Worker
-from wenyuan.service.search.threads import LegMeter
+from wenyuan.service.search.execution import LegMeter
 
 Numbers = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 

@@ -16,7 +16,7 @@ from wenyuan.core.model import RetrievalRequest
 from wenyuan.engines.external import JOURNEY, MOST_HOPS, VIA, arrived
 from wenyuan.server import ServerSettings
 from wenyuan.server.app import create_app, start_in_thread
-from wenyuan.service.search.threads import LegExecutor
+from wenyuan.service.search.execution import LegExecutor
 
 BODY = {"query": "客户投诉 complaint deadline", "max_results": 3}
 

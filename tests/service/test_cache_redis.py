@@ -23,8 +23,8 @@ from patience import in_time
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.filters import And, In, Not, Or, Range
 from wenyuan.service.search.cache_redis import RedisStore, open_redis, result_from_json, result_to_json
+from wenyuan.service.search.execution import AnswerCache
 from wenyuan.service.search.searcher import SearchRequest
-from wenyuan.service.search.threads import AnswerCache
 
 REQUEST = SearchRequest(
     query="客户投诉多久响应 complaint",

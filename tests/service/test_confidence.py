@@ -34,8 +34,8 @@ from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation.answers import AnswerRequest
 from wenyuan.service.search import searcher
 from wenyuan.service.search.cache_redis import result_from_json, result_to_json
+from wenyuan.service.search.execution import abreast
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
-from wenyuan.service.search.threads import abreast
 from wenyuan.wire.search import SearchAnswerShape, context_to_wire, search_from_wire, search_to_wire
 
 SCOPE = (DomainScope(domain="house", top_k="confidence"),)

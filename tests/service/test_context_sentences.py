@@ -25,7 +25,7 @@ from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation import context_sentences as asking
 from wenyuan.service.generation.answers import AnswerRequest
 from wenyuan.service.ingest.corrections import CorrectionRequest
-from wenyuan.service.ingest.versions import IngestReport, Progress
+from wenyuan.service.ingest.run import IngestReport, Progress
 from wenyuan.service.search.searcher import SearchRequest
 
 TEXTS = {

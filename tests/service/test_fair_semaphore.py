@@ -17,7 +17,7 @@ import wenyuan
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.local import LocalEngine
 from wenyuan.service.search import legs
-from wenyuan.service.search.threads import FairSemaphore
+from wenyuan.service.search.execution import FairSemaphore
 
 
 @pytest.fixture

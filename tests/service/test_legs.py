@@ -15,8 +15,8 @@ from wenyuan.core.errors import EncoderTimeout, EngineTimeout, EngineUnavailable
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring import check_deadline
 from wenyuan.encoders.checking import HashingEncoder
+from wenyuan.service.search.execution import LegExecutor, Legs
 from wenyuan.service.search.legs import QueryVectors
-from wenyuan.service.search.threads import LegExecutor, Legs
 
 
 @pytest.fixture

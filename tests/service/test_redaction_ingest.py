@@ -15,7 +15,7 @@ import pytest
 import wenyuan
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError
 from wenyuan.core.model import Source
-from wenyuan.service.ingest.versions import IngestReport, Progress
+from wenyuan.service.ingest.run import IngestReport, Progress
 from wenyuan.service.search.searcher import SearchRequest
 
 CANARIES = {

@@ -11,7 +11,7 @@ import wenyuan
 from pdf_files import make_pdf
 from scans import draw
 from wenyuan.core.errors import SourceError
-from wenyuan.service.ingest.versions import Progress
+from wenyuan.service.ingest.run import Progress
 
 
 def _scan(path: Path, *texts: str) -> None:

@@ -28,8 +28,8 @@ from wenyuan.engines import MemoryEngine
 from wenyuan.engines.local.vectors import faiss
 from wenyuan.service.search import AnalysedQuery, CollectionProfile
 from wenyuan.service.search.candidates import LabelVectors, LawLookup
+from wenyuan.service.search.execution import LegExecutor
 from wenyuan.service.search.legs import LegRequest, OwnLegs
-from wenyuan.service.search.threads import LegExecutor
 
 DIMENSION = 16
 SPEC = IndexSpec(

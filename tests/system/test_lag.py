@@ -26,7 +26,7 @@ from wenyuan.core.model import NewDocument, NewPassage, RetrievalRequest
 from wenyuan.core.ports import Deadline
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.fragments import FragmentsRequest
-from wenyuan.service.ingest.versions import Progress
+from wenyuan.service.ingest.run import Progress
 from wenyuan.service.operations import IndexFollower
 from wenyuan.service.rules import UnifiedRequest
 from wenyuan.service.search.searcher import SearchRequest

@@ -22,7 +22,7 @@ from wenyuan.core.errors import msg
 if TYPE_CHECKING:
     from wenyuan.catalog.backup import Step
     from wenyuan.core.model import Source
-    from wenyuan.service.ingest.versions import IngestReport
+    from wenyuan.service.ingest.run import IngestReport
     from wenyuan.service.library import Library
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from wenyuan.core.errors import Fault, KnowledgeError
-    from wenyuan.service.ingest.versions import Progress
+    from wenyuan.service.ingest.run import Progress
 
 
 # What a command speaks with: results on standard output, everything else on standard error, in one language.

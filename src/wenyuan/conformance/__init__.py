@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wenyuan.conformance.adapters import AdapterTarget
+    from wenyuan.conformance.adapters import AdapterTarget, check_connector
     from wenyuan.conformance.bench import (
         CommandFault,
         EnvFault,
@@ -41,6 +41,7 @@ __all__ = [
     "PythonTarget",
     "Report",
     "Target",
+    "check_connector",
     "export_data",
     "fault_from_options",
     "render",
@@ -60,6 +61,7 @@ _HOMES = {
     "PythonTarget": "targets",
     "Report": "report",
     "Target": "targets",
+    "check_connector": "adapters",
     "export_data": "bench",
     "fault_from_options": "bench",
     "render": "report",

@@ -21,7 +21,7 @@ from wenyuan.core.text import ANALYZER, search_terms
 from wenyuan.evaluation.data import READ_AS, Corpus, Question
 from wenyuan.runtime import deadline_after
 from wenyuan.service.ingest import READING, Ingester
-from wenyuan.service.ingest.versions import Progress
+from wenyuan.service.ingest.run import Progress
 from wenyuan.service.library import Library
 from wenyuan.settings import load_settings
 

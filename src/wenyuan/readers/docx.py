@@ -26,7 +26,7 @@ from wenyuan.readers.assemble import (
     lists_joined,
     rejected,
 )
-from wenyuan.readers.epub import covered
+from wenyuan.readers.markup import covered
 from wenyuan.readers.text import measured, sectioned
 
 # Automatic paragraph numbers as Word displays them: 第十三条, 3.2.1, (a), bullets. Word stores ``numId`` and level with a

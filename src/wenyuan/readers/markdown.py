@@ -51,7 +51,7 @@ _PICTURE = re.compile(r"!\[[^\]\n]{0,500}\]\(|<img\s", re.IGNORECASE)
 _HTML_TABLE = re.compile(r"\s*<table\b", re.IGNORECASE)
 _MAX_UNDERLINED = 120
 _MAX_HEADING = 1_000  # characters of a heading that are looked at for its label
-# Other keys of validity are read as any reader's are (`service.ingest.versions`), and what is no date there is noted.
+# Other keys of validity are read as any reader's are (`service.ingest.run`), and what is no date there is noted.
 _NAMES = {"标题": "title", "語言": "language", "语言": "language", "lang": "language",
           "生效日期": "effective_from", "施行日期": "effective_from",
           "失效日期": "effective_until"}  # fmt: skip

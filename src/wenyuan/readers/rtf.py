@@ -13,7 +13,7 @@ from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
 from wenyuan.core.text.structure import opening
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, lists_joined, rejected
-from wenyuan.readers.epub import Spanning, table_piece
+from wenyuan.readers.markup import Spanning, table_piece
 from wenyuan.readers.text import measured, sectioned
 
 # An RTF file is groups of control words and text. A control word may open a destination: what its group holds is then no part

@@ -22,7 +22,7 @@ from wenyuan.core.model import Document, Facet
 from wenyuan.core.text import has_han
 from wenyuan.readers import READERS, load_reader
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
-from wenyuan.readers.epub import Package, Spanning, covered, damaged, local, table_piece
+from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
 from wenyuan.readers.text import measured
 from wenyuan.readers.worker import environment, give_up_network
 

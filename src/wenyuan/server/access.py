@@ -30,7 +30,7 @@ from wenyuan.server import Authenticate, Limits, ServerSettings, check_page, is_
 from wenyuan.server.handling import GONE, STATUS_HEADER, Body, ClientGone
 from wenyuan.server.problems import Pool, Problem, refusal
 from wenyuan.service.audit.recorder import ACTING
-from wenyuan.service.search.threads import INCOMING
+from wenyuan.service.search.execution import INCOMING
 
 # The declaration of a route: method, path, required right, and its OpenAPI description.
 

@@ -35,7 +35,7 @@ from wenyuan.server.problems import PROBLEM_JSON, Pool
 from wenyuan.service.operations import SourceHealth
 from wenyuan.service.operations.health import LibraryStats
 from wenyuan.service.operations.refresh import WorkerProgress
-from wenyuan.service.search.threads import CacheCounts
+from wenyuan.service.search.execution import CacheCounts
 from wenyuan.wire import ReadinessShape
 from wenyuan.wire.rules import FileShape, body_schema
 from wenyuan.wire.strict_json import MAX_DEPTH, MAX_INTEGER

@@ -50,10 +50,10 @@ from wenyuan.service.rules.quotes import CitedPlaces
 from wenyuan.service.rules.rulebook import Rulebook
 from wenyuan.service.rules.search import NameChooser, RuleSearch
 from wenyuan.service.search.candidates import Reranking
+from wenyuan.service.search.execution import Store, Traces
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, CollectionTraits, Searcher, SearchRequest, SearchResult
 from wenyuan.service.search.sufficiency import Sufficiency
-from wenyuan.service.search.threads import Store, Traces
 from wenyuan.service.uploads import Uploads
 from wenyuan.service.verification import Verifier
 from wenyuan.settings import Settings

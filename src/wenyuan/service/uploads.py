@@ -25,7 +25,7 @@ from wenyuan.core.errors import CatalogBusy, InvalidRequest, NotFound, SourceErr
 from wenyuan.core.model import Source
 from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.registry import Ingestion
-from wenyuan.service.ingest.versions import IngestReport, Progress
+from wenyuan.service.ingest.run import IngestReport, Progress
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog

@@ -42,7 +42,7 @@ from wenyuan.service.operations.refresh import RefreshOutcome, Worker, describe_
 from wenyuan.wire import failed_body
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest.versions import IngestReport, Progress
+    from wenyuan.service.ingest.run import IngestReport, Progress
     from wenyuan.service.library import Library
 
 

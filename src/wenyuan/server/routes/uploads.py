@@ -26,7 +26,7 @@ from wenyuan.server.routes.registry import IngestJobs, plain_report, source_of
 from wenyuan.service.uploads import Given, UploadReport
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest.versions import Progress
+    from wenyuan.service.ingest.run import Progress
     from wenyuan.service.library import Library
 
 

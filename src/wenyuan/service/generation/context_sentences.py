@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
     from wenyuan.catalog.corrections import ServedPassage
     from wenyuan.service.ingest.redaction import Redactor
-    from wenyuan.service.ingest.versions import Embedding
+    from wenyuan.service.ingest.run import Embedding
 
 log = logging.getLogger(__name__)
 

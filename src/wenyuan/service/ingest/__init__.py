@@ -35,7 +35,7 @@ from wenyuan.core.text.summaries import lead_of
 from wenyuan.runtime import deadline_after, is_dir
 from wenyuan.service.ingest.holdings import Holding, Holdings, LocalHoldings, Memory, ReadContent, RemoteHoldings
 from wenyuan.service.ingest.redaction import RedactionChange, Redactor, change_of
-from wenyuan.service.ingest.versions import AddressTaken, Embedding, IngestReport, Progress, Stated, dated, settle
+from wenyuan.service.ingest.run import AddressTaken, Embedding, IngestReport, Progress, Stated, dated, settle
 from wenyuan.service.rules.quotes import follow_quotes
 
 if TYPE_CHECKING:

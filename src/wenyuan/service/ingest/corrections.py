@@ -13,7 +13,7 @@ from wenyuan.core.errors import Conflict, Fault, InvalidRequest, NotFound, Vecto
 from wenyuan.core.model import NewPassage
 from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.registry import Ingestion
-from wenyuan.service.ingest.versions import Embedding
+from wenyuan.service.ingest.run import Embedding
 from wenyuan.service.operations import iso_time
 from wenyuan.service.rules.quotes import follow_quotes
 

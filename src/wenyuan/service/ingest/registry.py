@@ -33,7 +33,7 @@ from wenyuan.core.sources import described_anew, parse_cycle
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.redaction import Redactor
-from wenyuan.service.ingest.versions import IngestReport, Progress, vector_key
+from wenyuan.service.ingest.run import IngestReport, Progress, vector_key
 from wenyuan.service.operations.health import Health
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker
 from wenyuan.service.search import lasts

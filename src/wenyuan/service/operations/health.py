@@ -18,10 +18,10 @@ from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.operations import SourceHealth, describe_state, healths
 from wenyuan.service.operations.refresh import BackgroundRefresh, WorkerProgress
 from wenyuan.service.rules.derive import Deriver
+from wenyuan.service.search.execution import CacheCounts
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import Searcher
 from wenyuan.service.search.sufficiency import Sufficiency
-from wenyuan.service.search.threads import CacheCounts
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog

@@ -18,7 +18,7 @@ from wenyuan.runtime import Periodic, own_name
 from wenyuan.service.operations import cycle_of, describe_state, due_at, next_due, stale_since
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest.versions import IngestReport, Progress
+    from wenyuan.service.ingest.run import IngestReport, Progress
     from wenyuan.service.library import Library
 
 __all__ = [

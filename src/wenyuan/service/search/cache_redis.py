@@ -59,7 +59,7 @@ def open_redis(url: str) -> Any:
 
 
 class RedisStore(Generic[V]):
-    """A `service.search.threads.Store` in Redis. If Redis is down, slow or full, it behaves as empty; that is logged
+    """A `service.search.execution.Store` in Redis. If Redis is down, slow or full, it behaves as empty; that is logged
     once.
 
     Args:

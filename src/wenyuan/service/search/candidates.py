@@ -25,7 +25,7 @@ from wenyuan.core.text.summaries import with_lead
 from wenyuan.core.text.synonyms import Wording, Wordings
 from wenyuan.service import Answer, LegReport, Query, Rewriting
 from wenyuan.service.search import AnalysedQuery, Record, strange
-from wenyuan.service.search.threads import LegExecutor
+from wenyuan.service.search.execution import LegExecutor
 from wenyuan.settings import RerankerSettings, SearchSettings
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from wenyuan.runtime import usable_cores
 from wenyuan.service import LegReport
 from wenyuan.service.search import GENERAL, PASSAGES, SCRIPTS, AnalysedQuery, CollectionProfile
 from wenyuan.service.search.candidates import Cutoff, LabelVectors, LawLookup, above, contenders
-from wenyuan.service.search.threads import CacheCounts, FairSemaphore, Leg, LegExecutor, Legs
+from wenyuan.service.search.execution import CacheCounts, FairSemaphore, Leg, LegExecutor, Legs
 
 # The vectors of queries: made once for all legs of a request, and remembered where that is set.
 

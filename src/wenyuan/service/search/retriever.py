@@ -68,6 +68,7 @@ from wenyuan.service.search.candidates import (
     ordered,
     united,
 )
+from wenyuan.service.search.execution import Leg, LegExecutor, Traces
 from wenyuan.service.search.legs import (
     Aim,
     ExternalSearch,
@@ -78,7 +79,6 @@ from wenyuan.service.search.legs import (
     no_outside,
     unaddressed,
 )
-from wenyuan.service.search.threads import Leg, LegExecutor, Traces
 from wenyuan.settings import RulesSettings, SearchSettings
 
 _DEEPER = 2

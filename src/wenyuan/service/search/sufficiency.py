@@ -27,8 +27,8 @@ from wenyuan.service import Answer, Confidence, FollowUp, LegReport, Query
 from wenyuan.service.ingest.redaction import Questions
 from wenyuan.service.search import PerChange
 from wenyuan.service.search.candidates import followed
+from wenyuan.service.search.execution import LegMeter, LegTrace, Traces
 from wenyuan.service.search.retriever import Retriever
-from wenyuan.service.search.threads import LegMeter, LegTrace, Traces
 from wenyuan.settings import JudgeSettings
 
 if TYPE_CHECKING:

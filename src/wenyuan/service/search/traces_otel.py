@@ -20,7 +20,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.service import Answer, Query
-from wenyuan.service.search.threads import INCOMING, LegTrace
+from wenyuan.service.search.execution import INCOMING, LegTrace
 
 T = TypeVar("T")
 _CARRIER = TraceContextTextMapPropagator()

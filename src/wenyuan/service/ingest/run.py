@@ -1,4 +1,6 @@
-"""Which document versions supersede others, and which stated addresses are accepted; a run's report; texts to embed."""
+"""What one ingest run keeps: its report, the texts to embed, which document versions supersede others, and which stated
+addresses are accepted.
+"""
 
 from __future__ import annotations
 

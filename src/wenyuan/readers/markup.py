@@ -1,4 +1,4 @@
-"""EPUB and MHTML to a `Document`, and the parsing of untrusted XML and ZIP containers that they and Office files need."""
+"""Parsing of untrusted XML, parts of ZIP containers and tables of cells, as Office files hold them; and EPUB and MHTML."""
 
 from __future__ import annotations
 
