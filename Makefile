@@ -10,7 +10,8 @@ demo: $(VENV)/.run           ## set up, then run the main job on a small bilingu
 	$(BIN)/wenyuan demo
 
 # Each worker begins with a row of rooms of its own, so that what a module's tests share is made once.
-WORKERS ?= auto
+# One more than there are cores: a test that waits for what it has started leaves its core to another.
+WORKERS ?= $(shell expr $$(nproc) + 1)
 # Without what the libraries bring for other people's tests: each worker would load and rewrite all of it.
 PYTEST_ARGS = --disable-plugin-autoload -p xdist -p randomly -p hypothesispytest -n $(WORKERS) --dist worksteal
 PYTEST = $(BIN)/python -m pytest $(PYTEST_ARGS)

