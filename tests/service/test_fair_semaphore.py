@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 import wenyuan
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.local import LocalEngine
-from wenyuan.service.search import legs
+from wenyuan.service.search import execution, legs
 from wenyuan.service.search.execution import FairSemaphore
 
 
@@ -175,3 +176,35 @@ def test_places_are_neither_lost_nor_made() -> None:
     assert got[True]
     assert got[False]
     assert [places.acquire(0) for _ in range(4)] == [True, True, True, False]
+
+
+def test_an_interrupt_while_waiting_is_told_and_gives_the_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is interrupted stands in nobody's way, whether its turn had come or not."""
+
+    class Interrupted:
+        """The lock behind which the next one waits; its turn comes, or does not, and then the interrupt."""
+
+        def __init__(self, *, turn: bool) -> None:
+            self.turn = turn
+
+        def acquire(self, timeout: float | None = None) -> bool:
+            if timeout is None:
+                return True
+            if self.turn:
+                places.release()
+            raise KeyboardInterrupt
+
+        def release(self) -> None:
+            """Called when its turn comes."""
+
+    for turn in (False, True):
+        places = FairSemaphore(1)
+        assert places.acquire(0)
+        with monkeypatch.context() as patched:
+            patched.setattr(execution, "threading", SimpleNamespace(Lock=lambda turn=turn: Interrupted(turn=turn)))
+            with pytest.raises(KeyboardInterrupt):
+                places.acquire(20)
+        if not turn:
+            places.release()
+        assert places.acquire(0)
+        assert not places.acquire(0)

@@ -43,9 +43,10 @@ def test_result(executor: LegExecutor) -> None:
         assert executor.outcome(executor.begin(lambda value=value: value), "leg", within(5)) is value
 
 
-def test_own_error_passes(executor: LegExecutor) -> None:
+@pytest.mark.parametrize("kind", [IndexCorrupt, EngineTimeout])
+def test_own_error_passes(executor: LegExecutor, kind: type[KnowledgeError]) -> None:
     """What is said in our own words passes unchanged."""
-    error = IndexCorrupt("row 3 does not match", component="engine local")
+    error = kind("row 3 does not match", component="engine local")
     with pytest.raises(KnowledgeError) as caught:
         executor.outcome(executor.begin(raises(error)), "keyword leg", within(5))
     assert caught.value is error
@@ -90,8 +91,15 @@ def test_together(executor: LegExecutor) -> None:
     assert counted(executor) == {("vector", "", "ok"): 1, ("keyword", "", "ok"): 1}
 
 
-@pytest.mark.parametrize("error", [IndexCorrupt("row 3", component="engine local"), RuntimeError("lost")])
-def test_together_an_error_is_that_of_its_leg(executor: LegExecutor, error: Exception) -> None:
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (IndexCorrupt("row 3", component="engine local"), "failed"),
+        (EngineTimeout("the deadline passed", component="engine local"), "timeout"),
+        (RuntimeError("lost"), "failed"),
+    ],
+)
+def test_together_an_error_is_that_of_its_leg(executor: LegExecutor, error: Exception, state: str) -> None:
     def call(legs: Legs) -> Any:
         return legs.outcome(legs.begin(raises(error), "keyword"), "keyword leg", within(5))
 
@@ -101,18 +109,20 @@ def test_together_an_error_is_that_of_its_leg(executor: LegExecutor, error: Exce
         assert caught.value is error
     else:
         assert str(caught.value).startswith("keyword leg: RuntimeError: lost")
-    assert counted(executor) == {("keyword", "", "failed"): 1}
+    assert counted(executor) == {("keyword", "", state): 1}
 
 
 def test_together_the_one_that_hangs_is_named(executor: LegExecutor) -> None:
     """At the deadline the caller is told which leg it was; the thread does not go on with the others afterwards."""
-    release, ended, later = threading.Event(), threading.Event(), []
+    release, ended, later, said = threading.Event(), threading.Event(), [], []
 
     def call(legs: Legs) -> None:
         try:
             legs.outcome(legs.begin(lambda: "found", "keyword"), "keyword leg", within(5))
             legs.outcome(legs.begin(lambda: release.wait(HANGS), "vector"), "vector leg", within(5))
             later.append(legs.begin(lambda: "cosines", "cosines"))
+        except EngineTimeout as error:
+            said.append(error.message)
         finally:
             ended.set()
 
@@ -120,7 +130,7 @@ def test_together_the_one_that_hangs_is_named(executor: LegExecutor) -> None:
         executor.together(call, within(0.1))
     release.set()
     assert ended.wait(60)
-    assert later == []
+    assert (later, said) == ([], ["nobody waits for it any more"])
     assert counted(executor) == {("keyword", "", "ok"): 1, ("vector", "", "timeout"): 1}
 
 
