@@ -60,9 +60,11 @@ def test_lock_between_threads(tmp_path: Path) -> None:
     thread = threading.Thread(target=hold)
     thread.start()
     assert entered.wait(60)
-    with in_time(), pytest.raises(CatalogBusy, match="another thread"), lock.held(wait=0.1):
-        pass
-    leave.set()
+    try:
+        with in_time(), pytest.raises(CatalogBusy, match="another thread"), lock.held(wait=0.1):
+            pass
+    finally:
+        leave.set()
     with lock.held():
         pass
     thread.join()
