@@ -433,17 +433,22 @@ def test_sessions_that_were_ended(catalog: Catalog, place: Server, superuser: st
     import psycopg
 
     put(catalog, 1)
-    ended = (
-        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-        "WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'wenyuan%'"
-    )
+    ours = "datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'wenyuan%'"
+
+    def end_all() -> None:
+        """Returns when none is left: the server ends a session some time after it was told to."""
+        admin.execute(f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {ours}")
+        with in_time():
+            while admin.execute(f"SELECT count(*) FROM pg_stat_activity WHERE {ours}").fetchone() != (0,):
+                time.sleep(0.01)
+
     with psycopg.connect(superuser, autocommit=True) as admin:
-        admin.execute(ended)
+        end_all()
         assert catalog.seq() == 3
         put(catalog, 2)
         assert len(texts(catalog)) == 2
         with catalog.writing():
-            admin.execute(ended)
+            end_all()
             with pytest.raises(CatalogBusy, match="connection to the server was lost"):
                 put(catalog, 3)
     put(catalog, 4)
