@@ -107,6 +107,15 @@ def test_a_large_folder_is_searched_in_parts(mail: MailServer, days: int) -> Non
     assert ranges == ["70001:120000", "70001:120000", "20001:70000", "1:20000"]
 
 
+def test_a_folder_of_unknown_size_is_not_an_empty_one(mail: MailServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server has to say how many messages there are; one that does not is told apart from one that has none."""
+    monkeypatch.setattr(
+        mail, "answer", lambda line: [a for a in MailServer.answer(mail, line) if b"EXISTS" not in a] or [b""]
+    )
+    with pytest.raises(SourceError, match="does not say how many messages 'INBOX' has"):
+        entries(opened(mail))
+
+
 def test_a_size_that_is_a_lie_is_found_out(mail: MailServer) -> None:
     """A message that is larger than was told is not taken."""
     mail.claims[12] = 10

@@ -116,6 +116,15 @@ def test_a_long_robots_is_cut(shelf: Shelf) -> None:
     assert "/deep/" not in shelf.uris()
 
 
+def test_a_robots_as_long_as_it_may_be_counts_whole(shelf: Shelf) -> None:
+    """It was not cut: its last line is a rule like the others."""
+    rules, last = "User-agent: *\nDisallow: /deep/\n", "\nDisallow: /leave"
+    filling = "#" * (500 * 1_024 - len(rules) - len(last))
+    shelf.site.put("/robots.txt", f"{rules}{filling}{last}", "text/plain")
+    shelf.run()
+    assert not {"/leave", "/deep/"} & shelf.uris()
+
+
 def test_reads_nothing_while_robots_cannot_be_asked(shelf: Shelf) -> None:
     """A server that fails on robots.txt may forbid everything: nothing is read, and nothing retired."""
     shelf.run()

@@ -33,10 +33,9 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline, OutsideHit
-from wenyuan.engines import external
 from wenyuan.engines.external import VIA, Remote, open_remote, refused_way, via_header
 from wenyuan.runtime import BoundedCalls, CallTimedOut, http
-from wenyuan.runtime.http import GuardedBackend, no_answer, refusal, until
+from wenyuan.runtime.http import CORE_FAILURES, GuardedBackend, no_answer, refusal, until
 
 KEY = "sk-Geheim-0815"
 QUERY = "机密问题 ＡＢＣ: who is 張三?"
@@ -765,7 +764,7 @@ def test_every_exception_of_the_http_library_is_translated() -> None:
     """Each of httpcore2's exceptions is caught and becomes one of ours, without its text."""
     kinds = [k for k in vars(httpcore2).values() if inspect.isclass(k) and issubclass(k, Exception)]
     assert len(kinds) >= 15
-    assert [k.__name__ for k in kinds if not issubclass(k, external._FAILURES)] == []
+    assert [k.__name__ for k in kinds if not issubclass(k, CORE_FAILURES)] == []
     for kind in kinds:
         failure = no_answer(kind(ECHO), "source partner", EngineUnavailable, EngineTimeout, "service")
         assert isinstance(failure, EngineTimeout if "Time" in kind.__name__ else EngineUnavailable)

@@ -34,7 +34,7 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.model import Source
 from wenyuan.runtime import CallTimedOut, deadline_after
-from wenyuan.runtime.http import GuardedBackend, TooLarge, no_answer, read_whole, until
+from wenyuan.runtime.http import CORE_FAILURES, GuardedBackend, TooLarge, no_answer, read_whole, until
 from wenyuan.settings import ENV_ALLOWED, secret
 
 __all__ = ["GROUP", "open_connector", "schemes"]
@@ -167,14 +167,6 @@ AGENT = "wenyuan"
 _LONGEST_WAIT = 60.0  # seconds that a server may ask us to wait
 _TRIES = 4
 _BUSY = (429, 503)
-_FAILURES = (
-    httpcore2.NetworkError,
-    httpcore2.ProtocolError,
-    httpcore2.TimeoutException,
-    httpcore2.ProxyError,
-    httpcore2.UnsupportedProtocol,
-    httpcore2.ConnectionNotAvailable,
-)
 
 
 class Unanswered(SourceError):
@@ -286,7 +278,7 @@ class Client:
                 raise Unanswered("no answer in time", component=component) from error
             except EngineUnavailable as error:  # the guard of connections
                 raise Unanswered(error.message, component=component, hint=error.hint) from error
-            except _FAILURES as error:
+            except CORE_FAILURES as error:
                 raise no_answer(error, component, Unanswered, Unanswered, "server") from error
 
 

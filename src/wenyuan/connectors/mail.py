@@ -203,7 +203,12 @@ class MailFolder:
             )
         told = server.response("UIDVALIDITY")[1]
         self._validity = int(told[-1]) if told and told[-1] else 0
-        self._messages = int(count[-1]) if count and count[-1] else 0
+        if not (count and count[-1]):  # that there are none would have been told
+            raise SourceError(
+                msg("the mail server does not say how many messages {name} has", name=repr(self._folder)),
+                component=self._component,
+            )
+        self._messages = int(count[-1])
 
     def _failure(self, error: Exception) -> SourceError:
         """The error for an exception of the client, whose text may contain credentials."""

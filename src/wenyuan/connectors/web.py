@@ -181,12 +181,12 @@ class Robots:
 
 
 def robots_text(body: bytes) -> str:
-    """The lines of a robots.txt of which at most `MOST_ROBOTS` bytes were taken.
+    """The lines of a robots.txt within its first `MOST_ROBOTS` bytes; `body` has one more where there are more.
 
     The line at which it was cut is left out: the first half of a rule would be another, wider one.
     """
     text = body[:MOST_ROBOTS].decode("utf-8", "replace")
-    return text if len(body) < MOST_ROBOTS else "\n".join(text.splitlines()[:-1])
+    return text if len(body) <= MOST_ROBOTS else "\n".join(text.splitlines()[:-1])
 
 
 def parse_robots(text: str, agent: str) -> Robots:
@@ -341,7 +341,7 @@ class Site:
     # -- where to go -----------------------------------------------------------------------------------
 
     def _asked_robots(self) -> Robots:
-        answer = self._followed(urljoin(self._start, "/robots.txt"), MOST_ROBOTS, cut=True)
+        answer = self._followed(urljoin(self._start, "/robots.txt"), MOST_ROBOTS + 1, cut=True)
         if answer.status == 200:
             return parse_robots(robots_text(answer.body), AGENT)
         if 400 <= answer.status < 500 and answer.status != 429:

@@ -110,11 +110,13 @@ class Scope:
 
     def allows(self, row: IndexRow) -> bool:
         """Reference semantics of a scope on a row."""
-        return (
-            row.source_id in self.sources
-            and row.valid_from <= self.as_of.toordinal() <= row.valid_until
-            and (self.filter is None or matches(self.filter, row))
+        return self.covers(row.source_id, row.valid_from, row.valid_until) and (
+            self.filter is None or matches(self.filter, row)
         )
+
+    def covers(self, source_id: str, valid_from: int, valid_until: int) -> bool:
+        """Whether a source is in it, and its day between two (proleptic ordinals, both included)."""
+        return source_id in self.sources and valid_from <= self.as_of.toordinal() <= valid_until
 
 
 def field_value(name: str, row: IndexRow) -> Facet | None:

@@ -20,6 +20,7 @@ from wenyuan.core.ports import Deadline, time_left, until
 from wenyuan.runtime import BoundedCalls, CallTimedOut, deadline_after
 
 __all__ = [
+    "CORE_FAILURES",
     "GuardedBackend",
     "TimedStream",
     "TooLarge",
@@ -30,6 +31,16 @@ __all__ = [
     "seconds_left",
     "until",
 ]
+
+CORE_FAILURES = (
+    httpcore2.NetworkError,
+    httpcore2.ProtocolError,
+    httpcore2.TimeoutException,
+    httpcore2.ProxyError,
+    httpcore2.UnsupportedProtocol,
+    httpcore2.ConnectionNotAvailable,
+)
+"""Every exception of httpcore2 descends from one of these (a test enumerates them)."""
 
 
 # Connections that end when their time is up, however slowly bytes come.

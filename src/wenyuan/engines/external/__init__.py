@@ -22,7 +22,7 @@ from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, Source
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.terms_of_use import parse_date
 from wenyuan.runtime import CallTimedOut
-from wenyuan.runtime.http import GuardedBackend, TooLarge, no_answer, read_whole, until
+from wenyuan.runtime.http import CORE_FAILURES, GuardedBackend, TooLarge, no_answer, read_whole, until
 from wenyuan.settings import ENV_ALLOWED, VariableName, declared, secret
 
 
@@ -171,15 +171,6 @@ _JSON = re.compile(r"application/(?:[a-z0-9.\-]+\+)?json(?: *; *charset=\"?utf-8
 _HOST = re.compile(r"[a-z0-9_.\-]+")
 _LOST = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
 """What asking again may mend: a connection that was kept, and that the other side has closed."""
-_FAILURES = (
-    httpcore2.NetworkError,
-    httpcore2.ProtocolError,
-    httpcore2.TimeoutException,
-    httpcore2.ProxyError,
-    httpcore2.UnsupportedProtocol,
-    httpcore2.ConnectionNotAvailable,
-)
-"""Every exception of httpcore2 descends from one of these (a test enumerates them)."""
 _HINTS: Mapping[int, str] = {
     401: "check the key of this source",
     403: "check the key of this source",
@@ -356,7 +347,7 @@ class Remote:
                 ) from error
             except CallTimedOut as error:
                 raise EngineTimeout("no answer in time", component=self.component) from error
-            except _FAILURES as error:
+            except CORE_FAILURES as error:
                 raise no_answer(error, self.component, EngineUnavailable, EngineTimeout, "service") from error
 
     def _exchange(self, body: bytes, headers: Mapping[str, str], deadline: Deadline) -> bytes:

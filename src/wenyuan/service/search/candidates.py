@@ -7,7 +7,6 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -155,11 +154,8 @@ def guard(passage: Passage, scope: Scope) -> None:
     """Check a passage against the scope again. A passage outside it means that the engine is faulty: it is an error,
     never filtered silently.
     """
-    if not (
-        passage.source_id in scope.sources
-        and (passage.effective_from or date.min) <= scope.as_of <= (passage.effective_until or date.max)
-        and (scope.filter is None or matches(scope.filter, _row(passage)))
-    ):
+    within = scope.covers(passage.source_id, *_validity(passage))
+    if not within or not (scope.filter is None or matches(scope.filter, _row(passage))):  # few requests have a filter
         raise EngineError(
             msg("passage {ref} lies outside the scope of the request; nothing is answered", ref=passage.ref),
             component="guard",
@@ -171,7 +167,13 @@ def meeting(found: list[tuple[Hit, Passage]], wanted: Filter | None) -> list[tup
     return found if wanted is None else [pair for pair in found if matches(wanted, _row(pair[1]))]
 
 
+def _validity(passage: Passage) -> tuple[int, int]:
+    begins, ends = passage.effective_from, passage.effective_until
+    return (begins.toordinal() if begins else 0), (ends.toordinal() if ends else FOREVER)
+
+
 def _row(passage: Passage) -> IndexRow:
+    begins, ends = _validity(passage)
     return IndexRow(
         passage_id=passage.passage_id,
         source_id=passage.source_id,
@@ -181,8 +183,8 @@ def _row(passage: Passage) -> IndexRow:
         language=passage.language,
         collection=passage.collection,
         facets=passage.facets,
-        valid_from=passage.effective_from.toordinal() if passage.effective_from else 0,
-        valid_until=passage.effective_until.toordinal() if passage.effective_until else FOREVER,
+        valid_from=begins,
+        valid_until=ends,
     )
 
 
