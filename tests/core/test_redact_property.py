@@ -237,7 +237,8 @@ def test_no_identity_card_or_mobile_survives_written_out(
     written = WRITTEN_OUT[form](value)
     redacted = redact(before + written + after, policy, KEY)
     assert written not in redacted.text and bare(value) not in bare(redacted.text), (before, written, after)
-    assert set(redacted.counts) & {"cn_id", "bank_card", "cn_mobile"}
+    # Two letters behind a card may make it the code of a company, check character included: it is gone all the same.
+    assert set(redacted.counts) & {"cn_id", "bank_card", "cn_mobile", "cn_uscc"}
 
 
 @pytest.mark.parametrize("form", MAIL_FORMS)

@@ -147,6 +147,12 @@ def test_rescale_by_hand(cosine: float, scale: tuple[float, float], expected: fl
     assert rescale(cosine, scale) == pytest.approx(expected, abs=1e-12)
 
 
+def test_no_score_is_a_negative_zero() -> None:
+    """It would be shown with its sign."""
+    assert [str(float(rescale(one, (0.0, 1.0)))) for one in (-0.0, -0.5, float("nan"))] == ["0.0"] * 3
+    assert not np.signbit(rescale(np.array([-0.0, -0.5, np.nan]), (0.0, 1.0))).any()
+
+
 @given(st.floats(-1, 1.000001), st.floats(-1, 1.000001), st.floats(-0.5, 0.9), st.floats(0.05, 1))
 def test_rescale_bounds(one: float, other: float, low: float, width: float) -> None:
     """Rescaled cosines lie within 0..1 and keep their order."""

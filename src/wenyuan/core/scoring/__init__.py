@@ -196,7 +196,7 @@ def rescale(cosine: Scores, scale: tuple[float, float]) -> Scores:
     """Map a cosine, or an array of them, linearly from ``scale = (lo, hi)`` to 0..1, clipped; NaN (no vector) becomes 0."""
     low, high = scale
     share: Scores = np.fmin(1.0, np.fmax(0.0, (cosine - low) / (high - low)))
-    return share
+    return share + 0.0  # a negative zero would be shown as one
 
 
 def trust_factor(trust: int) -> float:
