@@ -33,7 +33,7 @@ from wenyuan.encoders import builtin
 from wenyuan.encoders.builtin import EPSILON, HEADS, HIDDEN, LAYERS, Tokenizer, information, unpack
 from wenyuan.evaluation.data import Judged, Question, read_judged
 from wenyuan.evaluation.run import default_cache, entries_of
-from wenyuan.service.search import script_of
+from wenyuan.service.search.general_texts import script_of
 from wenyuan.service.search.legs import Aim
 
 jax: Any = importlib.import_module("jax")

@@ -55,7 +55,8 @@ from wenyuan.evaluation.data import Corpus, Judged, Question, open_corpus, read_
 from wenyuan.evaluation.run import Ranked, Run, default_cache, entries_of, open_built
 from wenyuan.service import search
 from wenyuan.service.library import Library
-from wenyuan.service.search import SCRIPTS, legs
+from wenyuan.service.search import legs
+from wenyuan.service.search.general_texts import SCRIPTS
 
 K = 10
 DEPTH = 30  # passages, so that there are ten documents where several are of one

@@ -34,7 +34,7 @@ from wenyuan.core.text import ANALYZER, has_han, search_terms
 from wenyuan.encoders.builtin import BuiltinEncoder, load_builtin
 from wenyuan.engines.local import LocalEngine
 from wenyuan.service import Query
-from wenyuan.service.search import SCRIPTS
+from wenyuan.service.search.general_texts import SCRIPTS
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.settings import SearchSettings
 
@@ -276,6 +276,12 @@ class Synthetic:
     def encode_queries(self, texts: Sequence[str], *, deadline: Deadline | None = None) -> np.ndarray:
         if self._embedding:
             self._encoder.encode_queries(texts, deadline=deadline)
+        return self._like_rows(texts)
+
+    def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> np.ndarray:
+        return self._like_rows(texts)
+
+    def _like_rows(self, texts: Sequence[str]) -> np.ndarray:
         return np.stack([self._vectors[zlib.crc32(text.encode()) % len(self._vectors)] for text in texts])
 
 

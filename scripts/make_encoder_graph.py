@@ -35,7 +35,7 @@ from wenyuan.encoders.builtin import (
     information,
     unpack,
 )
-from wenyuan.service.search import GENERAL
+from wenyuan.service.search.general_texts import GENERAL
 
 FOLDER = Path(builtin.__file__).parent
 MICROSOFT = "com.microsoft"

@@ -31,8 +31,8 @@ from wenyuan.service.audit import query_of
 from wenyuan.service.audit.replay import Rerun, rerun_of
 from wenyuan.service.rules import SCHEMAS, name_vectors_of, stored_schema
 from wenyuan.service.rules.derive import Deriver
-from wenyuan.service.search import SCRIPTS
 from wenyuan.service.search.candidates import Reranking
+from wenyuan.service.search.general_texts import SCRIPTS
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.sufficiency import retrieve_whole
 from wenyuan.settings import RulesSettings, SearchSettings

@@ -35,7 +35,8 @@ from wenyuan.service import Answer
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.fragments import asked
 from wenyuan.service.learning import Lesson, Step, TrainingPassages, load_holdings, resolve
-from wenyuan.service.search import SCRIPTS, junk_queries
+from wenyuan.service.search import junk_queries
+from wenyuan.service.search.general_texts import SCRIPTS
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.settings import Settings
 

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -30,13 +30,15 @@ from wenyuan.core.scoring.fusion import Candidates, column
 from wenyuan.core.scoring.probability import NEAR
 from wenyuan.runtime import usable_cores
 from wenyuan.service import LegReport
-from wenyuan.service.search import GENERAL, PASSAGES, SCRIPTS, AnalysedQuery, CollectionProfile
+from wenyuan.service.search import AnalysedQuery, CollectionProfile
 from wenyuan.service.search.candidates import Cutoff, LabelVectors, LawLookup, above, contenders
+from wenyuan.service.search.common_vectors import Of, common_vector
 from wenyuan.service.search.execution import CacheCounts, FairSemaphore, Leg, LegExecutor, Legs
+from wenyuan.service.search.general_texts import SCRIPTS
 
 # The vectors of queries: made once for all legs of a request, and remembered where that is set.
 
-_MEANS: WeakKeyDictionary[Encoder, dict[tuple[str, ...], Any]] = WeakKeyDictionary()
+_MEANS: WeakKeyDictionary[Encoder, dict[tuple[Of, str], Any]] = WeakKeyDictionary()
 """What all texts of a kind have in common, by encoder: the same for each of its retrievers, as replays make them."""
 
 
@@ -61,20 +63,11 @@ class QueryVectors:
             held = sum(vector.nbytes for vector in self._known.values())
             return CacheCounts(**self._asked, values=len(self._known), bytes=held)
 
-    def mean(self, of: Literal["questions", "passages"], script: str, deadline: Deadline) -> Any:
+    def mean(self, of: Of, script: str, deadline: Deadline) -> Any:
         """Mean vector of general questions or passages in a script, (dim,) float32; it is subtracted to centre vectors."""
-        texts = (GENERAL if of == "questions" else PASSAGES)[script]
-        if texts not in self._means:
-            deadline.check("encoder")
-            encoder = self.encoder
-            made = (
-                encoder.encode_queries(texts, deadline=deadline)
-                if of == "questions"
-                else encoder.encode_passages(texts)
-            )
-            vectors = checked_vectors(made, len(texts), encoder.fingerprint.dimension, "encoder")
-            self._means[texts] = vectors.mean(axis=0)
-        return self._means[texts]
+        if (of, script) not in self._means:
+            self._means[of, script] = common_vector(self.encoder, of, script, deadline)
+        return self._means[of, script]
 
     def of(self, query: str, deadline: Deadline) -> tuple[Any, bool]:
         """The unit vector of a query, (dim,) float32, and whether it came from the cache; raises an `EncoderError`."""

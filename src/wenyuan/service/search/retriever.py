@@ -39,7 +39,6 @@ from wenyuan.service import Answer, LegReport, Query
 from wenyuan.service.rules import RuleQuestion, of_type
 from wenyuan.service.rules.derive import Derived, Deriver
 from wenyuan.service.search import (
-    SCRIPTS,
     AnalysedQuery,
     CollectionProfile,
     PerChange,
@@ -51,7 +50,6 @@ from wenyuan.service.search import (
     analysed,
     fits,
     registry_of,
-    script_of,
 )
 from wenyuan.service.search.candidates import (
     Abstention,
@@ -69,6 +67,7 @@ from wenyuan.service.search.candidates import (
     united,
 )
 from wenyuan.service.search.execution import Leg, LegExecutor, Traces
+from wenyuan.service.search.general_texts import SCRIPTS, script_of
 from wenyuan.service.search.legs import (
     Aim,
     ExternalSearch,

@@ -33,8 +33,9 @@ from wenyuan.core.scoring.rerank import auto_cut, distinct
 from wenyuan.core.text import OWN
 from wenyuan.core.text.summaries import summarize
 from wenyuan.service import Answer, Confidence, LegReport, Query, Rewriting
-from wenyuan.service.search import SCRIPTS, Allowed, Sources
+from wenyuan.service.search import Allowed, Sources
 from wenyuan.service.search.execution import AnswerCache, CacheCounts, OwnMemory, Store, abreast
+from wenyuan.service.search.general_texts import SCRIPTS
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.sufficiency import Sufficiency, leading, search_missing
 from wenyuan.settings import CacheSettings, SearchSettings

@@ -1,0 +1,62 @@
+"""What all questions, and all passages, of a script have in common: the mean vectors of texts about nothing in particular.
+
+They depend on the encoder alone. Those of the built-in encoder are shipped, so that no process embeds the texts again;
+another encoder embeds them at its first question.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.resources
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from wenyuan.core.model import EncoderFingerprint
+from wenyuan.core.ports import Deadline, Encoder
+from wenyuan.core.scoring import checked_vectors
+from wenyuan.service.search.general_texts import GENERAL, PASSAGES
+
+Of = Literal["questions", "passages"]
+
+FILE = "common_vectors.npz"
+"""Means by `key_of`, written by ``scripts/make_common_vectors.py``."""
+
+
+def key_of(fingerprint: EncoderFingerprint, of: Of, script: str) -> str:
+    """A name that differs whenever the encoder or the texts do."""
+    said = "\0".join((fingerprint.key, of, *_texts(of, script)))
+    return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+def common_vector(encoder: Encoder, of: Of, script: str, deadline: Deadline) -> Any:
+    """The mean vector, (dim,) float32, of general questions or passages in a script.
+
+    Raises:
+        EncoderError: it is not shipped for this encoder, and the texts cannot be embedded in time.
+    """
+    shipped = _shipped().get(key_of(encoder.fingerprint, of, script))
+    return embedded(encoder, of, script, deadline) if shipped is None else shipped
+
+
+def embedded(encoder: Encoder, of: Of, script: str, deadline: Deadline) -> Any:
+    """The mean vector, made anew."""
+    deadline.check("encoder")
+    texts = _texts(of, script)
+    made = encoder.encode_queries(texts, deadline=deadline) if of == "questions" else encoder.encode_passages(texts)
+    return checked_vectors(made, len(texts), encoder.fingerprint.dimension, "encoder").mean(axis=0)
+
+
+def _texts(of: Of, script: str) -> tuple[str, ...]:
+    return (GENERAL if of == "questions" else PASSAGES)[script]
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Mapping[str, Any]:
+    with (
+        importlib.resources.files(__package__).joinpath(FILE).open("rb") as stream,
+        np.load(stream, allow_pickle=False) as file,
+    ):
+        return dict(file)
