@@ -38,7 +38,7 @@ from wenyuan.core.text import ANALYZER, search_terms
 from wenyuan.engines.local import LocalEngine
 
 TESTS = Path(__file__).parents[1] / "tests"
-sys.path.insert(0, str(TESTS))
+sys.path.insert(0, str(TESTS / "support"))
 
 SPEC = IndexSpec(
     analyzer=ANALYZER, encoder=EncoderFingerprint(id="synthetic", sha256="0", dimension=DIMENSION, scale=(0.7, 1.0))
@@ -163,7 +163,8 @@ CATALOG: list[Catalog] = []
 def overlap(found: list[list[int]], reference: list[list[int]], depth: int) -> float:
     """The share of the reference's rows that are found, of all queries that have any."""
     pairs = [(set(a[:depth]), set(b[:depth])) for a, b in zip(found, reference, strict=True) if b]
-    return round(sum(len(a & b) for a, b in pairs) / sum(len(b) for _, b in pairs), 4)
+    wanted = sum(len(b) for _, b in pairs)
+    return round(sum(len(a & b) for a, b in pairs) / wanted, 4) if wanted else float("nan")
 
 
 def table(results: list[dict[str, Any]]) -> str:
@@ -197,7 +198,7 @@ def laws() -> str:
     engines = ("memory", "local", "postgres", "milvus")
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        files = [TESTS / "test_engines.py", TESTS / "test_engine_postgres.py", TESTS / "test_engine_milvus.py"]
+        files = [TESTS / "engines" / f"test_{name}.py" for name in ("engines", "engine_postgres", "engine_milvus")]
         subprocess.run([sys.executable, "-m", "pytest", "-q", "-k", "Engine", f"--junitxml={report}", *files],
                        check=False, cwd=TESTS.parent, stdout=sys.stderr)  # fmt: skip
         cases = list(Xml.parse(report).iter("testcase"))

@@ -36,7 +36,7 @@ from wenyuan.app import create_library
 from wenyuan.core.model import Source
 from wenyuan.server.app import create_app, start_in_thread
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 QUESTIONS = ("连接池的最大连接数由什么决定？", "How long is annual leave carried over?", "第 17 版", "handbook 42")
 RESULTS = 5

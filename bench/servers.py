@@ -284,7 +284,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--engine", choices=["local", "postgres"], default="local")
     asked = parser.parse_args()
-    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
     import postgres_server
 
     with ExitStack() as stack:

@@ -1,0 +1,127 @@
+"""Every script of measurements can be started: each is run here as its first lines say, on as little as it takes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import wenyuan
+from chat_api import chat_api
+from small_sets import write_set
+
+BENCH = Path(__file__).parents[2] / "bench"
+
+SMALL = {
+    "audit": "--records 100",
+    "cache": "--passages 60 --repeats 3",
+    "capacity": "",
+    "codes": "--rows 17000 --queries 2 --candidates 50",
+    "context": "{zh} --cache {cache} --contexts document",
+    "contextual": "{zh} --cache {cache} --limit 5",
+    "engines": "--engines local --passages 200 --rounds 2",
+    "fidelity": "",
+    "ingest": "--passages 60",
+    "judge": "--sets 3 --compared 2",
+    "linking": "",
+    "mining": "{zh} --limit 5 --cache {cache}",
+    "ocr": "--pages 1 --kinds clean",
+    "parts": "--passages 200",
+    "quantities": "{zh} --cache {cache} --limit 10",
+    "read_path": "{library} 报销",
+    "rewriting": "{zh} --cache {cache} --limit 3",
+    "rules": "--nodes 300 --statements 900 --rounds 2",
+    "scale": "--sizes 200 --rounds 2 --folder {scratch}",
+    "scoring": "{zh} --limit 5 --cache {cache}",
+    "search": "--passages 200 --rounds 3",
+    "serve": "--passages 200 --seconds 0.2 --clients 2 --cases echo hybrid",
+    "transfer": "{zh} {en} --limit 5 --cache {cache}",
+    "tune": "{zh}:10 --cache {cache}",
+    "verify": "{zh} --passages 24 --each 2",
+}
+"""The arguments of each, where ``{name}`` stands for what the tests make."""
+
+ELSEWHERE = {
+    "adapter": "needs jax",
+    "addresses": "counts in Chromium what stands at thousands of addresses",
+    "cross_encoder": "needs PyTorch",
+    "encoder": "loads the encoder anew in five processes",
+    "fidelity_made": "makes the documents of fidelity.py",
+    "made": "makes the passages of search.py",
+    "made_pages": "makes the pages of ocr.py",
+    "real_model": "asked with a chat API below",
+    "redaction": "run by the tests of redaction",
+    "reranking": "gathers for cross_encoder.py, below",
+    "restarts": "stops a PostgreSQL again and again, which the tests of the engines do",
+    "servers": "runs several servers on a PostgreSQL, which the tests of the catalog do",
+}
+"""Those that are not in the table above, and why."""
+
+
+def run(script: str, *arguments: str, home: Path) -> str:
+    """What a script prints; it must end well."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "XDG_CACHE_HOME": str(home),
+        "TMPDIR": str(home),
+    }
+    command = [sys.executable, str(BENCH / f"{script}.py"), *arguments]
+    done = subprocess.run(
+        command, env=environment, cwd=home, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Two judged sets, a library, and folders to write to."""
+    home = tmp_path_factory.mktemp("bench")
+    library = home / "library"
+    with wenyuan.open(library, create=True) as made:
+        text = home / "text.md"
+        text.write_text("# 报销\n\n报销单据应当在返回后十五日内提交。\n", "utf-8")
+        made.add(wenyuan.Source(source_id="rules", path=str(text)))
+    sets = {language: str(write_set(home / language, language)) for language in ("zh", "en")}
+    return {
+        **sets,
+        "library": str(library),
+        "cache": str(home / "cache"),
+        "scratch": str(home / "scratch"),
+        "home": str(home),
+    }
+
+
+def test_each_script_is_started_or_says_why_not() -> None:
+    """A new script has to be put into one of the two tables."""
+    there = {path.stem for path in BENCH.glob("*.py")}
+    assert SMALL.keys() | ELSEWHERE.keys() == there
+    assert not SMALL.keys() & ELSEWHERE.keys()
+
+
+@pytest.mark.parametrize("script", sorted(SMALL))
+def test_a_script_measures(script: str, places: dict[str, str]) -> None:
+    """It ends without an error, and prints figures."""
+    arguments = SMALL[script].format(**places).split()
+    printed = run(script, *arguments, home=Path(places["home"]))
+    assert any(c.isdigit() for c in printed)
+
+
+def test_what_a_reranker_is_given_is_gathered(places: dict[str, str], tmp_path: Path) -> None:
+    """What `cross_encoder.py` learns from: the passages that are found, with what is right."""
+    keep = tmp_path / "keep"
+    run("reranking", "gather", places["zh"], "--keep", str(keep), "--cache", places["cache"], "--limit", "4",
+        home=Path(places["home"]))  # fmt: skip
+    assert [path for path in keep.rglob("*") if path.is_file()]
+
+
+def test_a_chat_api_is_asked_by_every_feature(places: dict[str, str]) -> None:
+    """A model that says nothing of the form makes each feature say so."""
+    with chat_api(lambda _body: {"role": "assistant", "content": "no"}) as (url, asked):
+        printed = run("real_model", "--url", url, "--model", "none", "--timeout", "30", home=Path(places["home"]))
+    assert asked
+    assert printed.count("\n| ") >= 8
