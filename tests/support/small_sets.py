@@ -8,7 +8,7 @@ from pathlib import Path
 _SETS = {
     "zh": (
         "员工手册",
-        "第{n}条 {who}应当在{days}天内提交{what}，逾期不予受理。{who}对{what}的真实性负责，保存三十年。",
+        "第{n}条 {who}应当在{days}天内提交{what}，逾期不予受理。{who}的{what}保存三十年。",
         "员工 供应商 项目经理 承租人 施工单位 安全员".split(),
         "报销单 验收记录 请假申请 合同副本".split(),
         "{who}在{days}天内要提交什么，{what}保存多久？",
