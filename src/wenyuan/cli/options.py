@@ -250,7 +250,7 @@ def interactive() -> bool:
 _IN_OUR_WORDS, _OF_A_CHECK = "Invalid value: ", "Value error, "
 """What the parser puts before a refusal that is in a command's own words, and before one of a check; both say nothing."""
 _SHOULD_BE = re.compile(
-    r"Input should be (a valid|greater than or equal to|less than or equal to|greater than|less than) (\S+?)(, .*)?$"
+    r"Input should be (a valid|greater than or equal to|less than or equal to|greater than|less than) (\S+?)(, .*)?\Z"
 )
 _MUST_BE = {
     "a valid integer": "must be an integer",

@@ -268,7 +268,7 @@ _SENTENCE_END = re.compile(r"[。！？；\n]|[.!?;](?=\s)")
 _TOKEN = re.compile(r"\*?[^\s\u0021-\u2e7f]\*?|\s+|[\u0021-\u2e7f]+")
 _RULE = re.compile(r"\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?\s*)?")
 _BEGUN = re.compile(r"[!-~]{0,20}\s")
-_PARTIAL = re.compile(r"(?<=\s)[!-~]+$")
+_PARTIAL = re.compile(r"(?<=\s)[!-~]+\Z")
 _CLOSING = frozenset("，。、；：！？）》」』】”’.,;:!?)")
 _WEAK = frozenset(
     "a an and are as at be by can could did do does for from how i if in is it may me my of on or our should so "

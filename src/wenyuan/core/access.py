@@ -206,7 +206,7 @@ HIDDEN = "***"
 
 _NAME = re.compile(
     r"secret|token|passw|passphrase|pwd|credential|authori[sz]ation|cookie|(?:api|access|private)[_\-]?key"
-    r"|(?:^|[_\-.])(?:key|auth|signature)$|密钥|秘钥|口令|密码|令牌",
+    r"|(?:^|[_\-.])(?:key|auth|signature)\Z|密钥|秘钥|口令|密码|令牌",
     re.IGNORECASE,
 )
 _NO_SECRETS = frozenset({"token_budget", "tokens"})

@@ -124,7 +124,7 @@ def path_words(uri: str) -> str:
     except ValueError:  # e.g. "http://[x": brackets without an IPv6 address
         path = ""
     path = unquote(path or uri.partition("#")[0])
-    path = re.sub(r"\.[A-Za-z0-9]{1,5}$", "", path)
+    path = re.sub(r"\.[A-Za-z0-9]{1,5}\Z", "", path)
     words = re.sub(r"([a-z])([A-Z])", r"\1 \2", re.sub(r"[/_\-.\\]+", " ", path))
     return words.strip()
 
@@ -144,7 +144,7 @@ _LEAST_WIDE, _LEAST_WORDS, _LEAST_CHARS = 6, 3, 10  # what a page's navigation, 
 _NEAR = 900  # characters at the beginning of a passage: about what a window shows
 _LEAST_LINE = 3  # Chinese characters, where there is no navigation
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-_PART = re.compile(r"#[^#]*[&:]part=([0-9]+)$")
+_PART = re.compile(r"#[^#]*[&:]part=([0-9]+)\Z")
 _MARK = re.compile(r"\s*(?:(?:[-*+•>]|[0-9]{1,4}[.)]|#{1,6}|\[[0-9]+\])\s+)*")
 _MARKUP = r"*_`\[\]<>#|!\\${}~^=\"'"
 _SPLITS = {

@@ -435,8 +435,8 @@ def _is_joined(figure: str, known: set[str]) -> bool:
 
 _HAN = "\u4e00-\u9fff"
 _NO_NEGATION = re.compile(
-    rf"([{_HAN}]{{1,2}})[不没沒未]\1|[不没沒][?？]?\s*$|[没沒]有?[?？]?\s*$|未成年|未[来來]|[无無][障线線人形][碍礙机機]?|不[动動][产產]|不[锈銹鏽][钢鋼]|不可抗力"
-    r"|非[机機][动動]|非物[质質]|非[处處]方|非[营營]利|[没沒]收|(?<![a-z])no\.\s*(?=\d)|,\s*[a-z]+n['’]t (?:it|they|we|you|i|he|she|there)\s*\?*\s*$",
+    rf"([{_HAN}]{{1,2}})[不没沒未]\1|[不没沒][?？]?\s*\Z|[没沒]有?[?？]?\s*\Z|未成年|未[来來]|[无無][障线線人形][碍礙机機]?|不[动動][产產]|不[锈銹鏽][钢鋼]|不可抗力"
+    r"|非[机機][动動]|非物[质質]|非[处處]方|非[营營]利|[没沒]收|(?<![a-z])no\.\s*(?=\d)|,\s*[a-z]+n['’]t (?:it|they|we|you|i|he|she|there)\s*\?*\s*\Z",
     re.IGNORECASE | re.ASCII,
 )
 """Says “not” without denying anything: 能不能, 有没有, 行不?, 未成年人, no. 5, isn't it?"""

@@ -295,7 +295,7 @@ FRONT_MATTER_KEYS: Mapping[str, str] = {
 """Field of `Validity` by its key in front matter, folded, with spaces for ``_`` and ``-``."""
 _SQUEEZED: Mapping[str, str] = {word.replace(" ", ""): name for word, name in FRONT_MATTER_KEYS.items()}
 _TIME = re.compile(
-    r"(?<=[0-9日])(?:T|\s+)[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?\s*(?:Z|[+-][0-9]{2}:?[0-9]{2})?$"
+    r"(?<=[0-9日])(?:T|\s+)[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?\s*(?:Z|[+-][0-9]{2}:?[0-9]{2})?\Z"
 )
 
 _WRITTEN = re.compile(

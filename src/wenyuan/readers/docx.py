@@ -242,7 +242,7 @@ _TITLE_STYLE = re.compile(r"title|标题|標題")
 _CONTENTS_STYLE = re.compile(r"toc.*|目录.*|目錄.*")
 _SIGNS = {f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}tab": "\t", f"{_W}noBreakHyphen": "-"}
 _BOX = f"{_W}txbxContent"
-_PARTS = re.compile(r"/word/(document|header|footer|footnotes|endnotes|comments)[0-9]*\.xml$")
+_PARTS = re.compile(r"/word/(document|header|footer|footnotes|endnotes|comments)[0-9]*\.xml\Z")
 _APART = ("header", "footer", "comments")
 _PICTURES = (
     "{http://schemas.openxmlformats.org/drawingml/2006/main}blip",

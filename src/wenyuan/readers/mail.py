@@ -152,7 +152,7 @@ _DIVIDER = re.compile(
     r"转发的邮件|回复的原邮件|forwarded by [^\n]{0,80})\s*[-_=*]{2,}\s*",
     re.IGNORECASE,
 )
-_ATTRIBUTION = re.compile(r"(?:wrote|writes|写道|寫道)\s*[:：]\s*$", re.IGNORECASE)
+_ATTRIBUTION = re.compile(r"(?:wrote|writes|写道|寫道)\s*[:：]\s*\Z", re.IGNORECASE)
 _WHO = re.compile(r"[0-9@<]")
 _FROM = re.compile(r"\s*\**(?:from|发件人|寄件者|寄件人|發件人)\**\s*[:：]", re.IGNORECASE)
 _SENT = re.compile(

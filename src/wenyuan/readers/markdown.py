@@ -45,8 +45,8 @@ _COMMENTS = (
         rf"{_CODE}|(?P<comment>\{{%-?\s*comment\s*-?%\}}.*?\{{%-?\s*endcomment\s*-?%\}})", re.M | re.S)),
 )  # fmt: skip
 _MARKUP = re.compile(r"[\x00\\`*_\[\]<>!&{}~\n]")  # without any of these a line is its own text
-_ATTRIBUTES = re.compile(r"\s*\{[#:.][^{}]*\}\s*$")
-_OWN_ANCHOR = re.compile(r"\{[^{}]*#([^\s{}#]+)[^{}]*\}\s*$")
+_ATTRIBUTES = re.compile(r"\s*\{[#:.][^{}]*\}\s*\Z")
+_OWN_ANCHOR = re.compile(r"\{[^{}]*#([^\s{}#]+)[^{}]*\}\s*\Z")
 _PICTURE = re.compile(r"!\[[^\]\n]{0,500}\]\(|<img\s", re.IGNORECASE)
 _HTML_TABLE = re.compile(r"\s*<table\b", re.IGNORECASE)
 _MAX_UNDERLINED = 120

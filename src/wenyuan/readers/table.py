@@ -57,7 +57,7 @@ ANSWER = frozenset(
     "answer answers a reply replies response responses solution standardanswer".split()
 )
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|【[^【】]*】")
-_ORNAMENT = re.compile(r"[\s*:_\-./#]+|[0-9一二三四五六七八九十]+$")
+_ORNAMENT = re.compile(r"[\s*:_\-./#]+|[0-9一二三四五六七八九十]+\Z")
 _NUMERIC = re.compile(r"[-+]?[0-9][0-9.,:/\-%\s]*")
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}年?")
 _SENTENCE = re.compile(r".*[。！？；]|\S+\s+\S+\s.*[.?!]", re.DOTALL)
@@ -187,7 +187,7 @@ def _faq_columns(row: Row) -> _Columns:
 def header_key(header: str) -> str:
     """Normal form of a header: ``１. 标准问（必填）`` → ``标准问``, ``Similar Question 2`` → ``similarquestion``."""
     text = _ASIDE.sub("", unicodedata.normalize("NFKC", header).casefold())
-    return _ORNAMENT.sub("", re.sub(r"^[\s0-9.、]+|[\s0-9]+$", "", text))
+    return _ORNAMENT.sub("", re.sub(r"^[\s0-9.、]+|[\s0-9]+\Z", "", text))
 
 
 _Told = tuple[str, list[tuple[int, int, str]]]

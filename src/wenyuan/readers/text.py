@@ -96,7 +96,7 @@ _BULLET = re.compile(r"\s*(?:[-*+•·●○■▪◆–—]|[0-9０-９]{1,3}[.
 _INDENT = re.compile(r"\u3000| {2,}|\t")
 _FULL_STOPS = tuple("。！？；：")
 _MAX_TITLE = 60
-_NO_TITLE = re.compile(r"[。；;！!，,：:、.]$|。|；|[.?!] ")
+_NO_TITLE = re.compile(r"[。；;！!，,：:、.]\Z|。|；|[.?!] ")
 
 
 class _Span(NamedTuple):
@@ -290,7 +290,7 @@ def _cut(piece: Piece, parts: Sequence[tuple[str, Opening | None]], depth: int) 
 _HASH = re.compile(r"\s*#+!?")
 _SLASHES = re.compile(r"\s*//+!?")
 _DASHES = re.compile(r"\s*--+")
-_STAR = re.compile(r"^\s*(?:/\*+!?|\*+/?)|\*+/\s*$")
+_STAR = re.compile(r"^\s*(?:/\*+!?|\*+/?)|\*+/\s*\Z")
 _NAME = r"(?P<name>[A-Za-z_$\u0080-\uffff][\w$\u0080-\uffff.:~]*)"
 _DECLARED = re.compile(
     r"(?:export\s+|default\s+|pub(?:\([a-z]+\))?\s+|public\s+|private\s+|protected\s+|static\s+|abstract\s+|final\s+|async\s+|"
@@ -299,7 +299,7 @@ _DECLARED = re.compile(
     r"(?i:create\s+(?:or\s+replace\s+)?(?:table|view|function|procedure|trigger|index)(?:\s+if\s+not\s+exists)?))\s+[`\"']?"
     + _NAME
 )
-_CALLED = re.compile(r"[A-Za-z_][\w\s*&<>,:\[\]~]*?(?P<name>[A-Za-z_~][\w:~]*)\s*\([^;]*(?:\{|$)")
+_CALLED = re.compile(r"[A-Za-z_][\w\s*&<>,:\[\]~]*?(?P<name>[A-Za-z_~][\w:~]*)\s*\([^;]*(?:\{|\Z)")
 _ASSIGNED = re.compile(
     r"(?:export\s+)?(?:const|let|var)\s+" + _NAME + r"\s*=\s*(?:async\s*)?(?:function|\([^)]*\)\s*=>|\w+\s*=>)"
 )

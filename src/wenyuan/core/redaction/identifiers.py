@@ -23,10 +23,10 @@ _PHONE_WORDS = (
 _PHONE_NEEDS = tuple(_PHONE_WORDS.replace("tele?", "tel").split("|"))
 _PHONE_CUE = adjacent(_PHONE_WORDS)
 _WORD_BEFORE = re.compile(
-    r"(?<![a-z])(?:tele?|telephone|phone|mobile|mob|cell|m|t|p|call|fax|wechat|vx|wx|qq|id|no|hp|v|contact)[\-#]?$"
+    r"(?<![a-z])(?:tele?|telephone|phone|mobile|mob|cell|m|t|p|call|fax|wechat|vx|wx|qq|id|no|hp|v|contact)[\-#]?\Z"
 )
-_LETTER_BEFORE = re.compile(r"[a-z]-?$")
-_UUID = re.compile(r"[0-9a-f]{4}-[0-9a-f]{4}-$")
+_LETTER_BEFORE = re.compile(r"[a-z]-?\Z")
+_UUID = re.compile(r"[0-9a-f]{4}-[0-9a-f]{4}-\Z")
 
 
 def _spaced(*atoms: str, gap: str) -> str:
@@ -152,7 +152,7 @@ def _ssn(view: View, match: re.Match[str]) -> Span | None:
 
 
 _MOBILE = re.compile(rf"1(?:{_LINE_END})?[3-9](?:(?:[ .\-·_]{{0,3}}|{_LINE_END})[0-9]){{9}}(?![0-9])")
-_CHINA = re.compile(r"(?:\(?(?<![0-9])(?:\+ ?|00)?86\)?|\(?\+?86\)|(?<![0-9])0)[ .\-·_]{0,3}$")
+_CHINA = re.compile(r"(?:\(?(?<![0-9])(?:\+ ?|00)?86\)?|\(?\+?86\)|(?<![0-9])0)[ .\-·_]{0,3}\Z")
 
 
 def _mobile(view: View, match: re.Match[str]) -> Span | None:
@@ -321,7 +321,7 @@ _PLATE = re.compile(
     rf"|(?:[{_BODY}][ \-]?){{4}}[{_BODY}挂学警港澳])(?![a-z0-9])"
 )
 # 更新A1234…, 阿里云B…: the last character of a word, not a province.
-_WORD = re.compile(r"(?:[更最创全重刷翻崭]新|[里讯为度]云|[南西辽]宁)$")
+_WORD = re.compile(r"(?:[更最创全重刷翻崭]新|[里讯为度]云|[南西辽]宁)\Z")
 _PLATE_CUE = re.compile(r"车|牌|驾驶|plate|vehicle")
 
 

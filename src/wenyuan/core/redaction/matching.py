@@ -138,7 +138,7 @@ _JOINT = r"[^\w\s⟦⟧\ufffc*,、;|。]"
 _LISTED = r",、;|。\t\n\r\f\v"
 # What vouches that a list is one number.
 _CUE = re.compile(
-    r"(?:[卡账帐]号|银行卡|信用卡|手机|电话|身份证|证件号|card|account|phone|mobile|cell|call|id)(?:号码?|是|为| is| no\.?| number)*[\s:#=*(]{0,4}$",
+    r"(?:[卡账帐]号|银行卡|信用卡|手机|电话|身份证|证件号|card|account|phone|mobile|cell|call|id)(?:号码?|是|为| is| no\.?| number)*[\s:#=*(]{0,4}\Z",
     re.IGNORECASE,
 )
 
@@ -337,8 +337,8 @@ def _in_an_address(match: re.Match[str]) -> bool:
     return True
 
 
-_COLON_AROUND = re.compile(r"^:(?!:)|(?<!:):$")
-_HEX, _HEX_BEFORE = re.compile(r"[0-9A-Fa-f:]{1,40}"), re.compile(r"[0-9A-Fa-f:]+$")
+_COLON_AROUND = re.compile(r"^:(?!:)|(?<!:):\Z")
+_HEX, _HEX_BEFORE = re.compile(r"[0-9A-Fa-f:]{1,40}"), re.compile(r"[0-9A-Fa-f:]+\Z")
 
 
 def _only_a_list(match: re.Match[str]) -> bool:
@@ -543,7 +543,7 @@ def near(view: View, start: int, cue: re.Pattern[str], width: int = 24) -> bool:
     return cue.search(view.lower, low, start) is not None
 
 
-_FILLER = r"(?:[\s:=#*_\"'“「【(\[]|号码|号|为|是|is|no\.?|number|码){0,4}$"
+_FILLER = r"(?:[\s:=#*_\"'“「【(\[]|号码|号|为|是|is|no\.?|number|码){0,4}\Z"
 
 
 def adjacent(words: str) -> re.Pattern[str]:
@@ -571,7 +571,7 @@ def in_a_column(view: View, start: int, end: int) -> bool:
     return bool(_EDGE_BEFORE.search(view.lower, max(0, start - 3), start) and _EDGE_AFTER.match(view.lower, end))
 
 
-_EDGE_BEFORE, _EDGE_AFTER = re.compile(r"(?:^|[\n|;\t]) {0,2}$"), re.compile(r" {0,2}(?:$|[\n|;\t])")
+_EDGE_BEFORE, _EDGE_AFTER = re.compile(r"(?:^|[\n|;\t]) {0,2}\Z"), re.compile(r" {0,2}(?:\Z|[\n|;\t])")
 
 
 _SEPARATORS = re.compile(r"[\s.\-·_()]+")

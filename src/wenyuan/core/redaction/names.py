@@ -199,7 +199,7 @@ March April May June July August September October November December Chapter Sec
 _ENGLISH_SAID = re.compile(r"(?:my name's|my name’s|my name is|i am called|called me|named|by the name of)\s")
 _THING = re.compile(
     r"(?:file|host|user|domain|product|project|company|class|table|column|package|image|service|function|display|brand|model|event|course"
-    r"|department|field|method|module|variable|font|key|tag|branch|server|database|bucket|queue|topic|role|group|team|school|bank|street)[ _\-]?$"
+    r"|department|field|method|module|variable|font|key|tag|branch|server|database|bucket|queue|topic|role|group|team|school|bank|street)[ _\-]?\Z"
 )
 _FORMS = frozenset(
     """Required Optional None Null Unknown Anonymous String Yes No Sir Madam All Team Customer Customers Colleagues
@@ -273,7 +273,7 @@ _HOUSE = re.compile(
     rf"(?:[\s,]?[{HAN}]{{0,8}}?(?:{_NUMBER}|[0-9]-){{1,6}}(?:{_UNITS})){{0,4}}(?:\s?[0-9]{{2,4}}(?![0-9]))?"
 )
 _STREET = re.compile(r"[路街道巷弄胡同村庄里苑园镇乡屯]")
-_BEFORE = re.compile(rf"[{HAN}0-9a-z()\- ]{{0,40}}$")
+_BEFORE = re.compile(rf"[{HAN}0-9a-z()\- ]{{0,40}}\Z")
 _LEAD = re.compile(
     r"(?:住址|地址|住所|位于|坐落于?|地处|家住|现住|住在|住|寄[到至往]|送[到至往]|在|于|至|到|从|是|为|往)[:\s是为]*"
 )
@@ -335,7 +335,7 @@ RULES = (
 
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|【[^【】]*】|<[^<>]*>")
 _ORNAMENT = re.compile(r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff*:_\-./#|'\"`]+")
-_NUMBERED = re.compile(r"^[0-9一二三四五六七八九十]+[、.)]?|[0-9]+$")
+_NUMBERED = re.compile(r"^[0-9一二三四五六七八九十]+[、.)]?|[0-9]+\Z")
 _LONGEST = 24  # characters of a name of a column
 _WHO = (
     r"(?:本人|员工|职工|客户|用户|业主|租客|房东|顾客|患者|病人|学生|家长|申请人|投诉人|举报人|报案人|当事人|经办人|负责人|责任人|联系人|联络人"

@@ -69,7 +69,7 @@ _WORDS = frozenset("us it be at in id is me no my to".split())
 _GOES_ON = re.compile(r"\s+[a-z0-9]")
 _DOT = re.compile(rf"{_DOT_SAID}|{_DOT_WORD}|\s{{0,2}}\.\s{{0,2}}")
 _HIDDEN_LOCAL = re.compile(
-    rf"[a-z0-9_+%\-](?:[a-z0-9_+\-]|{_DOT_SAID}(?=[a-z0-9])|{_DOT_WORD}(?=[a-z0-9])){{0,63}}(?=\s{{0,3}}$)"
+    rf"[a-z0-9_+%\-](?:[a-z0-9_+\-]|{_DOT_SAID}(?=[a-z0-9])|{_DOT_WORD}(?=[a-z0-9])){{0,63}}(?=\s{{0,3}}\Z)"
 )
 _MAIL_CUE = re.compile(r"mail|contact|reach|write|send|联系|邮件|邮箱|信箱|郵")
 _WORDS_BEFORE_HOST = frozenset(
@@ -121,7 +121,7 @@ def _worded(view: View, match: re.Match[str]) -> Span | None:
 _IP_CUE = re.compile(
     r"(?<![a-z])ips?(?:v4)?(?![a-z])|地址|主机|服务器|网关|网段|内网|登录|节点|ping|host|server|address|subnet|://|@|from"
 )
-_VERSION = re.compile(r"(?:版本号?|version|release|条款?|章|节|(?<![a-z])v(?:er)?)[ .:]{0,2}$")
+_VERSION = re.compile(r"(?:版本号?|version|release|条款?|章|节|(?<![a-z])v(?:er)?)[ .:]{0,2}\Z")
 _IPV4 = re.compile(r"[1-9](?<![0-9.].)[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![0-9]|\.[0-9])")
 _SAYS_NOTHING = ("127.", "255.")
 _LARGE = 64

@@ -288,7 +288,7 @@ _DIMENSIONS: Sequence[frozenset[str]] = tuple(
 _BEFORE = re.compile(
     "(?:超过|超出|大于|高于|多于|深于|不足|不到|不够|小于|少于|低于|不超过|不大于|至少|至多|最多|最少|大约|大概|差不多|将近|接近|约|近"
     r"|over|above|exceeding|exceeds|than|under|below|up to|at least|at most|within|about|around|roughly|nearly|almost"
-    r"|[\d一二三四五六七八九十两] ?[-~至到或]|\d to) ?(?:了|a|an)? ?$"
+    r"|[\d一二三四五六七八九十两] ?[-~至到或]|\d to) ?(?:了|a|an)? ?\Z"
 )
 _AFTER = re.compile(
     "[ -]?(?:及|含|或)?(?:以上|以下|以内|之内|之上|之下|以外|左右|上下|内|多|or more|or less|or (?:deeper|higher|longer|over)|plus|\\+)"

@@ -307,7 +307,7 @@ _SENTENCE_BREAK = re.compile(rf"{SENTENCE_END.pattern}|{ITEM_BREAK.pattern}")
 # A stop after one of these, after an initial or after a number at the start of a line ends no sentence.
 _ABBREVIATION = re.compile(
     r"(?:(?<![A-Za-z])(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|No|Nos|Arts?|Secs?|Figs?|Eq|vs|etc"
-    r"|cf|al|approx|dept|e\.g|i\.e|a\.m|p\.m|U\.S|U\.K)|\n[ \t]*[0-9]{1,3})\.$"
+    r"|cf|al|approx|dept|e\.g|i\.e|a\.m|p\.m|U\.S|U\.K)|\n[ \t]*[0-9]{1,3})\.\Z"
 )
 _JOINED = frozenset("\u200d\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 _FLAG = re.compile("[\U0001f1e6-\U0001f1ff]")

@@ -172,11 +172,11 @@ _QUANTITY = re.compile(
     rf"(?:(?P<figures>{_FIGURES})(?P<times>{_MANY}| ?(?:thousand|million|billion))?|(?P<han>{_SPELT})|(?<![上下前后大多小个])半)"
     rf"(?:{_TWICE})?"
     rf"(?:(?P<and_half>[个個]半)(?P<of>小时|月|钟头|星期|礼拜)"
-    rf"|[余多]? ?(?P<zh>{_ZH})(?P<half_more>半(?=$|\W|[的内后前以之多左时]))?|[ \-]?(?P<en>{_EN}){_ENDS})"
+    rf"|[余多]? ?(?P<zh>{_ZH})(?P<half_more>半(?=\Z|\W|[的内后前以之多左时]))?|[ \-]?(?P<en>{_EN}){_ENDS})"
     rf"|(?:{_AFTER_CODE})(?P<amount>{_FIGURES})(?P<amounts>{_MUCH})?"
 )
 _PER = re.compile(rf" ?(?:/|每| per ) ?(?:(?P<zh>{_ZH})|(?P<en>{_EN}){_ENDS})")
-_MONTH = re.compile("(?<!个)月 ?$")
+_MONTH = re.compile(r"(?<!个)月 ?\Z")
 _WORD = (
     "(?:"
     + "|".join(

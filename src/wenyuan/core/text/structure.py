@@ -66,8 +66,8 @@ _ASCII_DIGITS = frozenset("0123456789")
 _WORD_BEGINS = frozenset("PCSA§")
 _POINT_BEGINS = frozenset(f"{HAN_NUMERALS}（(0123456789０１２３４５６７８９")
 _EMPHASIS = re.compile(r"\*{1,3}|__")
-_LEADERS = re.compile(r"(?:[.·…]{3,}|[\t \u3000]{3,})[ \u3000]*[0-9]{1,4}$")
-_SENTENCE = re.compile(r"[。；;！!]|[，,：:、.]$|[.?][ ]|，.*，")
+_LEADERS = re.compile(r"(?:[.·…]{3,}|[\t \u3000]{3,})[ \u3000]*[0-9]{1,4}\Z")
+_SENTENCE = re.compile(r"[。；;！!]|[，,：:、.]\Z|[.?][ ]|，.*，")
 _FULL_STOPS = tuple('。！？；：.!?:;”」』）)"')
 _GAP = " \t\u3000"
 # The line goes on with a sentence about the clause: 第十三条第二款, 第十三条（一）, 第十三条、第十四条.

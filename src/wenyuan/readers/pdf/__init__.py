@@ -332,7 +332,7 @@ def _is_parted(
 # From ordered pages to blocks: paragraphs that continue over columns and pages, followed by their tables and
 # footnotes.
 
-_NO_HEADING = re.compile(r"[。；，,;：:]$")
+_NO_HEADING = re.compile(r"[。；，,;：:]\Z")
 _HEADING_RATIO = (1.6, 1.3, 1.15)  # height of the letters to that of the text, for levels 1, 2, 3
 _MAX_HEADING = 100
 _MUCH = 0.4  # of a document: more than headings ever are

@@ -132,7 +132,7 @@ _FIXED_FONT = re.compile(
 )
 _WIDE = r"\u1100-\u115f\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff"
 WIDE_CHAR = re.compile(f"[{_WIDE}“”‘’…—]")
-SENTENCE_END = re.compile(r"""[。！？!?.：:；;…][”’」』）)"']*$""")
+SENTENCE_END = re.compile(r"""[。！？!?.：:；;…][”’」』）)"']*\Z""")
 FIRST_WORD = re.compile(rf"[{_WIDE}][、。，．：；？！）」』】》]?|[^\s{_WIDE}]+")
 
 
@@ -430,7 +430,7 @@ Pages = Mapping[int, Mapping[str, Any]]
 """Recognised pages by number, as `ocr.pages.recognised` tells them; one that could not be has its reason as ``failed``."""
 
 _EVEN = (0.75, 1.3)  # heights of lines, of the usual one, that are taken to be set in its size
-_OPEN_NUMBER = re.compile("[0-9]，$")
+_OPEN_NUMBER = re.compile(r"[0-9]，\Z")
 _SHOWN = 20  # numbers of pages
 
 

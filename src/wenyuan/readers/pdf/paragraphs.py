@@ -161,10 +161,10 @@ def _rows(lines: Sequence[Upright]) -> list[list[Upright]]:
 # indented, stands further off, is set in another size, or opens a numbered section. No page image is needed.
 
 _MARK = re.compile(r"[•●○■□▪◆◇※–\-*]\s+\S|[（(]?[0-9a-zA-Z一二三四五六七八九十]{1,3}[）)]|[①-⑳]")
-_BROKEN_WORD = re.compile(r"[A-Za-z]-$")
+_BROKEN_WORD = re.compile(r"[A-Za-z]-\Z")
 _WORD = re.compile("[A-Za-z]+")
 _HYPHENED = re.compile("[A-Za-z]+-[a-z]+")
-_LAST_WORD = re.compile("[A-Za-z]+-$")
+_LAST_WORD = re.compile(r"[A-Za-z]+-\Z")
 _NEIGHBOURS = 8
 _FAR = 3.5  # lines' heights between lines that are never of one paragraph
 
@@ -339,7 +339,7 @@ def _same_row(before: PrintedLine, line: PrintedLine) -> bool:
 # Finds running headers, footers and page numbers, which repeat from page to page and are no part of the text.
 
 _NUMBER = re.compile(r"[0-9]+")
-_NUMBER_AT_AN_END = re.compile(r"^[0-9]{1,5}(?= )|(?<= )[0-9]{1,5}$")
+_NUMBER_AT_AN_END = re.compile(r"^[0-9]{1,5}(?= )|(?<= )[0-9]{1,5}\Z")
 _AT_AN_END = object()
 _MAX_RUNNING = 120  # characters
 _EDGE_LINES = 2

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 _NOT_YET = date.max  # the beginning of a draft
 _UNKNOWN_END = date.min  # the own end of a retired version without a date
-_BRACKETED = re.compile(r"\s*[（(【\[][^（(【\[]*\d{4}[^）)】\]]*[）)】\]]\s*$")
+_BRACKETED = re.compile(r"\s*[（(【\[][^（(【\[]*\d{4}[^）)】\]]*[）)】\]]\s*\Z")
 
 
 def dated(document: Document) -> Document:

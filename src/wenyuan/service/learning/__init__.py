@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.int64]
 
-_OF_FILE = re.compile(r"[?&](?:sheet|line|id)=[^?&#]*$")
+_OF_FILE = re.compile(r"[?&](?:sheet|line|id)=[^?&#]*\Z")
 """How the address of a sheet or of a row of JSON Lines ends that is a document of its own; before it stands its file's."""
 _REF = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]*)#([0-9]{1,15})")
 
