@@ -19,8 +19,8 @@ from wenyuan.core.text import OWN, passage_terms
 from wenyuan.core.text.summaries import lead_of, with_lead
 from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.evaluation.data import open_corpus
+from wenyuan.readers.jsonl import read_jsonl
 from wenyuan.readers.markdown import read_markdown
-from wenyuan.readers.table import read_jsonl
 from wenyuan.readers.text import read_text
 from wenyuan.service.ingest.corrections import CorrectionRequest
 from wenyuan.service.ingest.registry import embed_anew

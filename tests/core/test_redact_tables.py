@@ -11,10 +11,10 @@ import pytest
 from wenyuan.core.model import Document
 from wenyuan.core.redaction import KINDS, Redaction, RedactionPolicy, policy_for
 from wenyuan.core.redaction.names import Columns, kind_named
+from wenyuan.readers.delimited import read_csv, read_tsv
 from wenyuan.readers.docx import read_docx
 from wenyuan.readers.html import read_html
 from wenyuan.readers.markdown import read_markdown
-from wenyuan.readers.table import read_csv, read_tsv
 from wenyuan.readers.workbook import read_xlsx
 from wenyuan.readers.worker import decode_documents, encode_documents
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wenyuan.core.errors import DocumentRejected
-from wenyuan.readers.assemble import clean, decode
+from wenyuan.readers.decoding import clean, decode
 
 STATUTE = (
     "第一条 为了规范投诉处理，维护消费者的合法权益，根据有关法律制定本办法。\n"

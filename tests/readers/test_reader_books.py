@@ -9,7 +9,8 @@ import pytest
 from package_files import zipped
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
-from wenyuan.readers.markup import read_epub, read_mhtml
+from wenyuan.readers.epub import read_epub
+from wenyuan.readers.mhtml import read_mhtml
 
 CONTAINER = '<container><rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles></container>'
 DOCTYPE = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">'

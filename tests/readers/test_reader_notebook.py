@@ -9,7 +9,7 @@ import pytest
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
-from wenyuan.readers.markdown import read_ipynb
+from wenyuan.readers.notebook import read_ipynb
 
 
 def read(*cells: Any) -> Document:

@@ -14,7 +14,7 @@ from docx.oxml.ns import nsdecls
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.readers.archive import check_archive
-from wenyuan.readers.docx import chinese_numeral
+from wenyuan.readers.numbering import chinese_numeral
 from word_files import blocks, read, rewritten, saved, with_entries
 
 

@@ -13,8 +13,8 @@ import pytest
 from compound_files import compound
 from package_files import paragraph, presentation, shape, slide
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.readers.legacy import converted
 from wenyuan.readers.sandbox import Sandbox
-from wenyuan.readers.slides import converted
 
 OLD = compound({"WordDocument": b"x" * 5_000})
 

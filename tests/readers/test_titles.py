@@ -13,7 +13,7 @@ from wenyuan.readers.assemble import plain_title
     [
         ("leave.md", "markdown:read_markdown", '---\ntitle: "请<em>假</em> **制度** &amp; `附则`"\n---\n\n# 一\n\n正文一段。\n', "请假 制度 & 附则"),
         ("leave.html", "html:read_html", "<html><head><title>A &lt;em&gt;new&lt;/em&gt; rule</title></head><body><p>Words of the rule stand here.</p></body></html>", "A new rule"),
-        ("faq.jsonl", "table:read_jsonl", '{"title": "Leave <b>and</b> <i>pay</i>", "text": "Ten days a year, paid in full."}\n', "Leave and pay"),
+        ("faq.jsonl", "jsonl:read_jsonl", '{"title": "Leave <b>and</b> <i>pay</i>", "text": "Ten days a year, paid in full."}\n', "Leave and pay"),
     ],
 )  # fmt: skip
 def test_a_title_has_no_markup(name: str, reader: str, content: str, title: str) -> None:

@@ -17,7 +17,7 @@ from wenyuan.core.errors import SourceError
 from wenyuan.core.ports import OutsideHit
 from wenyuan.core.text import has_han
 from wenyuan.i18n import translated
-from wenyuan.readers.table import read_jsonl
+from wenyuan.readers.jsonl import read_jsonl
 
 LAW = "https://law.example/complaints"
 SPELLINGS = (

@@ -29,11 +29,11 @@ from wenyuan.core.ports import Scope
 from wenyuan.core.records import Pair
 from wenyuan.core.redaction import Redaction, policy_for
 from wenyuan.core.text.chunking import chunk
+from wenyuan.readers.delimited import read_csv
 from wenyuan.readers.docx import read_docx
 from wenyuan.readers.html import read_html
 from wenyuan.readers.markdown import read_markdown
 from wenyuan.readers.pdf import read_pdf
-from wenyuan.readers.table import read_csv
 from wenyuan.readers.text import read_text
 from wenyuan.readers.workbook import read_xlsx
 from wenyuan.service.learning import load_holdings, resolve

@@ -14,7 +14,7 @@ from urllib.parse import quote, urldefrag, urlsplit
 from wenyuan.core.errors import InvalidRequest, SourceError, msg
 from wenyuan.core.filters import And, Filter, parse_filter
 from wenyuan.core.model import Block, Document, Facet
-from wenyuan.readers.assemble import clean
+from wenyuan.readers.decoding import clean
 
 # The corpus of a judged set: ``corpus.jsonl``, one ``{_id, title, text, metadata?}`` a line, read as a stream.
 

@@ -19,8 +19,9 @@ from wenyuan.core.records import Pair
 from wenyuan.core.registry import LineFault, refuse
 from wenyuan.core.text import query_terms
 from wenyuan.core.text.synonyms import Synonym, parse_synonym, synonym_to_wire
-from wenyuan.readers.assemble import clean, decode
-from wenyuan.readers.table import QUESTION, SIMILAR, Row, header_key, values_of
+from wenyuan.readers.decoding import clean, decode
+from wenyuan.readers.delimited import values_of
+from wenyuan.readers.table import QUESTION, SIMILAR, Row, header_key
 from wenyuan.readers.workbook import sheets_of
 
 # Golden files → pairs of a question and the address of what answers it: tables, and judged sets in BEIR layout.

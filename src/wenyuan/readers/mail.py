@@ -26,8 +26,9 @@ from wenyuan.core.text import has_han
 from wenyuan.readers import is_read, suffix_of
 from wenyuan.readers.archive import MAX_BYTES, MAX_DEPTH, Part, Unpacked, left_out
 from wenyuan.readers.assemble import Original, Piece, assemble, rejected
-from wenyuan.readers.html import Page, own_text, parsed
-from wenyuan.readers.markup import html_of
+from wenyuan.readers.html import own_text, parsed
+from wenyuan.readers.mhtml import html_of
+from wenyuan.readers.page import Page
 from wenyuan.readers.rtf import read_rtf
 from wenyuan.readers.text import measured, sectioned
 

@@ -1,6 +1,6 @@
-"""Markdown and notebooks (IPYNB) to a `Document`.
+"""Markdown to a `Document`.
 
-Of Markdown the document's text is the source itself, so that offsets and lines are exact; blocks give its structure.
+The document's text is the source itself, so that offsets and lines are exact; blocks give its structure.
 
 Front matter becomes title, dates, language and facets. Comments are removed: a reader of the page does not
 see them, so neither does a passage.
@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from wenyuan.core.addresses import slug
-from wenyuan.core.errors import DocumentRejected, msg
+from wenyuan.core.errors import msg
 from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.redaction.names import Columns
 from wenyuan.core.terms_of_use import day_of, validity_field
 from wenyuan.core.text.structure import Line, Opening, openings
-from wenyuan.readers.assemble import Original, Piece, assemble, clean, rejected, stem
+from wenyuan.readers.assemble import rejected, stem
+from wenyuan.readers.decoding import clean
 from wenyuan.readers.text import heading_label, measured, readable, spans
 
 _KINDS: dict[str, BlockKind] = {
@@ -391,111 +391,3 @@ def _day(value: Any, key: str, name: str) -> date | None:
         raise rejected(
             msg("front matter: {key} is no date (YYYY-MM-DD): {value}", key=key, value=repr(value)), name
         ) from error
-
-
-# IPYNB to a `Document`: Markdown cells, code, and text outputs.
-
-_MEDIA_TYPE = "application/x-ipynb+json"
-_MAX_OUTPUT = 2_000
-"""Characters of what one cell gave: training logs and dumps of tables go on for pages."""
-_MAX_CELLS = 20_000
-
-
-def read_ipynb(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a Jupyter notebook (nbformat 3 and 4). Nothing is executed; only the beginning of each output is read.
-
-    Raises:
-        DocumentRejected: it is no notebook, or holds no text.
-    """
-    text, notes = readable(content, name)
-    book = _Notebook(_notebook_cells(text, name))
-    document = assemble(
-        book.pieces(uri),
-        Original(content, uri, name),
-        media_type=_MEDIA_TYPE,
-        language="",
-        notes=[*notes, *book.notes()],
-    )
-    return (measured(document, book.source, pictures=book.pictures, warnings=book.warnings()),)
-
-
-def _notebook_cells(text: str, name: str) -> Sequence[Mapping[str, Any]]:
-    try:
-        notebook = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise rejected(msg("it is not well-formed JSON: {error}", error=error), name) from error
-    sheets = notebook.get("worksheets") if isinstance(notebook, dict) else None
-    holders = sheets if isinstance(sheets, list) else [notebook]
-    found = [
-        cell
-        for holder in holders
-        if isinstance(holder, dict) and isinstance(holder.get("cells"), list)
-        for cell in holder["cells"]
-        if isinstance(cell, dict)
-    ]
-    if not found:
-        raise rejected("it is no notebook: it has no cells", name)
-    if len(found) > _MAX_CELLS:
-        raise rejected(msg("it has {count} cells; at most {most} are read", count=len(found), most=_MAX_CELLS), name)
-    return found
-
-
-class _Notebook:
-    def __init__(self, cells: Iterable[Mapping[str, Any]]) -> None:
-        self._cells = cells
-        self.source: list[str] = []
-        self.pictures = 0
-        self._cut = 0
-
-    def notes(self) -> tuple[str, ...]:
-        return (f"left out the end of {self._cut} outputs",) if self._cut else ()
-
-    def warnings(self) -> tuple[str, ...]:
-        told = msg("of {count} outputs only the first {most} characters are read", count=self._cut, most=_MAX_OUTPUT)
-        return (told,) if self._cut else ()
-
-    def pieces(self, uri: str) -> Iterator[Piece]:
-        for cell in self._cells:
-            source = _text(cell.get("source", cell.get("input")))
-            kind = cell.get("cell_type")
-            if source.strip():
-                self.source.append(source)
-                if kind in ("markdown", "heading"):
-                    level = cell.get("level")
-                    marks = "#" * level + " " if kind == "heading" and type(level) is int and 0 < level < 7 else ""
-                    yield from _markdown(marks + source, uri)
-                else:
-                    yield Piece("code" if kind == "code" else "paragraph", source)
-            for output in cell.get("outputs") or () if isinstance(cell.get("outputs"), list) else ():
-                yield from self._output(output if isinstance(output, dict) else {})
-
-    def _output(self, output: Mapping[str, Any]) -> Iterator[Piece]:
-        """An output as text; images and widgets are counted only."""
-        data = output.get("data") if isinstance(output.get("data"), dict) else output
-        assert isinstance(data, Mapping)
-        self.pictures += any(str(key).startswith("image/") or key in ("png", "jpeg", "svg") for key in data)
-        text = _text(data.get("text/plain", data.get("text")))
-        if output.get("output_type") in ("error", "pyerr"):
-            text = f"{output.get('ename')}: {output.get('evalue')}"
-        if text.strip():
-            self.source.append(text)
-            self._cut += len(text) > _MAX_OUTPUT
-            yield Piece("code", text[:_MAX_OUTPUT])
-
-
-def _text(value: object) -> str:
-    """A text in notebook format: a string, or a list of lines."""
-    if isinstance(value, list):
-        return "".join(part for part in value if isinstance(part, str))
-    return value if isinstance(value, str) else ""
-
-
-def _markdown(source: str, uri: str) -> Iterator[Piece]:
-    """The blocks of a Markdown cell, as the Markdown reader gives them."""
-    try:
-        (document,) = read_markdown(("\n" + source).encode("utf-8", "replace"), uri=uri, name="cell.md")
-    except DocumentRejected:  # nothing but comments
-        return
-    for block in document.blocks:
-        piece = Piece(block.kind, document.text[block.start : block.end], level=block.level, label=block.label)
-        yield replace(piece, anchor=None)

@@ -13,8 +13,8 @@ from wenyuan.core.model import Document, Facet
 from wenyuan.core.text import has_han
 from wenyuan.core.text.structure import opening
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
-from wenyuan.readers.docx import chinese_numeral, enclosed, formal_numeral, roman
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
+from wenyuan.readers.numbering import chinese_numeral, enclosed, formal_numeral, roman
 from wenyuan.readers.text import measured, sectioned
 
 _ODT = "application/vnd.oasis.opendocument.text"

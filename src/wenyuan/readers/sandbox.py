@@ -16,7 +16,7 @@ from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.model import Document
 from wenyuan.readers import CONTAINERS, READERS, read_guarded, suffix_of
 from wenyuan.readers.archive import Opening, Unpacked
-from wenyuan.readers.slides import converted, needs_conversion
+from wenyuan.readers.legacy import converted, needs_conversion
 from wenyuan.readers.worker import (
     Died,
     Limits,

@@ -17,7 +17,8 @@ from wenyuan.core.fidelity import Fidelity
 from wenyuan.core.model import Block, BlockKind, Document
 from wenyuan.core.text.structure import Line, Opening, openings
 from wenyuan.readers import CODE, suffix_of
-from wenyuan.readers.assemble import EMPTY_CELL, Original, Piece, assemble, clean, decode, rejected, stem
+from wenyuan.readers.assemble import EMPTY_CELL, Original, Piece, assemble, rejected, stem
+from wenyuan.readers.decoding import clean, decode
 
 # Measures how much of a file its document contains: character counts of the file, taken independently, against those
 # of the text.

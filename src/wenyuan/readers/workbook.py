@@ -22,8 +22,9 @@ from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
 from wenyuan.readers.archive import check_archive
 from wenyuan.readers.assemble import Original, assemble, rejected
+from wenyuan.readers.delimited import read_csv
 from wenyuan.readers.html import read_html
-from wenyuan.readers.table import Row, names_repeated, read_csv, row_pieces
+from wenyuan.readers.table import Row, names_repeated, row_pieces
 from wenyuan.readers.text import measured
 
 # Finds hidden rows and columns of a sheet in the workbook's XML, since the cell parser does not report them.

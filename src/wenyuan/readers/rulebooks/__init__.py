@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, did_you_mean, msg
 from wenyuan.core.rules import Book, BookFault, Place, joined
-from wenyuan.readers.assemble import clean, decode
+from wenyuan.readers.decoding import clean, decode
 from wenyuan.readers.rulebooks.entries import (
     STATEMENT_KEYS,
     Items,

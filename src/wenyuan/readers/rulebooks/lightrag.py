@@ -12,7 +12,7 @@ from wenyuan.core.addresses import with_fragment
 from wenyuan.core.errors import DocumentRejected, did_you_mean, msg
 from wenyuan.core.rules import Book, Direction, Place
 from wenyuan.core.text import language_of
-from wenyuan.readers.assemble import decode
+from wenyuan.readers.decoding import decode
 from wenyuan.readers.rulebooks.entries import Tree, Writing, json_tree
 
 # What programs extract from texts, as LightRAG writes it: entities with a type, relationships with keywords.

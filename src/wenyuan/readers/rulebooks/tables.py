@@ -14,7 +14,7 @@ from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.rules import Book, Place, Tally
 from wenyuan.core.rules.names import folded, suggestion
 from wenyuan.readers.archive import check_archive
-from wenyuan.readers.assemble import clean, decode
+from wenyuan.readers.decoding import clean, decode
 from wenyuan.readers.rulebooks.entries import LANGUAGES, Writing
 
 # Tables of rules: which column is which, in Chinese or English, and a row as an entry.

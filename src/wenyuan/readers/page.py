@@ -1,0 +1,412 @@
+"""The walk over a parsed page of HTML: which elements are seen, and what piece each of them becomes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from wenyuan.core.model import BlockKind
+from wenyuan.core.redaction.names import Columns
+from wenyuan.readers.assemble import EMPTY_CELL, Cell, Piece, joined, left_out_note
+
+#
+# It does not recurse, since a page may nest a hundred thousand elements deep.
+
+
+_UNSEEN = frozenset(
+    "script style template noscript iframe object svg datalist select rp rt title canvas audio video".split()
+)
+_AROUND = frozenset("nav footer aside dialog".split())
+_AROUND_ROLES = frozenset("navigation search contentinfo complementary".split())
+_AROUND_CLASSES = frozenset("navheader navfooter related sphinxsidebar headerlink".split())
+"""What DocBook and Sphinx put around a page's text: running heads, ways to other pages, and to itself."""
+_TO_ITSELF = frozenset(("¶", "§", "#", "🔗", "∞", "⚓"))
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BLOCKS = frozenset(
+    "p div section article main header address blockquote figure figcaption fieldset form legend details "
+    "summary hgroup dl dt dd hr center caption li ul ol table tbody thead tfoot tr td th pre".split()
+) | frozenset(_HEADINGS)
+_NOT_SIMPLE = {"table": "table, h1, h2, h3, h4, h5, h6", "ul": "table, pre, h1, h2, h3, h4, h5, h6"}
+_ARRANGED = "ul, ol, dl, pre, p ~ p"
+"""What only a table that arranges the page has in its one row: an index in columns, for one."""
+_STARTS = r"(?:^|;|\*/)"  # of a style's declaration, so that backface-visibility is no visibility
+_HIDING = re.compile(rf"{_STARTS}(?:display:none|opacity:0(?![.\d]))")
+_SHADING = re.compile(rf"{_STARTS}(visibility|font-size|font):([^;!]*)")
+_NO_SIZE = re.compile(r"[0.]+[a-z%]*(?:/.*)?")
+_OF_PARENT = re.compile(r"inherit|unset|smaller|larger|[0-9.]+(?:em|ex|ch|%)")
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+_WIDE = r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]"
+_SOFT_BETWEEN_WIDE = re.compile(rf"(?<={_WIDE})[ \r]*\r[ \r]*(?={_WIDE})")
+_MAX_SPAN = 1_000
+_BROKEN = "  "
+"""A line break in a cell: words on both sides of it are no phrase, to a browser neither."""
+_EMPTY = " "
+"""A cell without text, which keeps its place; one that a span covers is ``""``, and has none."""
+
+
+NOT_TEXT = ", ".join((
+    "script, style, template, noscript", *sorted(_AROUND), *(f"[role={role}]" for role in sorted(_AROUND_ROLES)),
+    *(f".{name}" for name in sorted(_AROUND_CLASSES)),
+))  # fmt: skip
+
+
+class _Shade(NamedTuple):
+    """Why an element is not visible; inherited by descendants until one overrides it."""
+
+    hidden: bool
+    sizeless: bool
+    origin: int
+
+
+class _Line(NamedTuple):
+    """A line of a piece, and the nearest anchor at or above its text."""
+
+    text: str
+    anchor: str
+    cells: Sequence[tuple[int, int, str]] = ()
+
+
+class Page:
+    """The pieces of a page's body in order, and counts of the elements left out."""
+
+    def __init__(self, body: Any) -> None:
+        self.pieces: list[Piece] = []
+        self.added: list[str] = []  # repeated in each row that a cell covers
+        self._left_out: Counter[str] = Counter()
+        self._inline: list[str] = []
+        self._names = _names(body)
+        self._anchor = ""  # the last that was met
+        self._opening: str | None = None  # that of the current paragraph
+        self._shades: dict[int, _Shade] = {}
+        self._shading: set[int] = set()
+        if body is not None:
+            self._walk(body)
+
+    @property
+    def left_out(self) -> Counter[str]:
+        """Number of elements left out, by kind."""
+        return self._left_out + Counter({"hidden elements": len(self._shading)})
+
+    def notes(self) -> tuple[str, ...]:
+        """Notes on what was left out, e.g. ``"left out hidden elements (2), nav (1)"``."""
+        return left_out_note(self.left_out)
+
+    def _walk(self, body: Any) -> None:
+        stack = [(body, False)]
+        while stack:
+            node, leaving = stack.pop()
+            if node.is_text_node:
+                self._inline.append(text := _soft(self._shown(node)))
+                if self._opening is None and text.strip():
+                    self._opening = self._anchor
+            elif leaving:
+                self._flush()
+            elif self._seen(node) and not self._whole(node):
+                if node.tag == "br":
+                    self._inline.append("\n")
+                elif node.tag in _BLOCKS:
+                    self._flush()
+                    stack.append((node, True))
+                stack.extend((child, False) for child in _children(node))
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._inline:
+            self.pieces.append(Piece("paragraph", _settled("".join(self._inline)), anchor=self._opening or ""))
+            self._inline.clear()
+            self._opening = None
+
+    def _whole(self, node: Any) -> bool:
+        """Handle an element that makes one piece; False when its children must be visited."""
+        tag = node.tag
+        kind: BlockKind
+        if tag in _HEADINGS:
+            kind, lines = "heading", self._heading_lines(node)
+        elif tag == "pre":
+            kind, lines = "code", self._code_lines(node)
+        elif tag == "table" and _simple(node, "table"):
+            kind, lines = "table", self._table_lines(node)
+        elif tag in ("ul", "ol") and _simple(node, "ul"):
+            kind, lines = "list", self._list_lines(node)
+        else:
+            return False
+        self._flush()
+        self.pieces.append(_anchored(kind, list(lines), _HEADINGS.get(tag, 0)))
+        return True
+
+    def _seen(self, node: Any) -> bool:
+        if not node.is_element_node:
+            self._left_out["comments"] += node.is_comment_node
+            return False
+        attributes = node.attributes
+        if around := _around(node, attributes):
+            self._left_out[around] += 1
+            return False
+        if _hidden(attributes):
+            self._left_out["hidden elements"] += 1
+            return False
+        self._anchor = self._names.get(node.mem_id, self._anchor)
+        above = self._shades.get(node.parent.mem_id) if self._shades and node.parent is not None else None
+        shade = _shade(node, above)
+        if shade is not None:
+            self._shades[node.mem_id] = shade
+        return True
+
+    def _shown(self, node: Any) -> str:
+        """The text of a text node; of a hidden one only the space that separates its neighbours."""
+        text: str = node.text()
+        shade = self._shades.get(node.parent.mem_id) if self._shades else None
+        if shade is None or not text.strip():
+            return text
+        self._shading.add(shade.origin)
+        return ""
+
+    def _events(self, root: Any, *, raw: bool = False) -> Iterator[tuple[Any, bool]]:
+        """Traverse below `root`: ``(text, False)``, ``(element, False)`` at its start, ``(element, True)`` at its
+        end.
+        """
+        stack = [(child, False) for child in _children(root)]
+        while stack:
+            node, leaving = stack.pop()
+            if node.is_text_node:
+                yield (self._shown(node) if raw else _soft(self._shown(node))), False
+            elif leaving:
+                yield node, True
+            elif self._seen(node):
+                if raw and node.tag == "br":
+                    yield "\n", False
+                yield node, False
+                stack.append((node, True))
+                stack.extend((child, False) for child in _children(node))
+
+    def _heading_lines(self, root: Any) -> Iterator[_Line]:
+        parts = []
+        anchor: str | None = None
+        for event, _ in self._events(root):
+            if isinstance(event, str):
+                anchor = self._anchor if anchor is None and event.strip() else anchor
+                parts.append(event)
+            elif event.tag == "br" or event.tag in _BLOCKS:
+                parts.append("\n")
+        yield _Line(_settled("".join(parts)).replace("\n", " "), anchor or "")
+
+    def _code_lines(self, root: Any) -> Iterator[_Line]:
+        line, anchor = "", ""
+        for event, _ in self._events(root, raw=True):
+            first, *more = event.split("\n") if isinstance(event, str) else ("",)
+            anchor = anchor if line.strip() else self._anchor
+            line += first
+            for part in more:
+                yield _Line(line, anchor)
+                line, anchor = part, self._anchor
+        yield _Line(line, anchor)
+
+    def _table_lines(self, table: Any) -> Iterator[_Line]:
+        rows: list[list[str]] = []
+        anchors: list[str] = []
+        spans: dict[int, tuple[int, str]] = {}
+        cells: list[tuple[str, int, int]] = []
+        inline: list[str] = []
+        anchor: str | None = None
+        for event, leaving in self._events(table):
+            if isinstance(event, str):
+                anchor = self._anchor if anchor is None and event.strip() else anchor
+                inline.append(event)
+            elif event.tag in ("td", "th", "caption"):
+                text = _settled("".join(inline)).replace("\n", _BROKEN)
+                inline = []
+                if leaving and event.tag == "caption":
+                    rows.append([text])
+                    anchors.append(anchor or "")
+                    anchor = None
+                elif leaving:
+                    cells.append((text, _span(event, "rowspan"), _span(event, "colspan")))
+            elif event.tag == "tr" and leaving:
+                rows.append(_spread(cells, spans, self.added))
+                anchors.append(anchor or "")
+                cells, anchor = [], None
+            elif event.tag == "br" or event.tag in _BLOCKS:
+                inline.append("\n")
+        return _table_lines(rows, anchors)
+
+    def _list_lines(self, root: Any) -> Iterator[_Line]:
+        """One line per list item, indented by depth; further paragraphs of an item have no bullet."""
+        numbers = [_first_number(root)]
+        mark, line = "", [""]
+        anchor: str | None = None
+        for event, leaving in self._events(root):
+            if isinstance(event, str):
+                anchor = self._anchor if anchor is None and event.strip() else anchor
+                line.append(event)
+            elif event.tag == "br" or event.tag in _BLOCKS:
+                text = _settled("".join(line)).replace("\n", " ")
+                line = []
+                if text:
+                    yield _Line((mark or "  " * len(numbers)) + text, anchor or "")
+                    mark, anchor = "", None
+            if isinstance(event, str):
+                continue
+            if event.tag in ("ul", "ol"):
+                numbers = numbers[:-1] if leaving else [*numbers, _first_number(event)]
+            elif event.tag == "li" and not leaving and numbers:
+                mark = "  " * (len(numbers) - 1) + (f"{numbers[-1]}. " if numbers[-1] else "- ")
+                numbers[-1] += bool(numbers[-1])
+        text = _settled("".join(line)).replace("\n", " ")
+        if text:
+            yield _Line(text, anchor or "")
+
+
+def _anchored(kind: BlockKind, lines: list[_Line], level: int) -> Piece:
+    """A piece of these lines, with the anchor of its first line and the offsets at which other anchors start."""
+    at, above, inner = 0, lines[0].anchor if lines else "", []
+    told: list[tuple[int, int, str]] = []
+    for text, anchor, cells in lines:
+        told += ((at + start, at + end, kind) for start, end, kind in cells)
+        if text.strip() and anchor not in (above, ""):
+            inner.append((at, anchor))
+            above = anchor
+        at += len(text) + 1
+    text = "\n".join(line.text for line in lines)
+    return Piece(kind, text, level=level, anchor=lines[0].anchor if lines else "", inner=tuple(inner), cells=told)
+
+
+def _names(body: Any) -> dict[int, str]:
+    """Anchor name by element: the ids a browser would scroll to, and names of links where no id is equal."""
+    found: dict[str, int] = {}
+    for attribute, elements in (("id", "[id]"), ("name", "a[name]")):
+        for node in body.css(elements) if body is not None else ():
+            name = node.attributes.get(attribute) or ""
+            if name.strip():
+                found.setdefault(name, node.mem_id)
+    return {element: name for name, element in reversed(found.items())}
+
+
+def _around(node: Any, attributes: dict[str, str | None]) -> str:
+    """The kind of an element that is no content (script, navigation, footer …); ``""`` for content."""
+    if node.tag in _UNSEEN or node.tag in _AROUND:
+        return str(node.tag)
+    if not attributes:
+        return ""
+    if (role := (attributes.get("role") or "").strip().lower()) in _AROUND_ROLES:
+        return role
+    for name in (attributes.get("class") or "").split():
+        if name in _AROUND_CLASSES:
+            return name
+    to_itself = (
+        node.tag == "a" and (attributes.get("href") or "").startswith("#") and node.text().strip() in _TO_ITSELF
+    )
+    return "headerlink" if to_itself else ""
+
+
+def _children(node: Any) -> Iterator[Any]:
+    """Child nodes in reverse order, to be pushed on a stack."""
+    child = node.last_child
+    while child is not None:
+        yield child
+        child = child.prev
+
+
+def _hidden(attributes: dict[str, str | None]) -> bool:
+    if not attributes:
+        return False
+    if "hidden" in attributes or (attributes.get("aria-hidden") or "").strip().lower() == "true":
+        return True
+    style = attributes.get("style")
+    return bool(style and _HIDING.search(_SPACE.sub("", style).lower()))
+
+
+def _shade(node: Any, above: _Shade | None) -> _Shade | None:
+    """Why an element is hidden, from its style and its parent's shade; None where it is visible."""
+    style = node.attributes.get("style")
+    if not style:
+        return above
+    hidden, sizeless = (above.hidden, above.sizeless) if above else (False, False)
+    for name, value in _SHADING.findall(_SPACE.sub("", style).lower()):
+        if name == "visibility":
+            hidden = value in ("hidden", "collapse") or (hidden and value not in ("visible", "initial"))
+        else:
+            sizeless = bool(_NO_SIZE.fullmatch(value)) or (sizeless and bool(_OF_PARENT.fullmatch(value)))
+    if not (hidden or sizeless):
+        return None
+    return _Shade(hidden, sizeless, above.origin if above else node.mem_id)
+
+
+def _simple(node: Any, kind: str) -> bool:
+    """Whether a table holds only text cells, rather than laying out the page; likewise for a list."""
+    if any(inner.mem_id != node.mem_id for inner in node.css(_NOT_SIMPLE[kind])):
+        return False
+    return kind != "table" or len(node.css("tr")) != 1 or node.css_first(_ARRANGED) is None
+
+
+def _soft(text: str) -> str:
+    r"""Source text with white space collapsed: ``\r`` where it contained a line break, else one space."""
+    return _SPACE.sub(lambda run: "\r" if "\n" in run[0] or "\r" in run[0] else " ", text)
+
+
+def _settled(text: str) -> str:
+    r"""Text of a block: ``\n`` stays a line break; ``\r`` becomes a space between Latin words, nothing between
+    Chinese characters.
+    """
+    text = _SOFT_BETWEEN_WIDE.sub("", text.replace("\xa0", " "))
+    text = re.sub(r"[ \r]+", " ", text)
+    return re.sub(r" ?\n[ \n]*", "\n", text).strip(" \n")
+
+
+def _whole_number(node: Any, attribute: str, default: int) -> int:
+    value = (node.attributes.get(attribute) or "").strip()
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 7 else default
+
+
+def _span(node: Any, attribute: str) -> int:
+    return min(max(_whole_number(node, attribute, 1), 1), _MAX_SPAN)
+
+
+def _first_number(node: Any) -> int:
+    """Number of an ordered list's first item; 0 for bullet lists."""
+    return _whole_number(node, "start", 1) or 1 if node.tag == "ol" else 0
+
+
+def _table_lines(rows: list[list[str]], anchors: list[str]) -> Iterator[_Line]:
+    """One line per row; ``–`` stands for empty cells before filled ones, so that values stay below their headers."""
+    used = {at for row in rows for at, cell in enumerate(row) if cell.strip()}
+    kinds = Columns()
+    for row, anchor in zip(rows, anchors, strict=True):
+        told = kinds.of({at: cell.strip() for at, cell in enumerate(row) if cell.strip()})
+        last = max((at for at, cell in enumerate(row) if cell.strip()), default=-1)
+        if last >= 0:
+            shown = [(at, cell.strip()) for at, cell in enumerate(row[: last + 1]) if cell and at in used]
+            text, cells = joined(
+                (Cell(cell or EMPTY_CELL, told.get(at, "") if cell else "") for at, cell in shown), " | "
+            )
+            yield _Line(text, anchor, cells)
+
+
+def _spread(cells: list[tuple[str, int, int]], spans: dict[int, tuple[int, str]], repeated: list[str]) -> list[str]:
+    """A row's texts by column, with cells that span from rows above repeated, so that each row is complete.
+
+    Args:
+        cells: Text, rows and columns that it covers, for each cell written in this row.
+        spans: By column, how many more rows a text covers; brought up to date.
+        repeated: Takes the texts that are repeated.
+    """
+    row: list[str] = []
+    written = iter(cells)
+    while True:
+        if len(row) in spans:
+            left, text = spans.pop(len(row))
+            if left > 1:
+                spans[len(row)] = (left - 1, text)
+            repeated.append(text)
+            row.append(text)
+            continue
+        cell = next(written, None)
+        if cell is None:
+            return row
+        text, down, across = cell
+        beside = "" if text else _EMPTY
+        text = text or _EMPTY
+        if down > 1:
+            spans |= {len(row) + i: (down - 1, text if i == 0 else beside) for i in range(across)}
+        row += [text] + [beside] * (across - 1)
