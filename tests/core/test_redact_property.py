@@ -373,6 +373,9 @@ HOSTILE = [
     "GB12", "GB12 ", "E1", "护照E1", "护照", "通行证H1234567", "京A", "京A1", "微信", "qq", "\u200b1", "①", "⟦", "⟦手机⟧", "⟦手机:", "电话", "电话1",
     "一", "一 ", "1一", "一三八0", "one ", "one two ", "&#4", "&#49;", "(at)", "a(at)", "a (at) b.", "a @ ", "@ a. ", "艾特", "a艾特b点", " at a dot ",
     "a dot ", "138\n", "6222\n", "6222.", "4444/", "1、", "1~", "A B 1 ", "地址：市路", "·", "张·", "bearer ", "91 ", "\u3000", "e\u0301",
+    "password", "password ", "password for a ", "password is a", "<password>", "<password a>b", "--password ", "mysql ", "mysql -p ", "curl -u a",
+    "echo a ", "key='a' ", "name='password' value=", "密码", "密码 ", "密码 a1 ", "密码是", "账号a密码b", "A_", "A_PASS=", "user=a ", "user=a;b=c;", "login a password ",
+    "cookie: a", "authorization: ", "identified by ", "$1$", "{SSHA}", "_auth=", "Private-Lines: 1\n", "pin: 1", "sig=", "a8Q~",
 ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.errors import DocumentRejected, KnowledgeError, msg
 from wenyuan.core.model import Block, Document, Facet
-from wenyuan.core.redaction import identifiers, secrets
+from wenyuan.core.redaction import identifiers, passwords, secrets
 from wenyuan.core.redaction.matching import OPAQUE, Finding, Rule, View, find, views_of
 from wenyuan.core.redaction.names import DISTRICT, NAME_RULES, kind_named, told
 from wenyuan.core.redaction.names import RULES as PLACE_RULES
@@ -132,6 +132,7 @@ NameRecognizer = Callable[[str], Iterable[tuple[int, int]]]
 
 _RULES = (
     *secrets.RULES,
+    *passwords.RULES,
     *identifiers.NUMBER_RULES,
     *identifiers.RULES,
     *secrets.NETWORK_RULES,

@@ -356,7 +356,9 @@ _STRONG = {  # the whole of a name, without spaces, in lower case and Simplified
     "plate": r"(?:车牌|车辆牌照|车辆号牌)(?:号码?)?|(?:licen[cs]e)?plate(?:number|no)?",
     "im_account": r"(?:微信|qq)(?:号码?|账号)?|wechat(?:id)?|weixin|whatsapp",
     "address": rf"{_WHO}?(?:家庭|户籍|居住|现居|常住|收货|联系|通讯)(?:所在)?(?:住址|地址|地)|{_WHO}?住址|(?:home|mailing|residential|street|shipping|delivery)address",
-    "secret": r"(?:登录)?(?:密码|口令|密钥|令牌)|password|passwd|pwd|(?:api|access|secret)(?:key|token|secret)|token|secret",
+    "secret": r"(?:登录|初始|默认|管理员|后台|邮箱|系统|数据库|wi-?fi|无线|网络|开机|门禁|支付|交易|root|admin|服务器|用户|[账帐][号户]|临时|原|新){0,2}"
+    r"(?:密码|口令|密钥|令牌)|(?:login|initial|default|admin|root|wi-?fi|database|db|user|temporary|temp|new|old|current|system|account|email)?"
+    r"(?:password|passwd|pwd|passphrase|passcode)|(?:api|access|secret)(?:key|token|secret)|token|secret",
     "person": rf"{_WHO}?(?:真实|中文|英文)?(?:姓名|名字)|{_WHO}(?:姓名|名字|名称)|(?:full|first|last|given|family|employee|customer|patient|student"
     r"|cardholder|contact|applicant|owner|guardian|staff|member|person|driver|user)(?:s)?(?:full)?name|surname|contactperson|nameofperson",
 }
@@ -496,9 +498,12 @@ def _looks_like(kind: str, cell: str) -> bool:
         return "@" in unicodedata.normalize("NFKC", cell)
     if kind == "address":
         return _PLACE.search(fold(cell)) is not None
+    if kind == "secret" and _SECRET.fullmatch(cell.strip()):
+        return True
     return kind in ("im_account", "secret") and any(map(str.isdigit, cell))
 
 
+_SECRET = re.compile(r"(?=.*[^\W_])(?=.*[!@#$%^&*+=?~])[!-~]{4,128}(?<![?:])")  # a sign within, and no question
 _OPENS = re.compile(r"(?=.*[^\W\d_])(?=.*[0-9])\S{8,}")  # letters and digits, and no sentence
 _PLACE = re.compile(
     r"[省市区县镇乡村路街道巷弄号室栋座楼]|(?<![a-z])(?:street|st|road|rd|avenue|ave|lane|blvd|drive|apt|suite|floor)(?![a-z])"

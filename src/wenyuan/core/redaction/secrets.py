@@ -251,6 +251,24 @@ _SHAPES = (
     _token(r"LTAI[A-Za-z0-9]{12,30}(?![A-Za-z0-9])", "ltai"),  # Aliyun
     _token(r"AKID[A-Za-z0-9]{13,48}(?![A-Za-z0-9])", "akid"),  # Tencent Cloud
     _token(r"SG\.[A-Za-z0-9_\-]{16,32}\.[A-Za-z0-9_\-]{32,64}", "sg."),
+    _token(r"wy_[0-9a-f]{8}_[A-Za-z0-9_\-]{20,64}", "wy_"),  # keys of this program
+    _token(r"ya29\.[A-Za-z0-9_\-]{20,512}|GOCSPX-[A-Za-z0-9_\-]{20,64}", "ya29.", "gocspx-"),  # Google
+    _token(r"xapp-[0-9]-[A-Za-z0-9\-]{20,255}", "xapp-"),
+    _token(r"AGE-SECRET-KEY-1[0-9A-Z]{50,60}", "age-secret-key-"),
+    _token(r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|dop_v1_[0-9a-f]{64}|dapi[0-9a-f]{32}", "shp", "dop_v1_", "dapi"),
+    _token(r"gl(?:ptt|rt|soat|dt)-[A-Za-z0-9_\-]{20,64}", "glptt-", "glrt-", "glsoat-", "gldt-"),
+    _token(r"ATATT3[A-Za-z0-9_\-=]{20,255}|lin_api_[A-Za-z0-9]{30,64}", "atatt3", "lin_api_"),
+    _token(
+        r"(?:gsk|r8|sbp|figd|pplx|nvapi)[_\-][A-Za-z0-9_\-]{28,128}",
+        "gsk_",
+        "r8_",
+        "sbp_",
+        "figd_",
+        "pplx-",
+        "nvapi-",
+    ),
+    _token(r"[A-Za-z0-9_~.]{3}8Q~[A-Za-z0-9_~.\-]{31,36}", "8q~"),  # Azure
+    _token(r"(?:sig|SharedAccessSignature)=[A-Za-z0-9%/+=\-_&]{24,256}", "sig=", "sharedaccesssignature="),
     _token(r"[0-9]{8,10}:AA[A-Za-z0-9_\-]{32,36}", ":aa"),  # Telegram bots
 )
 
