@@ -113,7 +113,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
             engine=engine,
             empty_engine=lambda: MemoryEngine(spec),
             tasks=tasks,
-            audit=_audit(place, settings, catalog.names()),
+            audit=_audit(place, settings, catalog),
             answers=answers,
         ),
         models=Models(
@@ -198,7 +198,7 @@ def _questions(settings: Settings, catalog: Catalog, folder: Path) -> Questions:
     return Questions(redacting, catalog.sources, settings.audit.sensitivity)
 
 
-def _audit(place: Place, settings: Settings, names: Sequence[str]) -> AuditLog | None:
+def _audit(place: Place, settings: Settings, catalog: Catalog) -> AuditLog | None:
     if not settings.audit.enabled:
         return None
     kept = settings.audit
@@ -207,7 +207,8 @@ def _audit(place: Place, settings: Settings, names: Sequence[str]) -> AuditLog |
         place=place.audit(),
         keep_queries=kept.keep_queries,
         retention=kept.retention_days * 86_400.0,
-        names=names,
+        names=catalog.names(),
+        anchor=catalog.anchor,
     )
 
 

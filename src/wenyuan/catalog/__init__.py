@@ -9,6 +9,7 @@ from shlex import quote
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema, storage
+from wenyuan.catalog.anchor import Anchor
 from wenyuan.catalog.corrections import ContextSentences, Corrections
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, name_library
@@ -58,6 +59,7 @@ class Catalog:
         self.rule_writes = RuleWrites(database)
         self.rule_names = NameVectors(database)
         self.citations = Citations(database)
+        self.anchor = Anchor(database)
 
     # -- life ---------------------------------------------------------------------------------------
 

@@ -17,11 +17,20 @@ from pydantic import SecretStr
 
 from wenyuan.catalog import MOVING, Catalog, make_tables
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.audit import HeadFile
+from wenyuan.catalog.anchor import anchored, put_back
+from wenyuan.catalog.audit import Head, HeadFile
 from wenyuan.catalog.audit import tables as audit_tables
 from wenyuan.catalog.audit.log import AuditLog
-from wenyuan.catalog.audit.tables import JOINED, last_head
-from wenyuan.catalog.sql import copy_database, create_missing, reading, translated
+from wenyuan.catalog.audit.tables import (
+    JOINED,
+    AuditFiles,
+    audit_gone,
+    check_continues,
+    continues,
+    last_head,
+    ours,
+)
+from wenyuan.catalog.sql import connect_writer, copy_database, create_missing, reading, translated
 from wenyuan.catalog.storage import Files, Place, place_of
 from wenyuan.catalog.tasks import ledger_file, task_tables
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, msg
@@ -48,7 +57,8 @@ def back_up(folder: Path, to: Path) -> int:
         InvalidRequest: the library is on PostgreSQL, or `to` exists.
         CatalogError: it cannot be read or written, its catalog was emptied, or its audit ends too early.
     """
-    with closing(place_of(folder, load_settings(folder).catalog)) as place:
+    settings = load_settings(folder)
+    with closing(place_of(folder, settings.catalog)) as place:
         if not isinstance(place, Files):
             raise InvalidRequest(
                 msg("the library lies in {place}", place=place),
@@ -71,6 +81,7 @@ def back_up(folder: Path, to: Path) -> int:
             if is_file(folder / name):
                 copy_database(folder / name, partial / name)
         _check_audit(partial)
+        _settle_anchor(folder, partial, audited=settings.audit.enabled)
         _copy_uploads(folder / _UPLOADS, partial / _UPLOADS)
         size = sum(file.stat().st_size for file in partial.rglob("*") if file.is_file())
         partial.replace(to)
@@ -107,6 +118,43 @@ def _check_audit(folder: Path) -> None:
     if HeadFile(folder / "audit.head").text():
         with closing(AuditLog(folder)) as audit:
             audit.head()
+
+
+def _settle_anchor(folder: Path, copy: Path, *, audited: bool) -> None:
+    """Set the head of the audit that the copied catalog knows to the end of the copied audit, which was copied earlier.
+
+    Raises:
+        CatalogUnavailable: the library's own audit is gone, or does not continue that head.
+    """
+    if not audited:
+        return
+    writer = connect_writer(copy / "catalog.db")
+    try:
+        with translated("copying the head of the audit"), writer.begin() as connection:
+            known = anchored(connection)
+            if known is None:
+                return
+            end = _continued(folder, known), _continued(copy, known, whole=False)
+            put_back(connection, end[1] or known)
+    finally:
+        writer.dispose()
+
+
+def _continued(folder: Path, known: Head, *, whole: bool = True) -> Head | None:
+    """The last record of the audit in a folder where it comes before a known one, else None; with `whole`,
+    CatalogUnavailable instead.
+    """
+    place = AuditFiles(folder)
+    try:
+        if place.gone():
+            raise audit_gone(known)
+        with ours("reading the audit"), reading(place.reader, "reading the audit") as connection:
+            if not whole and not continues(connection, known):
+                return last_head(connection)
+            check_continues(connection, known, "the catalog")
+    finally:
+        place.close()
+    return None
 
 
 # Moving a library from one place to another: from a folder to a PostgreSQL, and back.
@@ -342,6 +390,9 @@ def _finish(origin: Place, target: Place, pairs: Sequence[_Pair]) -> str:
     """Verify the audit log, then mark the target as a complete library; returns the audit's head."""
     audit = next(pair.new for pair in pairs if pair.table is audit_tables.audit)
     with reading(audit, "reading the audit") as connection:
+        with reading(origin.reader, "reading the head of the audit") as catalog:
+            if (known := anchored(catalog)) is not None:
+                check_continues(connection, known, "the catalog")
         HeadFile(target.folder / "audit.head").advance(last_head(connection))
     log = AuditLog(target.folder, place=target.audit())
     try:

@@ -226,7 +226,7 @@ class SourceRegistry:
         """
         before = self.source(source_id)
         with self.database.place.held_source(source_id), self.database.writing():
-            with translated("removing a source"), self.database.writer.begin() as connection:
+            with self.database.changing("removing a source") as connection:
                 seq = next_seq(connection, source_id)
                 gone = retire(connection, seq, t.documents.c.source_id == source_id)
                 drop_evidence_of(connection, seq, source_id)

@@ -22,7 +22,7 @@ from wenyuan.catalog.rows import (
     recognition_text,
     vector_rows,
 )
-from wenyuan.catalog.sql import insert_new, next_seq, now, translated
+from wenyuan.catalog.sql import insert_new, next_seq, now
 from wenyuan.catalog.storage import Database
 from wenyuan.core.errors import VectorsGone, msg
 from wenyuan.core.model import (
@@ -151,7 +151,7 @@ class DocumentWrites:
         d, p = t.documents.c, t.passages.c
         gone = sa.and_(d.source_id == source_id, d.removed_seq.is_not(None))
         with self.database.writing():
-            with translated("forgetting what was removed"), self.database.writer.begin() as connection:
+            with self.database.changing("forgetting what was removed") as connection:
                 told = sa.select(sa.func.count()).select_from(t.documents).where(gone, d.fingerprint != "")
                 count = int(connection.scalar(told) or 0)
                 if count:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import inspect
 import logging
@@ -16,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-import anyio
 from pydantic import BaseModel
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -463,7 +463,7 @@ class GuardMiddleware:
                 await self._app(scope, body.receive, answer.send)
         except ClientGone:
             _log.info("the client hung up: request_id=%s", request_id)
-        except anyio.get_cancelled_exc_class():
+        except asyncio.CancelledError:
             # The server stops and this request exceeded its grace period: send that as the response.
             await self._refuse(Problem(503, "shutting_down", "the server stops"), scope, answer, request_id)
         except Exception as error:

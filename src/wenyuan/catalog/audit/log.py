@@ -8,28 +8,32 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.audit import EXPIRED, RENEWED, Head, HeadFile, Ids, canonical, commitment, row_hash
+from wenyuan.catalog.audit import EXPIRED, GENESIS, RENEWED, Head, HeadFile, Ids, canonical, commitment, row_hash
+from wenyuan.catalog.audit.reads import AuditReads, verify_export
 from wenyuan.catalog.audit.tables import (
     AuditFiles,
     AuditPlace,
-    AuditReads,
     audit,
+    audit_gone,
+    check_continues,
     cuts,
     last_head,
     ours,
     queries,
-    verify_export,
 )
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, KnowledgeError, msg
-from wenyuan.core.records import KINDS, AuditProgress, AuditRecord, Verification
+from wenyuan.core.records import KINDS, AuditFault, AuditProgress, AuditRecord, Verification
 from wenyuan.runtime import delegate
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.anchor import Anchor
 
 __all__ = ["KINDS", "RETENTION", "AuditLog", "AuditRecord", "GroupWriter", "Verification", "verify_export"]
 
@@ -228,6 +232,8 @@ class AuditLog:
             first.
         retention: Seconds after which records are removed automatically, at most a day later; at least `RETENTION`.
             None: only by `expire`.
+        anchor: The head that the catalog keeps. A log that is gone, or does not continue it, is opened all the same:
+            it can be verified, and nothing is recorded before `renew_head` accepts what there is.
 
     Raises:
         CatalogUnavailable, CatalogVersion: on construction.
@@ -243,6 +249,7 @@ class AuditLog:
         keep_queries: bool = True,
         retention: float | None = None,
         names: Sequence[str] = (),
+        anchor: Anchor | None = None,
     ) -> None:
         self._clock = clock
         self._keep_queries = keep_queries
@@ -252,21 +259,81 @@ class AuditLog:
         self._head = HeadFile(folder / "audit.head")
         self._place = place or AuditFiles(folder)
         self._writer, self._reader = self._place.writer, self._place.reader
-        self.reads = AuditReads(self._reader, self._head, self.flush)
+        self._names, self._anchor = names, anchor
+        self.reads = AuditReads(self._reader, self._head, self._known, self._settle)
         self._half_done: frozenset[str] = frozenset()  # committed, but the head file could not be written
+        self._durable = GENESIS  # the last record that is known to be on the disk
+        self._gone = False  # there are no tables, though the catalog knows of records
+        self._refusal: CatalogUnavailable | None = None
         try:
-            self._place.begin(self._head)
-            self._place.belong(names)
+            self._open()
         except BaseException:
             self._dispose()
             raise
+        if anchor is not None:
+            anchor.follow(self._followed)
+            if self._refusal is None and self._known() is None:
+                anchor.begin(self._durable)
         self._groups = GroupWriter("audit", self._write, after=flush_after)
         atexit.register(self.close)
 
     show = delegate("reads", AuditReads.show)
     list = delegate("reads", AuditReads.list)
-    verify = delegate("reads", AuditReads.verify)
     export = delegate("reads", AuditReads.export)
+
+    def verify(self, expected_head: str | None = None) -> Verification:
+        """See `AuditReads.verify`; also of a log that is gone."""
+        if self._gone:
+            self._open()
+        if self._gone:
+            assert self._refusal is not None
+            fault = AuditFault(GENESIS.seq + 1, self._refusal.message)
+            return Verification(ok=False, records=0, head=str(GENESIS), first_fault=fault)
+        return self.reads.verify(expected_head)
+
+    # -- what the catalog knows -----------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Open the log, and create it unless the catalog knows of one."""
+        known = self._known()
+        if known is not None and self._place.gone():
+            self._gone = True
+            self._refusal = audit_gone(known)
+            return
+        self._refusal = self._begin(known)
+        self._gone = False
+
+    def _begin(self, known: Head | None) -> CatalogUnavailable | None:
+        """Open the tables, which are made unless they are there; returns why they must not be gone on with."""
+        self._place.begin(self._head)
+        self._place.belong(self._names)
+        with ours("opening the audit"), reading(self._reader, "opening the audit") as connection:
+            self._durable = last_head(connection)
+            try:
+                if known is not None:
+                    check_continues(connection, known, "the catalog")
+            except CatalogUnavailable as error:
+                return error
+        return None
+
+    def _known(self) -> Head | None:
+        return None if self._anchor is None else self._anchor.read()
+
+    def _followed(self) -> Head:
+        self._check_accepted()
+        return self._durable
+
+    def _check_accepted(self) -> None:
+        """Raise where the log must not be gone on with; looks again, for what was restored meanwhile."""
+        if self._refusal is not None:
+            self._open()
+        if (refusal := self._refusal) is not None:
+            raise refusal
+
+    def _settle(self) -> None:
+        if self._gone:
+            self._check_accepted()
+        self.flush()
 
     # -- writing ------------------------------------------------------------------------------------
 
@@ -282,6 +349,7 @@ class AuditLog:
             TypeError, ValueError: the record is invalid.
         """
         entry = self._entry(record, query)
+        self._check_accepted()
         self._place.check()
         self._groups.add(entry)
         return entry.audit_id
@@ -313,13 +381,16 @@ class AuditLog:
             CatalogUnavailable, CatalogBusy: it could not, and so nothing can be answered.
         """
         self._groups.check()
+        self._check_accepted()
         self._place.check()
         with ours("writing audit records"), self._writer.begin() as connection:
-            self._check_not_cut(last_head(connection), self._head.read())
+            self._check_not_cut(connection, self._head.read())
             self._place.touch(connection)
 
     def progress(self) -> AuditProgress:
         """State of the writer thread; does not wait for it."""
+        if self._gone:
+            self._check_accepted()
         self._place.check()
         with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
             written = last_head(connection).seq
@@ -327,11 +398,23 @@ class AuditLog:
         return AuditProgress(records=written, waiting=waiting, lag=lag, failing=failing)
 
     def head(self) -> str:
-        """The chain's head; CatalogUnavailable when the chain ends before the head in this folder's ``audit.head``."""
+        """The chain's head.
+
+        Raises:
+            CatalogUnavailable: the chain does not continue the head in this folder's ``audit.head``, or in the catalog;
+                or ``audit.head`` is gone.
+        """
+        self._check_accepted()
         known = self._head.read()  # before the records: it is never ahead of them
         with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
             head = last_head(connection)
-        self._check_not_cut(head, known)
+            self._check_not_cut(connection, known)
+        if known is None:
+            raise CatalogUnavailable(
+                msg("{name} is missing or empty: the end may have been cut off", name=self._head.path.name),
+                component="audit",
+                hint="restore the audit; or go on with what there is: wenyuan audit verify --renew-head",
+            )
         return str(head)
 
     def close(self) -> None:
@@ -343,6 +426,8 @@ class AuditLog:
         atexit.unregister(self.close)
         try:
             self._groups.close()
+            if self._anchor is not None and self._refusal is None:
+                self._anchor.settle(self._durable)
         finally:
             self._dispose()
 
@@ -358,13 +443,14 @@ class AuditLog:
                 head = self._chained(connection, [e for e in group if e.audit_id not in self._half_done])
             self._half_done = frozenset(e.audit_id for e in group)
             self._head.advance(head)
+            self._durable = head
             self._half_done = frozenset()
 
     def _chained(self, connection: sa.Connection, entries: Sequence[_Entry], *, accepted: bool = False) -> Head:
         """Add entries to the chain; returns its new head."""
         head = last_head(connection)
         if not accepted:
-            self._check_not_cut(head, self._head.read())  # going on after the end was cut off would hide it
+            self._check_not_cut(connection, self._head.read())  # going on after the end was cut off would hide it
         rows, asked = [], []
         for entry in entries:
             columns = entry[:5]
@@ -388,18 +474,9 @@ class AuditLog:
             connection.execute(queries.insert(), asked)
         return head
 
-    def _check_not_cut(self, head: Head, known: Head | None) -> None:
-        if known is not None and (known.seq > head.seq or (known.seq == head.seq and known.hash != head.hash)):
-            raise CatalogUnavailable(
-                msg(
-                    "the audit ends at record {seq}, but {name} says {seq2}: records were removed or replaced",
-                    seq=head.seq,
-                    name=self._head.path.name,
-                    seq2=known.seq,
-                ),
-                component="audit",
-                hint="restore the audit; or go on with what there is: wenyuan audit verify --renew-head",
-            )
+    def _check_not_cut(self, connection: sa.Connection, known: Head | None) -> None:
+        if known is not None:
+            check_continues(connection, known, self._head.path.name)
 
     # -- letting go ---------------------------------------------------------------------------------
 
@@ -417,6 +494,7 @@ class AuditLog:
                 msg("audit records are kept for {retention} days at least", retention=f"{RETENTION / 86400:g}"),
                 hint="choose an earlier day, or say that they shall go early",
             )
+        self._check_accepted()
         self.flush()
         return self._expired(before, principal)
 
@@ -470,6 +548,7 @@ class AuditLog:
         """
         if before is None and not audit_ids:
             raise InvalidRequest("neither a time nor an id says which queries to erase")
+        self._check_accepted()
         self.flush()
         q = queries.c
         tests = [q.audit_id == audit_id for audit_id in audit_ids] + ([] if before is None else [q.at < before])
@@ -480,17 +559,24 @@ class AuditLog:
         return count
 
     def renew_head(self, *, principal: str = "local") -> str:
-        """Accept the current end of the chain as complete, whatever ``audit.head`` says; returns the head.
+        """Accept the current end of the chain as complete, whatever ``audit.head`` and the catalog say; returns the
+        head. A log that is gone is begun anew.
 
-        The renewal, with the file's former content, is recorded in the chain.
+        The renewal is recorded in the chain, with the file's former content and the head that the catalog knew.
         """
         doing = "renewing the head of the audit"
-        said = {"action": RENEWED, "had": self._head.text()}
-        with ours(doing):
+        had, known = self._head.text(), self._known()
+        said = {"action": RENEWED, "had": had, "anchor": str(known or "")}
+        with ours(doing), nullcontext(None) if self._anchor is None else self._anchor.replacing() as replace:
+            if self._gone:
+                self._begin(None)
             with self._writer.begin() as connection:
                 entry = self._entry({"kind": "audit", "principal": principal, **said})
                 head = self._chained(connection, [entry], accepted=True)
             self._head.replace(head)
+            if replace is not None:
+                replace(head)
+        self._durable, self._gone, self._refusal = head, False, None
         return str(head)
 
     @contextmanager
@@ -501,4 +587,5 @@ class AuditLog:
                 yield connection
                 head = last_head(connection)
             self._head.advance(head)
+            self._durable = head
             self._place.forget()
