@@ -9,6 +9,7 @@ from shlex import quote
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema, storage
+from wenyuan.catalog.addresses import StoredAddresses
 from wenyuan.catalog.anchor import Anchor
 from wenyuan.catalog.corrections import ContextSentences, Corrections
 from wenyuan.catalog.documents import Documents
@@ -49,6 +50,7 @@ class Catalog:
         self.writes = DocumentWrites(database)
         self.vectors = Vectors(database)
         self.listings = Listings(database)
+        self.stored = StoredAddresses(database)
         self.access = Access(database)
         self.tasks = TaskProfiles(database)
         self.learned = Tunings(database)
@@ -269,6 +271,10 @@ class Catalog:
     record_failure = delegate("writes", DocumentWrites.record_failure)
     forget_failures = delegate("writes", DocumentWrites.forget_failures)
     forget_removed = delegate("writes", DocumentWrites.forget_removed)
+
+    addresses = delegate("stored", StoredAddresses.addresses)
+    address_identity = delegate("stored", StoredAddresses.address_identity)
+    keep_addresses = delegate("stored", StoredAddresses.keep_addresses)
 
     listed = delegate("listings", Listings.listed)
     listed_for = delegate("listings", Listings.listed_for)

@@ -65,9 +65,7 @@ tunings = sa.Table(
     sa.Column("undone_at", sa.Float),
     sa.Column("encoder", TEXT, nullable=False),  # key of the encoder's fingerprint
     sa.Column("fingerprint", TEXT, nullable=False),
-    sa.Column(
-        "map", sa.LargeBinary
-    ),  # see `core.scoring.adapt.QueryMap.to_bytes`; null: vectors are used as they are
+    sa.Column("map", sa.LargeBinary),  # `core.scoring.adapt.QueryMap.to_bytes`; null: vectors are used as they are
     sa.Column("weight", sa.Float, nullable=False),
     sa.Column("report", JSON, nullable=False),
     sqlite_autoincrement=True,
@@ -110,11 +108,8 @@ calibrations = sa.Table(
 evaluation_tables = sa.MetaData()
 
 golden_sets = sa.Table(
-    "golden_sets",
-    evaluation_tables,
-    sa.Column("set_id", TEXT, primary_key=True),
-    sa.Column("pairs", JSON, nullable=False),
-)
+    "golden_sets", evaluation_tables, sa.Column("set_id", TEXT, primary_key=True), sa.Column("pairs", JSON, nullable=False)
+)  # fmt: skip
 
 evaluations = sa.Table(
     "evaluations",
@@ -293,9 +288,8 @@ sa.Index("rule_reviews_statement", reviews.c.statement_id)
 _placed = sa.and_(evidences.c.removed_seq.is_(None), evidences.c.uri != NOWHERE)
 cited = sa.Index("rule_evidences_cited", evidences.c.source_id, sqlite_where=_placed, postgresql_where=_placed)
 _unplaced = sa.and_(evidences.c.removed_seq.is_(None), evidences.c.uri == NOWHERE)
-unplaced = sa.Index(
-    "rule_evidences_unplaced", evidences.c.source_id, sqlite_where=_unplaced, postgresql_where=_unplaced
-)
+_own = evidences.c.source_id
+unplaced = sa.Index("rule_evidences_unplaced", _own, sqlite_where=_unplaced, postgresql_where=_unplaced)
 
 
 # Synonyms: users' words for words of the documents, as operators enter them.
@@ -463,11 +457,9 @@ sa.Index(
     postgresql_where=passages.c.removed_seq.is_not(None),
 )
 
+_CONTEXT = sa.and_(passages.c.context.is_not(None), passages.c.removed_seq.is_(None))
 with_context = sa.Index(
-    "passages_with_context",
-    passages.c.source_id,
-    sqlite_where=sa.and_(passages.c.context.is_not(None), passages.c.removed_seq.is_(None)),
-    postgresql_where=sa.and_(passages.c.context.is_not(None), passages.c.removed_seq.is_(None)),
+    "passages_with_context", passages.c.source_id, sqlite_where=_CONTEXT, postgresql_where=_CONTEXT
 )
 
 INTERNAL = frozenset(("vector_key", "label_key", "context", "seq", "removed_seq"))
@@ -538,6 +530,17 @@ failures = sa.Table(
     sa.Column("reason", TEXT, nullable=False),
     sa.Column("at", sa.Float, nullable=False),
 )
+
+# Stored addresses that redaction changed, by a keyed hash of the true ones (`catalog.addresses`).
+addresses = sa.Table(
+    "addresses",
+    tables,
+    sa.Column("source_id", TEXT, primary_key=True),
+    sa.Column("identity", TEXT, primary_key=True),
+    sa.Column("base", TEXT, nullable=False),
+    sa.Column("uri", TEXT, nullable=False),
+)
+sa.Index("addresses_uri", addresses.c.source_id, addresses.c.uri, unique=True)
 
 # What connectors listed of a source when it was last read.
 listing_tables = sa.MetaData()

@@ -119,11 +119,24 @@ def _looked_up(connection: sa.Connection) -> None:
     schema.entries_uri.create(connection, checkfirst=True)
 
 
+ADOPTED = "addresses/adopted"
+"""Value of a library that a former version made: up to which document id addresses have no row, though redaction changed
+them.
+"""
+
+
+def _addresses(connection: sa.Connection) -> None:
+    """Adds the addresses that redaction changed; a document that was read before takes the one that it has."""
+    schema.addresses.create(connection, checkfirst=True)
+    newest = connection.scalar(sa.select(sa.func.max(schema.documents.c.document_id))) or 0
+    connection.execute(schema.library.insert(), {"key": f"value/{ADOPTED}", "value": str(newest)})
+
+
 MIGRATIONS: tuple[sa.MetaData | Callable[[sa.Connection], None], ...] = (
     schema.tables, _governance, schema.rules_tables, schema.tuning_tables,
     partial(schema.cited.create, checkfirst=True), schema.profile_tables, schema.evaluation_tables,
     _verified, schema.synonym_tables, _leads, _labels, _readings, schema.listing_tables, _corrections,
-    _context_sentences, _clauses_read, schema.judge_tables, _looked_up,
+    _context_sentences, _clauses_read, schema.judge_tables, _looked_up, _addresses,
 )  # fmt: skip
 """Step n makes version n of version n − 1: tables that are added, or a change of those that are there, which the tables
 of a new library have. Steps are only ever added.

@@ -227,7 +227,8 @@ def forget_source(connection: sa.Connection, source_id: str) -> None:
     p, d, f, s = t.passages, t.documents, t.failures, t.sources
     forget_words(connection, d.c.source_id == source_id, p.c.source_id == source_id)
     connection.execute(f.delete().where(f.c.source_id == source_id))
-    connection.execute(t.entries.delete().where(t.entries.c.source_id == source_id))
+    for told in (t.entries, t.addresses):
+        connection.execute(told.delete().where(told.c.source_id == source_id))
     connection.execute(t.source_state.delete().where(t.source_state.c.source_id == source_id))
     connection.execute(t.corrections.delete().where(t.corrections.c.source_id == source_id))
     connection.execute(t.context_sentences.delete().where(t.context_sentences.c.source_id == source_id))

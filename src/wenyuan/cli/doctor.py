@@ -146,7 +146,7 @@ def _library(terminal: Terminal) -> Iterator[Check]:
         record = library.catalog.where() if shared else str(folder)
         detail = terminal.text("d_record", folder=folder, record=terminal.own(record)) if shared else str(folder)
         yield Check("library", "ok", detail, more={"path": str(folder), "record": record})
-        for look in (_identity, _parts, _audit, _content, _twins, _reading, _floor):
+        for look in (_identity, _parts, _audit, _content, _uploads, _twins, _reading, _floor):
             try:
                 yield from look(terminal, library)
             except KnowledgeError as error:
@@ -200,6 +200,20 @@ def _content(terminal: Terminal, library: Library) -> Iterator[Check]:
         yield Check("content", "warn", detail, "wenyuan source show ID", counts)
     else:
         yield Check("content", "ok", terminal.text("d_counts", **counts), more=counts)
+
+
+def _uploads(terminal: Terminal, library: Library) -> Iterator[Check]:
+    """Uploads that were cut off and are not undone yet; yields nothing without any."""
+    from wenyuan.service.upload_journal import cut_off
+
+    try:
+        sources = cut_off(library.ingestion.ingester.uploads)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        yield Check("uploads", "fail", str(error), "ls -la uploads/.incoming")
+        return
+    if sources:
+        detail = terminal.text("d_cut_off", sources=", ".join(sources))
+        yield Check("uploads", "warn", detail, f"wenyuan refresh {sources[0]}", {"sources": sources})
 
 
 def _twins(terminal: Terminal, library: Library) -> Iterator[Check]:

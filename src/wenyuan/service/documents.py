@@ -41,6 +41,7 @@ from wenyuan.runtime import is_file
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.fragments import DocumentAccess, allowed_part, recognised, reworded
 from wenyuan.service.ingest import at_home
+from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.holdings import find_files
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.operations import iso_time
@@ -511,13 +512,13 @@ class Originals:
 
     def _own_uri(self, source: Source, uri: str) -> str:
         """The real address of a file, in which redaction may have replaced parts of the name."""
-        redactor = self.redacting(source)
         if not source.path or not uri.startswith("file:") or not any(mark in unquote(uri) for mark in _TAKEN_OUT):
             return uri
+        addresses = Addresses(self.catalog, source.source_id, self.redacting(source))
         files: Sequence[Path] = find_files(Path(source.path), self.readable).files
-        addresses = (file_uri(file.absolute()) for file in files)
+        found = (file_uri(file.absolute()) for file in files)
         file, mark, part = uri.partition("?")
-        return next((address for address in addresses if redactor.uri(address) == file), file) + mark + part
+        return next((address for address in found if addresses.stored(address) == file), file) + mark + part
 
 
 def keeps_library(principal: Principal) -> bool:

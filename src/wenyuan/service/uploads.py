@@ -7,6 +7,7 @@ a new version that cannot be read leaves the one before it in its place.
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 import shutil
@@ -21,16 +22,27 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from wenyuan.core.addresses import file_uri
-from wenyuan.core.errors import CatalogBusy, InvalidRequest, NotFound, SourceError, msg, said_by
+from wenyuan.core.errors import (
+    CatalogBusy,
+    CatalogError,
+    EncoderError,
+    EngineError,
+    InvalidRequest,
+    NotFound,
+    SourceError,
+    msg,
+    said_by,
+)
 from wenyuan.core.model import Source
 from wenyuan.service.ingest import Ingester
+from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.registry import Ingestion
 from wenyuan.service.ingest.run import IngestReport, Progress
+from wenyuan.service.upload_journal import INCOMING, Journal, alone, has_journal, recover, unfinished
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
 
-_INCOMING = ".incoming"
 _PATIENCE = 10.0  # seconds to wait for another upload
 _FORGOTTEN = 24 * 3600.0  # seconds after which what a killed process left behind is removed
 
@@ -77,13 +89,13 @@ class UploadReport:
 
 @dataclass(slots=True)
 class _Placed:
-    """A file moved to its place, and where the file it replaced is kept meanwhile."""
+    """A file moved to its place."""
 
     name: str
     target: Path
-    shown: str  # its address as it is stored
-    before: Path | None
-    same: bool = False
+    before: bool  # whether one was there
+    same: bool  # and had the same bytes
+    shown: str = ""  # its address as it is stored, once it was read
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,20 +117,21 @@ class Uploads:
         Raises:
             SourceError: it cannot be made.
         """
-        root = self._ingester.uploads / _INCOMING
+        root = self._ingester.uploads / INCOMING
         folder = root / uuid.uuid4().hex
         try:
             folder.mkdir(parents=True, mode=0o700)
             for old in root.iterdir():
                 with suppress(FileNotFoundError):  # another upload ended meanwhile, and removed its own
-                    if time.time() - old.stat().st_mtime > _FORGOTTEN:
+                    if old.is_dir() and not has_journal(old) and time.time() - old.stat().st_mtime > _FORGOTTEN:
                         shutil.rmtree(old, ignore_errors=True)
         except OSError as error:
             raise _not_kept(folder, error) from error
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            if not has_journal(folder):  # else not all files could be put back
+                shutil.rmtree(folder, ignore_errors=True)
 
     def check_takes_uploads(self, source_id: str) -> Source:
         """The source, if documents can be uploaded to it.
@@ -144,8 +157,10 @@ class Uploads:
         Raises:
             NotFound, InvalidRequest: see `check_takes_uploads`.
             CatalogBusy: another process is at the source; nothing was kept.
-            SourceError: the files cannot be written.
+            SourceError: the files cannot be written or read; nothing was kept.
             EncoderError, EngineError, CatalogError: the files are kept, and read at the next refresh.
+
+        Whatever else ends it, nothing was kept: see `service.upload_journal`.
         """
         self.ingestion.check_may_write()
         source = self.check_takes_uploads(source_id)
@@ -194,29 +209,66 @@ class Uploads:
         Raises:
             NotFound: there is no such document.
             InvalidRequest: its file was not uploaded.
-            CatalogBusy, SourceError: nothing was deleted.
+            KnowledgeError: nothing was deleted. What no longer had its document has it again at the next refresh.
         """
         self.ingestion.check_may_write()
-        source, file = self._file_of(document_id)
-        with self._alone(), self.incoming() as aside:
-            before = self._moved(file, aside / "0")
-            try:
+        with self._alone():
+            source, file = self._file_of(document_id)
+            with self._journal(source, {file: None}, ()) as journal:
+                journal.do(0)
                 report = self._read(source, None)
-            except (SourceError, CatalogBusy):
-                self._moved(before, file)
-                raise
             self._drop_empty(self.home(source))
         return source.source_id, report.retired
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Lock against other threads of this process that move files."""
+        """Lock against whoever else moves files, and undo what was cut off."""
         if not self.lock.acquire(timeout=_PATIENCE):
             raise CatalogBusy("other documents are being taken in", component="uploads", hint="try again in a while")
         try:
-            yield
+            with alone(self._ingester.uploads, _PATIENCE):
+                self._forget_removed()
+                yield
         finally:
             self.lock.release()
+
+    def _forget_removed(self) -> None:
+        """Delete journals of sources that were removed with their files."""
+        registered = {source.source_id for source in self.catalog.sources()}
+        with suppress(OSError, ValueError, LookupError):
+            for journal in unfinished(self._ingester.uploads):
+                if journal.source_id not in registered:
+                    shutil.rmtree(journal.folder, ignore_errors=True)
+
+    @contextmanager
+    def _journal(
+        self, source: Source, moves: Mapping[Path, Path | None], stays: tuple[type[Exception], ...]
+    ) -> Iterator[Journal]:
+        """Moves of files that count at the end; whatever else happens, they are undone.
+
+        Args:
+            moves: See `Journal.note`.
+            stays: Errors at which the files stay where they were moved to, but for `CatalogBusy`.
+
+        Raises:
+            SourceError: files cannot be written.
+        """
+        recover(self._ingester.uploads, lambda name: name == source.source_id)
+        with self.incoming() as aside:
+            journal = Journal(aside, source.source_id, self.home(source).absolute())
+            try:
+                journal.note(moves)
+                yield journal
+            except stays as error:
+                (journal.undo if isinstance(error, CatalogBusy) else journal.end)()
+                raise
+            except OSError as error:
+                journal.undo()
+                raise _not_kept(Path(error.filename or self.home(source)), error) from error
+            except BaseException:
+                journal.undo()
+                raise
+            journal.end()
 
     # -- in the folder -----------------------------------------------------------------------------------
 
@@ -244,14 +296,17 @@ class Uploads:
             raise NotFound(msg("there is no such document: {document_id}", document_id=document_id))
         source = self.check_takes_uploads(origin.source_id)
         address = origin.uri.partition("?")[0].partition("#")[0]
-        redactor = self._ingester.redacting(source)
+        addresses = self._addresses(source)
         for file in self._files(source):
-            if redactor.uri(file_uri(file)) == address:
+            if addresses.stored(file_uri(file)) == address:
                 return source, file
         raise InvalidRequest(
             msg("the file of document {document_id} is not among those that were uploaded", document_id=document_id),
             hint=msg("read the source again: wenyuan refresh {source_id}", source_id=source.source_id),
         )
+
+    def _addresses(self, source: Source) -> Addresses:
+        return Addresses(self.catalog, source.source_id, self._ingester.redacting(source))
 
     def _files(self, source: Source) -> list[Path]:
         return sorted(file for file in self.home(source).absolute().rglob("*") if file.is_file())
@@ -263,28 +318,28 @@ class Uploads:
         progress: Callable[[Progress], None] | None,
         instead_of: Path | None = None,
     ) -> tuple[dict[str, Taken], IngestReport]:
-        redactor = self._ingester.redacting(source)
         home = self.home(source).absolute()
-        placed: list[_Placed] = []
-        with self._alone(), self.incoming() as aside:
-            try:
-                for number, (name, given) in enumerate(named.items()):
-                    target = home / name
-                    before = self._moved(target, aside / str(number)) if target.is_file() else None
-                    placed.append(one := _Placed(name, target, redactor.uri(file_uri(target)), before))
-                    one.same = before is not None and _same(before, given.path)
-                    self._moved(given.path, target)
+        with self._alone():
+            placed = [_placed(home, name, given.path) for name, given in named.items()]
+            moves: dict[Path, Path | None] = {home / name: given.path for name, given in named.items()}
+            if instead_of is not None and instead_of not in moves:
+                moves[instead_of] = None
+            with self._journal(source, moves, (EncoderError, EngineError, CatalogError)) as journal:
+                for number in range(len(placed)):
+                    journal.do(number)
                 report = self._read(source, progress)
-            except (SourceError, CatalogBusy):
-                self._put_back(placed)
-                raise
-            failed = [one for one in placed if one.shown in report.failed]
-            self._put_back(failed)
-            if failed:
-                self._forget(source, [one.shown for one in failed])
-            elif instead_of is not None and instead_of not in {one.target for one in placed}:
-                instead_of.unlink(missing_ok=True)  # not before its new version was read
-                report.retired += self._read(source, None).retired
+                addresses = self._addresses(source)
+                for one in placed:
+                    one.shown = addresses.stored(file_uri(one.target)) or ""
+                failed = [one for one in placed if one.shown in report.failed]
+                for number, one in enumerate(placed):
+                    if one in failed:
+                        journal.take_back(number)
+                if failed:
+                    self._forget(source, [one.shown for one in failed])
+                elif len(moves) > len(placed):
+                    journal.do(len(placed))  # not before its new version was read
+                    report.retired += self._read(source, None).retired
             self._drop_empty(home)
         live = self.catalog.live_documents(source.source_id)
         return {one.name: _told(one, report, live) for one in placed}, report
@@ -299,31 +354,18 @@ class Uploads:
         """Delete failures of files that were not kept: a refresh could not fix them."""
         self.catalog.forget_failures(source.source_id, shown)
 
-    def _put_back(self, placed: Sequence[_Placed]) -> None:
-        for one in placed:
-            one.target.unlink(missing_ok=True)
-            if one.before is not None:
-                self._moved(one.before, one.target)
-
-    @staticmethod
-    def _moved(file: Path, target: Path) -> Path:
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            file.replace(target)
-        except OSError as error:
-            raise _not_kept(target, error) from error
-        return target
-
     @staticmethod
     def _drop_empty(home: Path) -> None:
         """Remove empty folders, including the source's own."""
         for where, _, _ in os.walk(home, topdown=False):
-            if not any(Path(where).iterdir()):
+            with suppress(OSError):  # it is not empty, or stays for another reason: nothing is read there
                 Path(where).rmdir()
 
 
-def _same(one: Path, other: Path) -> bool:
-    return one.stat().st_size == other.stat().st_size and one.read_bytes() == other.read_bytes()
+def _placed(home: Path, name: str, given: Path) -> _Placed:
+    target = home / name
+    before = target.is_file()
+    return _Placed(name, target, before, before and filecmp.cmp(target, given, shallow=False))
 
 
 def _told(one: _Placed, report: IngestReport, live: Mapping[str, tuple[int, str]]) -> Taken:

@@ -33,10 +33,12 @@ from wenyuan.core.text import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.summaries import lead_of
 from wenyuan.runtime import deadline_after, is_dir
+from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.holdings import Holding, Holdings, LocalHoldings, Memory, ReadContent, RemoteHoldings
 from wenyuan.service.ingest.redaction import RedactionChange, Redactor, change_of
 from wenyuan.service.ingest.run import AddressTaken, Embedding, IngestReport, Progress, Stated, dated, settle
 from wenyuan.service.rules.quotes import follow_quotes
+from wenyuan.service.upload_journal import recover_unless_busy
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
@@ -140,6 +142,8 @@ class Ingester:
             CatalogError, EncoderError, EngineError: earlier commits stay, and the next run continues.
         """
         begun = time.monotonic()
+        if not source.path:
+            recover_unless_busy(self.uploads, source.source_id)
         source = at_home(source, self.uploads)
         report = IngestReport(source_id=source.source_id)
         with self.catalog.taking_in(source.source_id):
@@ -266,6 +270,7 @@ class _Run:
         self._read: list[str] = []  # of the current file: the URIs of its documents
         self.memory: Memory | None = None  # of what a connector listed
         self.redactor = ingester.redacting(source)
+        self.addresses = Addresses(ingester.catalog, source.source_id, self.redactor)
         self._sentences = ingester.contexts.of(source, self.redactor) if ingester.contexts is not None else None
         self._stated = Stated(ingester.catalog, source)
         self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
@@ -296,7 +301,7 @@ class _Run:
     def take(self, holding: Holding, number: int) -> None:
         """Read one file, unless its live version is of the same bytes, read in the same way."""
         uri, entry = holding.uri, holding.entry
-        shown = self.redactor.uri(uri)  # what is stored and told: a file's name may say too much
+        shown = self._address(uri)  # what is stored and told: a file's name may say too much
         self._leads = {}
         self._at = (number, legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name))
         self._pages = (0, 0)
@@ -319,6 +324,9 @@ class _Run:
         if entry is not None and self.memory is not None:
             self.memory.note(entry, self._read if len(self.report.failed) == failed else ())
 
+    def _address(self, uri: str, file: tuple[str, str] = ("", "")) -> str:
+        return self.addresses.give(uri, self._live, self._seen, file)
+
     def _listed_as_before(self, entry: Entry) -> bool:
         """Whether a listed entry is unchanged and all its documents are live."""
         if self.memory is None or not self.memory.as_before(entry):
@@ -338,28 +346,32 @@ class _Run:
         self._tell(0)
 
     def _take_documents(self, holding: Holding, shown: str, content: str) -> None:
+        file = holding.uri, shown
         for document in holding.documents():
             for part, reason in document.refused:
-                self._fail(_storable(self.redactor.uri(part)), DocumentRejected(reason))
+                self._fail(_storable(self._address(part, file)), DocumentRejected(reason))
             try:
-                self._take(document, content if document.uri == holding.uri else None)
+                self._take(document, content if document.uri == holding.uri else None, file)
             except DocumentRejected as error:
-                own = self.redactor.uri(document.uri)
+                own = self._address(document.uri, file)
                 if not isinstance(error, AddressTaken):  # else its older version stays
                     self._seen.add(own)
                 self._fail(_storable(f"{shown}#{own}"), error)
             if self._size >= (_BATCH_EMBEDDED if self._to.encoder else _BATCH_PLAIN):
                 self.flush()
 
-    def _take(self, document: Document, content: str | None) -> None:
-        """Take one document; `content` is its file's digest if it has the file's address."""
-        document, counts = self.redactor.document(self._stated.settled(dated(document)))
+    def _take(self, document: Document, content: str | None, file: tuple[str, str]) -> None:
+        """Take one document of a file; `content` is the file's digest if it has the file's address."""
+        settled = self._stated.settled(dated(document))
+        own = self._address(settled.uri, file)
+        document, counts = self.redactor.document(settled)
+        document = replace(document, uri=own)
         if document.uri in self._seen:
             raise DocumentRejected(msg("the URI {uri} stands twice", uri=document.uri))
         spoken = [document.uri, document.title, *document.metadata, *map(str, document.metadata.values())]
         if any(_storable(text) != text for text in (*spoken, document.text)):
             raise DocumentRejected("it holds half of a surrogate pair, which is no text")
-        notes = (*document.notes, *self._stated.claim(document))
+        notes = (*document.notes, *self._stated.claim(document, self.addresses))
         document = replace(document, notes=notes, lead=self._lead(document))
         content = content or _content_digest(document)
         self._read.append(document.uri)
@@ -406,7 +418,8 @@ class _Run:
             self.report.notes[document.uri] = document.notes
         told = Recognised(document.lines, document.uncertain)
         cut = tuple(self._passage(document, draft, told) for draft in chunk(document))
-        corrections = self._corrections.get(document.uri, ())
+        known = self._corrections
+        corrections = known.get(document.uri) or known.get(self.addresses.former(document.uri), ())
         served, lost = corrected(cut, corrections)
         if lost:
             self.report.corrections_lost[document.uri] = lost
@@ -467,6 +480,7 @@ class _Run:
 
     def flush(self) -> None:
         """Embed new texts, commit the batch, and update the index from time to time."""
+        self.addresses.keep()
         if self._batch:
             self._commit()
         if self.memory is not None:
@@ -500,6 +514,7 @@ class _Run:
             self.report.retired += self._to.catalog.retire_documents(source_id, gone)
         old = [uri for uri in self._to.catalog.failures(source_id) if uri not in failed]
         self._to.catalog.forget_failures(source_id, old)
+        self.addresses.end(self._seen | held)
 
     def hold_unmet(self, reason: str) -> None:
         """Keep documents that were not seen, since the source was not read to its end."""

@@ -41,6 +41,7 @@ from wenyuan.core.text.summaries import label_as_embedded, with_lead
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
+    from wenyuan.service.ingest.addresses import Addresses
 
 
 # Which version of a document is in force: what it says of itself, dates in file names, and what supersedes what.
@@ -254,8 +255,10 @@ class Stated:
         )
         return replace(document, stated="", notes=(*document.notes, note))
 
-    def claim(self, document: Document) -> tuple[str, ...]:
+    def claim(self, document: Document, addresses: Addresses) -> tuple[str, ...]:
         """Claim a document's stated address; notes name the less trusted holder that loses it.
+
+        Two addresses that are only redacted alike are not the same.
 
         Of two sources that state the same address, the one that is trusted more has it; of equal ones, the first.
 
@@ -264,7 +267,13 @@ class Stated:
         """
         if not document.stated:
             return ()
-        others = self._catalog.holders([document.uri], self._source.source_id).get(document.uri, ())
+        held = self._catalog.holders([document.uri], self._source.source_id).get(document.uri, ())
+        own = addresses.identity(document.uri)
+        others = [
+            one
+            for one in held
+            if self._catalog.address_identity(one.source_id, document.uri) in (own, None) or not own
+        ]
         for other in others:
             if other.trust >= self._source.trust:
                 raise AddressTaken(

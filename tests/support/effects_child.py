@@ -1,0 +1,146 @@
+"""Forks children that change a library and are killed before one of their effects: a change of the file system, as
+Python's audit events tell it, or a commit of a database, before it and behind it.
+
+SQLite's own writes are not seen one by one: what counts of them is the commit. Commands come as lines of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+import wenyuan
+import wenyuan.app
+import wenyuan.catalog
+import wenyuan.readers.markdown
+import wenyuan.readers.rulebooks
+import wenyuan.readers.sandbox
+from wenyuan.service.ingest.corrections import CorrectionRequest
+from wenyuan.service.uploads import Given
+
+CHANGES = frozenset(("os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"))
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+class Effects:
+    """Counts effects, and kills the process before one of them."""
+
+    def __init__(self, die_at: int) -> None:
+        self.die_at, self.seen, self.on = die_at, 0, False
+        sys.addaudithook(self.hook)
+        sa.event.listen(sa.engine.Engine, "commit", self.committing)
+        sync = os.fsync
+
+        def fsync(handle: Any) -> None:
+            self.effect()
+            sync(handle)
+
+        os.fsync = fsync
+
+    def effect(self) -> None:
+        if self.on:
+            self.seen += 1
+            if self.seen == self.die_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def hook(self, event: str, told: tuple[Any, ...]) -> None:
+        writes = event == "open" and isinstance(told[2], int) and told[2] & WRITES and told[0] != "/dev/null"
+        if event in CHANGES or writes:
+            self.effect()
+
+    def committing(self, connection: Any) -> None:
+        self.effect()
+
+
+def given(came: Path, files: dict[str, str]) -> list[Given]:
+    came.mkdir()
+    for number, text in enumerate(files.values()):
+        (came / str(number)).write_text(text, encoding="utf-8")
+    return [Given(name=name, path=came / str(number)) for number, name in enumerate(files)]
+
+
+def number_of(library: Any, name: str) -> int:
+    """The id of the document of a file."""
+    live = library.catalog.live_documents("desk")
+    (number,) = (number for uri, (number, _) in live.items() if uri.endswith(f"/{name}"))
+    return int(number)
+
+
+def step_of(library: Any, do: str, files: dict[str, str], extra: dict[str, Any], came: Path) -> Callable[[], Any]:
+    """What is to be done, prepared so far that only its own effects are still to come."""
+    if do == "upload":
+        ready = given(came, files)
+        return lambda: library.upload("desk", ready)
+    if do == "replace":
+        (ready_one,) = given(came, files)
+        number = number_of(library, extra["name"])
+        return lambda: library.replace_document(number, ready_one)
+    if do == "delete":
+        number = number_of(library, extra["name"])
+        return lambda: library.delete_document(number)
+    if do == "add":
+        return lambda: library.add(wenyuan.Source(source_id="docs", path=extra["path"]))
+    if do == "refresh":
+        return lambda: library.ingest("docs")
+    if do == "rules":
+        book = wenyuan.readers.rulebooks.read_book(Path(extra["path"]))
+        return lambda: library.rules.take(book)
+    if do == "undo":
+        return lambda: library.correction_desk.undo(1)
+    (first, *rest) = library.catalog.document_passages(number_of(library, extra["name"]))
+    ref = f"desk#{first[0]}"
+    if extra["with"]:
+        extra["wanted"]["joined_with"] = f"desk#{rest[0][0]}"
+    wanted = CorrectionRequest(
+        ref=ref, **{k: tuple(v) if isinstance(v, list) else v for k, v in extra["wanted"].items()}
+    )
+    return lambda: library.correction_desk.correct(wanted)
+
+
+def work(folder: str, do: str, files: dict[str, str], extra: dict[str, Any], die_at: int, acks: str) -> int:
+    """Returns the number of effects."""
+    effects = Effects(die_at)
+    with wenyuan.open(folder, encoder={"kind": "none"}) as library:
+        step = step_of(library, do, files, extra, Path(f"{folder}-came"))
+        effects.on = True
+        step()
+        effects.on = False
+        Path(acks).touch()
+    return effects.seen
+
+
+def main() -> None:
+    for line in sys.stdin:
+        command = json.loads(line)
+        reads, writes = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                os.write(writes, str(work(**command)).encode())
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+        os.close(writes)
+        _, status = os.waitpid(pid, 0)
+        answer = {
+            "killed": os.WIFSIGNALED(status),
+            "failed": os.WIFEXITED(status) and os.WEXITSTATUS(status) != 0,
+            "effects": int(os.read(reads, 20) or 0),
+        }
+        os.close(reads)
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()
