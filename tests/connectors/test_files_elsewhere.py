@@ -172,7 +172,6 @@ def test_one_server_has_one_spelling(url: str) -> None:
         ("memory://x", {"password_env": "PATH"}, "may not be read by a source"),
         ("nosuch://x", {}, "there is no connector for nosuch"),
         ("zip://a::nosuch://x/a.zip", {}, "nosuch:// cannot stand in an address"),
-        ("zip://a::/etc/a.zip", {}, "cannot stand in an address"),
         ("zip://a::https://files.example/a.zip", {}, "https:// cannot stand in an address"),
     ],
 )

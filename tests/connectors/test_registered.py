@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,16 @@ def test_over_http_local_places_are_those_that_are_allowed(tmp_path: Path, shelf
         for path in ("git+file:///etc", "git+file:///%65tc#path=a", "zip:///etc/a.zip", "zip://a::file:///etc/a.zip"):
             answer = send(url, "POST", "/v1/sources", {"source_id": "x", "path": path})
             assert answer.status == 403, answer.json
+        archive = tmp_path.parent / f"{tmp_path.name}.zip"
+        with zipfile.ZipFile(archive, "w") as packed:
+            packed.writestr("a.md", "# Secret\n\nOutside of every root.\n")
+        for chain in (
+            "zip://::zip://{}", "zip://a.md::zip://{}", "simplecache::zip://{}", "simplecache::file://{}", "zip://::local://{}",
+            "zip://::simplecache::file://{}", "ZIP://::FILE://{}", "zip://::{}", "zip://::file:{}", "dir://::file://{}", "zip://{}::",
+            "zip://::%2F{}", "filecache://::zip://{}", "zip://::file%3A//{}", "tar://::zip://{}", "zip://::blockcache::file://{}",
+        ):  # fmt: skip
+            answer = send(url, "POST", "/v1/sources", {"source_id": "x", "path": chain.format(archive)})
+            assert answer.status in (400, 403), (chain, answer.json)
         answer = send(url, "POST", "/v1/sources", {"source_id": "shelf", "path": "shelf://a/"})
         assert (answer.status, answer.json["report"]["added"]) == (201, 4)
         answer = send(url, "POST", "/v1/sources", {"source_id": "y", "path": "https://127.0.0.1:9/"})

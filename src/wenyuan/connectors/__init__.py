@@ -22,7 +22,15 @@ from urllib.parse import quote, urlsplit
 import httpcore2
 from pydantic import BaseModel, ConfigDict, Field
 
-from wenyuan.core.connectors import LIBRARY_SETTINGS, Connector, Factory, Opening, connector_scheme, host_of
+from wenyuan.core.connectors import (
+    LIBRARY_SETTINGS,
+    Connector,
+    Factory,
+    Opening,
+    ascii_host,
+    connector_scheme,
+    host_of,
+)
 from wenyuan.core.errors import (
     VERSION,
     ConfigError,
@@ -253,7 +261,10 @@ class Client:
     def _exchanged(
         self, method: str, url: str, body: bytes, most: int, headers: Mapping[str, str], *, cut: bool
     ) -> Answer:
-        component = f"{self._component} at {host_of(urlsplit(url))}"
+        try:
+            component, target = f"{self._component} at {host_of(urlsplit(url))}", _target(url)
+        except ValueError as error:
+            raise Unanswered("its host is no name and no address", component=self._component) from error
         sent = {
             "Host": host_of(urlsplit(url)),
             "User-Agent": f"{AGENT}/{VERSION}",
@@ -267,7 +278,7 @@ class Client:
         with until(deadline):
             try:
                 with self._pool.stream(
-                    method, _target(url), headers=list(sent.items()), content=body, extensions={"timeout": limits}
+                    method, target, headers=list(sent.items()), content=body, extensions={"timeout": limits}
                 ) as answer:
                     return _read(answer, most, component, cut=cut)
             except TooLarge as error:
@@ -314,13 +325,14 @@ def _origin(url: str) -> str:
 
 
 def _target(url: str) -> httpcore2.URL:
+    """The address as it is asked; ValueError where its host is none."""
     parts = urlsplit(url)
-    host = (parts.hostname or "").encode("idna") if ":" not in (parts.hostname or "") else parts.hostname or ""
+    host = ascii_host(parts.hostname or "")
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~")
     target = f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~?[]')}" if parts.query else path
     return httpcore2.URL(
         scheme=parts.scheme.encode(),
-        host=host if isinstance(host, bytes) else host.encode(),
+        host=host.encode(),
         port=parts.port or (443 if parts.scheme == "https" else 80),
         target=target.encode(),
     )

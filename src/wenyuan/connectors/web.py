@@ -27,7 +27,7 @@ from xml.etree import ElementTree
 from pydantic import Field
 
 from wenyuan.connectors import AGENT, Answer, Client, ConnectorSettings, Unanswered
-from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening
+from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening, ascii_host
 from wenyuan.core.errors import DocumentRejected, SourceError, msg
 from wenyuan.settings import VariableName, declared
 
@@ -48,15 +48,15 @@ def plain_address(address: str, base: str = "") -> str:
     """
     try:
         parts = urlsplit(urljoin(base, address.strip()))
-        scheme, host, port = parts.scheme.lower(), parts.hostname or "", parts.port
+        scheme, host, port = parts.scheme.lower(), ascii_host(parts.hostname or ""), parts.port
+        path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~")
+        query = quote(parts.query, safe="/%:@!$&'()*+,;=~?[]")
     except ValueError:
         return ""
     if scheme not in _USUAL or not host or "@" in parts.netloc:
         return ""
     shown = f"[{host}]" if ":" in host else host
     place = shown if port in (None, _USUAL[scheme]) else f"{shown}:{port}"
-    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~")
-    query = quote(parts.query, safe="/%:@!$&'()*+,;=~?[]")
     plain = urlunsplit((scheme, place, path, query, ""))
     return plain if len(plain) <= _LONGEST else ""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Any, Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -164,12 +165,13 @@ def checked_address(text: str) -> str:
         )
     if leads_up(rest):
         raise ValueError("holds a step '..', which may lead anywhere")
-    if not all(place.startswith("/") for place in local_places(address)):
-        raise ValueError("names a file of this machine by a path that does not begin with /")
+    if fault := _local_fault(address):
+        raise ValueError(fault)
     if needs_host(scheme):
         try:
             parts = urlsplit(address)
             named = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+            ascii_host(parts.hostname or "none")
         except ValueError:
             raise ValueError("is no address: its host or port cannot be read") from None
         if not named:
@@ -209,10 +211,54 @@ def local_places(path: str) -> tuple[str, ...]:
 
 
 _ARCHIVES = frozenset(("zip", "tar"))
+_MEMBER = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/.*", re.DOTALL)
+
+
+def _local_fault(address: str) -> str:
+    """Why nothing is read by an address with ``::``, or by a local path; ``""`` where it is understood.
+
+    What is understood of ``::`` is a folder of an archive, and where the archive lies.
+    """
+    first, *others = address.split("::")
+    if not others:
+        whole = all(place.startswith("/") for place in local_places(address))
+        return "" if whole else "names a file of this machine by a path that does not begin with /"
+    inner = others[0]
+    if len(others) > 1 or connector_scheme(first) not in _ARCHIVES or not _MEMBER.fullmatch(inner):
+        return "holds '::' otherwise than zip://FOLDER::ADDRESS or tar://FOLDER::ADDRESS"
+    if connector_scheme(inner) in _ARCHIVES:
+        return "names an archive within an archive"
+    if connector_scheme(inner) == "file" and not inner[5:].startswith("///"):
+        return "names a file of this machine by a path that does not begin with /"
+    return ""
+
+
+def ascii_host(host: str) -> str:
+    """A host as it is sent and looked up: an IPv6 address, or a name in its IDNA form, so that ``127。0。0。1`` is the
+    address that it leads to.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if ":" in host:
+        return str(ip_address(host.partition("%")[0]))
+    if not host or any(c <= " " or c == "\x7f" for c in host):
+        raise ValueError("no host")
+    name = host.encode("idna").decode("ascii").lower()
+    if not _HOST.fullmatch(name):
+        raise ValueError("no host")
+    return name
+
+
+_HOST = re.compile(r"[a-z0-9_.\-]{1,253}")
 
 
 def host_of(parts: SplitResult) -> str:
-    """Host and port for error messages."""
+    """Host and port, in ASCII where the host has such a form."""
     host = parts.hostname or ""
+    try:
+        host = ascii_host(host)
+    except ValueError:  # it is shown as it is written, and never connected to
+        host = host.encode("ascii", "backslashreplace").decode()
     shown = f"[{host}]" if ":" in host else host
     return shown if parts.port is None else f"{shown}:{parts.port}"

@@ -483,9 +483,10 @@ def address(url: str, path: str, kind: Kind, *, default: str = "") -> httpx2.URL
     """
     try:
         parsed = httpx2.URL(url.strip())
-    except httpx2.InvalidURL as error:
+        host = parsed.host
+    except (httpx2.InvalidURL, ValueError) as error:  # half of a surrogate pair, a name that IDNA does not have
         raise ConfigError(msg("the {name}'s URL is not valid", name=kind.name)) from error
-    if parsed.scheme not in ("http", "https") or not parsed.host:
+    if parsed.scheme not in ("http", "https") or not host:
         raise ConfigError(msg("the {name}'s URL must begin with http:// or https:// and name a host", name=kind.name))
     if parsed.userinfo:
         raise ConfigError(msg("the {name}'s URL holds a password; use the key instead", name=kind.name))

@@ -32,6 +32,7 @@ from wenyuan.core.scoring import rescale, trust_factor
 from wenyuan.core.scoring.probability import Curve, shown, unsettled
 from wenyuan.core.scoring.rerank import before, told
 from wenyuan.core.text import fold, has_han, identifiers, query_terms, terms
+from wenyuan.core.text.literals import literal_names, stands_in
 from wenyuan.core.text.structure import CLAUSE
 
 # Queries that name a place: "Article 13 of the Policy", 《数据安全法》第九条, GB 50300-2013.
@@ -43,6 +44,7 @@ from wenyuan.core.text.structure import CLAUSE
 #   passage that does neither keeps `MISSING` of its score.
 # * what may be a clause or a count (第一条短信, part 1 of the film) is one for passages whose title is named, too; of the
 #   others nothing is taken.
+# * a name without such a form (`core.text.literals`): L is ½ for a passage that has it letter by letter.
 # * another identifier (a standard, a code): score = score + L · (1 − score), where L is up to ½ for one that few
 #   passages have, and nothing for one that stands everywhere.
 
@@ -62,6 +64,7 @@ _NAMED = re.compile(
 )
 _COUNTERS = "条條款项項节節部"  # hardly anything is counted by 章 or 编
 _COUNTED = ("part", "paragraph", "section", "chapter")  # a document's own are mostly capitals
+_CODED = re.compile(r"[\d@_]")
 ANY = "#"
 """No passage has this term: its information is the most that any term can have."""
 
@@ -71,19 +74,24 @@ class Reference:
     """The identifiers that a query names, such as a clause or a standard.
 
     Attributes:
-        named: Canonical identifiers (see `text.identifiers`), at least one.
+        named: Canonical identifiers (see `text.identifiers`).
         clause: Whether one of them is a clause.
         doubtful: They may as well be a count of things.
         asked: The query's other terms: words of the title of the document, most likely.
+        literals: Names that have no canonical form, looked for letter by letter; then `named` is empty.
     """
 
     named: tuple[str, ...]
     clause: bool
     asked: frozenset[str]
     doubtful: bool = False
+    literals: tuple[str, ...] = ()
 
     def share(self, passage: Passage) -> float:
-        """The share of the named identifiers that a passage is (1 each) or mentions (½ each), 0..1."""
+        """The share of the named identifiers that a passage is (1 each) or mentions (½ each), 0..1; 1 for a literal."""
+        if self.literals:
+            text = "\n".join((passage.title, *passage.headings, passage.text))
+            return 1.0 if any(stands_in(name, text) for name in self.literals) else 0.0
         own = set(identifiers("\n".join((passage.title, *passage.headings, _question(passage)))))
         mentioned = own if own.issuperset(self.named) else set(identifiers(passage.text))
         shares = [1.0 if n in own else _MENTIONED if n in mentioned else 0.0 for n in self.named]
@@ -110,6 +118,8 @@ class Reference:
         if self.clause:
             fit = self.title_fit(passage, information)
             return 0.0 if self.doubtful and not fit else share * (0.5 + 0.5 * fit)
+        if self.literals:
+            return 0.5 * share
         most = information.get(ANY, 0.0)
         rarest = max(information.get("#" + name, 0.0) for name in self.named)
         return 0.5 * share * min(1.0, rarest / most) if most else 0.0
@@ -164,7 +174,8 @@ def reference_of(query: str) -> Reference | None:
     """The identifiers that a query names, or None."""
     named = identifiers(query)
     if not named:
-        return None
+        literals = tuple(name for name in literal_names(query) if _CODED.search(name))
+        return Reference(named=(), clause=False, asked=frozenset(), literals=literals) if literals else None
     text = unicodedata.normalize("NFKC", query)
     asked = frozenset(t for t in query_terms(CLAUSE.sub(" ", text)) if t[0] not in "#@")
     clauses = frozenset(name for name in named if ":" in name)

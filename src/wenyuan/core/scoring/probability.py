@@ -274,7 +274,7 @@ def _intercept(logits: Floats, right: Floats, centre: float, pull: float) -> flo
     return intercept
 
 
-VERSION = 1
+VERSION = 2
 """Changes with the form or its numbers; recorded with every answer."""
 
 ABSTAIN = {"lenient": 0.06, "normal": 0.09, "strict": 0.2}

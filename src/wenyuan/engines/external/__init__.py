@@ -438,6 +438,8 @@ def _endpoint(url: str, component: str) -> _Endpoint:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
+        path = quote(PATH if parts.path in ("", "/") else parts.path, safe="/%:@!$&'()*+,;=~")
+        target = f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~?')}" if parts.query else path
     except ValueError:  # its text quotes the URL
         raise ConfigError("url: is not a URL", component=component) from None
     if fault := _url_fault(url, parts):
@@ -446,8 +448,6 @@ def _endpoint(url: str, component: str) -> _Endpoint:
     usual = 443 if parts.scheme == "https" else 80
     port = port or usual
     shown = f"[{name}]" if ":" in name else name
-    path = quote(PATH if parts.path in ("", "/") else parts.path, safe="/%:@!$&'()*+,;=~")
-    target = f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~?')}" if parts.query else path
     return _Endpoint(
         httpcore2.URL(scheme=parts.scheme.encode(), host=name.encode(), port=port, target=target.encode()),
         shown if port == usual else f"{shown}:{port}",

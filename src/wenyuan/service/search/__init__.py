@@ -310,7 +310,7 @@ def analysed(text: str, synonyms: SynonymTable) -> AnalysedQuery:
         wordings=wordings,
         script=script_of(text),
         names=names,
-        reference=reference_of(text) if names else None,
+        reference=reference_of(text),
     )
 
 

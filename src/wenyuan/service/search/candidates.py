@@ -20,6 +20,7 @@ from wenyuan.core.scoring import law_of, rescale, trust_factor
 from wenyuan.core.scoring.fusion import CONTEXT_BOUND, Candidates, Fusion, reference_of
 from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, NEAR, Standing, raw_of
 from wenyuan.core.scoring.rerank import Copies, blended, checked_scores, distinct
+from wenyuan.core.text.literals import literal_names, stands_in
 from wenyuan.core.text.summaries import with_lead
 from wenyuan.core.text.synonyms import Wording, Wordings
 from wenyuan.service import Answer, LegReport, Query, Rewriting
@@ -272,7 +273,8 @@ def _unasked(query: str, found: Ranked) -> str:
     if not found:
         return "nothing was found"
     reference = reference_of(query)
-    return "the query names a place, which is looked up exactly" if reference and not reference.doubtful else ""
+    exact = reference is not None and reference.named and not reference.doubtful
+    return "the query names a place, which is looked up exactly" if exact else ""
 
 
 def _text(passage: Passage) -> str:
@@ -515,6 +517,8 @@ class Abstention:
             return Verdict(0.0, why_empty(best, self._settings.floor or 0.0))
         if any(hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked):
             return Verdict(1.0, "")  # the place that the question names is there
+        if _named_literally(query.text, ranked):
+            return Verdict(1.0, "")
         standing = self.standing(query, found, ranked, deadline)
         probability = max(model.probability(standing) for model in self._models)
         if self._settings.floor is not None or probability >= self.least:
@@ -537,6 +541,15 @@ class Abstention:
             across=(passage.language == "zh") != (query.script == "han"),
             strange=strange(query.text, self._encoder),
         )
+
+
+def _named_literally(query: str, ranked: Ranked) -> bool:
+    """Whether one of the passages has a name that the query says, letter by letter."""
+    names = literal_names(query)
+    if not names:
+        return False
+    texts = ("\n".join((passage.title, *passage.headings, passage.text)) for _, passage in ranked)
+    return any(stands_in(name, text) for text in texts for name in names)
 
 
 def _refusal(probability: float, least: float, score: float, abstain: str) -> str:

@@ -26,8 +26,9 @@ from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, OutsideH
 from wenyuan.core.scoring import CENTRE, CHINESE, checked_vectors, trust_factor
 from wenyuan.core.scoring import shares as law_shares
 from wenyuan.core.scoring.adapt import QueryMap
-from wenyuan.core.scoring.fusion import Candidates, column
+from wenyuan.core.scoring.fusion import Candidates, Reference, column
 from wenyuan.core.scoring.probability import NEAR
+from wenyuan.core.text import search_terms
 from wenyuan.runtime import usable_cores
 from wenyuan.service import LegReport
 from wenyuan.service.search import AnalysedQuery, CollectionProfile
@@ -115,6 +116,7 @@ class QueryVectors:
 
 _ROUNDING = 1e-6
 """An engine adds up the same score in another order when it is asked for given passages."""
+_MOST_LITERALS, _LITERAL_SHARE = 4, 0.5  # names that are looked for, and the share of the best score in their terms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -351,10 +353,19 @@ class OwnLegs:
                 aim = Aim(vector=moved / length, scale=length, offset=offset, asked=vector)
         return aim if learned is None else mapped(learned, aim)
 
-    def naming(self, named: Sequence[str], passages: Sequence[int], deadline: Deadline) -> Collection[int]:
-        """Those of the passages that contain one of the identifiers (see `text.identifiers`)."""
-        marks = ["#" + name for name in named]
-        return self._keyword_scores(self._executor, marks, passages, deadline).keys()
+    def naming(self, reference: Reference, passages: Sequence[int], deadline: Deadline) -> Collection[int]:
+        """Those of the passages that contain one of the identifiers (see `text.identifiers`), or may contain one of the
+        literal names: most of its terms.
+        """
+        if not reference.literals:
+            marks = ["#" + name for name in reference.named]
+            return self._keyword_scores(self._executor, marks, passages, deadline).keys()
+        found: set[int] = set()
+        for name in reference.literals[:_MOST_LITERALS]:
+            scores = self._keyword_scores(self._executor, search_terms(name), passages, deadline)
+            least = _LITERAL_SHARE * max(scores.values(), default=0.0)
+            found.update(number for number, score in scores.items() if score >= least)
+        return found
 
     def _keyword(self, request: LegRequest) -> _Words:
         """Keyword search in every wording of the query; each hit is scored in all wordings."""

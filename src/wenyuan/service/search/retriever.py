@@ -296,7 +296,7 @@ class Retriever:
         if asked.names:  # a place that is named may share little else with the query
             depth *= _DEEPER
         request = LegRequest(query=asked, scope=scope, depth=depth, profile=profile, deadline=deadline)
-        if asked.reference:  # that can lift the last one of all, whatever its statute
+        if asked.reference and asked.reference.named:  # that can lift the last one of all, whatever its statute
             request = replace(request, profile=replace(profile, traits=replace(profile.traits, law=0.0)))
         wanted = self.reranking.reach(query.limit)
         reach = wanted if profile.copies else wanted + max(wanted, _SPARE)
@@ -459,7 +459,7 @@ class Retriever:
     ) -> Ranked:
         """The candidates that count, after adjustment; `change` is the one that was searched."""
         if reference:  # a named place counts however little else its text shares with the query: the floor comes last
-            naming = self._own.naming(reference.named, found.passage_ids.tolist(), deadline)
+            naming = self._own.naming(reference, found.passage_ids.tolist(), deadline)
             candidates = cut.placed(found, naming).hits()
         else:
             candidates = cut.liftable(found.taken(above(found.scores, cut.floor))).hits()
