@@ -269,6 +269,11 @@ class ServerSettings(_Section):
     worker: bool = False  # refresh sources when they are due, as `wenyuan worker` does
     worker_poll: float = Field(default=30.0, ge=0.1, le=3_600)  # seconds between its looks for what is due
 
+    @field_validator("failed_http_status", mode="before")
+    @classmethod
+    def _number(cls, value: Any) -> Any:
+        return int(value) if value in ("200", "503") else value  # the environment has texts alone
+
 
 class Settings(BaseSettings):
     """All settings. Environment: ``WENYUAN_ENGINE``, ``WENYUAN_ENCODER__KIND``, ``WENYUAN_SEARCH__DEADLINE`` …"""
