@@ -26,7 +26,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wenyuan.core.access import Key, Principal
 from wenyuan.core.errors import ConfigError, NotPermitted, msg
 from wenyuan.runtime import Timing, Timings
+from wenyuan.runtime.shortage import is_shortage
 from wenyuan.server import Authenticate, Limits, ServerSettings, check_page, is_loopback, is_no_key, open_on_loopback
+from wenyuan.server.accepting import short_of_handles
 from wenyuan.server.handling import GONE, STATUS_HEADER, Body, ClientGone
 from wenyuan.server.problems import Pool, Problem, refusal
 from wenyuan.service.audit.recorder import ACTING
@@ -467,8 +469,8 @@ class GuardMiddleware:
             # The server stops and this request exceeded its grace period: send that as the response.
             await self._refuse(Problem(503, "shutting_down", "the server stops"), scope, answer, request_id)
         except Exception as error:
-            problem = Problem.of(error)
-            if problem.status >= 500 and problem is not error:
+            problem = short_of_handles() if is_shortage(error) else Problem.of(error)
+            if problem.status >= 500 and problem is not error and problem.code != "out_of_handles":
                 _log.exception("request failed: request_id=%s", request_id)
             await self._refuse(problem, scope, answer, request_id)
         seconds = time.perf_counter() - started

@@ -36,6 +36,7 @@ from wenyuan.server import (
     open_on_loopback,
     open_to_all,
 )
+from wenyuan.server.accepting import Listener
 from wenyuan.server.access import GuardMiddleware, KeyRing, RequestMetrics, Route, declared, guarded
 from wenyuan.server.handling import FAULT_HEADER, STATUS_HEADER, RequestHandler, routes_of
 from wenyuan.server.metrics import Metrics, Probes, document_of
@@ -305,17 +306,18 @@ class _Server(uvicorn.Server):
             await asyncio.sleep(_LOOK)
 
 
-def _listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
+def _listen(host: str, port: int, *, shared: bool = False) -> Listener:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named, asyncio switches Nagle's algorithm off on what it accepts; without, each answer
     # waits 40 ms for the client's delayed acknowledgement.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if shared:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind((host, port))
         listener.listen(_BACKLOG)
+        listener.reserve()
     except (OSError, OverflowError) as error:
         listener.close()
         reason = getattr(error, "strerror", None) or str(error)
@@ -337,6 +339,7 @@ def _server(app: ASGIApp, grace: float) -> _Server:
         uvicorn.Config(
             app,
             http=StrictProtocol,
+            loop="asyncio",  # it accepts through the listener, which refuses what there is no handle for
             ws="none",
             lifespan="off",
             log_config=None,

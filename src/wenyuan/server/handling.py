@@ -22,6 +22,7 @@ from wenyuan import wire
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, msg
 from wenyuan.core.ports import unless
 from wenyuan.engines.external import JOURNEY, VIA, QuestionPath, arrived, told
+from wenyuan.runtime.shortage import is_shortage, tell_shortage
 from wenyuan.server import FaultSwitch, ServerSettings
 from wenyuan.server.problems import Pool, Problem
 from wenyuan.wire import strict_json
@@ -328,6 +329,8 @@ class RequestHandler:
                 _log.error("retrieval failed: request_id=%s: %s", request_id, error)
                 raise Problem(503, error.code, str(error), headers={STATUS_HEADER: "FAILED"}) from error
             except Exception as error:
+                if is_shortage(error):
+                    raise  # it is refused as every request is for which no handle is left
                 _log.exception("retrieval failed: request_id=%s", request_id)
                 raise Problem(500, "internal_error", "internal error", headers={STATUS_HEADER: "FAILED"}) from error
 
@@ -360,7 +363,9 @@ class RequestHandler:
         except (InvalidRequest, NotPermitted, Problem):
             raise
         except Exception as error:
-            if isinstance(error, KnowledgeError):  # the service has logged why
+            if is_shortage(error):
+                tell_shortage()
+            elif isinstance(error, KnowledgeError):  # the service has logged why
                 _log.info("answered FAILED: request_id=%s", request_id)
             else:
                 _log.exception("retrieval failed: request_id=%s", request_id)

@@ -24,6 +24,7 @@ from wenyuan.core.filters import Filter
 from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, Source
 from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
 from wenyuan.runtime import delegate
+from wenyuan.runtime.shortage import is_shortage, tell_shortage
 from wenyuan.service import Answer
 from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
 from wenyuan.service.audit.replay import Replay, fates_within
@@ -301,7 +302,10 @@ class Library:
             self._recorded.failed(query, error, principal, "retrieve_fragments")
             return RetrievalResponse(status="FAILED", error_message=str(error))
         except Exception as error:
-            log.exception("retrieval failed")
+            if is_shortage(error):
+                tell_shortage()
+            else:
+                log.exception("retrieval failed")
             self._recorded.failed(query, error, principal, "retrieve_fragments")
             return RetrievalResponse(
                 status="FAILED", error_message=msg("internal error: {kind}", kind=type(error).__name__)
