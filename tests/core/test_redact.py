@@ -9,7 +9,7 @@ import pytest
 
 from wenyuan.core.errors import DocumentRejected, EncoderUnavailable
 from wenyuan.core.model import Block, Document
-from wenyuan.core.redaction import KINDS, LABELS, Redaction, RedactionPolicy, matching, policy_for, redact
+from wenyuan.core.redaction import KINDS, LABELS, Redaction, RedactionPolicy, checks, policy_for, redact
 from wenyuan.core.redaction.matching import view_of
 
 KEY = b"a key of this tenant, 32 bytes.."
@@ -397,13 +397,13 @@ def test_no_error_says_a_value() -> None:
 
 def test_check_digits_know_published_numbers() -> None:
     """The check digits agree with the examples of their standards and with numbers in public use."""
-    assert matching.id_check("11010519491231002X") and not matching.id_check("110105194912310021")
-    assert matching.uscc("91350100M000100Y43") and not matching.uscc("91350100M000100Y44")
-    assert matching.luhn("79927398713") and not matching.luhn("79927398710")
-    assert matching.iban("GB82WEST12345698765432") == 22 and matching.iban("GB82WEST12345698765433") == 0
-    assert matching.hk_id("A", "123456", "3") and not matching.hk_id("A", "123456", "4")
-    assert matching.tw_id("A123456789") and not matching.tw_id("A123456788")
-    assert matching.id_body("130503670401001") and not matching.id_body("130503671301001")
+    assert checks.id_check("11010519491231002X") and not checks.id_check("110105194912310021")
+    assert checks.uscc("91350100M000100Y43") and not checks.uscc("91350100M000100Y44")
+    assert checks.luhn("79927398713") and not checks.luhn("79927398710")
+    assert checks.iban("GB82WEST12345698765432") == 22 and checks.iban("GB82WEST12345698765433") == 0
+    assert checks.hk_id("A", "123456", "3") and not checks.hk_id("A", "123456", "4")
+    assert checks.tw_id("A123456789") and not checks.tw_id("A123456788")
+    assert checks.id_body("130503670401001") and not checks.id_body("130503671301001")
 
 
 def test_check_digits_tell_chance_from_identity() -> None:

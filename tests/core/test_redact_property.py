@@ -376,6 +376,7 @@ HOSTILE = [
     "password", "password ", "password for a ", "password is a", "<password>", "<password a>b", "--password ", "mysql ", "mysql -p ", "curl -u a",
     "echo a ", "key='a' ", "name='password' value=", "密码", "密码 ", "密码 a1 ", "密码是", "账号a密码b", "A_", "A_PASS=", "user=a ", "user=a;b=c;", "login a password ",
     "cookie: a", "authorization: ", "identified by ", "$1$", "{SSHA}", "_auth=", "Private-Lines: 1\n", "pin: 1", "sig=", "a8Q~",
+    "\\u0031", "%31", "1**", "1<b>", "1O", "O1", "l ", "\\@", "a_at_b.", "a#b.com ", "MTM4", "bWFp", "а@", "人：李", "人 — 李 ", "by: A ", "From: A B ", "12 A Street, ", "1 A ",
 ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.errors import DocumentRejected, KnowledgeError, msg
 from wenyuan.core.model import Block, Document, Facet
-from wenyuan.core.redaction import identifiers, passwords, secrets
+from wenyuan.core.redaction import encoded, identifiers, passwords, people, places, secrets
 from wenyuan.core.redaction.matching import OPAQUE, Finding, Rule, View, find, views_of
 from wenyuan.core.redaction.names import DISTRICT, NAME_RULES, kind_named, told
 from wenyuan.core.redaction.names import RULES as PLACE_RULES
@@ -138,6 +138,9 @@ _RULES = (
     *secrets.NETWORK_RULES,
     *PLACE_RULES,
     *NAME_RULES,
+    *people.RULES,
+    *places.RULES,
+    *encoded.RULES,
 )
 _WITHOUT_NEEDS = tuple(rule for rule in _RULES if not rule.needs)
 _NEEDED = sorted({word for rule in _RULES for word in rule.needs})

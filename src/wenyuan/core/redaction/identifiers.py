@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from wenyuan.core.redaction import matching
+from wenyuan.core.redaction import checks
 from wenyuan.core.redaction.matching import Rule, Span, View, adjacent, in_a_column, near, plain_number, serial
 
 # Rules for numbers: identity cards, company codes, bank cards, telephones.
@@ -60,9 +60,9 @@ _ID18 = re.compile(
 
 def _id18(view: View, match: re.Match[str]) -> Span | None:
     number = plain_number(match[0]).replace("×", "X")
-    if not matching.id_body(number):
+    if not checks.id_body(number):
         return None
-    if not matching.id_check(number) and not near(view, match.start(), _ID_CUE, 16):
+    if not checks.id_check(number) and not near(view, match.start(), _ID_CUE, 16):
         return None
     return match.start(), match.end(), number
 
@@ -72,7 +72,7 @@ _ID15 = re.compile(r"[1-9](?<![0-9].)[0-9]{5}([ \-]?)[0-9]{2}[01][0-9][0-3][0-9]
 
 def _id15(view: View, match: re.Match[str]) -> Span | None:
     number, (start, end) = plain_number(match[0]), match.span()
-    if not matching.id_body(number):
+    if not checks.id_body(number):
         return None
     if near(view, start, _ID_CUE, 16):
         return start, end, number
@@ -95,7 +95,7 @@ _USCC_OFFICES = frozenset(  # who registered it, and as what (GB 32100-2015, ann
 
 def _uscc(view: View, match: re.Match[str]) -> Span | None:
     code, start = plain_number(match[0]), match.start()
-    if code[:2] not in _USCC_OFFICES or not matching.uscc(code):
+    if code[:2] not in _USCC_OFFICES or not checks.uscc(code):
         return None
     if code.isdigit() and not near(view, start, _USCC_CUE):  # could be any number: one in 31 passes the check
         groups = _GROUP.findall(match[0])
@@ -118,7 +118,7 @@ def _card(view: View, match: re.Match[str]) -> Span | None:
     for i in range(len(groups) - 1, -1, -1):
         if length < 12:
             break
-        if matching.luhn(number[:length]) and all(size >= 3 for _, size in groups[:i]):
+        if checks.luhn(number[:length]) and all(size >= 3 for _, size in groups[:i]):
             end = start + groups[i][0]
             if _is_card(view, start, end, number[:length]):
                 return start, end, number[:length]
@@ -133,7 +133,7 @@ def _is_card(view: View, start: int, end: int, number: str) -> bool:
         return True
     if in_a_column(view, start, end):
         return False
-    if not matching.card_issuer(number) or serial(view, start, end):
+    if not checks.card_issuer(number) or serial(view, start, end):
         return False
     return not (_joined_to_word(view, start) or _joined_after(view, end))
 
@@ -297,7 +297,7 @@ _HONG_KONG = re.compile(r"[a-z](?<![0-9a-z].)([a-z]?)[ ]?([0-9]{6})[ ]?\(([0-9a]
 
 def _hong_kong(view: View, match: re.Match[str]) -> Span | None:
     letters = (view.lower[match.start()] + match[1]).upper()
-    if not matching.hk_id(letters, match[2], match[3].upper()):
+    if not checks.hk_id(letters, match[2], match[3].upper()):
         return None
     return match.start(), match.end(), plain_number(match[0])
 
@@ -308,7 +308,7 @@ _TAIWAN_CUE = re.compile(r"身[份分]证|统一编号|统一证号|台湾")
 
 def _taiwan(view: View, match: re.Match[str]) -> Span | None:
     number = match[0].upper()
-    if not matching.tw_id(number) or not near(view, match.start(), _TAIWAN_CUE):
+    if not checks.tw_id(number) or not near(view, match.start(), _TAIWAN_CUE):
         return None
     return match.start(), match.end(), number
 
@@ -340,7 +340,7 @@ _ALNUM = re.compile(r"[0-9a-z]")
 
 
 def _iban(view: View, match: re.Match[str]) -> Span | None:
-    length = matching.iban(plain_number(match[0]))
+    length = checks.iban(plain_number(match[0]))
     if not length:
         return None
     end = match.start() + [m.end() for m in _ALNUM.finditer(match[0])][length - 1]

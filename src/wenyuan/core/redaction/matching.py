@@ -7,117 +7,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv6Address
 from typing import NamedTuple
 
 from wenyuan.core import text as analyser
+from wenyuan.core.redaction.checks import card_issuer, id_body, luhn
 from wenyuan.core.redaction.policy import LABELS
-
-# Check digits, dates and issuers: what tells an identity number from any other number.
-
-
-# GB/T 2260, first two digits; 81-83 residents from Hong Kong, Macau and Taiwan, 91 foreign permanent residents.
-# No table of districts: they change, and a real number whose district is missing would be let through.
-_PROVINCES = frozenset(
-    "11 12 13 14 15 21 22 23 31 32 33 34 35 36 37 41 42 43 44 45 46 50 51 52 53 54 61 62 63 64 65 71 81 82 83 91".split()
-)
-_USCC_ALPHABET = "0123456789ABCDEFGHJKLMNPQRTUWXY"  # GB 32100-2015
-_USCC_VALUES = {c: i for i, c in enumerate(_USCC_ALPHABET)}
-_LUHN_DOUBLED = str.maketrans("0123456789", "0246813579")
-# ISO 13616 registry: letters of the country and length of its numbers.
-_IBAN_LENGTHS = {
-    entry[:2]: int(entry[2:])
-    for entry in """
-    AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29
-    ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20
-    LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29
-    PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30
-    """.split()
-}
-_CARDS = (  # first digits from, to; lengths
-    ("62", "62", range(16, 20)),  # UnionPay
-    ("81", "81", range(16, 20)),
-    ("60", "60", range(16, 20)),  # Discover, and older debit cards of Chinese banks
-    ("4", "4", (13, 16, 19)),  # Visa
-    ("51", "55", (16,)),  # Mastercard
-    ("2221", "2720", (16,)),
-    ("34", "34", (15,)),  # American Express
-    ("37", "37", (15,)),
-    ("3528", "3589", range(16, 20)),  # JCB
-    ("300", "305", range(14, 20)),  # Diners
-    ("36", "36", range(14, 20)),
-    ("38", "39", range(14, 20)),
-    ("644", "649", range(16, 20)),  # Discover
-    ("65", "65", range(16, 20)),
-)
-
-
-def _is_date(year: int, month: int, day: int) -> bool:
-    try:
-        date(year, month, day)
-    except ValueError:
-        return False
-    return True
-
-
-def id_body(number: str) -> bool:
-    """Whether 15 or 18 characters begin like an identity number: a province, and a date of birth."""
-    if number[:2] not in _PROVINCES:
-        return False
-    born = number[6:14] if len(number) == 18 else "19" + number[6:12]
-    return born[:2] in {"19", "20"} and _is_date(int(born[:4]), int(born[4:6]), int(born[6:]))
-
-
-def id_check(number: str) -> bool:
-    """MOD 11-2 of GB 11643-1999 (ISO 7064) over 18 characters, the last of which may be ``X``."""
-    total = sum(int(digit) * (1 << (17 - i)) for i, digit in enumerate(number[:17]))
-    return "10X98765432"[total % 11] == number[17]
-
-
-def luhn(number: str) -> bool:
-    """The check digit of ISO/IEC 7812-1."""
-    return (sum(map(int, number[-1::-2])) + sum(map(int, number[-2::-2].translate(_LUHN_DOUBLED)))) % 10 == 0
-
-
-def card_issuer(number: str) -> bool:
-    """Whether the first digits and the length are those of a card scheme (ISO/IEC 7812)."""
-    return any(low <= number[: len(low)] <= high and len(number) in lengths for low, high, lengths in _CARDS)
-
-
-def uscc(code: str) -> bool:
-    """GB 32100-2015: an 18-character unified social credit code, in upper case."""
-    if code[2:4] not in _PROVINCES and code[2:4] != "10":
-        return False
-    total = sum(_USCC_VALUES[c] * pow(3, i, 31) for i, c in enumerate(code[:17]))
-    return _USCC_ALPHABET[-total % 31] == code[17]
-
-
-def iban(code: str) -> int:
-    """The length of the IBAN at the beginning of `code` (upper case, no spaces); 0 when there is none."""
-    length = _IBAN_LENGTHS.get(code[:2], 0)
-    if not length or len(code) < length:
-        return 0
-    turned = code[4:length] + code[:4]
-    return length if int("".join(str(int(c, 36)) for c in turned)) % 97 == 1 else 0
-
-
-def hk_id(letters: str, digits: str, check: str) -> bool:
-    """The check digit of a Hong Kong identity card, ``A123456(3)``."""
-    values = [36 if c == " " else int(c, 36) for c in letters.rjust(2)] + [int(c) for c in digits]
-    total = sum(value * weight for value, weight in zip(values, range(9, 1, -1), strict=True))
-    return "0A987654321"[total % 11] == check
-
-
-def tw_id(number: str) -> bool:
-    """The check digit of a Taiwan identity card, ``A123456789``."""
-    area = "ABCDEFGHJKLMNPQRSTUVXYWZIO".index(number[0]) + 10
-    values = [area // 10, area % 10, *map(int, number[1:])]
-    return (
-        sum(value * weight for value, weight in zip(values, (1, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1), strict=True)) % 10 == 0
-    )
-
 
 # How digits are spelled and parted: 一三八…, one three eight …, 1 3 8, 6222.0275.… become plain digits and dashes.
 #
@@ -179,11 +75,39 @@ def spellings(text: Spelled) -> Iterator[Spelled]:
         rows = [row for row in _ROW.finditer(text.text) if _HAN_DIGIT.search(row[0])]
         for write in (_all_digits, _value_digits):
             yield from _windows(text, [_by_character(row, write(row)) for row in rows])
+    edits = [
+        _by_character(row, row[0].translate(_ALIKE))
+        for row in _ALIKE_ROW.finditer(text.text)
+        if _mostly_digits(row[0])
+    ]
+    if "@" in text.text and _FOREIGN.search(text.text):
+        edits += [
+            _by_character(row, row[0].translate(_LATIN))
+            for row in _MAIL.finditer(text.text)
+            if _FOREIGN.search(row[0])
+        ]
+    yield from _windows(text, sorted(edits))
     lower = text.text.lower()
     if sum(word in lower for word in _WORDS) >= _FEWEST_WORDS:
         yield from _windows(text, list(map(_by_word, _WORD_ROW.finditer(lower))))
 
 
+# Letters that look like digits, and letters of other scripts that look like Latin ones.
+_ALIKE = str.maketrans("OoIlQ", "00110")
+_ALIKE_ROW = re.compile(
+    r"[0-9OoIl](?<![0-9A-Za-z].)(?=[0-9 \-]{0,21}[OoIl])(?:[ \-]?[0-9OoIl]){8,18}[xX]?(?![0-9A-Za-z])"
+)
+_FOREIGN = re.compile("[\u0370-\u03ff\u0400-\u052f]")
+_LATIN = str.maketrans("аеорсухіјѕԁһкмтнвАЕОРСУХІЈЅКМТНВαορνικ", "aeopcyxijsdhkmthbAEOPCYXIJSKMTHBaopvik")
+_MAIL = re.compile(r"[^\W]{1,1}(?<![\w.].)[\w.+\-]{0,63}@[\w.\-]{3,80}")
+
+
+def _mostly_digits(row: str) -> bool:
+    digits, letters = sum(c.isdigit() for c in row), sum(c.isalpha() and c not in "xX" for c in row)
+    return digits >= _FEWEST_OF_A_NUMBER and 0 < letters <= 2 * digits
+
+
+_FEWEST_OF_A_NUMBER = 4
 _FEWEST_WORDS = 2  # a number has more digits than one
 _AROUND = 64  # characters; more than a cue stands away
 
@@ -368,7 +292,11 @@ _BY_CATEGORY = {"Cf": "", "Mn": "", "Me": "", "Cc": "", "Zs": " ", "Zl": "\n", "
 _INVISIBLE_LETTERS = frozenset("\u115f\u1160\u3164\uffa0")  # Hangul fillers: letters without a shape
 # A character by its number or name, as HTML writes it: &#64; &#x31; &commat; &nbsp;
 _REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|commat|period|num|nbsp|shy|hyphen|dash|ensp|emsp|zwnj|zwj);"
-_LONG = re.compile(f"{MARK.pattern}|{_REFERENCE}")
+# Escapes as programs write them, and what makes a part of a number bold: \\u0031, %31, \\@, 138**0013**8000, 138<b>0013</b>8000.
+_ESCAPE = r"\\u00[2-7][0-9a-fA-F]|\\x[2-7][0-9a-fA-F]|%(?:3[0-9]|40|2[eE]|[46][1-9a-fA-F]|[57][0-9aA])|\\(?=[@.])"
+_BOLD = r"(?<=[0-9\uff10-\uff19])(?:(?:\*\*|__)(?![*_])|</?[a-z]{1,8}>){1,2}(?=[0-9\uff10-\uff19])"
+_LONG = re.compile(f"{MARK.pattern}|{_REFERENCE}|{_ESCAPE}|{_BOLD}")
+_HIDES = re.compile(f"{_ESCAPE}|{_BOLD}")
 _NAMED = {"&hyphen;": "-", "&dash;": "-"}
 _HANGZHOU = {chr(0x3021 + i): str(i + 1) for i in range(9)}  # 〡〢〣, the numerals of merchants
 
@@ -447,7 +375,8 @@ def views_of(text: str) -> tuple[View, ...]:
     long: dict[int, int] = {}
     if _FOLDING.search(folded) or analyser.has_traditional(folded):  # to translate takes ten times as long
         folded = text.translate(_FOLDS)
-    if _MOVES in folded or "⟦" in text or "&" in text:
+    hides = ("\\" in text or "%" in text or "**" in text or "__" in text or "<" in text) and _HIDES.search(text)
+    if hides or _MOVES in folded or "⟦" in text or "&" in text:
         folded, offsets, long = _moved(text)
     return tuple(map(_view, spellings(Spelled(folded, offsets, long))))
 
@@ -467,9 +396,9 @@ def _moved(text: str) -> tuple[str, list[int], dict[int, int]]:
     at = 0
     odd = re.compile(f"{_LONG.pattern}|[{re.escape(moving)}]" if moving else _LONG.pattern)
     for match in odd.finditer(text):
-        start, token = match.start(), match[0]
-        new = folds[token] if len(token) == 1 else _told(token)
-        if len(token) > 1:
+        start, written = match.start(), match[0]
+        new = folds[written] if len(written) == 1 and written != "\\" else _told(written)
+        if len(written) > 1:
             long[start] = match.end()
         pieces += (text[at:start].translate(_FOLDS), new)
         offsets.extend(range(at, start))
@@ -484,6 +413,10 @@ def _told(token: str) -> str:
     """What stands for a mark or a character reference."""
     if token.startswith("⟦"):
         return OPAQUE
+    if token[0] in "\\%":
+        return chr(int(token.lstrip("\\ux%"), 16)) if len(token) > 1 else ""
+    if token[0] != "&":
+        return ""
     return "".join(map(_fold, _NAMED.get(token) or html.unescape(token)))
 
 

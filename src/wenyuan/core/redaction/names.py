@@ -70,7 +70,7 @@ _FOREIGN = re.compile(rf"[{HAN}]{{1,8}}(?:·[{HAN}]{{1,8}}){{1,3}}")
 _SPREAD = re.compile(rf"[{HAN}] [{HAN}](?![{HAN}])")
 
 
-def _surname_length(name: str) -> int:
+def surname_length(name: str) -> int:
     """How many characters of `name` are a Chinese surname: 0, 1 or 2."""
     if name[:2] in _DOUBLE:
         return 2
@@ -100,21 +100,21 @@ def _name_length(run: str, form: bool, after: str) -> int:
     if spread and form and run[0] in _SINGLE:
         return 3
     run = run.partition(" ")[0]
-    surname = _surname_length(run)
+    surname = surname_length(run)
     if not surname:
-        return len(run) if form and 2 <= len(run) <= 4 and _plausible(run, 1) else 0
+        return len(run) if form and 2 <= len(run) <= 4 and is_plausible(run, 1) else 0
     common_word = run[0] in _AMBIGUOUS and not form
     follows = _FOLLOWS_A_NAME if common_word else _FOLLOWS
     vouched = not common_word or after.isdigit() or after == "("
     for length in (surname + 2, surname + 1):
         ends = (vouched and len(run) == length) or (len(run) > length and follows.match(run, length))
-        if ends and _plausible(run[:length], surname):
+        if ends and is_plausible(run[:length], surname):
             return length
     whole = run[: surname + 2]
-    return len(whole) if form and len(whole) > surname and _plausible(whole, surname) else 0
+    return len(whole) if form and len(whole) > surname and is_plausible(whole, surname) else 0
 
 
-def _plausible(name: str, surname: int) -> bool:
+def is_plausible(name: str, surname: int) -> bool:
     if name in _NOT_NAMES or name[:2] in _NOT_NAMES:
         return False
     return not any(c in _NOT_GIVEN for c in name[surname:])
@@ -141,8 +141,8 @@ def looks_like_a_name(cell: str, *, named: bool) -> bool:
         name = han[0].replace(" ", "")
         if name in _NOT_NAMES or name in _NO_PERSON:
             return False
-        surname = _surname_length(name)
-        return named or (0 < surname < len(name) <= surname + 2 and _plausible(name, surname))
+        surname = surname_length(name)
+        return named or (0 < surname < len(name) <= surname + 2 and is_plausible(name, surname))
     if named:
         return sum(c.isalpha() for c in text) >= 2 and text.casefold() not in _PLACEHOLDERS
     words = _NAME.fullmatch(text)
@@ -163,8 +163,8 @@ def _before_title(view: View, match: re.Match[str]) -> Span | None:
     end = match.end()
     for length in (4, 3, 2):
         name = view.text[max(0, end - length) : end]
-        surname = _surname_length(name)
-        if len(name) < length or surname != max(1, length - 2) or not _plausible(name, surname):
+        surname = surname_length(name)
+        if len(name) < length or surname != max(1, length - 2) or not is_plausible(name, surname):
             continue
         if name[0] not in _AMBIGUOUS and all(c >= "\u3400" for c in name):
             return end - length, end, name
@@ -187,7 +187,7 @@ _ENGLISH_ROLE = re.compile(
     r"|nurse|technician|engineer|accountant|witness|tenant|patient)(?:,)?\s(?:mr\.? |ms\.? |mrs\.? )?"
 )
 # What no name begins or ends with, though headings write it with a capital letter.
-_NO_NAME = frozenset(
+NO_NAME = frozenset(
     """Training Shall Must Is Are Was And Or For Of In On At To The A An With By Role Roles Duties Duty Responsibilities Responsibility Program
 Programme Manual Checklist Report Reports Name Names Guide Guidelines Certification Certificate Course Courses License Licence Requirements
 Records Record Inspection Inspections Review Meeting Meetings Safety Handbook Policy Policies Plan Plans Procedure Procedures Form Forms Log
@@ -224,7 +224,7 @@ def _after_role(view: View, match: re.Match[str]) -> Span | None:
     if name is None:
         return None
     words = name["name"].split(" ")
-    if not 2 <= len(words) <= 4 or not _NO_NAME.isdisjoint(words):
+    if not 2 <= len(words) <= 4 or not NO_NAME.isdisjoint(words):
         return None
     titled = view.text[match.start() : match.end()].istitle()
     rest = view.text[name.end() :].lstrip(" ")[:1] if titled else ""

@@ -51,8 +51,10 @@ _TOP = (
 # Those that are words, too, and other countries: only where nothing but the @ is written out.
 _MORE_TOPS = "|us|hu|it|be|at|in|id|me|th|vn|ph|il|ir|tr|za|mx|ar|cl|gr|cz|sk|ro|bg|hr|rs|ua|fi|dk|no|pt|ie|lt|lv|ee|is|lu|li|cc|tv|co|my"
 _OPEN, _CLOSE = r"[\[({<【「『〔]", r"[\])}>】」』〕]"
-_AT_SAID = rf"(?:{_OPEN}\s{{0,2}}(?:at|a|@|艾特|圈a)\s{{0,2}}{_CLOSE}|艾特|%40)\s{{0,3}}"
-_DOT_SAID = rf"(?:\.|\s{{0,3}}{_OPEN}\s{{0,2}}(?:dot|d0t|\.|点)\s{{0,2}}{_CLOSE}\s{{0,3}}|\s{{0,2}}点\s{{0,2}}|%2e)"
+_AT_SAID = rf"(?:{_OPEN}\s{{0,2}}(?:at|a|@|艾特|圈a)\s{{0,2}}{_CLOSE}|艾特|%40|_at_(?=[a-z0-9\-]{{1,40}}(?:\.[a-z0-9\-]{{1,40}}){{0,3}}\.(?:{_TOP})(?![a-z0-9])))\s{{0,3}}"
+_DOT_SAID = (
+    rf"(?:\.|\s{{0,3}}{_OPEN}\s{{0,2}}(?:dot|d0t|\.|点)\s{{0,2}}{_CLOSE}\s{{0,3}}|\s{{0,2}}点\s{{0,2}}|。|%2e)"
+)
 _DOT_WORD = r"(?:\s{1,3}dot\s{1,3}|_dot_|-dot-)"
 _LABEL = r"[a-z0-9][a-z0-9\-]{0,62}"
 _NO_MORE = r"(?![a-z0-9@]|-[a-z0-9]|[(]|\.[a-z0-9])"
@@ -116,6 +118,17 @@ def _worded(view: View, match: re.Match[str]) -> Span | None:
     if match["top"] in _WORDS and _GOES_ON.match(view.lower, match.end()):
         return None
     return local[0], match.end(), f"{local[1]}@{_DOT.sub('.', match['far'])}"
+
+
+_HASH = re.compile(rf"#(?P<far>(?:{_LABEL}\.){{1,4}}(?:{_TOP})){_NO_MORE}")
+
+
+def _hashed(view: View, match: re.Match[str]) -> Span | None:
+    """``zhang#qq.com`` after a word that speaks of mail: to be read with an @."""
+    local = _local_before(view, match.start())
+    if local is None or not near(view, local[0], _MAIL_CUE, 40):
+        return None
+    return local[0], match.end(), f"{local[1]}@{match['far']}"
 
 
 _IP_CUE = re.compile(
@@ -187,6 +200,7 @@ NETWORK_RULES = (
     Rule("email", _AT, _email, needs=("@",)),
     Rule("email", _HIDDEN_AT, _hidden, needs=("@", "at", "艾特", "圈a", "(a)", "[a]", "%40")),
     Rule("email", _AT_WORD, _worded, needs=("dot",)),
+    Rule("email", _HASH, _hashed, needs=("#",)),
     Rule("ip", _IPV4, _ipv4),
     Rule("ip", _IPV6, _ipv6, needs=(":",)),
     Rule("im_account", _ACCOUNT, _account, needs=("微信", "wechat", "weixin", "wx", "vx", "qq")),
