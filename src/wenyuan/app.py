@@ -5,7 +5,7 @@ together.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -22,11 +22,15 @@ from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.model import Document, EncoderFingerprint, Source
 from wenyuan.core.ports import Encoder, Engine, IndexSpec, Judge, LanguageModel, Outside, Reranker, WritingJudge
+from wenyuan.core.scanning import Scanner
 from wenyuan.core.text import ANALYZER
 from wenyuan.engines import MemoryEngine
 from wenyuan.runtime import install_command, usable_cores
+from wenyuan.scanners.selection import open_scanner
 from wenyuan.service.ingest import Recognition, Remote
+from wenyuan.service.ingest.quarantine import Quarantine
 from wenyuan.service.ingest.redaction import Questions, Redactor, library_key, load_names
+from wenyuan.service.ingest.scanning import behind_scanner
 from wenyuan.service.library import Library, Models, Reading, Storage
 from wenyuan.service.search.candidates import Reranking
 from wenyuan.service.search.execution import Store, Traces
@@ -97,7 +101,9 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         reranking = Reranking(open_reranker(settings.reranker), settings.reranker)
         if reranking.reranker is not None:
             releasing.callback(reranking.reranker.close)
-        llm, judge = _llm(settings.llm, tasks, releasing), _judge(settings, tasks, releasing)
+        llm, judge, scanner = (
+            _llm(settings.llm, tasks, releasing), _judge(settings, tasks, releasing), open_scanner(settings.redaction, releasing),
+        )  # fmt: skip
         judged = (reranking.fingerprint, judge and judge.fingerprint)
         answers = _answers(settings, catalog, encoder, judged, releasing)
         engine = _engine(settings, path, spec, catalog)
@@ -132,13 +138,13 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
             ),
         ),
         reading=Reading(
-            read=reader.read,
+            **_reading(reader, settings, scanner, Quarantine(folder=path / "quarantine", catalog=catalog)),
             readable=reader.readable,
             questions=questions,
             draw=reader.draw,
             drawable=reader.drawable,
-            remote=_remote(reader, settings.sources),
             recognition=Recognition(reader.watched, reader.settled, reader.recogniser()),
+            scanner=scanner,
         ),
         open_outside=_open_outside(spec, catalog.library_id(), settings.sources, traces),
         traces=traces,
@@ -252,6 +258,14 @@ def _open_outside(
         return open_attached(source, scale=scale, encoder=spec.encoder, lazy=True, env_allowed=allowed.env_allowed)
 
     return open_source
+
+
+def _reading(
+    reader: _Reader, settings: Settings, scanner: Scanner | None, quarantine: Quarantine
+) -> Mapping[str, Any]:
+    """What reads files and what reads connectors, behind the scanner where there is one."""
+    read, remote = behind_scanner(reader.read, _remote(reader, settings.sources), scanner, quarantine)
+    return {"read": read, "remote": remote}
 
 
 def _remote(reader: _Reader, allowed: SourcesSettings) -> Remote:

@@ -226,6 +226,12 @@ class RedactionSettings(_Section):
     """What is taken out of documents, besides what their source's sensitivity says."""
 
     ner: str = ""  # what finds names of persons: lac, or module:function
+    scanner: str = ""  # what says whether a file may be taken in: clamd://…, http(s)://…, or a command
+    scanner_key: SecretStr = SecretStr("")  # http; better given as WENYUAN_REDACTION__SCANNER_KEY
+    scanner_timeout: float = Field(default=60.0, gt=0, le=3_600)  # seconds for a file
+    found: Literal["refuse", "quarantine"] = (
+        "quarantine"  # what becomes of a file in which clamd or a command finds something
+    )
 
 
 class OcrSettings(_Section):

@@ -146,7 +146,7 @@ def _library(terminal: Terminal) -> Iterator[Check]:
         record = library.catalog.where() if shared else str(folder)
         detail = terminal.text("d_record", folder=folder, record=terminal.own(record)) if shared else str(folder)
         yield Check("library", "ok", detail, more={"path": str(folder), "record": record})
-        for look in (_identity, _parts, _audit, _content, _uploads, _twins, _reading, _floor):
+        for look in (_identity, _parts, _audit, _content, _uploads, _twins, _reading, _floor, _scanner):
             try:
                 yield from look(terminal, library)
             except KnowledgeError as error:
@@ -258,6 +258,23 @@ def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:
         yield Check("floor", "warn", terminal.text("d_unmeasured"), mend)
     else:
         yield Check("floor", "ok", terminal.text("d_unmeasured"))
+
+
+def _scanner(terminal: Terminal, library: Library) -> Iterator[Check]:
+    """Whether the scanner gives a verdict, on a harmless text; yields nothing without one."""
+    scanner = library.ingestion.ingester.scanner
+    if scanner is None:
+        return
+    verdict = scanner.scan(b"wenyuan doctor", "wenyuan-doctor.txt")
+    if verdict.action != "accept":
+        detail = terminal.text("d_scanner_refuses", scanner=scanner.name, reason=verdict.reason)
+        yield Check("scanner", "fail", detail)
+        return
+    aside = sum(1 for _ in library.quarantine)
+    detail = terminal.text("d_scanner_answers", scanner=scanner.name)
+    if aside:
+        detail += terminal.text("d_set_aside", count=aside)
+    yield Check("scanner", "ok", detail, "wenyuan quarantine list" if aside else "", {"quarantine": aside})
 
 
 def _disk(terminal: Terminal, *, catalog: bool, index: bool) -> Check:

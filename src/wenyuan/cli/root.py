@@ -34,6 +34,7 @@ from wenyuan.cli.options import (
     usage_error,
     without,
 )
+from wenyuan.cli.quarantine import app as quarantine_app
 from wenyuan.cli.registry import app as source_app
 from wenyuan.cli.registry import apply, refresh, worker
 from wenyuan.cli.retrieve import answer, retrieve, verify
@@ -215,6 +216,7 @@ add_commands(app, _COMMANDS)
 _GROUPS = {
     "source": source_app,
     "document": document_app,
+    "quarantine": quarantine_app,
     "rules": rules_app,
     "agent": agent_app,
     "task": task_app,

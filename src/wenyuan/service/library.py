@@ -23,6 +23,7 @@ from wenyuan.core.errors import (
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, Source
 from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
+from wenyuan.core.scanning import Scanner
 from wenyuan.runtime import delegate
 from wenyuan.runtime.shortage import is_shortage, tell_shortage
 from wenyuan.service import Answer
@@ -37,6 +38,7 @@ from wenyuan.service.generation.context_sentences import ContextSentences
 from wenyuan.service.generation.proposals import Proposer
 from wenyuan.service.ingest import Ingester, Recognition, Remote
 from wenyuan.service.ingest.corrections import CorrectionDesk
+from wenyuan.service.ingest.quarantine import Quarantine
 from wenyuan.service.ingest.redaction import Questions
 from wenyuan.service.ingest.registry import Ingestion
 from wenyuan.service.learning.evaluation import Evaluator
@@ -120,6 +122,7 @@ class Reading:
     drawable: Callable[[str], bool]
     recognition: Recognition
     remote: Remote | None = None
+    scanner: Scanner | None = None
 
 
 @refusing_once_closed("retrieve_fragments")
@@ -224,6 +227,7 @@ class Library:
         ingester = Ingester(
             catalog=catalog, engine=engine, encoder=encoder, read=reading.read, readable=reading.readable,
             uploads=storage.folder / "uploads", redacting=reading.questions.redacting, remote=reading.remote,
+            scanner=reading.scanner,
             recognition=reading.recognition,
             contexts=ContextSentences(catalog=catalog, llm=models.llm, settings=settings.llm),
         )  # fmt: skip
@@ -232,6 +236,11 @@ class Library:
             Uploads(catalog=catalog, ingestion=self.ingestion), CorrectionDesk(ingestion=self.ingestion),
         )  # fmt: skip
         self._follower = IndexFollower(catalog, engine)
+
+    @property
+    def quarantine(self) -> Quarantine:
+        """The files that a scanner had set aside."""
+        return Quarantine(folder=self.folder / "quarantine", catalog=self.catalog)
 
     def __enter__(self) -> Library:
         return self

@@ -29,6 +29,7 @@ from wenyuan.core.model import (
     Source,
 )
 from wenyuan.core.ports import Deadline, Encoder, Engine
+from wenyuan.core.scanning import Scanner
 from wenyuan.core.text import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.summaries import lead_of
@@ -121,6 +122,7 @@ class Ingester:
         remote: Reads remote sources; None: only local files are read.
         recognition: Recognises pages by OCR while `read` runs.
         contexts: What gives passages their context sentences; None: nothing does.
+        scanner: What `read` and `remote` ask first; None: nothing.
     """
 
     catalog: Catalog
@@ -133,6 +135,7 @@ class Ingester:
     remote: Remote | None = None
     recognition: Recognition = NO_RECOGNITION
     contexts: ContextSentences | None = None
+    scanner: Scanner | None = None
 
     def ingest(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
         """Update catalog and index to the present content of the source.
@@ -224,7 +227,8 @@ class Ingester:
 
         Behind one and a colon stands the digest of the content; by that the catalog finds what is in two sources.
         """
-        how = (encoder, source.language, source.collection, self.redacting(source).fingerprint)
+        seen_by = () if self.scanner is None else (self.scanner.name,)  # what was taken in unseen is read again
+        how = (encoder, source.language, source.collection, self.redacting(source).fingerprint, *seen_by)
         return Reading(_digest(READING, *how)[:16], _digest(f"{READING}+{self.recognition.version}", *how)[:16])
 
     def follow(self) -> None:

@@ -1,0 +1,155 @@
+"""Files that a scanner had set aside: copies in the library's folder ``quarantine``, which nothing reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wenyuan.core.errors import CatalogUnavailable, NotFound, SourceError, msg
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+
+_MOST = 1_000  # files; of further ones no copy is kept
+_SHA256 = re.compile("[0-9a-f]{64}")
+_ABOUT, _CONTENT = "about.json", "content"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantined:
+    """A file that was set aside.
+
+    Attributes:
+        sha256: Of its bytes: what it is called by.
+        suffix: Of its name; the name itself may say too much of a person.
+        scanner: Which one had it set aside, and `reason`, why.
+        at: When, in seconds since the epoch.
+    """
+
+    sha256: str
+    suffix: str
+    size: int
+    scanner: str
+    reason: str
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quarantine:
+    """The files that were set aside, and which of them somebody has released."""
+
+    folder: Path
+    catalog: Catalog
+
+    def __iter__(self) -> Iterator[Quarantined]:
+        """The files that are there, the newest first.
+
+        Raises:
+            CatalogUnavailable: what is there cannot be read.
+        """
+        try:
+            found = [self._about(one) for one in self.folder.iterdir() if _SHA256.fullmatch(one.name)]
+        except FileNotFoundError:
+            return iter(())  # nothing was ever set aside
+        except (OSError, ValueError, TypeError) as error:
+            raise CatalogUnavailable(
+                msg("{folder} cannot be read: {error}", folder=self.folder, error=error), component="quarantine"
+            ) from error
+        return iter(sorted(found, key=lambda one: (-one.at, one.sha256)))
+
+    def released(self, sha256: str) -> bool:
+        """Whether a person has said that these bytes may be taken in, whatever a scanner says of them."""
+        return self.catalog.value(_key(sha256)) is not None
+
+    def keep(self, content: bytes, *, sha256: str, suffix: str, scanner: str, reason: str) -> bool:
+        """Set a copy aside; False where there are so many already that none is kept.
+
+        Raises:
+            SourceError: it cannot be written.
+        """
+        target = self.folder / sha256
+        about = Quarantined(
+            sha256=sha256, suffix=suffix, size=len(content), scanner=scanner, reason=reason, at=time.time()
+        )
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if target.exists():
+                return True
+            if sum(1 for _ in self.folder.iterdir()) >= _MOST:
+                return False
+            made = Path(tempfile.mkdtemp(prefix=".", dir=self.folder))
+            try:
+                _write(made / _CONTENT, content)
+                _write(made / _ABOUT, json.dumps(asdict(about), ensure_ascii=False).encode())
+                with suppress(FileExistsError):
+                    made.rename(target)  # whole, or not at all
+            finally:
+                shutil.rmtree(made, ignore_errors=True)
+        except OSError as error:
+            raise SourceError(
+                msg("{name} cannot be kept: {strerror}", name=target.name, strerror=error.strerror),
+                component="quarantine",
+            ) from error
+        return True
+
+    def release(self, name: str) -> Quarantined:
+        """Let a file be taken in at the next refresh or upload; its copy is deleted.
+
+        Args:
+            name: The first characters of its SHA-256, as many as tell it from the others.
+
+        Raises:
+            NotFound: there is none, or more than one.
+        """
+        one = self._named(name)
+        self.catalog.set_value(_key(one.sha256), {"at": time.time(), "scanner": one.scanner, "reason": one.reason})
+        self.catalog.database.on_change("registry", "released", f"quarantine/{one.sha256}", None, None)
+        self._delete(one)
+        return one
+
+    def discard(self, name: str) -> Quarantined:
+        """Delete the copy of a file; a scanner judges the file anew when it comes again. Errors as `release`."""
+        one = self._named(name)
+        self._delete(one)
+        self.catalog.database.on_change("registry", "discarded", f"quarantine/{one.sha256}", None, None)
+        return one
+
+    def _named(self, name: str) -> Quarantined:
+        found = [one for one in self if name and one.sha256.startswith(name.lower())]
+        if len(found) != 1:
+            told = msg("there is no such file in quarantine: {name}", name=name)
+            raise NotFound(told if not found else msg("more than one file begins with {name}", name=name))
+        return found[0]
+
+    def _delete(self, one: Quarantined) -> None:
+        try:
+            shutil.rmtree(self.folder / one.sha256)
+        except OSError as error:
+            raise SourceError(
+                msg("{path} cannot be deleted: {strerror}", path=one.sha256, strerror=error.strerror),
+                component="quarantine",
+            ) from error
+
+    @staticmethod
+    def _about(folder: Path) -> Quarantined:
+        return Quarantined(**json.loads((folder / _ABOUT).read_text("utf-8")))
+
+
+def _key(sha256: str) -> str:
+    return f"quarantine/{sha256}"
+
+
+def _write(path: Path, content: bytes) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
