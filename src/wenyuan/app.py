@@ -188,13 +188,9 @@ def _answers(
     place = (catalog.library_id(), catalog.lies())
     bearing = (settings.search.model_dump_json(), settings.judge.model_dump_json(), settings.rules, *judged)
     return RedisStore(
-        client,
-        prefix=repr((FORMAT, VERSION, ANALYZER, place, encoded, *bearing)),
-        seconds=settings.cache.seconds,
-        max_bytes=settings.cache.max_mb * 1_000_000,
-        write=result_to_json,
-        read=result_from_json,
-    )
+        client, prefix=repr((FORMAT, VERSION, ANALYZER, place, encoded, *bearing)), seconds=settings.cache.seconds,
+        max_bytes=settings.cache.max_mb * 1_000_000, write=result_to_json, read=result_from_json,
+    )  # fmt: skip
 
 
 def _questions(settings: Settings, catalog: Catalog, folder: Path) -> Questions:
@@ -273,8 +269,9 @@ def _remote(reader: _Reader, allowed: SourcesSettings) -> Remote:
         from wenyuan.connectors import open_connector
 
         return open_connector(
-            source, readable=reader.readable, env_allowed=allowed.env_allowed, allow_private=allowed.allow_private
-        )
+            source, readable=reader.readable, parse=reader.parse, env_allowed=allowed.env_allowed,
+            allow_private=allowed.allow_private,
+        )  # fmt: skip
 
     def known() -> Sequence[str]:
         from wenyuan.connectors import schemes
@@ -326,11 +323,9 @@ def open_reranker(settings: RerankerSettings) -> Reranker | None:
             if settings.path is None:
                 raise ConfigError("reranker.kind is onnx_dir, but reranker.path is not set", component="settings")
             return CrossEncoder(
-                settings.path,
-                max_tokens=settings.max_tokens,
-                threads=settings.threads,
+                settings.path, max_tokens=settings.max_tokens, threads=settings.threads,
                 logits=settings.scores != "probability",
-            )
+            )  # fmt: skip
         case "http":
             from wenyuan.encoders.http import HttpReranker
 
@@ -471,13 +466,9 @@ def _postgres(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
             "the driver of PostgreSQL is not installed", component="settings", hint=install_command("postgres")
         ) from error
     return PostgresEngine(
-        dsn,
-        spec,
-        library_id=catalog.library_id(),
-        prefix=chosen.schema_prefix,
-        sessions=chosen.sessions,
+        dsn, spec, library_id=catalog.library_id(), prefix=chosen.schema_prefix, sessions=chosen.sessions,
         max_lag=settings.search.max_lag,
-    )
+    )  # fmt: skip
 
 
 def _milvus(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
@@ -493,13 +484,9 @@ def _milvus(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
     token = chosen.token.get_secret_value().strip()
     return MilvusEngine(
         Place(uri=chosen.uri.strip(), token=token, database=chosen.database, calls=chosen.calls),
-        spec,
-        library_id=catalog.library_id(),
-        exclusive=catalog.writing,
-        prefix=chosen.prefix,
-        index=chosen.index,
+        spec, library_id=catalog.library_id(), exclusive=catalog.writing, prefix=chosen.prefix, index=chosen.index,
         max_lag=settings.search.max_lag,
-    )
+    )  # fmt: skip
 
 
 _MOST_PAGES = 4  # that are recognised at one time where no setting says how many: a process takes .6 GB
@@ -514,11 +501,13 @@ class _Reader:
         self._watch: ContextVar[Any] = ContextVar("watch", default=None)
         self._pages: Any = None
         self._sandbox: Any = None
-        self._drawing: Any = None  # a separate process, so that a page need not wait until a source has been read
+        # Separate processes, so that a page need not wait until a source has been read, nor a source for a listing.
+        self._drawing: Any = None
+        self._parsing: Any = None
 
     def close(self) -> None:
         """End the reading processes, if any were started."""
-        for sandbox in (self._sandbox, self._drawing):
+        for sandbox in (self._sandbox, self._drawing, self._parsing):
             if sandbox is not None:
                 sandbox.close()
 
@@ -562,6 +551,14 @@ class _Reader:
             self._drawing = Sandbox()
         drawn: bytes = self._drawing.draw(content, name=name, page=page, width=width)
         return drawn
+
+    def parse(self, function: str, content: bytes, arguments: Mapping[str, Any] = {}, **named: Any) -> Any:
+        """See `core.connectors.Parse`."""
+        if self._parsing is None:
+            from wenyuan.readers.sandbox import Sandbox
+
+            self._parsing = Sandbox()
+        return self._parsing.call(function, content, arguments, **named)
 
     def read(self, path: Path, uri: str) -> Sequence[Document]:
         name, watch = legible(path.name), self._watch.get()

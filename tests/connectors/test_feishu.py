@@ -11,6 +11,7 @@ import pytest
 
 import wenyuan
 from feishu_server import APP, SECRET, Feishu, block, feishu_server, text
+from parsing import parse
 from wenyuan.conformance import check_connector
 from wenyuan.connectors import feishu as connector
 from wenyuan.connectors import open_connector
@@ -149,7 +150,7 @@ def test_says_why_not(
 def test_addresses_that_are_none(feishu: Feishu, path: str) -> None:
     """An address names a space or a folder by its token."""
     with pytest.raises(ConfigError, match="feishu://wiki/SPACE_ID"):
-        open_connector(source(feishu, path), readable=lambda name: True)
+        open_connector(source(feishu, path), readable=lambda name: True, parse=parse)
 
 
 def test_pages_that_never_end(feishu: Feishu, monkeypatch: pytest.MonkeyPatch, library: wenyuan.Library) -> None:
@@ -186,7 +187,7 @@ def test_keeps_the_laws(feishu: Feishu) -> None:
     def change() -> None:
         feishu.nodes["n1"][0]["obj_edit_time"] = "1700009999"
 
-    make = partial(open_connector, source(feishu), readable=lambda name: True)
+    make = partial(open_connector, source(feishu), readable=lambda name: True, parse=parse)
     assert [law.detail for law in check_connector(make, change) if not law.passed] == []
 
 

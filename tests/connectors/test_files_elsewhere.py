@@ -15,6 +15,7 @@ import httpx2
 import pytest
 
 import wenyuan
+from parsing import parse
 from wenyuan.conformance import check_connector
 from wenyuan.connectors import open_connector
 from wenyuan.connectors.files import FilesSettings, _options, _Secrets, _server
@@ -196,7 +197,7 @@ def test_a_password_goes_to_no_server_that_proves_nothing(scheme: str) -> None:
         address = f"{scheme}://127.0.0.1:{server.getsockname()[1]}/docs"
         opening = Opening(
             source=wenyuan.Source(source_id="files", path=address), settings={}, secret=str, readable=bool,
-            allow_private=True,
+            parse=parse, allow_private=True,
         )  # fmt: skip
         known = _Secrets(password="open sesame")
         with pytest.raises(ConfigError, match="nothing proves that the password") as caught:
@@ -211,7 +212,7 @@ def test_keys_of_this_machine_are_not_used() -> None:
         address = f"sftp://127.0.0.1:{server.getsockname()[1]}/docs"
         opening = Opening(
             source=wenyuan.Source(source_id="files", path=address), settings={}, secret=str, readable=bool,
-            allow_private=True,
+            parse=parse, allow_private=True,
         )  # fmt: skip
         told = _options(address, opening, FilesSettings(), _Secrets())
     assert (told["allow_agent"], told["look_for_keys"]) == (False, False)
@@ -224,7 +225,7 @@ def test_a_webdav_server_leads_to_no_other_host() -> None:
         place = f"127.0.0.1:{server.getsockname()[1]}"
         opening = Opening(
             source=wenyuan.Source(source_id="files", path=f"webdav://{place}/docs"), settings={}, secret=str,
-            readable=bool, allow_private=True,
+            readable=bool, parse=parse, allow_private=True,
         )  # fmt: skip
         told = _options(opening.url, opening, FilesSettings(), _Secrets())
     [judge] = told["event_hooks"]["request"]
@@ -237,6 +238,6 @@ def test_a_webdav_server_leads_to_no_other_host() -> None:
 def test_keeps_the_laws(shelf: Shelf) -> None:
     """What the conformance kit asks of every connector."""
     source = wenyuan.Source(source_id="files", path=f"memory:/{shelf.root}")
-    make = partial(open_connector, source, readable=lambda name: name.endswith(".md"))
+    make = partial(open_connector, source, readable=lambda name: name.endswith(".md"), parse=parse)
     laws = check_connector(make, lambda: shelf.put("leave.md", "# Leave\n\nSix days.\n"))
     assert [law.detail for law in laws if not law.passed] == []

@@ -13,13 +13,16 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
 from dulwich import porcelain
+from dulwich.objects import Blob, Tree
 from dulwich.repo import Repo
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
 
 import wenyuan
+from parsing import parse
 from wenyuan.conformance import check_connector
 from wenyuan.connectors import open_connector
+from wenyuan.core.connectors import Known, ListingCut
 from wenyuan.core.errors import ConfigError, SourceError
 from wenyuan.service.ingest.run import IngestReport
 
@@ -170,6 +173,44 @@ def test_a_commit_that_is_too_large_is_refused(shelf: Shelf) -> None:
         shelf.run(max_mb=1)
 
 
+@pytest.mark.parametrize("leaf", ["a.md", ""])
+def test_a_tree_of_the_same_tree_ends_at_a_limit(shelf: Shelf, leaf: str) -> None:
+    """Ten levels of ten times the same tree are 10^10 files, or none: the listing stops, and says so."""
+    with closing(Repo(str(shelf.path))) as repo:
+        tree = Tree()
+        if leaf:
+            blob = Blob.from_string(b"# Leave")
+            repo.object_store.add_object(blob)
+            tree.add(leaf.encode(), 0o100644, blob.id)
+        repo.object_store.add_object(tree)
+        for _ in range(10):
+            above = Tree()
+            for name in b"abcdefghij":
+                above.add(bytes([name]), 0o40000, tree.id)
+            repo.object_store.add_object(above)
+            tree = above
+        commit = repo[repo.head()].copy()
+        commit.tree = tree.id
+        repo.object_store.add_object(commit)
+        repo.refs[b"refs/heads/main"] = commit.id
+    source = shelf.source(f"git+file://{shelf.path}", max_files=20)
+    connector = open_connector(source, readable=lambda name: name.endswith(".md"), parse=parse)
+    entries = []
+    with closing(connector), pytest.raises(ListingCut, match=r"settings\.max_files"):
+        for entry in connector.list(Known()):
+            entries.append(entry)
+    assert len(entries) == (20 if leaf else 0)
+
+
+def test_files_beyond_the_limit_are_not_listed(shelf: Shelf) -> None:
+    """A listing that stopped at its limit says so, and is not taken for all there is at that commit."""
+    report = shelf.run(max_files=1)
+    assert [notes for notes in report.notes.values() if "stopped after 1 files (settings.max_files)" in notes]
+    assert len(shelf.uris()) == 1
+    shelf.run()
+    assert len(shelf.uris()) == 2
+
+
 def test_keeps_the_laws(shelf: Shelf) -> None:
     """What the conformance kit asks of every connector."""
 
@@ -177,5 +218,5 @@ def test_keeps_the_laws(shelf: Shelf) -> None:
         shelf.write("docs/leave.md", "# Leave\n\nSix days.\n")
         shelf.commit()
 
-    make = partial(open_connector, shelf.source(), readable=lambda name: name.endswith(".md"))
+    make = partial(open_connector, shelf.source(), readable=lambda name: name.endswith(".md"), parse=parse)
     assert [law.detail for law in check_connector(make, change) if not law.passed] == []

@@ -11,6 +11,7 @@ import pytest
 
 import wenyuan
 from mail_server import PASSWORD, MailServer, mail_server
+from parsing import parse
 from wenyuan.conformance import check_connector
 from wenyuan.connectors import open_connector
 from wenyuan.connectors.mail import encoded_folder
@@ -37,7 +38,7 @@ def opened(mail: MailServer, folder: str = "INBOX", **settings: Any) -> Connecto
         "allow_private": True,
     } | settings
     source = Source(source_id="mail", path=f"imap://127.0.0.1:{mail.port}/{folder}", settings=said)
-    return open_connector(source, readable=lambda name: name.endswith(".eml"))
+    return open_connector(source, readable=lambda name: name.endswith(".eml"), parse=parse)
 
 
 def entries(connector: Connector, known: Known | None = None) -> list[Entry]:

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import wenyuan
+from parsing import parse
 from web_site import Site, html, web_site
 from wenyuan.cli.root import app
 from wenyuan.conformance import check_connector
@@ -387,7 +388,7 @@ def test_keeps_the_laws(shelf: Shelf) -> None:
         shelf.site.put("/deep/", html("Deep", "Travel is booked by each one.", "../leave?tab=2#part"))
 
     source = wenyuan.Source(source_id="site", path=f"{shelf.site.url}/", settings=QUICK)
-    make = partial(open_connector, source, readable=lambda name: name.endswith((".html", ".md")))
+    make = partial(open_connector, source, readable=lambda name: name.endswith((".html", ".md")), parse=parse)
     assert [law.detail for law in check_connector(make, change) if not law.passed] == []
 
 

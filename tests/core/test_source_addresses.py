@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from wenyuan.connectors import _target
-from wenyuan.connectors.web import plain_address
+from wenyuan.connectors.pages import plain_address
 from wenyuan.core.connectors import ascii_host, checked_address, host_of, local_places
 from wenyuan.core.errors import ConfigError, KnowledgeError
 from wenyuan.engines.external import _endpoint

@@ -94,11 +94,13 @@ def _connector(terminal: Terminal, address: str, settings: dict[str, Any]) -> in
     from wenyuan.connectors import open_connector
     from wenyuan.core.sources import parse_source
     from wenyuan.readers import reader_for
+    from wenyuan.readers.sandbox import Sandbox
 
     source = parse_source({"source_id": "conformance", "path": address, "settings": settings})
-    make = partial(open_connector, source, readable=lambda name: reader_for(name) is not None)
-    make().close()  # what cannot be opened is no broken law
-    laws = check_connector(make)
+    with Sandbox() as parsing:
+        make = partial(open_connector, source, readable=lambda name: reader_for(name) is not None, parse=parsing.call)
+        make().close()  # what cannot be opened is no broken law
+        laws = check_connector(make)
     failed = [law for law in laws if not law.passed]
     terminal.document(
         {

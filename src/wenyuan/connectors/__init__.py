@@ -27,6 +27,7 @@ from wenyuan.core.connectors import (
     Connector,
     Factory,
     Opening,
+    Parse,
     ascii_host,
     connector_scheme,
     host_of,
@@ -73,6 +74,7 @@ def open_connector(
     source: Source,
     *,
     readable: Callable[[str], bool],
+    parse: Parse,
     env_allowed: Sequence[str] = ENV_ALLOWED,
     allow_private: bool = True,
 ) -> Connector:
@@ -81,6 +83,7 @@ def open_connector(
     Args:
         source: Its registry entry; `path` is its address.
         readable: Whether a file of this name can be read at all.
+        parse: Parses what the other side sent, in a process of its own.
         env_allowed: Patterns of the environment variables that its settings may name.
         allow_private: Whether the source's own ``allow_private`` counts.
 
@@ -100,6 +103,7 @@ def open_connector(
         settings={name: value for name, value in source.settings.items() if name not in LIBRARY_SETTINGS},
         secret=partial(secret, component=component, allowed=env_allowed),
         readable=readable,
+        parse=parse,
         allow_private=private is True,
     )
     return _factory(connector_scheme(source.path), component)(opening)

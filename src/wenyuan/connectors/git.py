@@ -20,7 +20,7 @@ from pydantic import Field
 
 from wenyuan.connectors import ConnectorSettings, guarded_socket
 from wenyuan.core.addresses import escaped_path, legible
-from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, Opening
+from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError, msg
 from wenyuan.runtime import install_command
 from wenyuan.settings import VariableName, declared
@@ -28,6 +28,7 @@ from wenyuan.settings import VariableName, declared
 if TYPE_CHECKING:
     from dulwich.repo import Repo
 
+_ENTRIES_OF_A_FILE = 10
 _FILE_MODES = (0o100644, 0o100755, 0o100664)
 _PAGES = {
     "github.com": "/blob/{branch}/{path}",
@@ -47,6 +48,7 @@ class GitSettings(ConnectorSettings):
         user: The name beside it; most sites take any.
         web: The address of a file for people, with ``{branch}``, ``{commit}`` and ``{path}``.
         exclude: Patterns of paths that are left out.
+        max_files: Files that are listed in one run; ten times as many entries of trees are looked at.
         max_mb: Megabytes that the newest commit may take.
         max_minutes: Minutes that fetching it may take.
     """
@@ -55,6 +57,7 @@ class GitSettings(ConnectorSettings):
     user: str = "git"
     web: str = Field(default="", max_length=2_000, pattern=r"^$|^https?://([^{}]|\{(branch|commit|path)\})+$")
     exclude: list[str] = Field(default_factory=list, max_length=1_000)
+    max_files: int = Field(default=100_000, ge=1, le=1_000_000)
     max_mb: int = Field(default=500, ge=1, le=10_000)
     max_minutes: float = Field(default=30.0, gt=0, le=600)
 
@@ -108,7 +111,12 @@ class Repository:
             return
         repo = self._opened(commit)
         tree = self._tree(repo, commit)
-        found = [(PurePosixPath(legible(path)), sha) for path, sha in self._files(repo, tree)]
+        found: list[tuple[PurePosixPath, str]] = []
+        cut: ListingCut | None = None
+        try:
+            found.extend((PurePosixPath(legible(path)), sha) for path, sha in self._files(repo, tree))
+        except ListingCut as error:
+            cut = error
         unread = sorted({path.suffix.lower() for path, _ in found if not self._opening.readable(path.name)})[:200]
         note = json.dumps({"commit": commit, "choice": self._choice(), "unread": unread})
         for path, sha in found:
@@ -117,6 +125,8 @@ class Repository:
                 key=str(path), uri=self._shown(whole, branch, commit), name=path.name, version=sha, note=note,
                 facts={"commit": commit},
             )  # fmt: skip
+        if cut is not None:
+            raise cut
 
     def fetch(self, entry: Entry, most: int) -> bytes:
         """The content of a file at the listed commit."""
@@ -173,13 +183,24 @@ class Repository:
         return bytes(sha)
 
     def _files(self, repo: Repo, tree: bytes) -> Iterator[tuple[str, str]]:
-        """Path and blob id of regular files in order, without hidden and excluded ones and links."""
+        """Path and blob id of regular files in order, without hidden and excluded ones and links.
+
+        Raises:
+            ListingCut: there are more than `GitSettings.max_files`. Trees count, too: a tree may hold itself many
+                times over by its id, level by level, and no file.
+        """
         from dulwich.object_store import iter_tree_contents
 
-        for item in iter_tree_contents(repo.object_store, tree):
+        most, listed = self._settings.max_files, 0
+        for count, item in enumerate(iter_tree_contents(repo.object_store, tree, include_trees=True)):
+            if listed >= most or count >= _ENTRIES_OF_A_FILE * most:
+                raise ListingCut(
+                    msg("stopped after {count} files (settings.max_files)", count=listed), component=self._component
+                )
             path = item.path.decode("utf-8", "surrogateescape")
             hidden = any(part.startswith(".") and part != ".." for part in path.split("/"))
             if item.mode in _FILE_MODES and not hidden and not self._excluded(path):
+                listed += 1
                 yield path, item.sha.decode()
 
     def _excluded(self, path: str) -> bool:

@@ -99,6 +99,32 @@ class Connector(Protocol):
         """Close connections and delete temporary files; may be called twice."""
 
 
+class Parse(Protocol):
+    """Runs a function on what strangers wrote in a process of its own, within limits of time, memory and answer."""
+
+    def __call__(
+        self,
+        function: str,
+        content: bytes,
+        arguments: Mapping[str, Any] = {},
+        *,
+        name: str,
+        seconds: float | None = None,
+    ) -> Any:
+        """What the function returns.
+
+        Args:
+            function: ``module:function``; it is called with the content, and the arguments by name.
+            arguments: Values of JSON, as the result must be.
+            name: What is parsed, for error messages.
+            seconds: How long it may take, where that is not the time for reading a document.
+
+        Raises:
+            DocumentRejected: the function refuses or fails, or goes beyond a limit.
+            SourceError: the process does not start.
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
     """What a connector factory receives: source, settings and permissions. The factory must not connect yet.
@@ -109,6 +135,7 @@ class Opening:
         secret: The value of an environment variable, by its name; ConfigError where sources may not read it or it is
             not set. Settings hold names of variables alone, under a name that ends in ``_env``.
         readable: Whether a file of this name can be read at all: others need not be fetched.
+        parse: Parses what the other side sent: whatever is more than a linear look at bounded bytes.
         allow_private: Whether loopback and private networks may be connected to.
     """
 
@@ -116,6 +143,7 @@ class Opening:
     settings: Mapping[str, Any]
     secret: Callable[[str], str]
     readable: Callable[[str], bool]
+    parse: Parse
     allow_private: bool = False
 
     @property

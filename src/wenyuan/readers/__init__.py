@@ -223,10 +223,27 @@ def unpack_guarded(content: bytes, *, uri: str, name: str) -> Unpacked:
     return _guarded(unpack, content, uri, name)
 
 
+def call_guarded(content: bytes, arguments: Mapping[str, Any], *, name: str, function: str) -> Any:
+    """Call a function on what strangers wrote; errors as in `read_guarded`.
+
+    Args:
+        arguments: Values of JSON, given by name.
+        function: ``module:function``; what it returns must be values of JSON.
+    """
+    module, _, attribute = function.partition(":")
+    call = getattr(import_module(module), attribute)
+    return _named(lambda: call(content, **arguments), name)
+
+
 def _guarded(parse: Callable[..., T], content: bytes, uri: str, name: str) -> T:
     check_signature(content, name)
+    return _named(lambda: parse(content, uri=uri, name=name), name)
+
+
+def _named(parse: Callable[[], T], name: str) -> T:
+    """What a parser returns; its exceptions become a `DocumentRejected` that names the file."""
     try:
-        return parse(content, uri=uri, name=name)
+        return parse()
     except PagesWanted:
         raise
     except DocumentRejected as error:

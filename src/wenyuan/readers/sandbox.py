@@ -6,7 +6,7 @@ import base64
 import stat
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -142,6 +142,24 @@ class Sandbox:
         answer = self._answered({"name": name, "page": page, "width": width}, content, name)
         return base64.b64decode(answer["png"])
 
+    def call(
+        self,
+        function: str,
+        content: bytes,
+        arguments: Mapping[str, Any] = {},
+        *,
+        name: str,
+        seconds: float | None = None,
+    ) -> Any:
+        """Call a function in the worker; see `core.connectors.Parse`.
+
+        Raises:
+            DocumentRejected: with the reason, naming what was parsed.
+            SourceError: the worker cannot be started at all.
+        """
+        asked = {"function": function, "arguments": dict(arguments), "name": name, "seconds": seconds}
+        return self._answered(asked, content, name)["result"]
+
     def _isolated(self, content: bytes, asked: dict[str, Any], watch: Watch) -> tuple[Document, ...]:
         name, pages = str(asked["name"]), self._pages
         answer = self._answered(asked | {"recognised": None if pages is None else {}}, content, name)
@@ -159,21 +177,21 @@ class Sandbox:
     def _answered(self, asked: dict[str, Any], content: bytes, name: str) -> dict[str, Any]:
         with self._lock:
             try:
-                answer = self._asked(encode_json(asked), content)
+                answer = self._asked(encode_json(asked), content, asked.get("seconds"))
             except Died as death:
                 raise DocumentRejected(str(death), component=name) from death
         if "rejected" in answer:
             raise DocumentRejected(str(answer["rejected"]), component=name, hint=str(answer.get("hint", "")))
         return answer
 
-    def _asked(self, request: bytes, content: bytes) -> dict[str, Any]:
+    def _asked(self, request: bytes, content: bytes, seconds: float | None) -> dict[str, Any]:
         """The worker's answer. When a reused worker dies, the request is repeated with a fresh one before the
         document is blamed.
         """
         while True:
             worker = self._warm()
             try:
-                answer = worker.ask(request, content)
+                answer = worker.ask(request, content, seconds=seconds)
             except Died as death:
                 self._drop()
                 if not death.by_itself or worker.served == 1:

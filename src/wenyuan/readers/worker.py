@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 from wenyuan.core.errors import DocumentRejected, SourceError, msg
 from wenyuan.core.fidelity import Fidelity, Line, Uncertain
 from wenyuan.core.model import Block, Document
-from wenyuan.readers import PagesWanted, read_guarded, unpack_guarded
+from wenyuan.readers import PagesWanted, call_guarded, read_guarded, unpack_guarded
 from wenyuan.readers.archive import Part, Unpacked
 from wenyuan.readers.ocr.pages import PageStore, draw_page
 
@@ -138,7 +138,7 @@ def decode_documents(records: Sequence[Mapping[str, Any]]) -> tuple[Document, ..
 
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
-_OPEN_FILES = 64
+_OPEN_FILES = 256
 
 
 def main() -> int:
@@ -157,8 +157,9 @@ def main() -> int:
         header, content = read_frame(source.read), read_frame(source.read)
         if header is None or content is None:
             return 0
-        _allow_seconds(limits["cpu_seconds"])
-        if not _answer(decode_json(header), content, answers):
+        request = decode_json(header)
+        _allow_seconds(request.get("seconds") or limits["cpu_seconds"])
+        if not _answer(request, content, answers):
             return 0
 
 
@@ -193,8 +194,10 @@ def _allow_seconds(seconds: float) -> None:
 
 
 def _done(request: dict[str, Any], content: bytes) -> dict[str, Any]:
-    """Carry out a request: draw a page, recognise a page, unpack a file, or read one."""
+    """Carry out a request: call a function, draw a page, recognise a page, unpack a file, or read one."""
     name = request["name"]
+    if "function" in request:
+        return {"result": call_guarded(content, request["arguments"], name=name, function=request["function"])}
     if "page" in request:
         drawn = draw_page(content, name=name, page=request["page"], width=request["width"])
         return {"png": base64.b64encode(drawn).decode()}
@@ -312,10 +315,14 @@ class Worker:
                 last = words.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
                 raise SourceError(msg("the reading process does not start: {last}", last=last or death)) from death
 
-    def ask(self, request: bytes, content: bytes) -> dict[str, Any]:
-        """The worker's answer to one request."""
+    def ask(self, request: bytes, content: bytes, *, seconds: float | None = None) -> dict[str, Any]:
+        """The worker's answer to one request.
+
+        Args:
+            seconds: How long it may take, where that is not `Limits.wall_seconds`.
+        """
         self.served += 1
-        return self._exchange(frame(request) + frame(content), self._limits.wall_seconds)
+        return self._exchange(frame(request) + frame(content), seconds or self._limits.wall_seconds)
 
     def alive(self) -> bool:
         return self._process.poll() is None
@@ -343,7 +350,7 @@ class Worker:
                     raise Died(f"its text is larger than {self._limits.answer_bytes:,} bytes")
                 if len(incoming) >= HEADER.size + size:
                     return self._decoded(bytes(incoming[HEADER.size :]))
-            ready = self._ready(deadline, writing=bool(left))
+            ready = self._ready(deadline, seconds, writing=bool(left))
             if self._to.fileno() in ready and left:
                 left = self._written(left)
             if self._from.fileno() in ready:
@@ -352,7 +359,7 @@ class Worker:
                     raise self._death()
                 incoming += chunk
 
-    def _ready(self, deadline: float, *, writing: bool) -> set[int]:
+    def _ready(self, deadline: float, seconds: float, *, writing: bool) -> set[int]:
         """The file descriptors that are ready for reading or writing before the deadline."""
         poll = select.poll()
         poll.register(self._from.fileno(), select.POLLIN)
@@ -361,7 +368,7 @@ class Worker:
         remaining = deadline - time.monotonic()
         ready = {descriptor for descriptor, _ in poll.poll(max(remaining, 0) * 1_000)}
         if not ready:
-            raise Died(f"reading it took longer than {self._limits.wall_seconds:g} s")
+            raise Died(f"reading it took longer than {seconds:g} s")
         return ready
 
     def _written(self, left: memoryview) -> memoryview:
@@ -383,7 +390,7 @@ class Worker:
             return _Ended(f"the reader ended with code {code}")
         name = signal.Signals(-code).name
         if name == "SIGXCPU":
-            return Died(f"reading it took more than {self._limits.cpu_seconds:g} s of processor time (SIGXCPU)")
+            return Died("reading it took more processor time than is allowed (SIGXCPU)")
         return _Ended(f"the reader was ended by {name}: a crash, or memory ran out")
 
 
