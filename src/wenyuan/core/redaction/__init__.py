@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import hmac
 import re
 from collections import Counter
@@ -29,6 +30,7 @@ from wenyuan.core.redaction.policy import (
     parse_policy,
     policy_for,
 )
+from wenyuan.core.redaction.repeats import Repeats
 
 __all__ = [
     "KINDS",
@@ -156,11 +158,17 @@ Told = tuple[int, int, str]
 
 
 def findings(
-    text: str, policy: RedactionPolicy, names: NameRecognizer | None, cells: Sequence[Told] = ()
+    text: str,
+    policy: RedactionPolicy,
+    names: NameRecognizer | None,
+    cells: Sequence[Told] = (),
+    repeats: Repeats | None = None,
 ) -> list[Finding]:
     """What stands in a text, of the kinds that the policy does not keep: in order, not overlapping."""
     views = views_of(text)
     found = [_placed(view, each) for view in views for each in _in_view(view, policy)]
+    if repeats:
+        found += (_placed(view, each) for view in views for each in repeats.find(view))
     if names is not None and policy.actions["person"] != "keep":
         found += (_placed(views[0], each) for each in _recognised(views[0], names))
     for cell in cells:
@@ -245,6 +253,20 @@ class Rewriter:
         policy.check_key(key)
         self._policy, self._key, self._names = policy, key, names
         self._clean: set[str] = set()
+        self._found: list[Finding] | None = None
+        self._repeats: Repeats | None = None
+
+    def gathering(self, found: list[Finding]) -> Rewriter:
+        """One that notes what it finds."""
+        made = copy.copy(self)
+        made._found = found
+        return made
+
+    def knowing(self, repeats: Repeats) -> Rewriter:
+        """One that finds these values, too, wherever they stand; what it remembers is its own."""
+        made = copy.copy(self)
+        made._repeats, made._clean = repeats, set()
+        return made
 
     def __call__(
         self, text: str, spans: Sequence[tuple[int, int]] = (), cells: Sequence[Told] = ()
@@ -281,7 +303,10 @@ class Rewriter:
 
     def _edits(self, text: str, cells: Sequence[Told], counts: Counter[str]) -> list[_Edit]:
         edits = []
-        for finding in findings(text, self._policy, self._names, cells):
+        found = findings(text, self._policy, self._names, cells, self._repeats)
+        if self._found is not None:
+            self._found += found
+        for finding in found:
             new = replacement(finding, self._policy.actions[finding.kind], self._key)
             if new != text[finding.start : finding.end]:
                 edits.append((finding.start, finding.end, new))
@@ -377,7 +402,10 @@ class Redaction:
         Raises:
             DocumentRejected: the text cannot be redacted; it must not be ingested.
         """
-        new, _, counts = self._rewrite(text)
+        found: list[Finding] = []
+        new, _, counts = self._rewrite.gathering(found)(text)
+        if repeats := Repeats(found):
+            new, _, counts = self._rewrite.knowing(repeats)(text)
         return Redacted(new, dict(counts))
 
     def document(self, document: Document) -> tuple[Document, Mapping[str, int]]:
@@ -386,20 +414,29 @@ class Redaction:
         Blocks keep covering the text; one that held nothing but the rest of a value vanishes. The URI is left: it is
         what the document is found by when read again (see `uri`).
 
+        A value that is found in one of its places is replaced in all of them (see `Repeats`).
+
         Raises:
             DocumentRejected: it cannot be redacted.
         """
+        found: list[Finding] = []
+        redacted, counts = self._document(document, self._rewrite.gathering(found))
+        if repeats := Repeats(found):
+            return self._document(document, self._rewrite.knowing(repeats))
+        return redacted, counts
+
+    def _document(self, document: Document, rewrite: Rewriter) -> tuple[Document, Mapping[str, int]]:
         spans = [part for b in document.blocks for part in _parts(b)]
         spans += [(line.start, line.end) for line in document.lines]
         spans += [(doubt.start, doubt.end) for doubt in document.uncertain]
-        text, parts, counts = self._rewrite(document.text, spans, document.cells)
+        text, parts, counts = rewrite(document.text, spans, document.cells)
         moved = iter(parts)
         gone = _gone(document.text, text)
 
         def clean(said: str) -> str:
             if not said:
                 return said
-            new, _, found = self._rewrite(said)
+            new, _, found = rewrite(said)
             if found:
                 counts.update(found)
             return new
@@ -422,7 +459,7 @@ class Redaction:
             return replace(block, start=start, end=end, label=label, cell=cell, anchor=anchor, inner=inner)
 
         blocks = tuple(filter(None, map(cleaned, document.blocks)))
-        metadata = self._facets(document.metadata, counts)
+        metadata = self._facets(document.metadata, counts, rewrite)
         title, notes = clean(document.title), tuple(map(clean, document.notes))
         redacted = replace(document, text=text, title=title, blocks=blocks, notes=notes, metadata=metadata, cells=())
         redacted = replace(redacted, **_read_from(document, moved, clean))
@@ -436,29 +473,31 @@ class Redaction:
         Raises:
             DocumentRejected: it cannot be redacted.
         """
-        return self._facet(name, value, self._rewrite(name)[2], counts)
+        return self._facet(name, value, self._rewrite(name)[2], counts, self._rewrite)
 
-    def _facets(self, facets: Mapping[str, Facet], counts: Counter[str]) -> dict[str, Facet]:
+    def _facets(self, facets: Mapping[str, Facet], counts: Counter[str], rewrite: Rewriter) -> dict[str, Facet]:
         """Facets with names and values redacted; names that become one by it are numbered, so that no value is lost."""
         cleaned: dict[str, Facet] = {}
         alike: Counter[str] = Counter()
         for name, value in facets.items():
-            new, _, found = self._rewrite(name)
+            new, _, found = rewrite(name)
             counts.update(found)
             own = new
             while own in cleaned:
                 alike[new] += 1
                 own = f"{new} {alike[new] + 1}"
-            cleaned[own] = self._facet(name, value, found, counts)
+            cleaned[own] = self._facet(name, value, found, counts, rewrite)
         return cleaned
 
-    def _facet(self, name: str, value: Facet, in_name: Counter[str], counts: Counter[str]) -> Facet:
+    def _facet(
+        self, name: str, value: Facet, in_name: Counter[str], counts: Counter[str], rewrite: Rewriter
+    ) -> Facet:
         """A facet's value, read together with its name, which may be the cue: ``联系人: 张三``, ``phone: 13800138000``."""
         said = f"{name}: "
         line = said + str(value)
         kind = "" if isinstance(value, bool) else kind_named(name)
         whole = (len(said), len(line))
-        new, [(start, end)], found = self._rewrite(line, [whole], [(*whole, kind)] if kind else ())
+        new, [(start, end)], found = rewrite(line, [whole], [(*whole, kind)] if kind else ())
         if not found:
             return value
         counts.update(found - in_name)
