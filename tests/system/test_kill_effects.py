@@ -166,7 +166,7 @@ def test_killed_before_every_effect(
     after = state_of(shelf)
     assert count >= 2
     assert (before == after) == (case == "upload broken")
-    step = 1 if thorough else max(1, count // (8 if case in ALWAYS else 3))
+    step = 1 if thorough else max(1, count // (5 if case in ALWAYS else 2))
     first = 1 + date.today().toordinal() % step  # all of them, day by day
     killed = 0
     for die_at in range(min(first, count), count + 1, step):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 import shutil
 import time
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from wenyuan.core.errors import CatalogBusy, SourceError, msg
+
+log = logging.getLogger(__name__)
 
 INCOMING = ".incoming"
 _JOURNAL, _LOCK = "journal", ".lock"
@@ -117,13 +120,21 @@ class Journal:
             old.unlink(missing_ok=True)  # of two names of one file, `replace` leaves both
         elif inode and target.is_file() and target.stat().st_ino == inode:
             target.unlink()
+            _drop_empty(target.parent, self.home)
         if target.parent.is_dir():
             _flush(target.parent)
 
     def end(self) -> None:
-        """From here on the upload counts, or was undone."""
+        """From here on the upload counts, or was undone.
+
+        Raises:
+            OSError: it does not.
+        """
         (self.folder / _JOURNAL).unlink(missing_ok=True)
-        _flush(self.folder)
+        try:
+            _flush(self.folder)
+        except OSError:  # it counts; but where the power fails soon, it may be undone all the same
+            log.warning("the end of an upload to %s could not be flushed to the disk", self.source_id, exc_info=True)
 
 
 def unfinished(uploads: Path) -> Iterator[Journal]:
@@ -238,6 +249,16 @@ def _make_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for one in made:
         _flush(one.parent)
+
+
+def _drop_empty(folder: Path, home: Path) -> None:
+    """Remove the folders from `folder` up to `home` that are empty."""
+    try:
+        while folder.is_relative_to(home):
+            folder.rmdir()
+            folder = folder.parent
+    except OSError:
+        return  # it is not empty, or stays for another reason: nothing is read there
 
 
 def _flush(path: Path) -> None:

@@ -259,16 +259,18 @@ class Uploads:
             try:
                 journal.note(moves)
                 yield journal
-            except stays as error:
-                (journal.undo if isinstance(error, CatalogBusy) else journal.end)()
+                journal.end()
+            except BaseException as error:
+                try:
+                    if isinstance(error, stays) and not isinstance(error, CatalogBusy):
+                        journal.end()
+                    else:
+                        journal.undo()
+                except OSError as broken:
+                    raise _not_kept(journal.home, broken) from error
+                if isinstance(error, OSError):
+                    raise _not_kept(Path(error.filename or journal.home), error) from error
                 raise
-            except OSError as error:
-                journal.undo()
-                raise _not_kept(Path(error.filename or self.home(source)), error) from error
-            except BaseException:
-                journal.undo()
-                raise
-            journal.end()
 
     # -- in the folder -----------------------------------------------------------------------------------
 
