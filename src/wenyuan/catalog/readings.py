@@ -121,10 +121,12 @@ class Readings:
         query = _held().where(d.document_id == document_id, d.removed_seq.is_(None))
         with self.database.reading("reading a document") as connection:
             row = connection.execute(query).mappings().first()
-            if row is None:
-                return None
-            failed = sa.select(f.code, f.reason).where(f.source_id == row["source_id"], f.uri == row["uri"])
+            # Asked of what is not there, too: it takes as long as what is another's.
+            source_id, uri = ("", "") if row is None else (row["source_id"], row["uri"])
+            failed = sa.select(f.code, f.reason).where(f.source_id == source_id, f.uri == uri)
             failure = connection.execute(failed).first()
+        if row is None:
+            return None
         return _told(row, today, None if failure is None else (failure[0], failure[1]))
 
     def passages_of_document(

@@ -170,9 +170,11 @@ class DocumentDesk:
             NotFound: there is no such passage, or none that the caller may see.
         """
         found = self.catalog.passages([passage_id]).get(passage_id)
-        if found is not None:
-            self._held(found.document_id, principal)
-            order = [row[0] for row in self.catalog.document_passages(found.document_id)]
+        try:  # the document of what is not there is looked up, too: it takes as long as what is another's
+            self._held(0 if found is None else found.document_id, principal)
+        except NotFound:
+            found = None
+        order = [] if found is None else [row[0] for row in self.catalog.document_passages(found.document_id)]
         if found is None or passage_id not in order:  # it may have ended between the two look-ups
             raise NotFound(msg("there is no passage {number}", number=passage_id))
         begins = order.index(passage_id) // page * page
