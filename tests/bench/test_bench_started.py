@@ -37,6 +37,7 @@ SMALL = {
     "scale": "--sizes 200 --rounds 2 --folder {scratch}",
     "scoring": "{zh} --limit 5 --cache {cache}",
     "search": "--passages 200 --rounds 3",
+    "redaction_forms": "",
     "serve": "--passages 200 --seconds 0.2 --clients 2 --cases echo hybrid",
     "transfer": "{zh} {en} --limit 5 --cache {cache}",
     "tune": "{zh}:10 --cache {cache}",

@@ -335,7 +335,7 @@ def _plate(view: View, match: re.Match[str]) -> Span | None:
     return start, end, code
 
 
-_IBAN = re.compile(r"[a-z](?<![0-9a-z].)[a-z][0-9]{2}(?:[ \-]?[0-9a-z]){11,30}")
+_IBAN = re.compile(r"[a-z](?<![0-9a-z].)[a-z][ \-]?[0-9][ \-]?[0-9](?:[ \-]?[0-9a-z]){11,30}")
 _ALNUM = re.compile(r"[0-9a-z]")
 
 
