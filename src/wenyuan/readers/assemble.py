@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.fidelity import Line
 from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.text.structure import opening
@@ -91,6 +91,12 @@ def left_out_note(counts: Mapping[str, int]) -> tuple[str, ...]:
     """
     told = ", ".join(f"{what} ({count})" for what, count in sorted(counts.items()) if count)
     return (f"left out {told}",) if told else ()
+
+
+def unread(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """A warning that names the kinds of content that a file holds and its reader does not know; empty without any."""
+    told = ", ".join(f"{what} ({count})" for what, count in sorted(counts.items())[:20] if count)
+    return (msg("content of kinds that are not read: {kinds}", kinds=told),) if told else ()
 
 
 def lists_joined(pieces: Iterable[Piece]) -> list[Piece]:

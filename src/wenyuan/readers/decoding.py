@@ -46,8 +46,14 @@ _COMMON = frozenset(
 )
 
 
+_LOST = "\ufffd"
+_FEW_WRONG = 20  # characters for each place that is wrong
+_KANA = frozenset(map(chr, range(0x3041, 0x30FF)))
+_OTHERS = (("cp932", "Shift-JIS", _KANA, 0.2), ("euc_jp", "EUC-JP", _KANA, 0.2), ("big5hkscs", "Big5", _COMMON, 0.1))
+
+
 def decode(content: bytes) -> Decoded:
-    """Decode a file in UTF-8, UTF-16 or GB18030 (which includes GBK and GB2312).
+    """Decode a file in UTF-8, UTF-16, GB18030 (which includes GBK and GB2312), Big5, Shift-JIS or EUC-JP.
 
     Raises:
         DocumentRejected: it is binary or in another encoding; the message says which.
@@ -63,7 +69,7 @@ def decode(content: bytes) -> Decoded:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        return _unmarked_utf16(content, least=_SOME) or _gb18030(content, error)
+        return _unmarked_utf16(content, least=_SOME) or _mostly_utf8(content) or _of_the_east(content, error)
     if "\x00" in text:  # ASCII in UTF-16 is valid UTF-8 with a NUL beside each letter
         return _unmarked_utf16(content, least=_MOST) or _checked(text, "utf-8", ())
     return _checked(text, "utf-8", ())
@@ -117,6 +123,47 @@ def _unmarked_utf16(content: bytes, *, least: float) -> Decoded | None:
 
 def _loosely(sample: bytes, encoding: str) -> str:
     return sample.decode(encoding, "replace")
+
+
+def _mostly_utf8(content: bytes, *, least: float = 10.0) -> Decoded | None:
+    """Decode UTF-8 in which a few bytes are wrong: these places are lost (``�``) and named, the rest is not.
+
+    Args:
+        least: How many characters beyond ASCII must be right for each place that is wrong.
+    """
+    text = content.decode("utf-8", "replace")
+    wrong = text.count(_LOST) - content.count(_LOST.encode())
+    right = sum(char > "\x7f" for char in text) - text.count(_LOST)
+    if wrong > max(3, len(text) // 1_000) or right < least * wrong or len(text) < _FEW_WRONG * wrong:
+        return None
+    before = text[: text.index(_LOST)].count("\n") + 1
+    return _checked(text, "utf-8", (f"{wrong} places are not valid UTF-8 and were lost, the first in line {before}",))
+
+
+def _of_the_east(content: bytes, utf8: UnicodeDecodeError) -> Decoded:
+    """Decode Big5 or Shift-JIS where that makes more sense than GB18030."""
+    own = _share(content, "gb18030", _COMMON)
+    for encoding, name, letters, least in _OTHERS:
+        share = _share(content, encoding, letters)
+        if share >= least and share > own:
+            try:
+                return _checked(content.decode(encoding), encoding, (f"decoded from {name}",))
+            except UnicodeDecodeError:
+                continue
+    try:
+        return _gb18030(content, utf8)
+    except DocumentRejected:
+        if mended := _mostly_utf8(content, least=0.0):
+            return mended
+        raise
+
+
+def _share(content: bytes, encoding: str, letters: frozenset[str]) -> float:
+    """The share (0..1) of the characters beyond ASCII that are among given letters; 0 where few of them are valid."""
+    wide = [char for char in content[:_SAMPLE].decode(encoding, "replace") if char > "\x7f"]
+    if not wide or wide.count(_LOST) > max(1, len(wide) // 20):
+        return 0.0
+    return sum(char in letters for char in wide) / len(wide)
 
 
 def _gb18030(content: bytes, utf8: UnicodeDecodeError) -> Decoded:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
 from collections.abc import Iterator
 
 from wenyuan.core.errors import msg
@@ -21,6 +22,8 @@ from wenyuan.readers.text import measured
 
 _DELIMITERS = ",;\t|，；"
 _SAMPLE_ROWS = 20
+_SEPARATOR = re.compile(r"\s*\"?sep=(.)\"?[ \t]*(?:\n|\Z)", re.IGNORECASE)
+"""The first line by which a file tells spreadsheets its delimiter."""
 
 
 def read_csv(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
@@ -61,6 +64,9 @@ def values_of(content: bytes, *, name: str, delimiter: str | None = None) -> tup
     """
     decoded = decode(content)
     text, cleaned = clean(decoded.text)
+    if stated := _SEPARATOR.match(text):
+        delimiter = stated[1]
+        text = "\n" + text[stated.end() :]  # lines keep their numbers
     try:
         rows = list(_rows_of(text, delimiter or _delimiter(text)))
     except csv.Error as error:

@@ -14,6 +14,7 @@ from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.redaction.names import Columns
 from wenyuan.core.text.structure import opening
+from wenyuan.readers import formulas, notation, symbols
 from wenyuan.readers.archive import check_archive
 from wenyuan.readers.assemble import (
     EMPTY_CELL,
@@ -25,9 +26,11 @@ from wenyuan.readers.assemble import (
     lines_of,
     lists_joined,
     rejected,
+    unread,
 )
 from wenyuan.readers.markup import covered
 from wenyuan.readers.numbering import Numbering
+from wenyuan.readers.packages import transitional
 from wenyuan.readers.text import measured, sectioned
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -42,6 +45,18 @@ _HEADING_STYLE = re.compile(r"(?:heading|标题|標題)\s*([1-9])")
 _TITLE_STYLE = re.compile(r"title|标题|標題")
 _CONTENTS_STYLE = re.compile(r"toc.*|目录.*|目錄.*")
 _SIGNS = {f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}tab": "\t", f"{_W}noBreakHyphen": "-"}
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_REFERENCES = (f"{_W}footnoteReference", f"{_W}endnoteReference")
+_LETTERS = (*_TEXTS, f"{_MATH}oMath", f"{_W}sym", *_REFERENCES)
+_VERTICAL = {"superscript": notation.UP, "subscript": notation.DOWN}
+_PRIVATE = re.compile("[\uf000-\uf0ff]")
+_UNREAD = {"chart": "chart", "relIds": "diagram", "OLEObject": "embedded object", "control": "form control", "subDoc": "subDoc",
+           "contentPart": "ink"}  # fmt: skip
+"""Elements whose content lies in another part that is not read, and what a warning calls them."""
+_SILENT = {f"{_W}{name}" for name in (
+    "sectPr bookmarkStart bookmarkEnd proofErr commentRangeStart commentRangeEnd permStart permEnd sdtPr sdtEndPr "
+    "moveFromRangeStart moveFromRangeEnd moveToRangeStart moveToRangeEnd customXmlPr background").split()
+}  # fmt: skip
 _BOX = f"{_W}txbxContent"
 _PARTS = re.compile(r"/word/(document|header|footer|footnotes|endnotes|comments)[0-9]*\.xml\Z")
 _APART = ("header", "footer", "comments")
@@ -61,6 +76,7 @@ def read_docx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
         DocumentRejected: it is no DOCX, unpacks to too much, declares a DTD, or holds no text.
     """
     check_archive(content, name=name, needs="word/document.xml")
+    original, content = content, transitional(content)
     import docx
     from docx.opc.exceptions import OpcError
     from lxml.etree import LxmlError
@@ -77,13 +93,21 @@ def read_docx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
         raise rejected(msg("it is damaged: {error}", error=error), name) from error
     document = assemble(
         sectioned(lists_joined(pieces)),
-        Original(content, uri, name),
+        Original(original, uri, name),
         title=body.title or title,
         media_type=_MEDIA_TYPE,
         notes=body.notes(),
         metadata=metadata,
     )
-    return (measured(document, own.text, added=body.added, pictures=own.pictures, warnings=own.warnings()),)
+    return (
+        measured(
+            document,
+            own.text,
+            added=body.added,
+            pictures=own.pictures,
+            warnings=[*own.warnings(), *unread(body.unknown)],
+        ),
+    )
 
 
 def _properties(package: Any) -> tuple[str, dict[str, Facet]]:
@@ -102,7 +126,9 @@ class _Body:
     def __init__(self, package: Any) -> None:
         self.title = ""
         self.added: list[str] = []  # what is written into the text that is in no run: numbers, merged cells again
+        self.unknown: Counter[str] = Counter()  # what is in the file and is not read, by kind
         self._left_out: Counter[str] = Counter()
+        self._package = package
         self._numbering = Numbering(_part_root(package, "numbering"))
         self._footnotes = {
             (f"{_W}{kind}", note.get(f"{_W}id") or ""): note
@@ -135,6 +161,35 @@ class _Body:
                 self._left_out[_GONE[child.tag]] += 1
             elif child.tag in (f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}customXml", f"{_W}moveTo"):
                 yield from self.pieces(child)
+            elif child.tag == f"{_W}altChunk":
+                yield from self._inserted(child)
+            elif isinstance(child.tag, str) and child.tag not in _SILENT:
+                if child.tag in (f"{_MATH}oMathPara", f"{_MATH}oMath"):
+                    yield Piece("paragraph", self._text(child))
+                else:
+                    self.unknown[child.tag.rpartition("}")[2]] += 1
+
+    def _inserted(self, chunk: Any) -> Iterator[Piece]:
+        """A document that is inserted whole (``altChunk``), read as what it is."""
+        from wenyuan.readers import READERS, load_reader, suffix_of
+
+        related = self._package.part.rels.get(chunk.get(_RELATION) or "")
+        part = None if related is None or related.is_external else related.target_part
+        suffix = suffix_of(str(part.partname)) if part is not None else ""
+        kind = {"text/html": ".html", "application/xhtml+xml": ".xhtml", "text/plain": ".txt", "application/rtf": ".rtf",
+                "message/rfc822": ".mht"}.get(part.content_type if part is not None else "", suffix)  # fmt: skip
+        if part is None or kind not in READERS:
+            self.unknown["altChunk"] += 1
+            return
+        try:
+            documents = load_reader(READERS[kind])(part.blob, uri="file:///inserted", name=f"inserted{kind}")
+        except DocumentRejected:
+            self.unknown["altChunk"] += 1
+            return
+        for document in documents:
+            self.added.append(document.text)
+            for block in document.blocks:
+                yield Piece(block.kind, document.text[block.start : block.end], level=block.level, label=block.label)
 
     def _noted(self) -> Iterator[Piece]:
         """The footnotes and endnotes referred to by the last passage, each with its number."""
@@ -212,19 +267,81 @@ class _Body:
             node = stack.pop()
             if isinstance(node, str):
                 parts.append(node)
-            elif node.tag in _TEXTS:
-                parts.append(node.text or "")
-            elif node.tag in _SIGNS:
-                parts.append(_SIGNS[node.tag])
-            elif node.tag in (f"{_W}footnoteReference", f"{_W}endnoteReference"):
-                parts.append(self._reference(node) * numbered)
+            elif node.tag in _LETTERS or node.tag in _SIGNS:
+                parts.append(self._letters(node, numbered))
             elif not self._left_node(node):
+                self._look(node)
                 if node.tag == f"{_W}p" and node is not root:  # a paragraph of a text box
                     parts.append("\n")
                 elif node.tag == _BOX:
                     stack.append("\n")  # after it
                 stack.extend(reversed(node))
-        return "".join(parts)
+        return notation.plain("".join(parts))
+
+    def _letters(self, node: Any, numbered: bool) -> str:
+        """The text of an element that holds letters: a text, a symbol, a formula, the number of a note."""
+        if node.tag in _SIGNS:
+            return _SIGNS[node.tag]
+        if node.tag == f"{_MATH}oMath":
+            return formulas.of_omml(formulas.from_xml(node))
+        if node.tag == f"{_W}sym":
+            return self._symbol(node)
+        if node.tag in _REFERENCES:
+            return self._reference(node) * numbered
+        signs = self._signs(node) if node.text else ""
+        return f"{signs}{self._symbols(node)}{notation.END * len(signs)}"
+
+    def _signs(self, text: Any) -> str:
+        """The signs of raised, lowered and struck text of the run that holds a text: its own, or its style's."""
+        run = text.getparent()
+        if run is None or run.tag != f"{_W}r":
+            return ""
+        signs = ""
+        style = _own(run, "rStyle", "rPr")
+        for tag, of in (("vertAlign", _VERTICAL), ("strike", None), ("dstrike", None)):
+            holders = (run, *(each.element for each in _lineage(self._styles.get(style)))) if style else (run,)
+            for holder in holders:
+                node = holder.find(f"{_W}rPr/{_W}{tag}")
+                if node is not None:
+                    value = node.get(f"{_W}val")
+                    if of:
+                        signs += of.get(value, "")
+                    elif value not in ("0", "false", "off") and notation.OUT not in signs:
+                        signs += notation.OUT
+                    break
+        place = _own(run, "position", "rPr")
+        if place and not signs and place.lstrip("-").isdigit() and int(place):
+            signs = notation.DOWN if place.startswith("-") else notation.UP
+        return signs
+
+    def _symbols(self, text: Any) -> str:
+        """A text with the letters of symbol fonts as what they show; only those of the private area are such letters."""
+        said = text.text or ""
+        if not _PRIVATE.search(said):
+            return said
+        run = text.getparent()
+        fonts = run.find(f"{_W}rPr/{_W}rFonts") if run is not None else None
+        font = "" if fonts is None else fonts.get(f"{_W}ascii") or fonts.get(f"{_W}hAnsi") or ""
+        return "".join(self._shown_symbol(font, char) if _PRIVATE.match(char) else char for char in said)
+
+    def _symbol(self, node: Any) -> str:
+        code = node.get(f"{_W}char") or ""
+        number = int(code, 16) if re.fullmatch(r"[0-9A-Fa-f]{1,6}", code) else 0
+        return self._shown_symbol(node.get(f"{_W}font") or "", chr(number)) if 0 < number < 0x110000 else ""
+
+    def _shown_symbol(self, font: str, char: str) -> str:
+        shown = symbols.shown(font, char)
+        if shown is None:
+            self.unknown[f"{font or 'symbol'} {ord(char):04X}"] += 1
+            shown = "\ufffd"
+        self.added.append(shown)
+        return shown
+
+    def _look(self, node: Any) -> None:
+        """Count an element that holds something and is of a kind that is not read."""
+        name = node.tag.rpartition("}")[2]
+        if name in _UNREAD:
+            self.unknown[_UNREAD[name]] += 1
 
     def _left_node(self, node: Any) -> bool:
         """Whether an element is skipped; deleted and hidden ones are counted."""

@@ -25,7 +25,7 @@ from wenyuan.readers.decoding import clean, decode
 from wenyuan.readers.text import measured, read_text
 
 _TITLES = ("title", "question")
-_TEXTS = ("text", "content", "answer")
+_TEXTS = ("text", "content", "page_content", "answer")
 _MEDIA_TYPE = "application/jsonl"
 _MAX_INTEGER = 2**53
 
@@ -33,7 +33,7 @@ _MAX_INTEGER = 2**53
 def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     """Read one document per line.
 
-    A line is an object with ``title`` or ``question``; ``text``, ``content`` or ``answer``; optionally ``url`` or
+    A line is an object with ``title`` or ``question``; ``text``, ``content``, ``page_content`` or ``answer``; optionally ``url`` or
     ``uri`` (http, https or urn; of another one, ``stated`` tells the service), or ``id``; and ``metadata``, whose scalars become facets, as do the line's own keys that say when
     it is in force (``effective_until``, ``状态``, ``supersedes``). A line without an address gets ``<uri>?id=<id>`` or
     ``<uri>?line=<n>``. A question and an answer make one ``row`` block. ``collection`` says which one a

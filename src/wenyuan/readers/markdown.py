@@ -12,8 +12,9 @@ import hashlib
 import itertools
 import math
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from wenyuan.core.terms_of_use import day_of, validity_field
 from wenyuan.core.text.structure import Line, Opening, openings
 from wenyuan.readers.assemble import rejected, stem
 from wenyuan.readers.decoding import clean
+from wenyuan.readers.markdown_html import CODE, rendered
 from wenyuan.readers.text import heading_label, measured, readable, spans
 
 _KINDS: dict[str, BlockKind] = {
@@ -33,16 +35,13 @@ _KINDS: dict[str, BlockKind] = {
     "ordered_list_open": "list", "table_open": "table", "fence": "code", "code_block": "code",
 }  # fmt: skip
 _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_TOML = re.compile(r"\+\+\+[ \t]*\n((?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
 _MAX_FRONT_MATTER = 65_536
 _ENTRY = re.compile(r"([^\s:：#\-][^:：]*)(?::[ \t]+|：[ \t]*)(.*\S)")
-_CODE = (
-    r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^ {0,3}(?P=fence)[`~]*[ \t]*$|.*\Z)"
-    r"|(?<!`)(?P<tick>`{1,8})(?!`)[^`\n]+(?P=tick)(?!`)"
-)
 _COMMENTS = (
-    ("-->", re.compile(rf"{_CODE}|(?P<comment><!--.*?-->)", re.M | re.S)),
+    ("-->", re.compile(rf"{CODE}|(?P<comment><!--.*?-->)", re.M | re.S)),
     ("endcomment", re.compile(
-        rf"{_CODE}|(?P<comment>\{{%-?\s*comment\s*-?%\}}.*?\{{%-?\s*endcomment\s*-?%\}})", re.M | re.S)),
+        rf"{CODE}|(?P<comment>\{{%-?\s*comment\s*-?%\}}.*?\{{%-?\s*endcomment\s*-?%\}})", re.M | re.S)),
 )  # fmt: skip
 _MARKUP = re.compile(r"[\x00\\`*_\[\]<>!&{}~\n]")  # without any of these a line is its own text
 _ATTRIBUTES = re.compile(r"\s*\{[#:.][^{}]*\}\s*\Z")
@@ -83,7 +82,14 @@ def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...
     text, removed = _without_comments(whole[front.length :])
     if not text.strip():
         raise rejected("it holds no text besides front matter and comments", name)
-    blocks = tuple(_blocks(text, first_line=1 + whole.count("\n", 0, front.length)))
+    shown = rendered(text)
+    text = shown.text
+    if not text.strip():
+        raise rejected("it holds no text besides front matter and comments", name)
+    first = 1 + whole.count("\n", 0, front.length)
+    blocks = tuple(
+        replace(block, line=first + shown.numbers[block.line or 0]) for block in _blocks(text, first_line=0)
+    )
     title = _plain(front.title) or next((b.label for b in blocks if b.level == 1 and _marked(b, text)), "")
     if removed:
         notes += (f"removed {removed} comment{'s' if removed > 1 else ''}",)
@@ -102,7 +108,7 @@ def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...
         effective_until=front.effective_until,
         cells=tuple(_cells(text, blocks)),
     )
-    return (measured(document, whole[front.length :], pictures=len(_PICTURE.findall(text))),)
+    return (measured(document, shown.source, pictures=len(_PICTURE.findall(text)) + shown.pictures),)
 
 
 def _marked(block: Block, text: str) -> bool:
@@ -317,8 +323,11 @@ def _split(part: _Part, found: Sequence[Opening | None]) -> Iterator[tuple[_Part
 
 
 def _front_matter(text: str, name: str) -> _Front:
-    match = _FRONT_MATTER.match(text[:_MAX_FRONT_MATTER])
+    head = text[:_MAX_FRONT_MATTER]
+    match = _FRONT_MATTER.match(head)
     entries, notes = _entries(match[1]) if match else ({}, ())
+    if match is None and (match := _TOML.match(head)):
+        entries, notes = _toml(match[1])
     if match is None or not entries:
         return _Front()
     front = _Front(length=match.end(), notes=notes)
@@ -353,6 +362,16 @@ def _entries(source: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     if len(plain) == len(lines) and any(key in _NAMES or validity_field(key) for key in plain):  # ``有效期至：…``
         return plain, ("front matter has wide colons, so it is not YAML; read line by line",)
     return {}, ()
+
+
+def _toml(source: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """Front matter parsed as TOML, as Hugo and Zola have it; if invalid, its plain ``key = value`` lines, with a note."""
+    try:
+        return tomllib.loads(source), ()
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        pairs = (line.partition("=") for line in source.split("\n") if "=" in line)
+        plain = {key.strip(): value.strip("\"' ") for key, _, value in pairs if key.strip()}
+        return plain or {"front matter": source}, (f"front matter is not valid TOML ({error}); read line by line",)
 
 
 def _facet(value: Any) -> Facet | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from wenyuan.core.errors import msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.text import has_han
 from wenyuan.core.text.structure import opening
+from wenyuan.readers import formulas, notation
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
 from wenyuan.readers.numbering import chinese_numeral, enclosed, formal_numeral, roman
@@ -195,6 +197,7 @@ class _Styles:
         self.lists: dict[str, dict[int, _Level]] = {}
         self.outline: dict[int, _Level] = {}
         self.hidden: set[str] = set()
+        self.signs: dict[str, str] = {}  # of raised, lowered and struck text, by style
         self._parents: dict[str, str] = {}
         for part in ("styles.xml", "content.xml"):
             if part in package:
@@ -213,6 +216,8 @@ class _Styles:
             for properties in node:
                 if _attribute(properties, "display") == "none" or _attribute(properties, "visibility") == "hidden":
                     self.hidden.add(name)
+                if signs := _signs_of(properties):
+                    self.signs[name] = signs
 
     def is_title(self, name: str) -> bool:
         for _ in range(10):  # damaged files have rings
@@ -220,6 +225,18 @@ class _Styles:
                 return True
             name = self._parents.get(name, "")
         return False
+
+
+def _signs_of(properties: Any) -> str:
+    """The signs of raised, lowered and struck text among the properties of a style."""
+    place = _attribute(properties, "text-position").split()
+    share = place[0].rstrip("%") if place else ""
+    up = share == "super" or (share.lstrip("+").replace(".", "", 1).isdigit() and float(share) > 0)
+    down = share == "sub" or share.startswith("-")
+    out = _attribute(properties, "text-line-through-style") not in ("", "none") or _attribute(
+        properties, "text-line-through-type"
+    ) not in ("", "none")
+    return notation.UP * up + notation.DOWN * down + notation.OUT * out
 
 
 def _levels(style: Any) -> dict[int, _Level]:
@@ -291,6 +308,7 @@ class _Walk:
         self.title = ""
         self.added: list[str] = []
         self.left_out: Counter[str] = Counter()
+        self._package = package
         self._styles = _Styles(package)
         self._outline = _Numbers(self._styles.outline)
         self._lists: dict[str, _Numbers] = {}
@@ -477,14 +495,29 @@ class _Walk:
             elif kind == "note":
                 parts.append(self._reference(node) if noted else "")
             elif not self._left(node, kind):
-                self.left_out["pictures"] += kind == "image"
                 if kind in ("p", "h") and node is not root:
                     parts.append("\n")
-                if kind == "text-box":
-                    stack.append("\n")  # after it
-                stack.extend(reversed(node))
-                stack.append(_SPACE.sub(" ", node.text or ""))
-        return _AROUND_BREAK.sub("\n", "".join(parts))
+                stack += self._within(node, kind)
+        return notation.plain(_AROUND_BREAK.sub("\n", "".join(parts)))
+
+    def _within(self, node: Any, kind: str) -> list[Any]:
+        """What an element holds, last first: texts, and elements to be walked."""
+        self.left_out["pictures"] += kind == "image"
+        if kind == "object" and (formula := self._formula(node)):
+            return [formula]
+        signs = self._styles.signs.get(_attribute(node, "style-name"), "") if kind in ("span", "p", "h") else ""
+        after = ["\n"] * (kind == "text-box") + [notation.END * len(signs)] * bool(signs)
+        return [*after, *reversed(node), _SPACE.sub(" ", node.text or ""), *([signs] if signs else [])]
+
+    def _formula(self, node: Any) -> str:
+        """An embedded formula on one line; ``""`` for other objects."""
+        part = posixpath.normpath(_attribute(node, "href") or ".") + "/content.xml"
+        root = self._package.xml(part) if part in self._package else None
+        if root is None or local(root) != "math":
+            return ""
+        text = formulas.of_mathml(formulas.from_xml(root))
+        self.added.append(text)
+        return text
 
     def _reference(self, note: Any) -> str:
         """The number of a note at its reference; queues the note for output after the passage."""

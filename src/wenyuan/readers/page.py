@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.model import BlockKind
 from wenyuan.core.redaction.names import Columns
+from wenyuan.readers import formulas, notation
 from wenyuan.readers.assemble import EMPTY_CELL, Cell, Piece, joined, left_out_note
 
 #
@@ -18,7 +19,14 @@ from wenyuan.readers.assemble import EMPTY_CELL, Cell, Piece, joined, left_out_n
 _UNSEEN = frozenset(
     "script style template noscript iframe object svg datalist select rp rt title canvas audio video".split()
 )
-_AROUND = frozenset("nav footer aside dialog".split())
+_AROUND = frozenset("nav footer dialog".split())
+_SIDES = frozenset(
+    "sidebar related toc nav navigation menu ad ads advert advertisement share social promo newsletter".split()
+)
+_NOTATION = {"sup": notation.UP, "sub": notation.DOWN, **dict.fromkeys(("s", "del", "strike"), notation.OUT)}
+_RAISING = re.compile(
+    r"(?:^|;)(?:vertical-align:(super|sub)(?![a-z])|text-decoration(?:-line)?:[a-z ]*(line-through))"
+)
 _AROUND_ROLES = frozenset("navigation search contentinfo complementary".split())
 _AROUND_CLASSES = frozenset("navheader navfooter related sphinxsidebar headerlink".split())
 """What DocBook and Sphinx put around a page's text: running heads, ways to other pages, and to itself."""
@@ -81,6 +89,8 @@ class Page:
         self._opening: str | None = None  # that of the current paragraph
         self._shades: dict[int, _Shade] = {}
         self._shading: set[int] = set()
+        self._signs: dict[int, str] = {}  # of raised, lowered and struck text, by element
+        self._term: list[str] = []  # of a definition list, until what it means is met
         if body is not None:
             self._walk(body)
 
@@ -98,12 +108,16 @@ class Page:
         while stack:
             node, leaving = stack.pop()
             if node.is_text_node:
-                self._inline.append(text := _soft(self._shown(node)))
+                self._inline.append(text := self._signed(node, _soft(self._shown(node))))
                 if self._opening is None and text.strip():
                     self._opening = self._anchor
             elif leaving:
-                self._flush()
+                self._flush(term=node.tag == "dt")
             elif self._seen(node) and not self._whole(node):
+                if (said := _said_by(node)) is not None:
+                    self._inline.append(said)
+                    self.added.append(said)
+                    continue
                 if node.tag == "br":
                     self._inline.append("\n")
                 elif node.tag in _BLOCKS:
@@ -111,12 +125,34 @@ class Page:
                     stack.append((node, True))
                 stack.extend((child, False) for child in _children(node))
         self._flush()
+        self._define("")
 
-    def _flush(self) -> None:
+    def _flush(self, *, term: bool = False) -> None:
         if self._inline:
-            self.pieces.append(Piece("paragraph", _settled("".join(self._inline)), anchor=self._opening or ""))
+            text = _settled("".join(self._inline))
+            if term and text:
+                self._term.append(text.replace("\n", " "))
+            elif text:
+                self.pieces.append(Piece("paragraph", self._define(text), anchor=self._opening or ""))
             self._inline.clear()
-            self._opening = None
+            self._opening = None if not self._term else self._opening
+
+    def _define(self, text: str) -> str:
+        """What a term means, after the term itself: an option stays with its description."""
+        if not self._term:
+            return text
+        terms, self._term = ", ".join(self._term), []
+        if not text:
+            self.pieces.append(Piece("paragraph", terms, anchor=self._opening or ""))
+            return ""
+        colon = "" if terms.endswith((":", "：")) else "：" if terms[-1] >= "\u2e80" else ": "
+        self.added.append(colon)
+        return f"{terms}{colon or ' '}{text}"
+
+    def _signed(self, node: Any, text: str) -> str:
+        """The text of a text node with the signs of raised, lowered and struck text around it."""
+        signs = self._signs.get(node.parent.mem_id, "") if self._signs else ""
+        return f"{signs}{text}{notation.END * len(signs)}" if signs and text.strip() else text
 
     def _whole(self, node: Any) -> bool:
         """Handle an element that makes one piece; False when its children must be visited."""
@@ -133,7 +169,10 @@ class Page:
         else:
             return False
         self._flush()
-        self.pieces.append(_anchored(kind, list(lines), _HEADINGS.get(tag, 0)))
+        piece = _anchored(kind, list(lines), _HEADINGS.get(tag, 0))
+        if piece.text.strip():
+            self._define("")
+        self.pieces.append(piece)
         return True
 
     def _seen(self, node: Any) -> bool:
@@ -152,6 +191,11 @@ class Page:
         shade = _shade(node, above)
         if shade is not None:
             self._shades[node.mem_id] = shade
+        signs = self._signs.get(node.parent.mem_id, "") if self._signs and node.parent is not None else ""
+        if (own := _sign_of(node, attributes)) not in signs or not own:
+            signs += own
+        if signs:
+            self._signs[node.mem_id] = signs
         return True
 
     def _shown(self, node: Any) -> str:
@@ -171,10 +215,13 @@ class Page:
         while stack:
             node, leaving = stack.pop()
             if node.is_text_node:
-                yield (self._shown(node) if raw else _soft(self._shown(node))), False
+                yield self._signed(node, self._shown(node) if raw else _soft(self._shown(node))), False
             elif leaving:
                 yield node, True
             elif self._seen(node):
+                if (said := _said_by(node)) is not None:
+                    yield said, False
+                    continue
                 if raw and node.tag == "br":
                     yield "\n", False
                 yield node, False
@@ -199,9 +246,9 @@ class Page:
             anchor = anchor if line.strip() else self._anchor
             line += first
             for part in more:
-                yield _Line(line, anchor)
+                yield _Line(notation.plain(line), anchor)
                 line, anchor = part, self._anchor
-        yield _Line(line, anchor)
+        yield _Line(notation.plain(line), anchor)
 
     def _table_lines(self, table: Any) -> Iterator[_Line]:
         rows: list[list[str]] = []
@@ -287,6 +334,8 @@ def _around(node: Any, attributes: dict[str, str | None]) -> str:
     """The kind of an element that is no content (script, navigation, footer …); ``""`` for content."""
     if node.tag in _UNSEEN or node.tag in _AROUND:
         return str(node.tag)
+    if node.tag == "aside" and _beside(node, attributes):
+        return "aside"
     if not attributes:
         return ""
     if (role := (attributes.get("role") or "").strip().lower()) in _AROUND_ROLES:
@@ -298,6 +347,39 @@ def _around(node: Any, attributes: dict[str, str | None]) -> str:
         node.tag == "a" and (attributes.get("href") or "").startswith("#") and node.text().strip() in _TO_ITSELF
     )
     return "headerlink" if to_itself else ""
+
+
+def _beside(node: Any, attributes: dict[str, str | None]) -> bool:
+    """Whether an aside is a way to other pages rather than a note, a warning box or a book's footnote: it says so, or half of
+    its words are links.
+    """
+    role = f"{attributes.get('role') or ''} {attributes.get('epub:type') or ''}".strip()
+    if role:
+        return any(word in _AROUND_ROLES for word in role.lower().split())
+    if not _SIDES.isdisjoint(re.split(r"[\s_-]+", (attributes.get("class") or "").lower())):
+        return True
+    links = sum(
+        len(link.text().strip()) for link in node.css("a") if not (link.attributes.get("href") or "").startswith("#")
+    )
+    return 2 * links > len(node.text().strip())
+
+
+def _sign_of(node: Any, attributes: dict[str, str | None]) -> str:
+    """The sign of raised, lowered or struck text that an element makes; ``""`` for others."""
+    sign = _NOTATION.get(node.tag, "")
+    if not sign and attributes and (style := attributes.get("style")):
+        found = _RAISING.search(_SPACE.sub("", style).lower())
+        sign = "" if found is None else {"super": notation.UP, "sub": notation.DOWN}.get(found[1], notation.OUT)
+    return sign
+
+
+def _said_by(node: Any) -> str | None:
+    """What an element says as a whole, a formula or a box to tick; None for others."""
+    if node.tag == "math":
+        return formulas.of_mathml(formulas.from_html(node))
+    if node.tag == "input" and (node.attributes.get("type") or "").strip().lower() in ("checkbox", "radio"):
+        return "☑ " if "checked" in node.attributes else "☐ "
+    return None
 
 
 def _children(node: Any) -> Iterator[Any]:
@@ -351,7 +433,7 @@ def _settled(text: str) -> str:
     """
     text = _SOFT_BETWEEN_WIDE.sub("", text.replace("\xa0", " "))
     text = re.sub(r"[ \r]+", " ", text)
-    return re.sub(r" ?\n[ \n]*", "\n", text).strip(" \n")
+    return notation.plain(re.sub(r" ?\n[ \n]*", "\n", text).strip(" \n"))
 
 
 def _whole_number(node: Any, attribute: str, default: int) -> int:

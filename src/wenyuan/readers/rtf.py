@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
 from wenyuan.core.text.structure import opening
+from wenyuan.readers import notation
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, lists_joined, rejected
 from wenyuan.readers.markup import Spanning, table_piece
 from wenyuan.readers.text import measured, sectioned
@@ -80,6 +81,8 @@ class _State(NamedTuple):
     skip: int = 1  # characters that follow a \u for programs that do not know it
     hidden: bool = False
     deleted: bool = False
+    script: str = ""  # the sign of raised or lowered text
+    struck: bool = False
 
 
 class _Style(NamedTuple):
@@ -249,6 +252,8 @@ class _Text:
             self._kept.setdefault(state.goal, []).append(text)
             return
         self.source.append(text)
+        if text.strip() and (signs := state.script + notation.OUT * state.struck):
+            text = f"{signs}{text}{notation.END * len(signs)}"
         if state.goal in _RUNNING or state.goal == "annotation":
             self._kept.setdefault(state.goal, []).append(text)
         elif state.hidden or state.deleted:
@@ -301,13 +306,30 @@ class _Text:
         """Whether a control word sets a property of text or paragraph; applies it if so."""
         on = number != 0
         state, paragraph = self._state, self._paragraph
-        if word in ("f", "v", "deleted", "uc", "plain"):
+        if word in (
+            "f",
+            "v",
+            "deleted",
+            "uc",
+            "plain",
+            "super",
+            "sub",
+            "nosupersub",
+            "up",
+            "dn",
+            "strike",
+            "striked",
+        ):
             self._flush()
             if word == "f" and state.goal == "fonttbl":
                 self._font = number or 0
+            raised = {"script": notation.UP * (number != 0)}
+            lowered = {"script": notation.DOWN * (number != 0)}
             changes: dict[str, dict[str, Any]] = {
                 "f": {"font": number or 0}, "v": {"hidden": on}, "deleted": {"deleted": on}, "uc": {"skip": max(number or 0, 0)},
-                "plain": {"font": self._default_font, "hidden": False, "deleted": False},
+                "plain": {"font": self._default_font, "hidden": False, "deleted": False, "script": "", "struck": False},
+                "super": raised, "up": raised, "sub": lowered, "dn": lowered, "nosupersub": {"script": ""},
+                "strike": {"struck": on}, "striked": {"struck": on},
             }  # fmt: skip
             self._state = state._replace(**changes[word])
         elif word == "pard":
@@ -381,7 +403,7 @@ class _Text:
             self._styles[self._number] = _Style(name, self._outline)
 
     def _taken(self, goal: str) -> str:
-        text = "".join(self._kept.get(goal, ()))
+        text = notation.plain("".join(self._kept.get(goal, ())))
         self._kept[goal] = []
         return text
 

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.text import has_han
+from wenyuan.readers import formulas, notation
+from wenyuan.readers.archive import check_archive
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
+from wenyuan.readers.packages import transitional
 from wenyuan.readers.text import measured
 
 # PPTX. The package holds slides, each with its shapes in the order in which they were drawn; the title is told first. What the
@@ -21,6 +24,7 @@ _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _MAX_POINTS = 1_000  # of a chart
 _TITLES = ("title", "ctrTitle")
 _RUNNING = {"dt": "dates", "ftr": "footers", "sldNum": "slide numbers", "hdr": "headers"}
@@ -36,7 +40,8 @@ def read_pptx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     Raises:
         DocumentRejected: it is no PPTX, unpacks to too much, declares a DTD, or holds no text.
     """
-    package = Package(content, name=name, needs="ppt/presentation.xml")
+    check_archive(content, name=name, needs="ppt/presentation.xml")
+    package = Package(transitional(content), name=name, needs="ppt/presentation.xml")
     with damaged(name):
         deck = _Deck(package, name)
         pieces = [piece for number in range(len(deck.slides)) for piece in deck.pieces(number)]
@@ -248,9 +253,26 @@ def _paragraphs(shape: Any) -> Sequence[Any]:
 
 def _text(paragraph: Any) -> str:
     parts = []
-    for node in paragraph.iter(f"{_A}t", f"{_A}br", f"{_A}tab"):
-        parts.append(node.text or "" if node.tag == f"{_A}t" else "\n" if node.tag == f"{_A}br" else "\t")
-    return "".join(parts)
+    for node in paragraph.iter(f"{_A}t", f"{_A}br", f"{_A}tab", f"{_M}oMath"):
+        if node.tag == f"{_M}oMath":
+            parts.append(formulas.of_omml(formulas.from_xml(node)))
+        elif node.tag == f"{_A}t" and next(node.iterancestors(f"{_M}oMath"), None) is None:
+            signs = _signs(node) if node.text else ""
+            parts.append(f"{signs}{node.text or ''}{notation.END * len(signs)}")
+        elif node.tag != f"{_A}t":
+            parts.append("\n" if node.tag == f"{_A}br" else "\t")
+    return notation.plain("".join(parts))
+
+
+def _signs(text: Any) -> str:
+    """The signs of raised, lowered and struck text of the run that holds a text."""
+    properties = text.getparent().find(f"{_A}rPr")
+    if properties is None:
+        return ""
+    moved = (properties.get("baseline") or "0").rstrip("%")
+    script = "" if moved.lstrip("-").strip("0.") == "" else notation.DOWN if moved.startswith("-") else notation.UP
+    out = notation.OUT if properties.get("strike", "noStrike") != "noStrike" else ""
+    return script + out
 
 
 def _runs_of(paragraphs: Sequence[Any], page: int, *, listed: bool) -> Iterator[Piece]:

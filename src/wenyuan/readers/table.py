@@ -67,6 +67,7 @@ class _Columns:
     similar: Sequence[int] = ()
     answer: Sequence[int] = ()
     used: frozenset[int] = frozenset()
+    above: int = 0  # rows of the header above its last one
     left_out: Counter[str] = field(default_factory=Counter)
 
     def name(self, at: int) -> str:
@@ -91,7 +92,7 @@ def row_pieces(rows: Sequence[Row], *, table: str, anchor: Callable[[int], str])
         told = kinds.of({column: cell for column, cell in enumerate(row.cells) if cell})
         opened = anchor(row.number)
         place = f"{table}!{row.number}"
-        if number < at:
+        if number < at - columns.above:
             text, cells = joined((Cell(cell, told.get(i, "")) for i, cell in enumerate(row.cells) if cell), " ")
             pieces.append(Piece("paragraph", text, line=row.line, cell=place, anchor=opened, cells=cells))
         elif number > at or not columns.names:
@@ -149,9 +150,31 @@ def _header(rows: Sequence[Row]) -> tuple[int, _Columns]:
             numbers = [cell for cell in numbers if not _YEAR.fullmatch(cell)]
         unlike = not numbers and len(set(filled)) == len(filled)
         if unlike and max(map(len, filled)) <= 40 and len(rows) > at + 1:
-            return at, _Columns(names=row.cells)
+            names = _two_rows(rows, at)
+            return (at + 1, _Columns(names=names, above=1)) if names else (at, _Columns(names=row.cells))
         break
     return 0, _Columns(used=frozenset(at for row in rows for at, cell in enumerate(row.cells) if cell))
+
+
+def _two_rows(rows: Sequence[Row], at: int) -> list[str]:
+    """The names of the columns where the header has a second row below groups of columns, ``Price gross``; else none."""
+    if len(rows) < at + 3:
+        return []
+    above, below = rows[at].cells, rows[at + 1].cells
+    upper = [*above, *[""] * (len(below) - len(above))]
+    filled = [cell for cell in below if cell]
+    grouped = [i for i, cell in enumerate(below) if cell and i and not upper[i]]
+    own = [i for i, cell in enumerate(upper) if cell and (i >= len(below) or not below[i] or below[i] == cell)]
+    if not grouped or len(grouped) + len(own) < 2 or any(_NUMERIC.fullmatch(c) or len(c) > 40 for c in filled):
+        return []
+    if any(_SENTENCE.fullmatch(cell) for cell in filled) or len(rows[at + 2].cells) < len(grouped):
+        return []
+    names, group = [], ""
+    for i, name in enumerate(upper):
+        low = below[i] if i < len(below) else ""
+        group = name or (group if low else "")
+        names.append(group if low in ("", group) else f"{group} {low}".strip())
+    return names if len({name for name in names if name}) == sum(map(bool, names)) else []
 
 
 def _faq_columns(row: Row) -> _Columns:

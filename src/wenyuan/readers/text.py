@@ -16,7 +16,7 @@ from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.fidelity import Fidelity
 from wenyuan.core.model import Block, BlockKind, Document
 from wenyuan.core.text.structure import Line, Opening, openings
-from wenyuan.readers import CODE, suffix_of
+from wenyuan.readers import CODE, notation, suffix_of
 from wenyuan.readers.assemble import EMPTY_CELL, Original, Piece, assemble, rejected, stem
 from wenyuan.readers.decoding import clean, decode
 
@@ -27,12 +27,14 @@ from wenyuan.readers.decoding import clean, decode
 # as lost.
 
 _MARK = re.compile(r"^\s*(?:[-*+•]|[0-9]{1,9}[.)])(?=\s)", re.MULTILINE)
+_NOTATION = re.compile(r"\^\(?|_\(?|~~|\)|/")
+"""What readers write for raised, lowered and struck text, and for formulas; see `notation`."""
 _SHAPES = {"table": re.compile(rf"\||{EMPTY_CELL}"), "row": re.compile(rf"[:;{EMPTY_CELL}]"), "list": _MARK}
 
 
 def characters(text: str) -> Counter[str]:
     """Counts of the characters of a text, without white space and hidden characters."""
-    counts = Counter(clean(text)[0])
+    counts = Counter(notation.counted(clean(text)[0]))
     for char in [char for char in counts if char.isspace()]:
         del counts[char]
     return counts
@@ -83,7 +85,7 @@ def _one(text: str | Iterable[str]) -> str:
 
 def _structure(document: Document) -> Counter[str]:
     """Counts of the characters that a document's text has only as table, row and list markup."""
-    marks: Counter[str] = Counter()
+    marks: Counter[str] = Counter("".join(_NOTATION.findall(document.text)))
     for block in document.blocks:
         if pattern := _SHAPES.get(block.kind):
             marks.update("".join(pattern.findall(document.text, block.start, block.end)))

@@ -21,17 +21,20 @@ from wenyuan.core.addresses import with_part
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
 from wenyuan.readers.archive import check_archive
-from wenyuan.readers.assemble import Original, assemble, rejected
+from wenyuan.readers.assemble import Original, assemble, rejected, stem
 from wenyuan.readers.delimited import read_csv
 from wenyuan.readers.html import read_html
+from wenyuan.readers.packages import transitional
 from wenyuan.readers.table import Row, names_repeated, row_pieces
 from wenyuan.readers.text import measured
+from wenyuan.readers.xlsx_cells import CellStyles, ShownCells
 
 # Finds hidden rows and columns of a sheet in the workbook's XML, since the cell parser does not report them.
 #
 # It is read piece by piece, and only after `archive.check_archive`, which bounds what it unpacks to.
 
 _PIECE = 65_536
+_MOST_SHOWN = 1_000
 _MAX_ROWS, _MAX_COLUMNS = 1_048_576, 16_384
 _TELLING = ("sheet", "row", "col", "autoFilter", "filterColumn", "Relationship")
 _ROWS_OF = re.compile(r"\$?[A-Za-z]*\$?([0-9]{1,7}):\$?[A-Za-z]*\$?([0-9]{1,7})")
@@ -120,6 +123,46 @@ class HiddenCells:
             while piece := stream.read(_PIECE):
                 yield piece
 
+    def shown(self) -> CellStyles:
+        """The formats of the cells of all sheets."""
+        main = {posixpath.basename(part).lower(): part for part in self._related("xl/workbook.xml").values()}
+        found = {key: main.get(key, "") for key in ("styles.xml", "sharedstrings.xml")}
+        parts = {key: part if part.lower() in self._entries else "" for key, part in found.items()}
+        early = any(
+            name == "workbookPr" and said.get("date1904", "0") in ("1", "true")
+            for name, said, _ in self.ended("xl/workbook.xml")
+        )
+        return CellStyles(self.ended, parts["styles.xml"], parts["sharedstrings.xml"], since_1904=early)
+
+    def ended(self, part: str) -> Iterator[tuple[str, Mapping[str, str], str]]:
+        """Local name, attributes and text of the elements of a part, as they end."""
+        found: list[tuple[str, Mapping[str, str], str]] = []
+        opened: list[dict[str, str]] = []
+        text: list[str] = []
+
+        def start(name: str, attributes: dict[str, str]) -> None:
+            opened.append(attributes)
+            text.clear()
+
+        def end(name: str) -> None:
+            found.append((_local(name), opened.pop(), "".join(text)))
+            text.clear()
+
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text.append
+        try:
+            for piece in self._pieces(part):
+                parser.Parse(piece, False)
+                yield from found
+                found.clear()
+            parser.Parse(b"", True)
+            yield from found
+        except (expat.ExpatError, LookupError) as error:
+            raise ValueError(
+                msg("its part {part} is not well-formed XML: {error}", part=repr(part), error=error)
+            ) from error
+
     def _elements(self, part: str) -> Iterator[tuple[str, dict[str, str]]]:
         """Name and attributes, without namespaces, of the elements that matter for hiding."""
         found: list[tuple[str, dict[str, str]]] = []
@@ -160,8 +203,18 @@ class TableOfOds:
     row: int = 0  # rows, columns, cells of the row that came before
     column: int = 0
     cell: int = 0
+    first: int = 0
+    began: int = 0
+    typed: bool = False
+    shown: ShownCells = field(default_factory=lambda: ShownCells({}, []))
     height: int = 0
     width: int = 0
+
+    def say(self, text: str) -> None:
+        """Take the text of a cell as it is shown; one that is repeated too often to be read cell by cell is left as it is."""
+        if self.typed and text.strip() and self.cell - self.first <= _MOST_SHOWN:
+            for row in range(max(self.began, self.row - _MOST_SHOWN), self.row):
+                self.shown.texts.setdefault(row, []).extend((at, text.strip()) for at in range(self.first, self.cell))
 
     @property
     def hidden(self) -> Hidden:
@@ -176,6 +229,7 @@ class TableOfOds:
         """Process a row, a column, a cell, or a paragraph, which is text of the last cell."""
         if kind == "table-row":
             first, self.row = self.row, min(self.row + _repeated(said, "rows"), _MAX_ROWS)
+            self.began = first
             self.cell = 0
             if said.get("visibility") == "collapse":
                 self.rows.update(range(first, self.row))
@@ -184,7 +238,8 @@ class TableOfOds:
             if said.get("visibility") == "collapse":
                 self.columns.update(range(first, self.column))
         elif kind in ("table-cell", "covered-table-cell"):
-            self.cell = min(self.cell + _repeated(said, "columns"), _MAX_COLUMNS)
+            self.first, self.cell = self.cell, min(self.cell + _repeated(said, "columns"), _MAX_COLUMNS)
+            self.typed = said.get("value-type", "string") not in ("string", "boolean")
         elif kind == "p":
             self.height, self.width = max(self.height, self.row), max(self.width, self.cell)
 
@@ -199,8 +254,11 @@ def tables_of_ods(content: bytes) -> list[TableOfOds]:
     found: list[TableOfOds] = []
     depth = 0  # a table may stand in a cell of another
 
+    text: list[str] = []
+
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal depth
+        text.clear()
         kind = _local(name)
         said = {_local(key): value for key, value in attributes.items()}
         if kind == "table":
@@ -212,10 +270,12 @@ def tables_of_ods(content: bytes) -> list[TableOfOds]:
 
     def end(name: str) -> None:
         nonlocal depth
+        if depth == 1 and _local(name) == "p":
+            found[-1].say("".join(text))
         depth -= _local(name) == "table"
 
     parser = expat.ParserCreate(namespace_separator=" ")
-    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text.append
     try:
         with zipfile.ZipFile(io.BytesIO(content)).open("content.xml") as stream:
             parser.ParseFile(stream)
@@ -237,8 +297,8 @@ _XLSB = "application/vnd.ms-excel.sheet.binary.macroEnabled.12"
 _XLS = "application/vnd.ms-excel"
 _ODS = "application/vnd.oasis.opendocument.spreadsheet"
 
-Hiding = Callable[[bytes, str], Callable[[Any, Sequence[str]], Mapping[str, Hidden]]]
-"""What looks at a file, its bytes and its name, before its cells are read; and then finds the hidden rows and columns by
+Hiding = Callable[[bytes, str], Callable[[Any, Sequence[str]], Mapping[str, tuple[Hidden, ShownCells | None]]]]
+"""What looks at a file, its bytes and its name, before its cells are read; and then finds the hidden rows and columns, and what cells show, by
 the name of the sheet: of the workbook, and of the sheets that are shown."""
 
 
@@ -255,6 +315,7 @@ class SheetRows(NamedTuple):
     notes: tuple[str, ...] = ()
     own: str = ""
     repeated: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 def read_xlsx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
@@ -304,18 +365,20 @@ def _documents(
     full, hidden = found
     notes = [f"left out the hidden sheet {sheet!r}" for sheet in hidden]
     documents = []
-    for sheet, rows, left_out, own, repeated in full:
+    for sheet, rows, left_out, own, repeated, told in full:
         pieces, remarks = row_pieces(rows, table=sheet, anchor=partial(_cell, sheet))
         uri = with_part(original.uri, f"sheet={quote(sheet)}") if len(full) > 1 else original.uri
         document = assemble(
             pieces,
             Original(original.content, uri, original.name),
-            title=sheet,
+            title=sheet if len(full) > 1 else stem(original.name),
             media_type=media_type,
             notes=[*notes, *left_out, *remarks],
             metadata={"sheet": sheet},
         )
-        documents.append(measured(document, own, added=[repeated, *names_repeated(rows)], pages=1, warnings=warnings))
+        documents.append(
+            measured(document, own, added=[repeated, *names_repeated(rows)], pages=1, warnings=[*warnings, *told])
+        )
     return tuple(documents)
 
 
@@ -340,6 +403,7 @@ def sheets_of(
     """
     if needs:
         check_archive(content, name=name, needs=needs)
+        content = transitional(content)
     import python_calamine as calamine
 
     try:
@@ -348,7 +412,8 @@ def sheets_of(
             shown, hidden = _sheet_names(book, calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet)
             of_sheet = hides(book, shown) if hides else {}
             sheets = [
-                _sheet_rows(book.get_sheet_by_name(sheet), of_sheet.get(sheet, Hidden()), name) for sheet in shown
+                _sheet_rows(book.get_sheet_by_name(sheet), of_sheet.get(sheet, (Hidden(), None)), name)
+                for sheet in shown
             ]
     except calamine.CalamineError as error:
         raise rejected(msg("it is damaged or encrypted: {error}", error=error), name) from error
@@ -368,21 +433,26 @@ def _sheet_names(book: Any, visible: Any, worksheet: Any) -> tuple[list[str], li
     )
 
 
-def _hidden_of_xlsx(content: bytes, _name: str) -> Callable[[Any, Sequence[str]], Mapping[str, Hidden]]:
+def _hidden_of_xlsx(
+    content: bytes, _name: str
+) -> Callable[[Any, Sequence[str]], Mapping[str, tuple[Hidden, ShownCells | None]]]:
     cells = HiddenCells(content)
 
-    def of(book: Any, shown: Sequence[str]) -> Mapping[str, Hidden]:
+    def of(book: Any, shown: Sequence[str]) -> Mapping[str, tuple[Hidden, ShownCells | None]]:
         parts = zip((sheet.name for sheet in book.sheets_metadata), cells.sheets, strict=True)
-        return {name: cells.of(part) for name, part in parts if name in shown}
+        styles = cells.shown()
+        return {name: (cells.of(part), styles.of(cells.ended(part))) for name, part in parts if name in shown}
 
     return of
 
 
-def _hidden_of_ods(content: bytes, name: str) -> Callable[[Any, Sequence[str]], Mapping[str, Hidden]]:
+def _hidden_of_ods(
+    content: bytes, name: str
+) -> Callable[[Any, Sequence[str]], Mapping[str, tuple[Hidden, ShownCells | None]]]:
     tables = tables_of_ods(content)
     for table in tables:
         _check_size(table.name, table.cells, name)
-    found = {table.name: table.hidden for table in tables}
+    found = {table.name: (table.hidden, table.shown) for table in tables}
     return lambda _book, _shown: found
 
 
@@ -394,14 +464,32 @@ def _check_size(sheet: str, cells: int, name: str) -> None:
         )
 
 
-def _sheet_rows(sheet: Any, hidden: Hidden, name: str) -> SheetRows:
+def _sheet_rows(sheet: Any, told: tuple[Hidden, ShownCells | None], name: str) -> SheetRows:
+    hidden, shown = told
     _check_size(sheet.name, sheet.total_height * sheet.total_width, name)
     cells = [[_shown(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
+    for number, texts in shown.texts.items() if shown else ():
+        for at, text in texts:
+            if number < len(cells) and at < len(cells[number]):
+                cells[number][at] = text
     own = "\n".join(filter(None, itertools.chain.from_iterable(cells)))
     repeated = _fill_merged(cells, sheet.merged_cell_ranges or (), hidden.columns)
     notes = _leave_out(cells, hidden)
     rows = [Row(number, row) for number, row in enumerate(cells, 1) if any(row)]
-    return SheetRows(sheet.name, rows, notes, own, "\n".join(repeated))
+    return SheetRows(sheet.name, rows, notes, own, "\n".join(repeated), _uncalculated(shown))
+
+
+def _uncalculated(shown: ShownCells | None) -> tuple[str, ...]:
+    if shown is None or not shown.uncalculated:
+        return ()
+    places = ", ".join(shown.uncalculated[:20])
+    return (
+        msg(
+            "formulas without a value, since no program has calculated them: {count} ({places})",
+            count=len(shown.uncalculated),
+            places=places,
+        ),
+    )
 
 
 def _leave_out(cells: list[list[str]], hidden: Hidden) -> tuple[str, ...]:

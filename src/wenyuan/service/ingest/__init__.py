@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 # The write path: source → read → chunk → passages → embed → catalog commit → index sync → report.
 
 
-READING = "read/7+chunk/2"
+READING = "read/8+chunk/2"
 """Version of what turns a file into passages; documents read by another version are read anew."""
 
 _PART = re.compile("[?&#]")  # what a part's address has behind that of its file
