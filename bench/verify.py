@@ -24,8 +24,9 @@ from pathlib import Path
 
 import wenyuan
 from search import environment
+from wenyuan.core.claims import Claim
 from wenyuan.core.text import sentences
-from wenyuan.core.verification import Claim, tokens_of
+from wenyuan.core.verification import tokens_of
 from wenyuan.service.verification import VERDICTS, VerifyRequest
 
 HAN = re.compile("[一-鿿]")

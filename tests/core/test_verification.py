@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.verification import Change, Claim, claims_of, compared_with, stitched, tokens_of
+from wenyuan.core.claims import Claim, claims_of
+from wenyuan.core.verification import Change, compared_with, stitched, tokens_of
 
 ZH = (
     "客户投诉应当在24小时内首次响应，并登记投诉编号。不得拒绝登记。年假未休完的，可以延至次年三月底。"
@@ -31,7 +32,7 @@ def kind(claim: str, text: str) -> str:
         ("客户投诉应当在２４　小时内首次响应，", ZH),
         ("客戶投訴應當在24小時內首次響應", ZH),
         ("本办法自２０２６年１月１日起施行", ZH),
-        ("Unused leave of up to 5 days may be carried over", EN),
+        ("Unused leave of up to 5 days may be carried over until 31 March 2025", EN),
         ("UNUSED LEAVE of up to five days may be carried over until 31 March 2025", EN),
         ("Receipts are kept for 7 years", EN),
     ],

@@ -16,10 +16,10 @@ import wenyuan
 from scanned import DOUBTFUL, SCAN, TYPED, scans
 from wenyuan.cli.root import app
 from wenyuan.core.access import Principal, parse_agent
+from wenyuan.core.claims import Claim
 from wenyuan.core.errors import EngineTimeout, InvalidRequest, NotFound
 from wenyuan.core.fidelity import Fidelity
 from wenyuan.core.model import RetrievalRequest, Source
-from wenyuan.core.verification import Claim
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.cache_redis import result_from_json, result_to_json
 from wenyuan.service.search.searcher import SearchRequest

@@ -12,8 +12,8 @@ import pytest
 
 import wenyuan
 from wenyuan.core.access import Principal, parse_agent
+from wenyuan.core.claims import Claim, claims_of
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeError
-from wenyuan.core.verification import Claim, claims_of
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.audit.replay import Replay
@@ -68,8 +68,8 @@ def judged(library: wenyuan.Library, text: str, *cited: str, **more: Any) -> Jud
         ("客户投诉应当在72小时内首次响应，由前台登记。", (), {}, "not_in_force"),
         ("客户投诉应当在72小时内首次响应，由前台登记。", (), {"as_of": date(2020, 6, 1)}, "verbatim"),
         ("Complaints are usually answered within three days by whoever is there.", (), {}, "verbatim"),
-        ("Complaints are usually answered within three days", (), {"min_trust": 3}, "low_trust"),
-        ("The pump must not run dry", (), {}, "verbatim"),
+        ("Complaints are usually answered within three days by whoever is there.", (), {"min_trust": 3}, "low_trust"),
+        ("The pump must not run dry", (), {}, "part"),
         ("The pump must not run dry for more than ten seconds.", (), {}, "over_copyright"),
         ("The pump may run dry for more than ten seconds.", (), {}, "modality_changed"),
         ("The pump must not run dry greased every 500 hours of operation with lithium grease.", (), {}, "stitched"),
@@ -305,3 +305,15 @@ def test_what_is_no_request(claims: tuple[Claim, ...], said: str) -> None:
         VerifyRequest(claims=claims)
     with pytest.raises(InvalidRequest, match="min_trust"):
         replace(VerifyRequest(claims=(Claim("x"),)), min_trust=9)
+
+
+def test_what_is_in_force_is_compared_first(tmp_path: Path) -> None:
+    """A claim in other words that the rule in force has is not judged by the rule that was repealed."""
+    (tmp_path / "old.md").write_text("病假工资按照员工基本工资的60%按月发放。\n", "utf-8")
+    (tmp_path / "new.md").write_text("病假期间的工资按照员工本人基本工资的80%按月发放给员工。\n", "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as made:
+        made.add(wenyuan.Source(source_id="old", path=str(tmp_path / "old.md"), effective_until=date(2024, 1, 1)))
+        made.add(wenyuan.Source(source_id="new", path=str(tmp_path / "new.md")))
+        found = judged(made, "病假工资按照员工基本工资的80%按月发放")
+    assert found.verdict == "not_judged"
+    assert "not_in_force" not in found.findings

@@ -471,7 +471,7 @@ def verify(
       wenyuan verify "Complaints are answered within 48 hours [policies]."
       wenyuan verify answer.md --cite 1=policies#12 --min-trust 3
     """
-    from wenyuan.core.verification import claims_of
+    from wenyuan.core.claims import claims_of
     from wenyuan.service.verification import VerifyRequest, as_data
 
     terminal: Terminal = ctx.obj

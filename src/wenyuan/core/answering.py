@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
 from wenyuan.core.model import MAX_QUERY_CHARS, ContextSentence, Passage
+from wenyuan.core.quotation import whole
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text import Span, fold, identifiers, search_terms, sentences
 from wenyuan.core.text.chunking import estimate_tokens
@@ -220,12 +221,6 @@ def _places(text: str, part: str) -> list[int]:
         found.append(at)
         at = text.find(part, at + 1)
     return found
-
-
-def whole(text: str, start: int, end: int) -> Span:
-    """The span extended to whole sentences."""
-    touched = [(a, b) for a, b in sentences(text) if a < end and start < b]
-    return (touched[0][0], touched[-1][1]) if touched else (start, end)
 
 
 # Query rewriting by a language model: the prompt, parsing, and the checks that a rewritten query must pass.

@@ -4,7 +4,8 @@ obligation.
 A claim and a text are compared by tokens: words, Chinese characters, numbers and quantities, each in one form (``24 小时`` =
 ``二十四小时`` = ``24 hours``); marks do not count. In this order:
 
-1. The claim stands in the text token by token: *verbatim*, unless a negation stands right before it (``must not | be open``).
+1. The claim stands in the text token by token: *verbatim*, unless a negation or a sign stands right before it (``must not | be
+   open``), or it is a part of a sentence whose rest governs it (`core.quotation`): *part*.
 2. It is aligned with the sentences that share most of its tokens. Where it has `LIKE` of its tokens from there, what differs
    tells: a number, a unit, a date, a negation, or who must and who may. What differs otherwise is a paraphrase.
 3. Most of it is found in pieces at several places: *stitched*.
@@ -23,12 +24,25 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from wenyuan.core.quotation import left_out
 from wenyuan.core.text import CJK, fold, sentences
 from wenyuan.core.text.numbers import HAN_NUMERALS, NUMBER_WORDS, chinese_number, measured, unit_of
+from wenyuan.core.text.signs import (
+    BOUND,
+    CODE,
+    CURRENCIES,
+    NUMBER,
+    bound,
+    in_one_unit,
+    moments,
+    power_at,
+    powers,
+    sign_before,
+)
 
 Kind = Literal[
-    "verbatim", "stitched", "number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed",
-    "paraphrase",
+    "verbatim", "part", "stitched", "number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed",
+    "relation_changed", "paraphrase",
 ]  # fmt: skip
 
 _CHANGED: tuple[Kind, ...] = (
@@ -37,9 +51,12 @@ _CHANGED: tuple[Kind, ...] = (
     "date_changed",
     "modality_changed",
     "negation_changed",
+    "relation_changed",
 )
 
-_OF_DUTIES = ("modality_changed", "negation_changed")
+_OF_DUTIES = ("modality_changed", "negation_changed", "relation_changed")
+
+_DEONTIC = frozenset(("must", "may", "must not", "need not"))
 
 LIKE = 0.7
 """Share of a claim's tokens that a text must have in their order to be what it was made of."""
@@ -128,21 +145,31 @@ class Comparison:
 
 
 _BETWEEN = "\0"
+_SIGNS = frozenset("<>≥≤")
 _MEASURES = "个個名种種项項条條款章节節级級类類件份批户戶家台套处處层層部篇页頁期届屆位所站座辆輛成元年月日天周岁人次"
 _TOKEN = re.compile(
-    rf"(?<=第)[{HAN_NUMERALS}]+|[{HAN_NUMERALS}]+(?=[{_MEASURES}])|[{CJK}]|\d+(?:[.,:/\-]\d+)*%?|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)*"
+    rf"(?<=第)[{HAN_NUMERALS}]+|[{HAN_NUMERALS}]+(?=[{_MEASURES}])|[{CJK}]|{CODE}|{NUMBER}|{BOUND}|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)*"
 )
 _CLAUSE = re.compile(r"[，、：,:—()（）]")
 _MONTHS = frozenset("january february march april may june july august september october november december".split())
 _FIGURES = re.compile(rf"[\d.,:/-]+|[{HAN_NUMERALS}]+|[a-z]+")
+_RELATIONS = tuple((name, re.compile(pattern)) for name, pattern in (
+    ("before", r"之 前|以 前|^前$|(?<![a-z])(?:before|prior)(?![a-z])"),
+    ("after", r"之 后|以 后|^后$|(?<![a-z])after(?![a-z])"),
+    ("only", r"仅|只(?! 能)|唯 一|(?<![a-z])(?:only|solely|exclusively)(?![a-z])"),
+    ("all", r"全 部|所 有|全 体|任 何|(?<![a-z])(?:all|every|always)(?![a-z])"),
+    ("some", r"部 分|某 些|有 些|个 别|(?<![a-z])(?:some|sometimes|several|few)(?![a-z])"),
+))  # fmt: skip
+_NOT = re.compile("([a-z]+)n't")
+_STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 _DAY, _YEAR = re.compile(r"\d"), re.compile(r"(?:19|20)\d\d(?:[/.-]\d{1,2}){0,2}|(?:\d{1,2}[/.-]){1,2}(?:19|20)\d\d")
 _DUTIES: tuple[tuple[DutyName, str], ...] = (
     ("must not", "不得|不准|不许|不許|禁止|严禁|不应当?|不可以?|不能够?|不予|must not|mustn['’]t|shall not|may not|can(?: ?not|['’]t)"
      "|should not|shouldn['’]t|prohibited|forbidden|not (?:be )?(?:permitted|allowed)"),
     ("need not", "不必|无需|无须|毋须|不需要?|不用|可以?不|need not|needn['’]t|(?:is|are|be) not required|not required|exempt"),
-    ("at most", "不超过|不高于|不大于|不多于|不迟于|不晚于|至多|最多|以下|以内|低于|少于|小于|早于|at most|(?:no|not) (?:more|greater|later) than"
+    ("at most", "[<≤≦⩽]=?|不超过|不高于|不大于|不多于|不迟于|不晚于|至多|最多|以下|以内|低于|少于|小于|早于|at most|(?:no|not) (?:more|greater|later) than"
      "|(?:less|fewer|earlier) than|up to|below|under|within|maximum"),
-    ("at least", "不少于|不低于|不小于|不早于|至少|最少|以上|超过|高于|多于|大于|晚于|迟于|at least|(?:no|not) (?:less|fewer|earlier) than"
+    ("at least", "[>≥≧⩾]=?|不少于|不低于|不小于|不早于|至少|最少|以上|超过|高于|多于|大于|晚于|迟于|at least|(?:no|not) (?:less|fewer|earlier) than"
      "|(?:more|greater|later) than|above|over|exceed(?:s|ing)?|minimum"),
     ("must", "应当|必须|务必|须|(?<![供反适相响效感对回呼照答报顺因])应(?![用急变聘邀答收付对])|需要?(?!求)|must|shall|should|required|obliged|ha(?:s|ve) to|mandatory|needs? to"),
     ("may", "可以|允许|准许|有权|可(?![能靠见行用])|may|might|can|could|allowed|permitted|optional|entitled"),
@@ -157,14 +184,12 @@ def tokens_of(text: str) -> Tokens:
     folded, places = _folded(text)
     found: list[_Raw] = []
     at = 0
-    for quantity in measured(folded):
-        if quantity.start < at:
+    for start, end, read in sorted([*_quantities(folded), *_moments(folded)]):
+        if start < at:
             continue
-        found += _words(folded, at, quantity.start)
-        date = quantity.unit in ("月", "号") or (quantity.unit == "year" and 1_000 <= quantity.value < 3_000)
-        value = f"={quantity.value:.10g}{quantity.unit}"
-        found.append((value, "date" if date else "quantity", quantity.start, quantity.end))
-        at = quantity.end
+        found += _words(folded, at, start)
+        found += [(value, kind, start, end) for value, kind in read]
+        at = end
     found += _words(folded, at, len(folded))
     clauses = [match.start() for match in _CLAUSE.finditer(folded)]
     begins = [start for start, _ in sentences(text)]
@@ -184,25 +209,56 @@ def tokens_of(text: str) -> Tokens:
     return Tokens(text, tuple(tokens), tuple(_duties(folded, found)), joined)
 
 
+def _quantities(folded: str) -> Iterator[tuple[int, int, list[tuple[str, TokenKind]]]]:
+    for quantity in measured(folded):
+        date = quantity.unit in ("月", "号") or (quantity.unit == "year" and 1_000 <= quantity.value < 3_000)
+        value, unit = (quantity.value, quantity.unit) if date else in_one_unit(quantity.value, quantity.unit)
+        sign, start = ("", quantity.start) if date else sign_before(folded, quantity.start)
+        yield start, quantity.end, [(f"={sign}{value:.10g}{unit}", "date" if date else "quantity")]
+
+
+def _moments(folded: str) -> Iterator[tuple[int, int, list[tuple[str, TokenKind]]]]:
+    for moment in moments(folded):
+        kind: TokenKind = "date" if len(moment.values) > 1 else "number"
+        yield moment.start, moment.end, [(value, kind) for value in moment.values]
+
+
 def _folded(text: str) -> tuple[str, Sequence[int]]:
     """The folded text, and the original position of each of its characters."""
-    folded = fold(text)
+    folded = fold(powers(text))
     if len(folded) == len(text):
         return folded, range(len(text))
     each = [
-        (at, fold(character)) for at, character in enumerate(text)
+        (at, fold(power_at(text, at))) for at in range(len(text))
     ]  # a ligature becomes two, a half-width pair one
     return "".join(of for _, of in each), [at for at, of in each for _ in of]
 
 
 def _words(folded: str, start: int, end: int) -> Iterator[_Raw]:
     for match in _TOKEN.finditer(folded, start, end):
-        yield *_read_word(match), *match.span()
+        first, last = match.span()
+        word = match[0].replace("’", "'")
+        if (stem := _NOT.fullmatch(word)) is not None:
+            yield _STEMS.get(stem[1], stem[1]), "word", first, last
+            yield "not", "word", first, last
+        elif word == "cannot":
+            yield "can", "word", first, last
+            yield "not", "word", first, last
+        elif word[0].isdigit():
+            sign, begun = sign_before(folded, first)
+            value, kind = _read_word(match)
+            yield sign + value, ("number" if sign else kind), max(start, begun), last
+        else:
+            yield *_read_word(match), first, last
 
 
 def _read_word(match: re.Match[str]) -> tuple[str, TokenKind]:
     """Normal form and kind of a word or number."""
-    value = match[0]
+    value = match[0].replace("’", "'")
+    if value[0] in "<>≥≤≧≦⩾⩽":
+        return bound(value), "word"
+    if value[0].isascii() and value[0].isalpha() and value[-1:].isalnum() and any(map(str.isdigit, value)):
+        return value, "number"
     if value in NUMBER_WORDS:
         return str(NUMBER_WORDS[value]), "number"
     if value[0] in HAN_NUMERALS:
@@ -304,6 +360,11 @@ def _verbatim(claim: Tokens, text: Tokens) -> Comparison | None:
                 was = _said(text, duty.first, max(first + 1, duty.end))
                 said = _said(text, first, max(first + 1, duty.end))
                 return Comparison("negation_changed", (span,), (Change(was, said),))
+    before = text.tokens[first - 1] if first else None
+    if before is not None and before.value in _SIGNS and not text.text[before.end : span[0]].strip():
+        return Comparison("number_changed", (span,), (Change(text.text[before.start : span[1]], claim.text.strip()),))
+    if rest := left_out(text.text, *span):
+        return Comparison("part", (span,), (Change(rest, ""),))
     return Comparison("verbatim", (span,))
 
 
@@ -315,6 +376,8 @@ def _aligned(claim: Tokens, text: Tokens) -> Comparison | None:
     said, was = claim.values, text.values[low:high]
     blocks = SequenceMatcher(None, said, was, autojunk=False).get_opcodes()
     share = sum(b - a for tag, a, b, _, _ in blocks if tag == "equal") / len(said)
+    if exchanged := _exchanged(claim, text, [block for block in blocks if block[0] != "equal"], low):
+        return Comparison("relation_changed", (_span(text, low, high),), exchanged, share)
     if share < LIKE:
         return None
     outer = [n for n, block in enumerate(blocks) if block[0] != "insert"]
@@ -329,12 +392,26 @@ def _aligned(claim: Tokens, text: Tokens) -> Comparison | None:
     spans = (_span(text, low + blocks[0][3], low + blocks[-1][4]),)
     same = sum(b - a for tag, a, b, _, _ in blocks if tag == "equal")
     like = same >= _LIKE_BACK * (blocks[-1][4] - blocks[0][3])
+    if len(changes.get("number_changed", ())) > 1 and _another_thing(claim, text, apart, low):
+        return Comparison("paraphrase", spans, (), share)
     for kind in _CHANGED:
         if kind in changes and (like or kind not in _OF_DUTIES):
             return Comparison(kind, spans, tuple(changes[kind]), share)
     if share >= _STITCHED and any(_leaves_out(text, block, low) for block in blocks):
         return Comparison("stitched", tuple(_pieces(text, blocks, low)), (), share)
     return Comparison("paraphrase", spans, (), share)
+
+
+def _another_thing(claim: Tokens, text: Tokens, apart: Sequence[tuple[str, int, int, int, int]], low: int) -> bool:
+    """Whether a plain number differs that names what is spoken of (severity 2), beside another one: another thing has
+    other numbers.
+    """
+    return any(
+        tag == "replace" and b - a == d - c == 1
+        and claim.tokens[a].kind == text.tokens[low + c].kind == "number"
+        and a > 0 and claim.tokens[a - 1].kind == "word"
+        for tag, a, b, c, d in apart
+    )  # fmt: skip
 
 
 def _leaves_out(text: Tokens, block: tuple[str, int, int, int, int], low: int) -> bool:
@@ -384,9 +461,20 @@ def _changed(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int, moved:
     """
     if kind := _figure_changed(claim, a, b, text, c, d):
         return None if kind == "moved" else kind
-    if _unit(claim, a, b) and _unit(text, c, d):
+    if any(of(claim, a, b) and of(text, c, d) for of in (_unit, _of_money)):
         return "unit_changed"
+    if b - a <= _DROPPED and d - c <= _DROPPED and _relation(claim, a, b) != _relation(text, c, d):
+        return "relation_changed"
+    return _duty_changed(claim, a, b, text, c, d, moved)
+
+
+def _duty_changed(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int, moved: Set[DutyName]) -> Kind | None:
+    """The kind of a change of what must, may or must not be; see `_changed`."""
     claimed, meant = _duties_at(claim, a, b), _duties_at(text, c, d)
+    if not {duty.name for duty in claimed} & _DEONTIC:
+        meant = [duty for duty in meant if duty.name != "must"]  # "is reported" says what "shall be reported" says
+    if not {duty.name for duty in meant} & _DEONTIC:
+        claimed = [duty for duty in claimed if duty.name != "must"]
     if [duty.name for duty in claimed] == [duty.name for duty in meant]:
         return None
     if (c == d or a == b) and not moved.isdisjoint(duty.name for duty in claimed or meant):
@@ -409,11 +497,17 @@ def _figure_changed(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int)
     was = [t for t in text.tokens[c:d] if t.kind != "word"]
     if not {t.value for t in said} - {t.value for t in was}:
         return ""
-    if not was and {t.value for t in said} <= {t.value for t in text.tokens}:
-        return "moved"
+    if not was:
+        return "moved"  # elsewhere in it, or there is no number in its place that was changed
     if any(t.kind == "date" for t in (*said, *was)):
         return "date_changed"
-    return "unit_changed" if _figures(claim, said) == _figures(text, was) else "number_changed"
+    same = _figures(claim, said) == _figures(text, was) and _signs(said) == _signs(was)
+    return "unit_changed" if same else "number_changed"
+
+
+def _signs(tokens: Sequence[Token]) -> list[str]:
+    """What of numbers is no digit: their sign and power, and all of a code."""
+    return [t.value if t.value[:1].isalpha() else "".join(c for c in t.value if c in "-±^") for t in tokens]
 
 
 def _unit(text: Tokens, first: int, end: int) -> bool:
@@ -423,6 +517,29 @@ def _unit(text: Tokens, first: int, end: int) -> bool:
         and text.tokens[first - 1].kind == "number"
         and unit_of("".join(text.values[first:end])) is not None
     )
+
+
+def _of_money(text: Tokens, first: int, end: int) -> bool:
+    return end - first == 1 and text.tokens[first].value in CURRENCIES
+
+
+def _relation(text: Tokens, first: int, end: int) -> set[str]:
+    """What is said of order and extent in these tokens: before, after, only, all, some."""
+    said = " ".join(text.values[first:end])
+    return {name for name, pattern in _RELATIONS if pattern.search(said)}
+
+
+def _exchanged(
+    claim: Tokens, text: Tokens, apart: Sequence[tuple[str, int, int, int, int]], low: int
+) -> tuple[Change, ...]:
+    """Two parts of a sentence that a claim has in each other's place, where nothing else differs."""
+    if len(apart) != 2 or any(tag != "replace" for tag, *_ in apart):
+        return ()
+    (_, a, b, c, d), (_, e, f, g, h) = apart
+    there = text.values[low:]
+    if claim.values[a:b] != there[g:h] or claim.values[e:f] != there[c:d]:
+        return ()
+    return _shown(claim, a, b, text, low + c, low + d), _shown(claim, e, f, text, low + g, low + h)
 
 
 def _negated(words: Sequence[str]) -> bool:
@@ -446,51 +563,3 @@ def _shown(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int) -> Chang
         before, after = int(a > 0 and c > 0), int(b < len(claim.tokens) and d < len(text.tokens))
         a, b, c, d = a - before, b + after, c - before, d + after
     return Change(_said(text, c, d), _said(claim, a, b))
-
-
-# Answers: sentences with marks of their sources.
-
-
-class Claim(NamedTuple):
-    """A sentence of an answer.
-
-    Attributes:
-        sources: Its citations as written.
-    """
-
-    text: str
-    sources: tuple[str, ...] = ()
-
-
-_CITED = re.compile(
-    r"\s*(?:\[\[?\^?(?P<a>[^\[\]\n]{1,300})\]\]?(?!\()|【(?P<b>[^【】\n]{1,300})】|[（(](?:来源|出处|见|source|see)[:：]?\s*(?P<c>[^（）()\n]{1,300})[)）])",
-    re.IGNORECASE,
-)
-_APART = re.compile(r"\s*[,，;；、]\s*")
-
-
-def claims_of(answer: str) -> list[Claim]:
-    """The sentences of an answer with their citations; a mark after a sentence's end belongs to that sentence.
-
-    Marks are ``[1]``, ``[^1]``, ``【1】``, ``[[policies#12]]``, ``（来源：…）``, ``(source: …)``; several with commas between.
-    """
-    found: list[Claim] = []
-    for start, end in sentences(answer):
-        sentence = answer[start:end]
-        marks = [next(filter(None, match.groups())) for match in _CITED.finditer(sentence)]
-        cited = tuple(one for mark in marks for one in _APART.split(mark.strip()) if one)
-        before, leading = "", _CITED.match(sentence)
-        while leading and leading.end():  # it stands behind the stop of the sentence before
-            before += sentence[: leading.end()]
-            sentence = sentence[leading.end() :]
-            leading = _CITED.match(sentence)
-        if before and found:
-            own = tuple(
-                o for m in _CITED.finditer(before) for o in _APART.split(next(filter(None, m.groups())).strip()) if o
-            )
-            found[-1] = found[-1]._replace(sources=(*found[-1].sources, *own))
-            cited = cited[len(own) :]
-        text = _CITED.sub("", sentence).strip()
-        if tokens_of(text).tokens:
-            found.append(Claim(text, cited))
-    return found

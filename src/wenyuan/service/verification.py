@@ -16,6 +16,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from wenyuan.core.access import Principal
+from wenyuan.core.claims import Claim
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, listed, msg
 from wenyuan.core.fidelity import Uncertain
 from wenyuan.core.filters import Scope
@@ -24,7 +25,7 @@ from wenyuan.core.ports import Deadline, Engine, until
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text import search_terms
-from wenyuan.core.verification import Change, Claim, Comparison, Tokens, compared_with, stitched, tokens_of
+from wenyuan.core.verification import Change, Comparison, Tokens, compared_with, stitched, tokens_of
 from wenyuan.runtime import deadline_after
 from wenyuan.service import Query
 from wenyuan.service.audit.recorder import AuditRecorder
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
 
 Verdict = Literal[
-    "verbatim", "stitched", "wrong_source", "number_changed", "unit_changed", "date_changed", "negation_changed",
-    "modality_changed", "not_in_force", "uncertain_reading", "low_trust", "over_copyright", "against_rule", "nothing_found", "not_judged",
+    "verbatim", "part", "stitched", "wrong_source", "number_changed", "unit_changed", "date_changed", "negation_changed",
+    "modality_changed", "relation_changed", "not_in_force", "uncertain_reading", "low_trust", "over_copyright", "against_rule", "nothing_found", "not_judged",
 ]  # fmt: skip
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -294,10 +295,10 @@ class Verifier:
         passages = self._by_words(claim.text, visible.scope, visible.deadline)
         if cited.documents:
             passages += self._of_documents(claim.text, cited.documents, {p.passage_id for p in passages}, visible)
-        match, pieces = _best(tokens, passages, cited)
+        match, pieces, near = _best(tokens, passages, cited)
         if match is None or match.words != "verbatim":
-            before, parts = _best(tokens, self._of_the_past(claim.text, visible), cited)
-            if (match is None and not pieces) or (before is not None and before.words == "verbatim"):
+            before, parts, _ = _best(tokens, self._of_the_past(claim.text, visible), cited)
+            if not near or (before is not None and before.words == "verbatim"):
                 match, pieces = before, parts
         rule = self._against(claim.text, tokens, visible)
         if rule is not None:
@@ -436,34 +437,44 @@ def _recorded(one: JudgedClaim) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_CHANGED = frozenset(("number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed"))
+_CHANGED = frozenset(
+    ("number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed", "relation_changed")
+)
 
 
 def _in_force(registry: Sources, sources: frozenset[str], day: date) -> frozenset[str]:
     return frozenset(name for name in sources if registry.in_force(name, day))
 
 
-def _best(tokens: Tokens, passages: Sequence[Passage], cited: _Cited) -> tuple[_Match | None, list[Quoted]]:
-    """The passage closest to a claim (cited ones preferred), or the pieces it is assembled from."""
+def _best(tokens: Tokens, passages: Sequence[Passage], cited: _Cited) -> tuple[_Match | None, list[Quoted], bool]:
+    """The passage closest to a claim (cited ones preferred), or the pieces it is assembled from; and whether any passage
+    has most of its words, be it a paraphrase.
+    """
     found = []
     for passage in passages:
         compared = compared_with(tokens, passage.text)
         if compared is None:
             continue
         if compared.kind == "verbatim" and (not cited.named or cited.holds(passage)):
-            return _Match(passage, compared.kind, compared), []
+            return _Match(passage, compared.kind, compared), [], True
         found.append((compared, passage))
     match = None
     if found:
         best, passage = min(
-            found, key=lambda m: (m[0].kind != "verbatim", -round(m[0].share, 2), not cited.holds(m[1]))
+            found,
+            key=lambda m: (
+                ("verbatim", "part").index(m[0].kind) if m[0].kind in ("verbatim", "part") else 2,
+                -round(m[0].share, 2),
+                not cited.holds(m[1]),
+            ),
         )
         match = None if best.kind == "paraphrase" else _Match(passage, best.kind, best)
-        if best.kind == "verbatim" or best.share >= _SURE:
+        if best.kind in ("verbatim", "part") or best.share >= _SURE:
             # Another passage may have less of a paraphrase, with a number changed: that is not what was meant.
-            return match, []
+            return match, [], True
     texts = [passage.text for passage in passages]
-    return match, [Quoted(passage=passages[of], start=start, end=end) for of, (start, end) in stitched(tokens, texts)]
+    pieces = [Quoted(passage=passages[of], start=start, end=end) for of, (start, end) in stitched(tokens, texts)]
+    return match, pieces, bool(found or pieces)
 
 
 def _quoted(match: _Match) -> tuple[Quoted, ...]:

@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from wenyuan.core.access import MAX_DOMAINS, parse_scope
+from wenyuan.core.claims import Claim, claims_of
 from wenyuan.core.corrections import CorrectionAction
 from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
 from wenyuan.core.filters import parse_filter
 from wenyuan.core.model import DocumentState
 from wenyuan.core.prompt import LOW_TRUST
-from wenyuan.core.verification import Claim, claims_of
 from wenyuan.service.documents import MOST_LISTED
 from wenyuan.service.generation.answers import MOST_PASSAGES, AnswerRequest
 from wenyuan.service.ingest.corrections import (

@@ -40,7 +40,7 @@ from wenyuan.core.verification import Tokens, compared_with, tokens_of
 
 GATES = frozenset((
     "instruction", "not_said", "stitched", "number_changed", "unit_changed", "date_changed", "negation_changed",
-    "modality_changed", "wrong_kind", "sentence_as_name", "end_not_said", "in_force", "proposed_before", "rejected_before",
+    "modality_changed", "relation_changed", "wrong_kind", "sentence_as_name", "end_not_said", "in_force", "proposed_before", "rejected_before",
     "retired_before", "conflict",
 ))  # fmt: skip
 """The reasons that nothing but their own check refuses a proposal for; without a quote, or of another form, it is no statement
@@ -136,7 +136,7 @@ def _cut(case: _Case, shown: Mapping[str, Shown]) -> None:
     found = compared_with(tokens_of(case.proposal.text), case.quote)
     if found is None:
         _gate("not_said", case.proposal.text)
-    elif found.kind not in ("verbatim", "paraphrase"):
+    elif found.kind not in ("verbatim", "part", "paraphrase"):
         _gate(found.kind, "; ".join(f"{change.was} → {change.said}" for change in found.changes))
     case.verbatim = tokens_of(case.proposal.text).values == tokens_of(case.quote).values
 

@@ -51,7 +51,7 @@ each, in Chinese 6 to 12 characters.
 
 REASONS = (
     "unknown_passage", "no_quote", "instruction", "not_said", "stitched", "number_changed", "unit_changed", "date_changed",
-    "negation_changed", "modality_changed", "unknown_kind", "wrong_kind", "sentence_as_name", "unknown_relation",
+    "negation_changed", "modality_changed", "relation_changed", "unknown_kind", "wrong_kind", "sentence_as_name", "unknown_relation",
     "ambiguous_relation", "ambiguous_name", "wrong_ends", "reversed", "self_loop", "cycle", "bad_condition", "end_not_said",
     "duplicate_statement", "in_force", "proposed_before", "rejected_before", "retired_before", "conflict",
 )  # fmt: skip

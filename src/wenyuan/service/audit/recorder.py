@@ -13,13 +13,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.access import Principal
+from wenyuan.core.claims import Claim
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound, NotPermitted, msg
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import RULE_IDS
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.prompt import Withheld
 from wenyuan.core.rules.inference import REVISION
-from wenyuan.core.verification import Claim
 from wenyuan.service import Answer, Query
 from wenyuan.service.audit import (
     Changed,

@@ -34,6 +34,7 @@ from wenyuan.core.answering import (
     room_of,
     whole,
 )
+from wenyuan.core.claims import Claim
 from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmTimeout, LlmUnavailable, joined, msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import LanguageModel, ModelReply, caller_gone, unless
@@ -42,7 +43,7 @@ from wenyuan.core.scoring.rerank import limited
 from wenyuan.core.sources import kept_from_model
 from wenyuan.core.text import Span, sentences
 from wenyuan.core.text.summaries import document_key, instruction_like, summarize
-from wenyuan.core.verification import Claim, compared_with, tokens_of
+from wenyuan.core.verification import compared_with, tokens_of
 from wenyuan.runtime import deadline_after
 from wenyuan.service.audit.recorder import RecordedSearch, one_question
 from wenyuan.service.audit.replay import Fate, Replay, explained_by_redaction, no_query, why_otherwise
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 GATES: frozenset[str] = frozenset(VERDICTS) - {"verbatim"} | {
-    "unknown_passage", "no_quote", "other_quote", "instruction", "part",
+    "unknown_passage", "no_quote", "other_quote", "instruction",
 }  # fmt: skip
 """What keeps a model's words out of an answer: every verdict of `verify` but one, and
 
