@@ -32,12 +32,12 @@ from wenyuan.core.answering import (
     quote_between,
     read_written,
     room_of,
-    whole,
 )
 from wenyuan.core.claims import Claim
 from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmTimeout, LlmUnavailable, joined, msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import LanguageModel, ModelReply, caller_gone, unless
+from wenyuan.core.quotation import whole
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.scoring.rerank import limited
 from wenyuan.core.sources import kept_from_model
