@@ -11,11 +11,13 @@ elsewhere. Anyone who can write to the folder can make a whole new chain; only a
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import secrets
+import stat
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -24,6 +26,7 @@ from typing import Any, NamedTuple
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, msg
 from wenyuan.core.records import AuditFault
 from wenyuan.runtime import exists
+from wenyuan.runtime.regular import open_regular, read_regular
 
 __all__ = ["GENESIS", "AuditFault", "Head", "HeadFile", "Ids", "Row", "canonical", "check", "commitment", "row_hash"]
 
@@ -190,6 +193,14 @@ def _at_the_ends(heads: Mapping[str, Head], start: Head, end: Head) -> AuditFaul
     return None
 
 
+def _writable(path: Path) -> int:
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return handle
+
+
 # --- the head, beside the database ------------------------------------------------------------------------
 class HeadFile:
     """``audit.head``: one line, rewritten in place after every commit, so it is never ahead of the database."""
@@ -200,7 +211,7 @@ class HeadFile:
     def read(self) -> Head | None:
         """The stored head, or None without a file; CatalogUnavailable when the file cannot be parsed."""
         try:
-            with self.path.open("rb") as file:
+            with os.fdopen(open_regular(self.path), "rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH)
                 text = file.read(200).decode("ascii", "replace")
         except FileNotFoundError:
@@ -233,7 +244,7 @@ class HeadFile:
     def text(self) -> str:
         """The file's raw content, whether it can be parsed or not; ``""`` without a file."""
         try:
-            return self.path.read_bytes()[:200].decode("ascii", "replace").strip()
+            return read_regular(self.path)[:200].decode("ascii", "replace").strip()
         except FileNotFoundError:
             return ""
         except OSError as error:
@@ -241,7 +252,7 @@ class HeadFile:
 
     def _write(self, wanted: Callable[[str], bool], head: Head) -> None:
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            handle = _writable(self.path)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX)
                 written = os.pread(handle, 200, 0).decode("ascii", "replace")

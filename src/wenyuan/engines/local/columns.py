@@ -25,6 +25,7 @@ from wenyuan.core.errors import IndexCorrupt, msg
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.model import FOREVER, Facet, IndexRow
 from wenyuan.core.scoring import CHINESE
+from wenyuan.runtime.regular import open_regular, read_regular
 
 # Open files, and whether a file is still the one that was read, as far as that shows without reading it again.
 
@@ -133,7 +134,7 @@ class StoredRows:
 
     def _open(self, path: Path) -> None:
         self.name = path.name
-        self._file = OpenFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        self._file = OpenFile(open_regular(path))
         self.signature = self._file.signature()
         if os.fstat(self._file.handle).st_size < self.count * self._width:
             raise ValueError(f"{path.name} is shorter than {self.count} rows")
@@ -409,7 +410,7 @@ class Columns:
     def load(cls, path: Path, crc: int) -> Columns:
         """Inverse of `save`; IndexCorrupt for anything else."""
         try:
-            raw = path.read_bytes()
+            raw = read_regular(path)
             if zlib.crc32(raw) != crc:
                 raise ValueError("wrong checksum")
             with np.load(

@@ -23,6 +23,7 @@ from wenyuan.core.model import Facet, IndexRow
 from wenyuan.core.scoring import PAIRED, passage_bodies, squash, term_weights
 from wenyuan.core.text import PAIR
 from wenyuan.engines.local.columns import Columns, OpenFile, Signature, leaf_values, signature
+from wenyuan.runtime.regular import open_regular, read_regular
 
 # The files of the keyword index: published in the library's folder, read from copies that nobody else can reach.
 #
@@ -38,6 +39,7 @@ from wenyuan.engines.local.columns import Columns, OpenFile, Signature, leaf_val
 
 _COMPONENT = "engine local/keyword"
 _MANIFEST = "watermark.json"
+_MOST_MANIFEST = 1 << 26  # bytes
 _META = "meta.json"  # tantivy's own list of its segments
 _BLOCK = 1 << 20
 _TRIES = 20  # each time because another process has published anew meanwhile
@@ -119,7 +121,7 @@ class Segments:
 
     def _read_manifest(self) -> bytes:
         try:
-            return self._manifest.read_bytes()
+            return read_regular(self._manifest, _MOST_MANIFEST)
         except FileNotFoundError as error:
             if self.state.raw or (self._folder.is_dir() and any(self._folder.glob("*.idx"))):
                 raise IndexCorrupt("the index has no watermark", component=_COMPONENT) from error
@@ -150,7 +152,7 @@ class Segments:
         with _told(msg("copying {path}", path=path)):
             copy = _nameless(self._folder)
             try:
-                origin = OpenFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+                origin = OpenFile(open_regular(path))
             except FileNotFoundError as error:
                 raise IndexCorrupt(msg("{name} is missing", name=path.name), component=_COMPONENT) from error
             source = origin.signature()
@@ -320,7 +322,7 @@ def _nameless(near: Path) -> OpenFile:
 def _content(path: Path) -> bytes:
     """Nothing, where it cannot be read."""
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError:
         return b""
 

@@ -18,6 +18,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring import Sums
 from wenyuan.engines.local.columns import BLOCK, Array, Columns, GrowableArray, Signature, StoredRows, signature
 from wenyuan.runtime import exists
+from wenyuan.runtime.regular import read_regular
 
 # Short codes of vectors, by which the candidates of a search are chosen: two bits a dimension, 104 bytes a row at 384.
 #
@@ -338,7 +339,7 @@ class VectorScan:
             else:
                 for at, block in zip(range(0, count, BLOCK), scan._stored.blocks(), strict=True):
                     scan.sums.extend(block, chinese[at : at + BLOCK])
-            raw = codes.read_bytes() if crc else b""
+            raw = read_regular(codes) if crc else b""
             if zlib.crc32(raw) != crc or (not crc and count > EXACT_ROWS):
                 raise ValueError(f"{codes.name}: wrong checksum, or missing")
             scan._codes = QuantizedVectors.read(raw) if crc else None
@@ -421,7 +422,7 @@ class RowFiles:
         try:
             if not exists(self._manifest):
                 return Rows(Columns(), VectorScan(self._dimension) if self._dimension else None, 0, "", seen)
-            state = json.loads(self._manifest.read_text("utf-8"))
+            state = json.loads(read_regular(self._manifest).decode("utf-8"))
             seen |= {path: signature(path) for path in (self._folder / state[name] for name in _NAMES)}
             columns = Columns.load(self._folder / state["columns"], state["columns_crc"])
             seq, stamp = int(state["seq"]), str(state["stamp"])
@@ -452,7 +453,7 @@ class RowFiles:
         """The change that the files hold, and the name of the file of vectors; ValueError when that cannot be read."""
         if not exists(self._manifest):
             return 0, ""
-        state = json.loads(self._manifest.read_text("utf-8"))
+        state = json.loads(read_regular(self._manifest).decode("utf-8"))
         try:
             return int(state["seq"]), str(state["vectors"])
         except (KeyError, TypeError) as error:
@@ -485,7 +486,9 @@ class RowFiles:
     def found_again(self, scan: VectorScan) -> None:
         """Say in the manifest which file the vectors are in now, while the library's writer lock is held."""
         if not self.changed():
-            self._write_manifest(json.loads(self._manifest.read_text("utf-8")) | {"vectors_as": scan.stored_as})
+            self._write_manifest(
+                json.loads(read_regular(self._manifest).decode("utf-8")) | {"vectors_as": scan.stored_as}
+            )
             self._seen = {**self._seen, self._manifest: signature(self._manifest)}
 
     def _write_manifest(self, state: Mapping[str, Any]) -> None:
