@@ -11,13 +11,11 @@ elsewhere. Anyone who can write to the folder can make a whole new chain; only a
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import json
 import os
 import secrets
-import stat
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -193,14 +191,6 @@ def _at_the_ends(heads: Mapping[str, Head], start: Head, end: Head) -> AuditFaul
     return None
 
 
-def _writable(path: Path) -> int:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
-    return handle
-
-
 # --- the head, beside the database ------------------------------------------------------------------------
 class HeadFile:
     """``audit.head``: one line, rewritten in place after every commit, so it is never ahead of the database."""
@@ -252,7 +242,7 @@ class HeadFile:
 
     def _write(self, wanted: Callable[[str], bool], head: Head) -> None:
         try:
-            handle = _writable(self.path)
+            handle = open_regular(self.path, os.O_RDWR | os.O_CREAT)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX)
                 written = os.pread(handle, 200, 0).decode("ascii", "replace")

@@ -23,7 +23,7 @@ from wenyuan.core.model import Facet, IndexRow
 from wenyuan.core.scoring import PAIRED, passage_bodies, squash, term_weights
 from wenyuan.core.text import PAIR
 from wenyuan.engines.local.columns import Columns, OpenFile, Signature, leaf_values, signature
-from wenyuan.runtime.regular import open_regular, read_regular
+from wenyuan.runtime.regular import IrregularFile, open_regular, read_regular
 
 # The files of the keyword index: published in the library's folder, read from copies that nobody else can reach.
 #
@@ -155,6 +155,8 @@ class Segments:
                 origin = OpenFile(open_regular(path))
             except FileNotFoundError as error:
                 raise IndexCorrupt(msg("{name} is missing", name=path.name), component=_COMPONENT) from error
+            except IrregularFile as error:
+                raise IndexCorrupt(msg("{path} is not a regular file", path=path), component=_COMPONENT) from error
             source = origin.signature()
             while block := os.read(origin.handle, _BLOCK):
                 digest.update(block)
