@@ -167,6 +167,31 @@ _LINGER = 1.0
 """Seconds in which a client that still sends can read why it was refused; closing at once would reset it."""
 
 
+_MOST_HEAD = 65_536
+"""Bytes of a request line and its headers, however they are cut into packets."""
+
+
+class StrictConnection(h11.Connection):
+    """h11's view of a connection, which also refuses what another server on the way may read otherwise.
+
+    That is a body with a length and in chunks (RFC 9112, 6.3), and another version than HTTP/1; and heads that are too long.
+    """
+
+    def next_event(self) -> Any:
+        """As h11's; RemoteProtocolError for a request that is refused."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
+            size = len(event.target) + sum(len(name) + len(value) + 4 for name, value in event.headers)
+            if {b"content-length", b"transfer-encoding"} <= names:
+                raise h11.RemoteProtocolError("a length and chunks")
+            if event.http_version not in (b"1.0", b"1.1"):
+                raise h11.RemoteProtocolError("another version", error_status_hint=505)
+            if size > _MOST_HEAD:
+                raise h11.RemoteProtocolError("the head is too long", error_status_hint=431)
+        return event
+
+
 class StrictProtocol(H11Protocol):
     """uvicorn's protocol, with a time limit on request heads and problem documents for invalid HTTP."""
 
@@ -176,6 +201,7 @@ class StrictProtocol(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.conn = StrictConnection(h11.SERVER, _MOST_HEAD)
         # uvicorn writes its access log, with the query string, to any handler that the root logger has.
         self.access_log = False
 
