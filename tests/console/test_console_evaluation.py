@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from python_multipart.multipart import Field
 
 from console_door import HOSTILE, Browser, Seen, console
 from governed_door import key
 from wenyuan.console import Site
-from wenyuan.console.forms import form_with_files
+from wenyuan.console.forms import MAX_FIELDS, TooManyFields, form_with_files
 from wenyuan.console.health import _before, reliability, trend
 from wenyuan.i18n import texts
 from wenyuan.service.search.sufficiency import LEG as JUDGE
@@ -209,10 +210,6 @@ def test_parts_of_a_form_are_taken_as_they_are() -> None:
             "multipart/form-data; boundary=B",
             b'--B\r\nContent-Disposition: form-data; name="\xff"\r\n\r\nx\r\n--B--\r\n',
         ),
-        (
-            "multipart/form-data; boundary=B",
-            b'--B\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n' * 201 + b"--B--\r\n",
-        ),
     ],
 )
 def test_what_is_no_such_form_is_refused(opened: tuple[str, Any], kind: str, body: bytes) -> None:
@@ -221,6 +218,36 @@ def test_what_is_no_such_form_is_refused(opened: tuple[str, Any], kind: str, bod
         form_with_files(kind, body)
     browser = Browser(opened[0])
     assert browser.send("POST", PATH, body, Content_Type=kind, Origin=browser.url).status == 400
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("multipart/form-data; boundary=B", b'--B\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n' * 202),
+        ("multipart/form-data; boundary=B", b'--B\r\nContent-Disposition: form-data; name="a"; filename="b"\r\n\r\nx\r\n' * 202),
+        ("application/x-www-form-urlencoded", b"a=1&" * 202),
+    ],
+)  # fmt: skip
+def test_a_form_of_too_many_fields_is_told_so(opened: tuple[str, Any], kind: str, body: bytes) -> None:
+    """More fields or files than a page has are 413, before what comes after them is looked at: broken or not."""
+    browser = Browser(opened[0])
+    assert browser.send("POST", PATH, body, Content_Type=kind, Origin=browser.url).status == 413
+
+
+def test_no_more_parts_are_read_than_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a form of ten thousand parts two hundred become fields."""
+    made: list[object] = []
+    original = Field.finalize
+
+    def finalize(self: Field) -> None:
+        made.append(self)
+        original(self)
+
+    monkeypatch.setattr(Field, "finalize", finalize)
+    part = b'--B\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n'
+    with pytest.raises(TooManyFields):
+        form_with_files("multipart/form-data; boundary=B", part * 10_000 + b"--B--\r\n")
+    assert len(made) <= MAX_FIELDS + 1
 
 
 def test_what_a_leg_left_out_is_told() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ import pytest
 import wenyuan
 from governed_door import governed_server, key, send
 from http_door import Answer, assert_problem, call
+from wenyuan.server.problems import Problem
 from wenyuan.server.routes import uploads
 
 Served = tuple[str, Any]
@@ -59,7 +60,8 @@ def sent(served: Served, method: str, path: str, body: bytes, *rights: str, **mo
 
 def kept(served: Served) -> list[str]:
     home = served[1].folder / "uploads"
-    return sorted(file.relative_to(home).as_posix() for file in home.rglob("*") if file.is_file())
+    files = (file for file in home.rglob("*") if file.is_file() and file != home / ".lock")
+    return sorted(file.relative_to(home).as_posix() for file in files)
 
 
 def test_several_files_are_taken_and_told_of(served: Served) -> None:
@@ -115,6 +117,42 @@ def test_forms_are_bounded(served: Served, monkeypatch: pytest.MonkeyPatch) -> N
     assert kept(served) == ["desk/a.md"]
     sent_in_pieces(served[0], where, key(served[1], "ingest"), form(("c.md", GOOD)))
     assert kept(served) == ["desk/a.md"]
+
+
+@pytest.mark.parametrize(
+    ("part", "code", "most"),
+    [
+        (f"--{FENCE}\r\n\r\n\r\n", "too_many_parts", 402),
+        (f'--{FENCE}\r\nContent-Disposition: form-data; name="n"\r\n\r\nx\r\n', "too_many_parts", 402),
+        (f"--{FENCE}\r\n\r\n" + "x" * 100_000, "field_too_large", 2),
+        (f"--{FENCE}\r\nX: " + "x" * 10_000, "invalid_request", 2),
+        (f"--{FENCE}\r\n" + "X: y\r\n" * 100, "invalid_request", 2),
+    ],
+    ids=["empty parts", "fields", "large field", "long header", "many headers"],
+)  # fmt: skip
+def test_a_form_is_read_no_further_than_it_is_taken(tmp_path: Path, part: str, code: str, most: int) -> None:
+    """The first part, field or header too many ends the reading: what would come after it is not asked for."""
+    read = 0
+
+    async def chunks() -> AsyncIterator[bytes]:
+        nonlocal read
+        for _ in range(100_000):
+            read += 1
+            yield part.encode()
+
+    with pytest.raises(Problem) as caught:
+        asyncio.run(uploads.receive_files(chunks(), FENCE.encode(), tmp_path))
+    assert caught.value.code == code
+    assert read <= most
+
+
+def test_a_form_of_too_many_parts_is_told_so(served: Served) -> None:
+    """A problem document says that there are too many; of the files before it none is kept."""
+    many = form(("a.md", GOOD)).replace(f"--{FENCE}--".encode(), f"--{FENCE}\r\n\r\n\r\n".encode() * 1_000)
+    answer = sent(served, "POST", "/v1/sources/desk/documents", many)
+    assert_problem(answer, 413, "too_many_parts")
+    assert "400 parts" in answer.json["detail"]
+    assert kept(served) == []
 
 
 def sent_in_pieces(url: str, path: str, token: str, body: bytes) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from python_multipart.multipart import Field, File, FormParser, parse_options_header
@@ -17,6 +18,8 @@ from wenyuan.server.problems import Problem
 
 logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # a form that is broken is answered, not logged
 
+_Part = TypeVar("_Part", Field, File)
+
 # What a browser sends: forms, bounded, and only from the console's own pages.
 
 
@@ -24,7 +27,8 @@ MAX_FORM = 64 * 1024
 """Bytes of a form; the longest that a page has is a question of 8,000 characters."""
 MAX_UPLOAD = 1_000_000
 """Bytes of a form with a file, or with an answer. The API takes a file of about 700 kB, which is as much in base64."""
-_MOST_FIELDS = 200
+MAX_FIELDS = 200
+"""Fields and files of a form."""
 _TIMEOUT = 10.0  # seconds in which a form must have arrived
 
 
@@ -120,12 +124,20 @@ async def read_form(request: Request, *, most: int = MAX_FORM) -> Form:
         raise BadForm(error.status, "form_large" if error.status == 413 else "form_late") from error
     try:
         return form_with_files(declared, content) if kind.startswith("multipart") else _plain(content)
+    except TooManyFields as error:
+        raise BadForm(413, "form_fields") from error
     except ValueError as error:
         raise BadForm(400, "form_broken") from error
 
 
+class TooManyFields(ValueError):
+    """A form has more fields and files than any page of the console."""
+
+
 def _plain(content: bytes) -> Form:
-    return Form(parse_qsl(content.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS))
+    if content.count(b"&") >= MAX_FIELDS:
+        raise TooManyFields
+    return Form(parse_qsl(content.decode(), keep_blank_values=True, errors="strict"))
 
 
 def form_with_files(declared: str, content: bytes) -> Form:
@@ -135,6 +147,7 @@ def form_with_files(declared: str, content: bytes) -> Form:
         declared: The Content-Type, whose boundary counts.
 
     Raises:
+        TooManyFields: it has more than `MAX_FIELDS` parts; the rest is not looked at.
         ValueError: it is no such form, or not all of it.
     """
     fields: list[Field] = []
@@ -142,14 +155,19 @@ def form_with_files(declared: str, content: bytes) -> Form:
     ends: list[bool] = []
     boundary = parse_options_header(declared)[1].get(b"boundary")
     in_memory = {"MAX_MEMORY_FILE_SIZE": inf}  # nothing is written to a disk before it is redacted
+
+    def keep(kind: list[_Part], part: _Part) -> None:
+        if len(fields) + len(files) >= MAX_FIELDS:
+            raise TooManyFields
+        kind.append(part)
+
     parser = FormParser(
-        "multipart/form-data", fields.append, files.append, lambda: ends.append(True), boundary, config=in_memory
-    )
+        "multipart/form-data", partial(keep, fields), partial(keep, files), lambda: ends.append(True), boundary,
+        config=in_memory,
+    )  # fmt: skip
     parser.write(content)
     if not ends:
         raise ValueError("the form does not end with its boundary")
-    if len(fields) + len(files) > _MOST_FIELDS:
-        raise ValueError("too many fields")
     pairs = [(_text(field.field_name), _text(field.value)) for field in fields]
     return Form(pairs, {_text(file.field_name): (_text(file.file_name), _content(file)) for file in files})
 

@@ -39,6 +39,10 @@ MAX_FILE = 50_000_000
 """Bytes of one file: no larger one is read, and so none is kept."""
 MAX_FORM = 500_000_000
 """Bytes of all files of one request."""
+MAX_PARTS = 400
+"""Parts of one form: its files, and fields that are passed over."""
+MAX_FIELD = 64 * 1024
+"""Bytes of a field that is passed over."""
 PAUSE = 30.0
 """Seconds for which nothing may come."""
 
@@ -70,7 +74,8 @@ async def receive_files(chunks: AsyncIterator[bytes], boundary: bytes, folder: P
     """The files of a form in order; fields without a file name are skipped.
 
     Raises:
-        Problem: 400, it is no such form, or not all of it; 413, too many files; 503, there is no room.
+        Problem: 400, it is no such form, or not all of it; 413, too many parts or files, or too large a field; 503,
+            there is no room. No more is read then.
     """
     form = _Form(boundary, folder)
     try:
@@ -87,8 +92,8 @@ class _Form:
         self.files: list[Given] = []
         self._folder = folder
         self._open: IO[bytes] | None = None
-        self._size = 0
-        self._ended = False
+        self._size = self._parts = 0
+        self._ended = self._is_file = False
         self._header, self._value, self._told = b"", b"", b""
         try:
             self._parser = MultipartParser(
@@ -127,6 +132,9 @@ class _Form:
             self._open = None
 
     def _begin(self) -> None:
+        self._parts += 1
+        if self._parts > MAX_PARTS:
+            raise Problem(413, "too_many_parts", msg("the form has more than {most} parts", most=MAX_PARTS))
         self._header, self._value, self._told, self._size = b"", b"", b"", 0
 
     def _add_field(self, data: bytes, start: int, end: int) -> None:
@@ -142,6 +150,7 @@ class _Form:
 
     def _start_file(self) -> None:
         name = parse_options_header(self._told)[1].get(b"filename")
+        self._is_file = bool(name)
         if not name:  # a field, or a form in which nothing was chosen
             return
         if len(self.files) >= MAX_FILES:
@@ -151,9 +160,12 @@ class _Form:
         self._open = path.open("xb")
 
     def _add_data(self, data: bytes, start: int, end: int) -> None:
-        if self._open is None:
-            return
         self._size += end - start
+        if self._open is None:
+            if not self._is_file and self._size > MAX_FIELD:
+                reason = msg("a field of the form has more than {most} bytes", most=f"{MAX_FIELD:,}")
+                raise Problem(413, "field_too_large", reason)
+            return
         if self._size <= MAX_FILE:
             self._open.write(data[start:end])
             return
