@@ -35,6 +35,7 @@ from wenyuan.catalog.storage import Files, Place, place_of
 from wenyuan.catalog.tasks import ledger_file, task_tables
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, msg
 from wenyuan.runtime import exists, is_dir, is_file
+from wenyuan.runtime.regular import open_regular, read_regular
 from wenyuan.settings import load_settings
 
 # A copy of a library in a folder, made while it is in use.
@@ -110,6 +111,7 @@ def _copy_uploads(folder: Path, to: Path) -> None:
 
 def _copied(file: str, to: str) -> None:
     with suppress(FileNotFoundError):  # deleted since it was listed
+        os.close(open_regular(file))
         shutil.copy2(file, to)
 
 
@@ -430,7 +432,7 @@ def _pseudonyms(place: Place, held: dict[str, str]) -> bytes:
     if not isinstance(place, Files):
         return bytes.fromhex(held[t.PSEUDONYMS])
     try:
-        return (place.folder / "pseudonym.key").read_bytes()
+        return read_regular(place.folder / "pseudonym.key", 1 << 20)
     except FileNotFoundError:
         return b""
     except OSError as error:
@@ -443,7 +445,7 @@ def _pseudonyms(place: Place, held: dict[str, str]) -> bytes:
 def _keep(target: Files, pseudonyms: bytes) -> None:
     path = target.folder / "pseudonym.key"
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        handle = open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         with os.fdopen(handle, "wb") as file:
             file.write(pseudonyms)
             file.flush()

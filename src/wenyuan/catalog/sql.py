@@ -27,6 +27,7 @@ from wenyuan.catalog import schema as t
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, Closed, ConfigError, EngineTimeout, msg
 from wenyuan.core.ports import Deadline, time_left, until
 from wenyuan.runtime.postgres_errors import driver_errors, meant
+from wenyuan.runtime.regular import open_regular
 
 # Connections to the catalog's database, and the one place where its driver's errors become ours.
 
@@ -413,7 +414,7 @@ class Present:
     def _read(self) -> str:
         """Why the file's content, without its write-ahead log, is not the library's; ``""`` when it is."""
         try:
-            with self._path.open("rb") as file:
+            with os.fdopen(open_regular(self._path), "rb") as file:
                 if file.read(len(_MAGIC)) != _MAGIC:
                     return "was written over"
             ids = frozenset(map(str, told_by_file(self._path, self._names)))

@@ -39,6 +39,7 @@ from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, msg
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
 from wenyuan.runtime import exists, is_file
+from wenyuan.runtime.regular import open_regular
 from wenyuan.settings import CatalogSettings
 
 # Numbered migrations that bring an older library's tables to the current version.
@@ -207,7 +208,7 @@ class WriterLock(Lock):
 
     def _take(self, until: float) -> None:
         try:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            handle = open_regular(self._path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise self._unavailable("open", error) from error
         self._file = handle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -16,6 +17,7 @@ from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import OK, PARTLY, Bar, Terminal, printable
 from wenyuan.core.errors import msg
 from wenyuan.core.model import DocumentState
+from wenyuan.runtime.regular import open_regular
 
 if TYPE_CHECKING:
     from wenyuan.core.corrections import CorrectionAction
@@ -124,7 +126,8 @@ def _copied(files: Sequence[tuple[str, Path]], folder: Path) -> list[Given]:
     for number, (name, file) in enumerate(files):
         copy, reason = folder / f"file-{number}", ""
         try:
-            shutil.copyfile(file, copy)
+            with os.fdopen(open_regular(file), "rb") as stream, copy.open("xb") as made:
+                shutil.copyfileobj(stream, made)
         except OSError as error:
             reason = msg("cannot be read: {error}", error=error.strerror)
         given.append(Given(name=name, path=copy, reason=reason))

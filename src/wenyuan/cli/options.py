@@ -19,6 +19,7 @@ import typer
 
 from wenyuan.cli.terminal import Terminal
 from wenyuan.core.errors import msg
+from wenyuan.runtime.regular import read_regular
 
 if TYPE_CHECKING:
     from wenyuan.core.errors import InvalidRequest
@@ -322,4 +323,14 @@ def history_in(path: Path | None) -> Any:
     """
     from wenyuan.wire.strict_json import loads
 
-    return None if path is None else loads(path.read_bytes())
+    return None if path is None else loads(read_named(path))
+
+
+def read_named(path: Path) -> bytes:
+    """The content of a file that the command line names; InvalidRequest where it cannot be read."""
+    from wenyuan.core.errors import InvalidRequest
+
+    try:
+        return read_regular(path)
+    except OSError as error:
+        raise InvalidRequest(msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror)) from error

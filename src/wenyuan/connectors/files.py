@@ -6,6 +6,7 @@ A file's version is its etag, checksum or generation, or else its size and time.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -22,6 +23,7 @@ from wenyuan.core.addresses import escaped_path
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError, msg
 from wenyuan.runtime import BoundedCalls, CallTimedOut, install_command, own_pip
+from wenyuan.runtime.regular import IrregularFile, open_regular
 from wenyuan.settings import VariableName, declared
 
 T = TypeVar("T")
@@ -202,6 +204,7 @@ class Folder:
             import fsspec
 
             url, options = self._opening.url, {}
+            self._call(lambda: _check_archive(_for_fsspec(url)))
             for part in _chain(url):
                 options[_protocol(part)] = _options(part, self._opening, self._settings, self._secrets)
             self._opened = self._call(lambda: _opened(fsspec, url, options))
@@ -221,6 +224,8 @@ class Folder:
             raise SourceError("reading it is not permitted", component=self._component) from error
         except CallTimedOut as error:
             raise SourceError("no answer in time", component=self._component) from error
+        except IrregularFile as error:
+            raise SourceError("it is not a regular file", component=self._component) from error
         except Exception as error:
             raise SourceError(
                 msg("it cannot be listed ({kind})", kind=type(error).__name__), component=self._component
@@ -248,6 +253,13 @@ def _opened(fsspec: Any, url: str, options: Mapping[str, Mapping[str, Any]]) -> 
     """The file system of an address and the path in it, not shared with fsspec's instance cache."""
     fs, root = fsspec.core.url_to_fs(_for_fsspec(url), **options, skip_instance_cache=True, use_listings_cache=False)
     return fs, str(root)
+
+
+def _check_archive(url: str) -> None:
+    """OSError where an archive on this machine is no regular file: its reader would wait for a pipe for ever."""
+    place = _chain(url)[-1]
+    if "::" in url and _scheme(place) == "file":
+        os.close(open_regular(place.removeprefix("file://")))
 
 
 def _version(info: Mapping[str, Any]) -> str:

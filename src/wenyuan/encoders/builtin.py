@@ -31,6 +31,7 @@ from wenyuan.core.scoring import checked_vectors
 from wenyuan.core.text import has_han, simplified
 from wenyuan.encoders.onnx import encode_each, open_session, run_session
 from wenyuan.runtime import usable_cores
+from wenyuan.runtime.regular import open_regular, read_regular
 
 # The weight file of the built-in encoder: found, verified, read.
 #
@@ -121,7 +122,7 @@ def verify(path: Path) -> None:
         memory = _memory_file()
         if _remembered(memory).get(str(path)) == mark:
             return
-        with path.open("rb") as stream:
+        with os.fdopen(open_regular(path), "rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise EncoderUnavailable(
@@ -149,7 +150,7 @@ def read_weights(path: Path) -> WeightFile:
         EncoderUnavailable: it cannot be read, or changed after it was verified.
     """
     try:
-        with path.open("rb") as stream:
+        with os.fdopen(open_regular(path), "rb") as stream:
             return _parsed(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError, struct.error) as error:
         raise EncoderUnavailable("its weight file is damaged", component=COMPONENT) from error
@@ -222,7 +223,7 @@ def _memory_file() -> Path:
 def _remembered(memory: Path) -> dict[str, Any]:
     """The cached verification. An unreadable cache only means that the file is verified again."""
     try:
-        note = json.loads(memory.read_text("utf-8"))
+        note = json.loads(read_regular(memory).decode("utf-8"))
     except (OSError, ValueError):
         return {}
     return note if isinstance(note, dict) else {}

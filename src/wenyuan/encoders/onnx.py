@@ -28,6 +28,7 @@ from wenyuan.core.ports import Deadline, ModelUse
 from wenyuan.core.scoring import check_deadline, checked_vectors
 from wenyuan.core.scoring.rerank import checked_scores
 from wenyuan.runtime import install_command, usable_cores
+from wenyuan.runtime.regular import read_regular
 
 MODELS = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 _MOST_TOKENS = 8_192
@@ -50,7 +51,7 @@ def first_file(folder: Path, names: Sequence[str], component: str) -> Path:
 def read_json(folder: Path, name: str, component: str) -> Any:
     """The parsed file, or an empty object if it does not exist."""
     try:
-        return json.loads((folder / name).read_text("utf-8"))
+        return json.loads(read_regular(folder / name).decode("utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

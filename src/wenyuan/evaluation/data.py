@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from wenyuan.core.errors import InvalidRequest, SourceError, msg
 from wenyuan.core.filters import And, Filter, parse_filter
 from wenyuan.core.model import Block, Document, Facet
 from wenyuan.readers.decoding import clean
+from wenyuan.runtime.regular import open_regular, read_regular
 
 # The corpus of a judged set: ``corpus.jsonl``, one ``{_id, title, text, metadata?}`` a line, read as a stream.
 
@@ -92,7 +94,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
         SourceError: the file cannot be read, or a line is no JSON object; the message says which.
     """
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path), "rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
@@ -308,7 +310,7 @@ def _lot(query_id: str) -> str:
 
 def _qrels(path: Path) -> dict[str, dict[str, int]]:
     try:
-        lines = path.read_text("utf-8-sig").splitlines()
+        lines = read_regular(path).decode("utf-8-sig").splitlines()
     except OSError as error:
         raise SourceError(
             msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror),

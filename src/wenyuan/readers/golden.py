@@ -23,6 +23,7 @@ from wenyuan.readers.decoding import clean, decode
 from wenyuan.readers.delimited import values_of
 from wenyuan.readers.table import QUESTION, SIMILAR, Row, header_key
 from wenyuan.readers.workbook import sheets_of
+from wenyuan.runtime.regular import read_regular
 
 # Golden files → pairs of a question and the address of what answers it: tables, and judged sets in BEIR layout.
 #
@@ -84,7 +85,7 @@ def _content(path: Path, hint: str = "") -> bytes:
                     golden_max_bytes=_GOLDEN_MAX_BYTES // 1000000,
                 )
             )
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise InvalidRequest(
             msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror), hint=hint
@@ -347,7 +348,7 @@ def read_synonyms(path: Path) -> SynonymFile:
             raise InvalidRequest(
                 msg("{path} has more than {max_bytes} MB", path=path, max_bytes=_MAX_BYTES // 1000000)
             )
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise InvalidRequest(msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror)) from error
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import stat
+import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -27,6 +27,7 @@ from wenyuan.readers.worker import (
     decode_unpacked,
     encode_json,
 )
+from wenyuan.runtime.regular import IrregularFile, open_regular
 
 # Reading files that may be hostile: size first, then the parser in a process of its own, with limits.
 #
@@ -240,13 +241,12 @@ def _too_large(size: int, limit: int, name: str) -> DocumentRejected:
 
 def _content(path: Path, name: str, limit: int) -> bytes:
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise DocumentRejected("it is not a regular file", component=name)
-        if status.st_size > limit:
-            raise _too_large(status.st_size, limit, name)
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path), "rb") as file:
+            if (size := os.fstat(file.fileno()).st_size) > limit:
+                raise _too_large(size, limit, name)
             content = file.read(limit + 1)
+    except IrregularFile as error:
+        raise DocumentRejected("it is not a regular file", component=name) from error
     except OSError as error:
         raise DocumentRejected(
             msg("it cannot be opened: {strerror}", strerror=error.strerror), component=name

@@ -38,6 +38,7 @@ from wenyuan.core.fidelity import Line, part_of
 from wenyuan.core.model import Corrected, Source
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.runtime import is_file
+from wenyuan.runtime.regular import open_regular
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.fragments import DocumentAccess, allowed_part, recognised, reworded
 from wenyuan.service.ingest import at_home
@@ -565,7 +566,7 @@ def open_original(source: Source, uri: str) -> OriginalFile:
         if not is_file(path):  # and nothing that would be waited for
             hint = msg("read the source again: wenyuan refresh {source_id}", source_id=source.source_id)
             raise OriginalGone(msg("the file of {uri} is no longer there", uri=repr(uri)), hint=hint)
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path), "rb") as file:
             content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise OriginalUnavailable(

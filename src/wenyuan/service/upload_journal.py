@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from wenyuan.core.errors import CatalogBusy, SourceError, msg
+from wenyuan.runtime.regular import open_regular, read_regular
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ def unfinished(uploads: Path) -> Iterator[Journal]:
     """
     root = uploads / INCOMING
     for path in sorted(root.glob(f"*/{_JOURNAL}")) if root.is_dir() else ():
-        told: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        told: dict[str, Any] = json.loads(read_regular(path).decode("utf-8"))
         steps = [(str(name), int(inode)) for name, inode in told["steps"]]
         yield Journal(path.parent, told["source"], (uploads / told["source"]).absolute(), steps)
 
@@ -207,7 +208,7 @@ def alone(uploads: Path, wait: float) -> Iterator[None]:
     path = uploads / _LOCK
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = open_regular(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise SourceError(
             msg("{name} cannot be kept: {strerror}", name=path.name, strerror=error.strerror)

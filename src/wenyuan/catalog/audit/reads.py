@@ -15,6 +15,7 @@ from wenyuan.catalog.sql import agent_of, reading
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound, msg
 from wenyuan.core.records import KINDS, AuditFault, AuditRecord, QueryState, Verification
 from wenyuan.runtime import exists
+from wenyuan.runtime.regular import open_regular
 
 _MOST_LISTED = 1_000
 _HASHED = Row._fields[:8]
@@ -158,7 +159,7 @@ def verify_export(path: Path, expected_head: str | None = None) -> Verification:
     """
     heads = {} if expected_head is None else {"the expected head": Head.parse(expected_head)}
     try:
-        with path.open(encoding="utf-8") as file:
+        with os.fdopen(open_regular(path), encoding="utf-8") as file:
             lines = [json.loads(line) for line in file]
         last = lines.pop()
         start, heads["the last line"] = Head.parse(last["start"]), Head.parse(last["head"])

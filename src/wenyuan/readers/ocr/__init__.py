@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.fidelity import Line, Uncertain
 from wenyuan.runtime import install_command
+from wenyuan.runtime.regular import read_regular
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -84,7 +85,7 @@ def read_verified(folder: Path, file: str, sha256: str) -> bytes:
     """
     hint = msg("reinstall it: pip install --force-reinstall --no-deps {package}=={release}", package=PACKAGE, release=RELEASE)  # fmt: skip
     try:
-        content = (folder / file).read_bytes()
+        content = read_regular(folder / file)
     except OSError as error:
         raise DocumentRejected(
             msg("the OCR model file {file} cannot be read: {strerror}", file=file, strerror=error.strerror), hint=hint

@@ -27,6 +27,7 @@ from wenyuan.readers.pdf.page import Pages, PrintedPage, in_pictures
 from wenyuan.readers.pdf.paragraphs import Upright, ordered
 from wenyuan.readers.pdf.strokes import NOWHERE, Frame
 from wenyuan.runtime import install_command
+from wenyuan.runtime.regular import read_regular
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -255,7 +256,7 @@ class PageStore:
         folder = self._of(sha256)
         for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
             try:
-                page = json.loads(file.read_bytes())
+                page = json.loads(read_regular(file))
                 found[int(file.stem)] = dict(page)
             except (OSError, ValueError, TypeError):
                 continue

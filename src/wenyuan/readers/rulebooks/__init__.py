@@ -6,6 +6,7 @@ the importer decides which faults stop an import.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -26,6 +27,7 @@ from wenyuan.readers.rulebooks.entries import (
     yaml_tree,
 )
 from wenyuan.readers.rulebooks.export import book_to_jsonl, book_to_yaml
+from wenyuan.runtime.regular import open_regular
 
 __all__ = ["MAX_BYTES", "MAX_GRAPH_BYTES", "SUFFIXES", "book_to_jsonl", "book_to_yaml", "read_book"]
 
@@ -96,7 +98,7 @@ def _read(path: Path, name: str) -> Book:
             raise DocumentRejected(
                 msg("it has {size} MB; at most {limit} MB are read", size=size // 1000000, limit=limit // 1000000)
             )
-        with path.open("rb") as stream:
+        with os.fdopen(open_regular(path), "rb") as stream:
             return read(stream if function == "read_graphml" else _whole(stream, limit), file=name, pack="")
     except DocumentRejected as error:
         return Book(pack="", faults=(BookFault("bad_file", error.message, Place(name)),))

@@ -20,6 +20,7 @@ from wenyuan.core.errors import DocumentRejected, KnowledgeError, SourceError, m
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.model import Document, Source
 from wenyuan.runtime import exists, install_command, is_file
+from wenyuan.runtime.regular import open_regular
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
@@ -148,7 +149,7 @@ class LocalFile:
         return file_uri(self.path.absolute())
 
     def digest(self) -> str:
-        with self.path.open("rb") as content:
+        with os.fdopen(open_regular(self.path), "rb") as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
 
     def documents(self) -> Iterable[Document]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wenyuan.core.errors import CatalogUnavailable, NotFound, SourceError, msg
+from wenyuan.runtime.regular import read_regular
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
@@ -141,7 +142,7 @@ class Quarantine:
 
     @staticmethod
     def _about(folder: Path) -> Quarantined:
-        return Quarantined(**json.loads((folder / _ABOUT).read_text("utf-8")))
+        return Quarantined(**json.loads(read_regular(folder / _ABOUT).decode("utf-8")))
 
 
 def _key(sha256: str) -> str:

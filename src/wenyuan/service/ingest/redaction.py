@@ -24,6 +24,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.redaction import LEVELS, Action, Level, NameRecognizer, Redaction, RedactionPolicy, parse_policy
 from wenyuan.core.redaction.matching import HAN
 from wenyuan.runtime import deadline_after, install_command
+from wenyuan.runtime.regular import read_regular
 from wenyuan.service.search import PerChange
 
 if TYPE_CHECKING:
@@ -150,7 +151,12 @@ def library_key(folder: Path) -> bytes:
             _make_key(path)
         except OSError as error:
             raise ConfigError(msg("cannot write {path}: {strerror}", path=path, strerror=error.strerror)) from error
-    key = path.read_bytes()
+    try:
+        key = read_regular(path, 1 << 20)
+    except OSError as error:
+        raise ConfigError(
+            msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror), hint="restore it from a backup"
+        ) from error
     if len(key) != 32:
         raise ConfigError(
             msg("{path} is damaged: {count} bytes, not 32", path=path, count=len(key)),

@@ -31,6 +31,7 @@ from wenyuan.core.registry import Entry, Plan, Registry, diff, parse_registry, r
 from wenyuan.core.scoring import checked_vectors
 from wenyuan.core.sources import described_anew, parse_cycle
 from wenyuan.core.terms_of_use import parse_copyright
+from wenyuan.runtime.regular import read_regular
 from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.ingest.run import IngestReport, Progress, vector_key
@@ -84,7 +85,7 @@ def read_registry(library: Library, file: Path, *, prune: bool = False) -> Regis
     """
     local_path(file)
     try:
-        text = file.read_text("utf-8-sig")
+        text = read_regular(file).decode("utf-8-sig")
     except OSError as error:
         raise InvalidRequest(msg("cannot read {file}: {strerror}", file=file, strerror=error.strerror)) from error
     except UnicodeDecodeError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -15,6 +14,7 @@ from wenyuan.core.connectors import MOST_BYTES
 from wenyuan.core.errors import ConfigError, DocumentRejected, msg
 from wenyuan.core.model import Document
 from wenyuan.core.scanning import FileRefused, Scanner
+from wenyuan.runtime.regular import IrregularFile, open_regular
 from wenyuan.service.ingest.quarantine import Quarantine
 
 if TYPE_CHECKING:
@@ -69,10 +69,11 @@ class ScannedReading:
 
 def _bytes_of(path: Path, name: str) -> bytes:
     """The bytes of a regular file, at most `MOST_BYTES`; a pipe or a device would be waited for, or never end."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise DocumentRejected("it is not a regular file", component=name)
-        content = file.read(MOST_BYTES + 1)
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except IrregularFile as error:
+        raise DocumentRejected("it is not a regular file", component=name) from error
     if len(content) > MOST_BYTES:
         told = msg("it has more than {limit} bytes, which are not read", limit=f"{MOST_BYTES:,}")
         raise DocumentRejected(told, component=name)
