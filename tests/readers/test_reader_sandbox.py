@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import time
+import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -221,8 +222,32 @@ def test_plain_formats_are_read_here_and_native_parsers_in_the_worker(sandbox: S
     page = sandbox.read("<h1>标题</h1><p>正文".encode(), uri="u:x", name="a.html")
     assert (plain.isolated, page.isolated) == (False, True)
     assert plain.documents[0].title == page.documents[0].title == "标题"
-    large = b"word " * 500_000
+    large = b"word " * 10_000
     assert sandbox.read(large, uri="u:x", name="a.txt").isolated
+
+
+def test_a_hostile_plain_text_costs_the_service_little(sandbox: Sandbox) -> None:
+    """A text of very many tiny paragraphs is read in the worker, and comes back in memory in proportion to it."""
+    content = b"a\n\n" * 60_000
+    sandbox.read(b"word " * 10_000, uri="u:x", name="a.txt")
+    for name in ("a.txt", "a.md"):
+        tracemalloc.start()
+        try:
+            outcome = sandbox.read(content, uri="u:x", name=name)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert outcome.isolated
+        assert len(outcome.documents[0].blocks) == 60_000
+        assert peak < 60_000 * 450, f"{name}: {peak:,} bytes"
+
+
+def test_a_file_of_too_many_parts_is_refused(tmp_path: Path) -> None:
+    """What comes back from the worker is bounded by count, too, and the reason says so."""
+    with Sandbox(Limits(in_process_bytes=0, blocks=100)) as few:
+        assert len(few.read(b"a\n\n" * 100, uri="u:x", name="a.txt").documents[0].blocks) == 100
+        with pytest.raises(DocumentRejected, match=r"it has 101 parts; at most 100 are read"):
+            few.read(b"a\n\n" * 101, uri="u:x", name="a.txt")
 
 
 def test_a_file_is_read_from_its_path(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from wenyuan.runtime.regular import IrregularFile, open_regular
 # Reading files that may be hostile: size first, then the parser in a process of its own, with limits.
 #
 # Formats that we parse in plain Python (Markdown, text, CSV, JSON Lines) are read in this process while they
-# are small; HTML, PDF, DOCX and XLSX meet native parsers and always go to the worker. A worker is kept warm
+# are so small that no text of that size costs more than a moment; all else goes to the worker. A worker is kept warm
 # for many documents, and replaced when it dies: one document fails with its reason, the others go on.
 
 
@@ -113,7 +113,8 @@ class Sandbox:
             isolated = True
             if needs_conversion(content, suffix_of(name)):
                 content = converted(content, name=name, suffix=suffix_of(name), most=self.limits.max_bytes)
-            return self._isolated(content, {"uri": uri, "name": name, "reader": reader}, watch or Watch())
+            asked = {"uri": uri, "name": name, "reader": reader, "blocks": self.limits.blocks}
+            return self._isolated(content, asked, watch or Watch())
 
         def opens(name: str) -> bool:
             return not self._reader and suffix_of(name) in CONTAINERS

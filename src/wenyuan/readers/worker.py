@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from datetime import date
 from typing import Any, BinaryIO
 
@@ -41,7 +41,8 @@ from wenyuan.readers.ocr.pages import PageStore, draw_page
 
 
 HEADER = struct.Struct(">Q")
-_BLOCK_FIELDS = tuple(f.name for f in fields(Block))
+_BLOCK_FIELDS: Mapping[str, Any] = {f.name: None if f.default is MISSING else f.default for f in fields(Block)}
+"""The fields of a block, in order, with what each is where nothing is said."""
 _PAIRS = ("cells", "refused")
 _DATES = ("effective_from", "effective_until")
 
@@ -77,11 +78,11 @@ def decode_json(payload: bytes) -> dict[str, Any]:
 
 
 def encode_documents(documents: Sequence[Document]) -> list[dict[str, Any]]:
-    """Documents as JSON values: blocks as rows, dates in ISO 8601."""
+    """Documents as JSON values: blocks as columns, dates in ISO 8601."""
     encoded = []
     for document in documents:
         record = {f.name: getattr(document, f.name) for f in fields(Document)}
-        record["blocks"] = [[getattr(block, name) for name in _BLOCK_FIELDS] for block in document.blocks]
+        record["blocks"] = dict(_columns(document.blocks))
         record["notes"] = list(document.notes)
         record |= {key: [list(each) for each in record[key]] for key in _PAIRS}
         record["metadata"] = dict(document.metadata)
@@ -89,6 +90,25 @@ def encode_documents(documents: Sequence[Document]) -> list[dict[str, Any]]:
         record["fidelity"] = document.fidelity and asdict(document.fidelity)
         encoded.append(record)
     return encoded
+
+
+def _columns(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Any]]]:
+    """The values of blocks by field, without the fields that are the default in all of them: where a text is a
+    million short paragraphs, a list for each would take more memory than all else.
+    """
+    for name, default in _BLOCK_FIELDS.items():
+        column = [getattr(block, name) for block in blocks]
+        if any(value != default for value in column):
+            yield name, column
+
+
+def _blocks(columns: Mapping[str, list[Any]]) -> Iterator[Block]:
+    """Inverse of `_columns`."""
+    count = len(columns["start" if "start" in columns else "end"]) if columns else 0
+    values = [columns.get(name) or [default] * count for name, default in _BLOCK_FIELDS.items()]
+    for row in zip(*values, strict=True):
+        block = dict(zip(_BLOCK_FIELDS, row, strict=True))
+        yield Block(**block | {"kind": sys.intern(block["kind"]), "inner": tuple(map(tuple, block["inner"]))})
 
 
 def encode_unpacked(unpacked: Unpacked) -> dict[str, Any]:
@@ -120,8 +140,7 @@ def decode_documents(records: Sequence[Mapping[str, Any]]) -> tuple[Document, ..
     documents = []
     for record in records:
         values = dict(record)
-        rows = [dict(zip(_BLOCK_FIELDS, row, strict=True)) for row in values["blocks"]]
-        values["blocks"] = tuple(Block(**row | {"inner": tuple(map(tuple, row["inner"]))}) for row in rows)
+        values["blocks"] = tuple(_blocks(values["blocks"]))
         values["notes"] = tuple(values["notes"])
         values |= {key: tuple(map(tuple, values[key])) for key in _PAIRS}
         values |= {key: values[key] and date.fromisoformat(values[key]) for key in _DATES}
@@ -215,6 +234,11 @@ def _done(request: dict[str, Any], content: bytes) -> dict[str, Any]:
         reader=request["reader"],
         recognised=None if pages is None else {int(page): told for page, told in pages.items()},
     )
+    if (blocks := sum(len(document.blocks) for document in documents)) > request["blocks"]:
+        reason = msg(
+            "it has {count} parts; at most {limit} are read", count=f"{blocks:,}", limit=f"{request['blocks']:,}"
+        )
+        raise DocumentRejected(reason, component=name)
     return {"documents": encode_documents(documents)}
 
 
@@ -254,7 +278,9 @@ class Limits:
         memory: Address space of the worker, bytes.
         cpu_seconds: Processor time; `wall_seconds` is elapsed time.
         answer_bytes: Maximum size of the worker's answer.
-        in_process_bytes: Plain formats up to this size are read without a worker.
+        in_process_bytes: Plain formats up to this size are read without a worker: the worst text of it takes a
+            quarter of a second.
+        blocks: Blocks of all documents of one file.
         documents_per_worker: Documents after which a worker is replaced.
     """
 
@@ -263,7 +289,8 @@ class Limits:
     cpu_seconds: float = 20.0
     wall_seconds: float = 20.0
     answer_bytes: int = 256_000_000
-    in_process_bytes: int = 2_000_000
+    in_process_bytes: int = 32_000
+    blocks: int = 1_000_000
     documents_per_worker: int = 500
 
 
