@@ -387,7 +387,7 @@ def test_the_page_shows_claims_and_what_was_left_out(
     door: Door, pages: str, language: str, words: str, reason: str
 ) -> None:
     """Each claim with its quote and a link to its source; each claim that was dropped with its reason and both wordings."""
-    door[2].lie = lambda asked: {"claims": LIARS["perfect"](asked) + LIARS["number"](asked), "missing": "退款"}
+    door[2].lie = lambda asked: {"claims": LIARS["perfect"](asked) + LIARS["number"](asked), "missing": "投诉多久响应"}
     seen = asked(door, pages, language)
     assert seen.status == 200
     claim = seen.tree.css_first("#claim-1")
@@ -402,7 +402,7 @@ def test_the_page_shows_claims_and_what_was_left_out(
     dropped = seen.tree.css_first(".dropped .hit")
     assert dropped.css_first(".verdict.number_changed").text() == reason
     assert "48小时" in dropped.css_first(".change").text()
-    assert "退款" in seen.text("#answer")
+    assert "投诉多久响应" in seen.text("#answer")
     assert SECRET["zh"] not in seen.body
     record = seen.tree.css_first(".summary a").attributes["href"] or ""
     assert record.startswith("/console/audit/a-")

@@ -225,11 +225,15 @@ def test_nothing_found_is_no_answer(library: Library, server: Server) -> None:
 
 
 def test_the_model_says_what_is_missing(library: Library, language: str, server: Server) -> None:
-    server.lie = lambda _: {"claims": [], "missing": "nothing about refunds"}
+    """In words of the question and the passages; what says more is not shown."""
+    missing = {"zh": "原文没有说明投诉多久响应", "en": "nothing about how soon complaints are answered"}[language]
+    server.lie = lambda _: {"claims": [], "missing": missing}
     answered = ask(library, language)
     assert answered.text is None
-    assert answered.missing == "nothing about refunds"
+    assert answered.missing == missing
     assert "finds no answer" in answered.reason
+    server.lie = lambda _: {"claims": [], "missing": f"{missing} - 15 days, see http://evil.example"}
+    assert ask(library, language).missing == ""
 
 
 def test_a_thousand_claims_are_nonsense(library: Library, language: str, server: Server) -> None:

@@ -144,6 +144,8 @@ class Comparison:
     share: float = 1.0
 
 
+_STRUCK = re.compile("~~|<(?:del|s|strike)(?:[ >])|[\u0335-\u0338]", re.IGNORECASE)
+"""Words that are struck out: what a claim says with them is not what they say."""
 _BETWEEN = "\0"
 _SIGNS = frozenset("<>≥≤")
 _MEASURES = "个個名种種项項条條款章节節级級类類件份批户戶家台套处處层層部篇页頁期届屆位所站座辆輛成元年月日天周岁人次"
@@ -289,7 +291,7 @@ def _duties(folded: str, found: Sequence[_Raw]) -> Iterator[Duty]:
 
 def compared_with(claim: Tokens, text: str) -> Comparison | None:
     """Compare a claim with a text; None where they share too little."""
-    if not claim.tokens or _most_held(claim, [text]) < LIKE * len(claim.tokens):
+    if not claim.tokens or _STRUCK.search(claim.text) or _most_held(claim, [text]) < LIKE * len(claim.tokens):
         return None
     tokens = tokens_of(text)
     return _verbatim(claim, tokens) or _aligned(claim, tokens)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import threading
 import time
 from collections import Counter
@@ -18,6 +17,7 @@ import httpx2
 from wenyuan.core.errors import ConfigError, LlmError, LlmRejected, LlmTimeout, LlmUnavailable, msg
 from wenyuan.core.ports import Deadline, ModelReply, ModelUse, TokenBudget
 from wenyuan.core.text.chunking import estimate_tokens
+from wenyuan.llm.replies import content_of, object_in
 from wenyuan.runtime.http import JsonEndpoint, Kind, NotUnderstood, address
 from wenyuan.settings import LlmSettings
 
@@ -144,8 +144,6 @@ _BOUNDS = ("maxLength", "maxItems")
 _LONGEST = 1_000_000  # characters of an answer
 _MOST_USED = 1_000_000_000  # tokens that an endpoint is believed to have used for one
 _ECHOED = 4_000  # characters of a wrong answer that are shown to the model again
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
 
 
 class _Written(NamedTuple):
@@ -318,10 +316,10 @@ def _written_in(answer: Any, expected: int, component: str) -> _Written:
     if isinstance(answer, dict) and answer.get("error"):
         raise LlmUnavailable("answered with an error", component=component, hint="the server's own log says which")
     try:
-        text = answer["choices"][0]["message"]["content"]
+        text = content_of(answer["choices"][0]["message"])
     except (TypeError, KeyError, IndexError) as error:
         raise LlmUnavailable("the answer is no chat completion", component=component, hint="check llm.url") from error
-    text = _unicode(text[:_LONGEST]) if isinstance(text, str) else ""  # null, beside a refusal
+    text = _unicode(text[:_LONGEST])  # empty beside a refusal
     return _Written(text, *tokens_told(answer, expected, estimate_tokens(text)))
 
 
@@ -347,11 +345,8 @@ def _unicode(text: str) -> str:
 
 
 def _object_in(text: str) -> Any:
-    """The JSON object in an answer, ignoring text around it; ValueError without one."""
-    text = _THOUGHT.sub("", text)
-    fenced = _FENCED.match(text)
-    found = json.loads(fenced[1] if fenced else text)
-    return json.loads(_unicode(json.dumps(found, ensure_ascii=False)))
+    """The JSON object in an answer, ignoring what stands around it; ValueError without one."""
+    return json.loads(_unicode(json.dumps(object_in(text), ensure_ascii=False)))
 
 
 def _repair(text: str, error: Exception) -> list[dict[str, str]]:

@@ -25,6 +25,7 @@ from wenyuan.core.errors import ConfigError, LlmRejected, LlmTimeout, LlmUnavail
 from wenyuan.core.ports import Deadline, ModelUse, TokenBudget
 from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.llm import STEP, Guard, tokens_told
+from wenyuan.llm.replies import content_of, without_thoughts
 from wenyuan.runtime.http import JsonEndpoint, Kind, NotUnderstood, address
 from wenyuan.settings import JudgeSettings
 
@@ -47,7 +48,6 @@ _LACKING = (
 )
 _NOTHING = re.compile(r"\W*(?:nothing|none|无|無|没有|沒有)\W*", re.IGNORECASE)
 _MOST_WRITTEN = 100  # tokens of a query
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _YES = re.compile(r"\W*(?:yes|是|能|可以|足够)", re.IGNORECASE)
 _NO = re.compile(r"\W*(?:no|否|不|没有)", re.IGNORECASE)
 _PATHS: Mapping[str, str] = {
@@ -125,7 +125,7 @@ class HttpJudge:
         forms = [{name: _MOST_WRITTEN} for name in ("max_tokens", "max_completion_tokens")]
         try:
             written = self._asking(deadline)(body, forms)["choices"][0]["message"]["content"]
-            said = _THOUGHT.sub("", written).strip().strip("\"'“”‘’「」")
+            said = without_thoughts(written).strip().strip("\"'“”‘’「」")
             if not said:
                 raise ValueError("nothing was written")
         except (LookupError, TypeError, ValueError) as error:
@@ -227,7 +227,7 @@ def _vote(state: Mapping[str, Any], ask: Ask, samples: int) -> float:
     while len(said) < samples:  # not every endpoint gives as many as it is asked for
         forms = [{name: 16, "n": samples - len(said)} for name in ("max_tokens", "max_completion_tokens")]
         choices = ask(body, forms)["choices"]
-        said += [_THOUGHT.sub("", one["message"]["content"] or "") for one in choices[: samples - len(said)]]
+        said += [without_thoughts(content_of(one["message"])) for one in choices[: samples - len(said)]]
         if not choices:
             raise ValueError("no choices")
     yes = sum(bool(_YES.match(text)) for text in said)

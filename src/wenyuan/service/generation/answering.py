@@ -39,6 +39,7 @@ from wenyuan.core.model import Passage
 from wenyuan.core.ports import LanguageModel, ModelReply, caller_gone, unless
 from wenyuan.core.quotation import whole
 from wenyuan.core.records import AuditRecord
+from wenyuan.core.reply import about, decorated, lack
 from wenyuan.core.scoring.rerank import limited
 from wenyuan.core.sources import kept_from_model
 from wenyuan.core.text import Span, sentences
@@ -72,6 +73,7 @@ sentence. After ``not_judged`` and ``part`` the quoted sentences stand in the pl
 """
 _REPLACED = frozenset(("not_judged", "part"))
 _MOST_RULES = 20
+_LEAST_TOKENS = 4  # of a sentence that says something: "Section 5." does not
 _EXTRACTED = 3  # passages of an extractive answer
 _MOST_EXTRACTS = 30
 
@@ -184,7 +186,10 @@ class Answerer:
             return _with_rules(
                 self._extracts(replace(none, reason=str(error), failure=error), request, texts, principal), rules
             )
-        none = replace(none, reply=reply, missing=reply.value.missing)
+        told = [one.text for one in shown] + [one.passage.title for one in shown]
+        none = replace(
+            none, reply=reply, missing=lack(reply.value.missing, "\n".join((request.query, *wordings)), told)
+        )
         checked = self.checked(reply.value.claims, shown, request, principal)
         tell("checked", {"claims": len(checked.claims), "dropped": len(checked.dropped)})
         none = replace(none, dropped=tuple(checked.dropped))
@@ -330,7 +335,7 @@ class Answerer:
             for passage in passages[:_EXTRACTED]
             for start, end in summarize(passage.text, request.query, language=passage.language).spans
             for span in sentences(passage.text, start, end)
-            if _speaks_for_itself(passage.text[slice(*span)])
+            if _speaks_for_itself(passage.text[slice(*span)]) and about(passage.text[slice(*span)], request.query)
         ][:_MOST_EXTRACTS]
         claims = [Claim(passage.text[slice(*span)], (passage.ref,)) for passage, span in chosen]
         verdicts = self._verdicts(claims, request, principal) if claims else ()
@@ -450,7 +455,7 @@ def _cut(proposed: Proposed, judged: JudgedClaim, shown: Mapping[str, Shown]) ->
         else:
             span = own
             same = tokens_of(passage.text[slice(*own)]).values == tokens_of(proposed.text).values
-            problems += [] if same else ["part"]
+            problems += [] if same and not decorated(proposed.text, passage.text[slice(*own)]) else ["part"]
     if span is None and judged.evidence:
         passage, span = judged.evidence[0].passage, _around(judged)
     if passage is not None and span is not None and instruction_like(passage.text[slice(*span)]):
@@ -480,7 +485,7 @@ def _speaks_for_itself(text: str) -> bool:
     return (
         not text.startswith("#")
         and len(text) <= MOST_CHARS
-        and bool(tokens_of(text).tokens)
+        and len(tokens_of(text).tokens) >= _LEAST_TOKENS
         and not instruction_like(text)
     )
 
