@@ -141,6 +141,18 @@ def test_a_sentence_is_whole_with_its_list_and_its_exception(text: str, part: st
     assert text[start:end] == expected
 
 
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [("工作压力≤16兆帕。", "工作压力≥16兆帕。"), ("The pressure is ≤ 16 MPa.", "The pressure is ≥ 16 MPa.")],
+)
+def test_a_bound_before_a_quantity_counts(claim: str, text: str) -> None:
+    assert kind(claim, text) == "number_changed"
+
+
+def test_two_words_for_the_same_duty_are_no_change() -> None:
+    assert kind("经理可以批准支出，不需要董事会同意。", "经理可以批准支出，无需董事会同意。") == "paraphrase"
+
+
 def test_a_clause_of_its_own_may_stand_alone() -> None:
     """A clause beside another one that is no condition is whole enough."""
     text = "The pump is safe at high pressure, and the valve opens at 5 bar."

@@ -387,7 +387,10 @@ def test_the_page_shows_claims_and_what_was_left_out(
     door: Door, pages: str, language: str, words: str, reason: str
 ) -> None:
     """Each claim with its quote and a link to its source; each claim that was dropped with its reason and both wordings."""
-    door[2].lie = lambda asked: {"claims": LIARS["perfect"](asked) + LIARS["number"](asked), "missing": "投诉多久响应"}
+    door[2].lie = lambda asked: {
+        "claims": LIARS["perfect"](asked) + LIARS["number"](asked),
+        "missing": "投诉多久响应",
+    }
     seen = asked(door, pages, language)
     assert seen.status == 200
     claim = seen.tree.css_first("#claim-1")

@@ -479,6 +479,8 @@ def _duty_changed(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int, m
         claimed = [duty for duty in claimed if duty.name != "must"]
     if [duty.name for duty in claimed] == [duty.name for duty in meant]:
         return None
+    if (a == b and _beside(meant, claim, a)) or (c == d and _beside(claimed, text, c)):
+        return None  # one word of the same: 无需, 不需要
     if (c == d or a == b) and not moved.isdisjoint(duty.name for duty in claimed or meant):
         return None  # it says so elsewhere
     if abs((b - a) - (d - c)) > _DROPPED:
@@ -557,6 +559,11 @@ def _figures(text: Tokens, tokens: Sequence[Token]) -> list[str]:
 def _duties_at(text: Tokens, first: int, end: int) -> list[Duty]:
     """The modal expressions that overlap a range of tokens."""
     return [duty for duty in text.duties if duty.first < end and first < duty.end]
+
+
+def _beside(duties: Sequence[Duty], text: Tokens, at: int) -> bool:
+    """Whether all these are said right at a place of a text, too."""
+    return {duty.name for duty in duties} <= {duty.name for duty in _duties_at(text, at - 1, at + 1)}
 
 
 def _shown(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int) -> Change:

@@ -14,8 +14,8 @@ _NEGATIVE = re.compile(
     rf"(?:(?<![\w)\]%°{_MINUS}.,/])|(?<=[\u3400-\u9fff])|(?<=[\u3400-\u9fff] ))(?:[{_MINUS}]|负|零下|(?<![a-z])minus |(?<![a-z])negative ) ?\Z"
 )
 _EITHER = re.compile(r"(?:±|\+/-|\+-|正负) ?\Z")
-BOUND = r"(?:>=|<=|[<>≥≤≧≦⩾⩽])(?= ?[-+±−]? ?[\d¥$€£])"
-"""A bound before a number, as a regular expression of folded text."""
+BOUND = r"(?:>=|<=|[<>≥≤≧≦⩾⩽])(?= ?[-+±−]? ?[\d¥$€£]| ?\Z)"
+"""A bound before a number, as a regular expression of folded text; it may end what is searched before a quantity."""
 _BOUNDS = {">=": "≥", "≧": "≥", "⩾": "≥", "<=": "≤", "≦": "≤", "⩽": "≤"}
 CODE = r"(?<![a-z\d])[a-z]{1,3}-?\d+(?:[.\-]\d+)*(?:-?[a-z]{1,3})?(?![a-z\d])"
 """A code of letters and digits (``A-12``, ``H7``), as a regular expression of folded text."""
