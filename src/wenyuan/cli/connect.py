@@ -285,6 +285,8 @@ def _program() -> tuple[str, ...]:
 
 _TO_WARM = 10.0
 """Seconds in which who connects waits for the first question to be ready; a large library tells by ``/readyz`` when it is."""
+_TO_FLUSH = 5.0
+"""Seconds for the last entries of the audit, where the process is ended."""
 
 
 def serve(
@@ -313,8 +315,10 @@ def serve(
     from wenyuan.console import with_console
     from wenyuan.server import Limits, ServerSettings
     from wenyuan.server.app import serve as run_server
+    from wenyuan.server.ending import CLOSING, Ending
 
-    with opened(terminal) as found:
+    grace = ServerSettings().grace
+    with opened(terminal) as found, Ending(grace + CLOSING, lambda: _flush(found)) as ending:
         wanted = found.settings.server
         run_server(
             found,
@@ -327,6 +331,7 @@ def serve(
                 allowed_origins=wanted.allowed_origins,
                 dify_failure_record=wanted.dify_failure_record,
                 ingest_roots=wanted.ingest_roots,
+                grace=grace,
                 limits=Limits(
                     rate_per_key=wanted.rate_per_key,
                     rate_total=wanted.rate_total,
@@ -335,10 +340,16 @@ def serve(
             ),
             keys=found.catalog,
             shared_port=wanted.shared_port,
+            on_stop=ending.begin,
             front=(lambda app: with_console(app, marks)) if wanted.console else None,
             on_listening=lambda url: _begin(terminal, found, url),
         )
     terminal.say("stopped")
+
+
+def _flush(library: Library) -> None:
+    if library.recorder.log is not None:
+        library.recorder.log.flush(_TO_FLUSH)
 
 
 def _begin(terminal: Terminal, library: Library, url: str) -> None:

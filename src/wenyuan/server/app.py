@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import math
 import socket
 import threading
 import time
@@ -271,6 +272,7 @@ class StrictProtocol(H11Protocol):
 _BACKLOG = 512
 _TICK = 0.1
 """Seconds between two ticks of uvicorn; every tenth tells the date."""
+_LEAST_TO_CLOSE = 1.0  # seconds for what still computes when the grace is over
 _LOOK = 0.01
 """Seconds between two looks, while it stops, at whether all is answered, or a second signal came."""
 _KEEP_ALIVE = 30
@@ -280,8 +282,11 @@ _KEEP_ALIVE = 30
 class _Server(uvicorn.Server):
     """uvicorn's server, for which a requested stop is a success, and which stops at once when nothing is open."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None] = lambda: None) -> None:
         super().__init__(config)
+        self.stopped_at = math.inf
+        """When it was told to stop, by `time.monotonic`."""
+        self._on_stop = on_stop
         self._told = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -297,11 +302,13 @@ class _Server(uvicorn.Server):
         if self.should_exit:  # asked twice, by whatever signal: do not wait for open requests
             self.force_exit = True
         super().handle_exit(sig, frame)
+        self._on_stop()
         self.leave()
 
     def leave(self) -> None:
         """Stop soon; from any thread, and from a signal's handler."""
         self.should_exit = True
+        self.stopped_at = min(self.stopped_at, time.monotonic())
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # it has stopped, and its loop is closed
                 self._loop.call_soon_threadsafe(self._told.set)
@@ -360,7 +367,7 @@ def _url(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _server(app: ASGIApp, grace: float) -> _Server:
+def _server(app: ASGIApp, grace: float, on_stop: Callable[[], None] = lambda: None) -> _Server:
     return _Server(
         uvicorn.Config(
             app,
@@ -374,7 +381,8 @@ def _server(app: ASGIApp, grace: float) -> _Server:
             proxy_headers=False,
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=max(1, round(grace)),
-        )
+        ),
+        on_stop,
     )
 
 
@@ -390,6 +398,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
     allow_remote: bool = False,
     shared_port: bool = False,
     on_listening: Callable[[str], None] | None = None,
+    on_stop: Callable[[], None] = lambda: None,
     front: Callable[[ASGIApp], ASGIApp] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish the open requests and return.
@@ -404,6 +413,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
         shared_port: Other servers with this option, run by the same user, may listen on the port too; the system
             spreads connections over them. A process computes in Python on one core, so it takes one for each core to use all.
         on_listening: Called with the URL as soon as clients can connect.
+        on_stop: Called when a signal says to stop, in its handler; `ending.Ending.begin`, where the process is the server's.
         front: What is put in front of the application, such as the console.
 
     Raises:
@@ -437,10 +447,12 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
         # and would be done in the middle of one.
         gc.collect()
         gc.freeze()
+        server = _server(app, settings.grace, on_stop)
         try:
-            _server(app, settings.grace).run(sockets=[listener])
-        finally:
-            close_pools(settings.grace)
+            server.run(sockets=[listener])
+        finally:  # what computes has the rest of the grace
+            until = min(server.stopped_at, time.monotonic()) + settings.grace
+            close_pools(max(_LEAST_TO_CLOSE, until - time.monotonic()))
 
 
 def start_in_thread(app: ASGIApp, *, port: int = 0, grace: float = 5.0) -> tuple[str, Callable[[], None]]:
