@@ -41,11 +41,11 @@ class HttpScanner:
             )
         self.name = f"scanner at {self._url.host}"
         self._timeout = timeout
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
         self._client = punctual(httpx2.Client(headers=headers, follow_redirects=False, trust_env=False))
 
     def scan(self, content: bytes, name: str) -> Verdict:
-        headers = {"Content-Type": "application/octet-stream", "X-File-Name": quote(name, safe="")}
+        headers = {"Content-Type": "application/octet-stream", "X-File-Name": quote(name, safe="", errors="replace")}
         try:
             with (
                 until(deadline_after(self._timeout)),
@@ -56,7 +56,7 @@ class HttpScanner:
                 if answer.status_code != 200:
                     told = msg("answered HTTP {status}", status=answer.status_code)
                     raise ScannerFailed(told, component=self.name)
-                said = read_whole(answer.iter_bytes(), _MOST_SAID)
+                said = read_whole(answer.iter_raw(), _MOST_SAID)
         except CallTimedOut as error:
             told = msg("no verdict within {seconds} s", seconds=f"{self._timeout:g}")
             raise ScannerFailed(told, component=self.name) from error

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from wenyuan.core.errors import CatalogUnavailable, NotFound, SourceError, msg
+from wenyuan.core.scanning import plain_reason
 from wenyuan.runtime.regular import read_regular
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _MOST = 1_000  # files; of further ones no copy is kept
 _SHA256 = re.compile("[0-9a-f]{64}")
+_Value = TypeVar("_Value", str, int, float)
 _ABOUT, _CONTENT = "about.json", "content"
 
 
@@ -32,7 +34,7 @@ class Quarantined:
     Attributes:
         sha256: Of its bytes: what it is called by.
         suffix: Of its name; the name itself may say too much of a person.
-        scanner: Which one had it set aside, and `reason`, why.
+        scanner: Which one had it set aside, ``""`` where that cannot be read any more, and `reason`, why.
         at: When, in seconds since the epoch.
     """
 
@@ -52,16 +54,16 @@ class Quarantine:
     catalog: Catalog
 
     def __iter__(self) -> Iterator[Quarantined]:
-        """The files that are there, the newest first.
+        """The files that are there, the newest first; one of which nothing can be read is among them, and says so.
 
         Raises:
-            CatalogUnavailable: what is there cannot be read.
+            CatalogUnavailable: the folder cannot be read.
         """
-        try:
-            found = [self._about(one) for one in self.folder.iterdir() if _SHA256.fullmatch(one.name)]
-        except FileNotFoundError:
+        if not os.path.lexists(self.folder):
             return iter(())  # nothing was ever set aside
-        except (OSError, ValueError, TypeError) as error:
+        try:
+            found = [_read(one) for one in self.folder.iterdir() if _SHA256.fullmatch(one.name)]
+        except OSError as error:
             raise CatalogUnavailable(
                 msg("{folder} cannot be read: {error}", folder=self.folder, error=error), component="quarantine"
             ) from error
@@ -83,10 +85,12 @@ class Quarantine:
         )
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if target.exists():
+            if (target / _CONTENT).is_file() and _read(target).scanner:
                 return True
-            if sum(1 for _ in self.folder.iterdir()) >= _MOST:
+            if sum(1 for one in self.folder.iterdir() if _SHA256.fullmatch(one.name)) >= _MOST:
                 return False
+            if target.is_dir() and not target.is_symlink():  # what is left of a copy
+                shutil.rmtree(target)
             made = Path(tempfile.mkdtemp(prefix=".", dir=self.folder))
             try:
                 _write(made / _CONTENT, content)
@@ -140,13 +144,28 @@ class Quarantine:
                 component="quarantine",
             ) from error
 
-    @staticmethod
-    def _about(folder: Path) -> Quarantined:
-        return Quarantined(**json.loads(read_regular(folder / _ABOUT).decode("utf-8")))
-
 
 def _key(sha256: str) -> str:
     return f"quarantine/{sha256}"
+
+
+def _read(folder: Path) -> Quarantined:
+    """What is known of a file. It is called by the name of its folder, whatever is written there."""
+    try:
+        about = json.loads(read_regular(folder / _ABOUT))
+        return Quarantined(
+            sha256=folder.name, suffix=_of(str, about["suffix"]), size=_of(int, about["size"]),
+            scanner=_of(str, about["scanner"]), reason=plain_reason(_of(str, about["reason"])), at=_of(float, about["at"]),
+        )  # fmt: skip
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        said = msg("what it was set aside for cannot be read: {file}", file=_ABOUT)
+        return Quarantined(sha256=folder.name, suffix="", size=0, scanner="", reason=said, at=0.0)
+
+
+def _of(kind: type[_Value], value: object) -> _Value:
+    if not isinstance(value, kind):
+        raise TypeError
+    return value
 
 
 def _write(path: Path, content: bytes) -> None:
