@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from mcp import MCPError
 
+import wenyuan
 from doors import AGENT, attach_optional, broken, foreign_library, served
 from governed_door import key, send
 from http_door import JSON, assert_problem, call
@@ -23,6 +24,8 @@ from wenyuan.readers.rulebooks import read_book
 
 QUERY = "客户投诉多久响应"
 NAMES = ["search", "fetch", "retrieve_fragments", "infer_rules", "get_context", "verify", "answer", "list_sources"]
+NEEDING = ("infer_rules", "answer")
+"""Tools that are offered where the library has rules, or a language model."""
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +63,28 @@ def test_every_revision_finds_the_same_tools(url: str, mode: str) -> None:
         return (await client.list_tools()).tools
 
     tools = over_http(url, use, mode=mode)
-    assert [tool.name for tool in tools] == NAMES
+    assert [tool.name for tool in tools] == [name for name in NAMES if name not in NEEDING]
     for tool in tools:
         assert tool.description
         assert tool.input_schema["type"] == "object"
         assert tool.annotations.read_only_hint is True
         assert tool.annotations.destructive_hint is False
         assert tool.annotations.open_world_hint is False
+
+
+def test_tools_are_offered_where_the_library_has_what_they_need(tmp_path: Path) -> None:
+    """`infer_rules` with rules, `answer` with a language model; they are in the list as soon as there are any."""
+
+    async def use(client: Any) -> Any:
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    model = {"url": "http://127.0.0.1:9/v1", "model": "m"}
+    opened = wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}, llm=model)
+    with opened as made, served(made) as address:
+        assert over_http(address, use) == [name for name in NAMES if name != "infer_rules"]
+        (tmp_path / "book.yaml").write_text(BOOK, "utf-8")
+        made.rules.take(read_book(tmp_path / "book.yaml"))
+        assert over_http(address, use) == NAMES
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -30,6 +30,11 @@ ANSWERED: Mapping[str, tuple[list[tuple[str, str]] | None, list[tuple[str, bool]
     "perfect": ([("model", "duty")], []),
     "paraphraser": ([("quote", "duty")], [("not_judged", True)]),
     "truncator": ([("quote", "phone")], [("part", True)]),
+    "sign": (None, [("number_changed", False)]),
+    "bound": (None, [("number_changed", False)]),
+    "exclusive": (None, [("relation_changed", False)]),
+    "striker": ([("quote", "duty")], [("not_judged", True)]),
+    "decorator": ([("quote", "duty")], [("part", True)]),
     "fabricator": (None, [("no_quote", False)]),
     "misquoter": (None, [("no_quote", False)]),
     "elsewhere": (None, [("other_quote", False)]),
@@ -45,7 +50,7 @@ ANSWERED: Mapping[str, tuple[list[tuple[str, str]] | None, list[tuple[str, bool]
     "refuser": ([], []),
 }
 """Of each liar: what is claimed in the end (None: extracts of the sources instead), and what is dropped, and why."""
-CHOSEN = frozenset(("perfect", "paraphraser", "truncator"))
+CHOSEN = frozenset(("perfect", "paraphraser", "truncator", "striker", "decorator"))
 """Liars of whose claims a summary is left: whole sentences of the passage."""
 LINKED: Mapping[str, Outcome] = {
     "perfect": Outcome("said"), "fabricator": Outcome("failed", "llm_rejected"), "misquoter": Outcome("failed", "llm_rejected"),

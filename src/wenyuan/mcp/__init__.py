@@ -69,6 +69,7 @@ class Tool:
         right: What the caller's key must allow.
         failed: Its value when it fails, with the reason; None: none.
         waits: Whether a call with these arguments, not checked yet, waits for a language model.
+        offered: Whether the library has what it needs; the list of tools leaves it out otherwise.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Tool:
     run: Callable[[Library, Mapping[str, Any], Principal], Result]
     failed: Callable[[str], Mapping[str, Any]] | None = None
     waits: Callable[[Mapping[str, Any]], bool] = lambda _arguments: False
+    offered: Callable[[Library], bool] = lambda _library: True
 
     def __call__(self, library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
         """Run the tool.
@@ -329,6 +331,7 @@ TOOLS: Sequence[Tool] = (
         right="search",
         run=_infer,
         waits=lambda arguments: arguments.get("link") == "llm",
+        offered=lambda library: library.catalog.rules.version() > 0,
     ),
     Tool(
         name="get_context",
@@ -370,6 +373,7 @@ TOOLS: Sequence[Tool] = (
         run=_answer,
         failed=failed_answer,
         waits=lambda _arguments: True,
+        offered=lambda library: library.health.llm is not None,
     ),
     Tool(
         name="list_sources",

@@ -287,7 +287,8 @@ class _Door:
         self._tools = {tool.name: tool for tool in TOOLS}
 
     async def list_tools(self, _context: Any, _params: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_shape(tool) for tool in TOOLS])
+        offered = await self._asked(lambda: [tool for tool in TOOLS if tool.offered(self._library)])
+        return ListToolsResult(tools=[_shape(tool) for tool in offered])
 
     async def call_tool(self, context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         tool = self._tools.get(params.name)
