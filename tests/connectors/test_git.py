@@ -21,7 +21,7 @@ from dulwich.web import make_wsgi_chain
 import wenyuan
 from parsing import parse
 from wenyuan.conformance import check_connector
-from wenyuan.connectors import open_connector
+from wenyuan.connectors import git, open_connector
 from wenyuan.core.connectors import Known, ListingCut
 from wenyuan.core.errors import ConfigError, SourceError
 from wenyuan.service.ingest.run import IngestReport
@@ -171,6 +171,29 @@ def test_a_commit_that_is_too_large_is_refused(shelf: Shelf) -> None:
     shelf.commit()
     with pytest.raises(SourceError, match="larger than 1 MB"):
         shelf.run(max_mb=1)
+
+
+def test_a_commit_that_unpacks_to_too_much_is_refused(shelf: Shelf) -> None:
+    """A file of zeros is small when it is sent; it is refused before it is unpacked."""
+    shelf.write("docs/zeros.txt", "\0" * 60_000_000)
+    shelf.commit()
+    with pytest.raises(SourceError, match="unpacks to more than 100 times its size"):
+        shelf.run()
+    with pytest.raises(SourceError, match="more than 20,000,000 bytes"):
+        shelf.run(max_mb=20)
+
+
+def test_the_answer_that_names_the_branches_is_bounded(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that names branches without end is given up."""
+    monkeypatch.setattr(git, "_MOST_REFS", 0)
+    with pytest.raises(SourceError, match="names the branches is larger than 0 MB"):
+        shelf.run()
+
+
+def test_the_time_counts_from_the_first_question(shelf: Shelf) -> None:
+    """It is over before the branches are known, where it is short enough."""
+    with pytest.raises(SourceError, match=r"settings\.max_minutes"):
+        shelf.run(max_minutes=1e-9)
 
 
 @pytest.mark.parametrize("leaf", ["a.md", ""])

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -19,6 +21,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pydantic import Field
 
 from wenyuan.connectors import ConnectorSettings, guarded_socket
+from wenyuan.connectors.packs import check_pack
 from wenyuan.core.addresses import escaped_path, legible
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError, msg
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from dulwich.repo import Repo
 
 _ENTRIES_OF_A_FILE = 10
+_MOST_REFS = 20  # megabytes of the answer that names the branches
+_UNPACKED = 10  # how many times max_mb all objects together may unpack to
 _FILE_MODES = (0o100644, 0o100755, 0o100664)
 _PAGES = {
     "github.com": "/blob/{branch}/{path}",
@@ -49,8 +54,8 @@ class GitSettings(ConnectorSettings):
         web: The address of a file for people, with ``{branch}``, ``{commit}`` and ``{path}``.
         exclude: Patterns of paths that are left out.
         max_files: Files that are listed in one run; ten times as many entries of trees are looked at.
-        max_mb: Megabytes that the newest commit may take.
-        max_minutes: Minutes that fetching it may take.
+        max_mb: Megabytes that the newest commit may take, and each object of it unpacked; all of them ten times as much.
+        max_minutes: Minutes that asking for it, fetching and checking it may take together.
     """
 
     token_env: VariableName | None = None
@@ -102,6 +107,7 @@ class Repository:
         self._kept: tempfile.TemporaryDirectory[str] | None = None
         self._repo: Repo | None = None
         self._commit = b""
+        self._until = 0.0
 
     def list(self, known: Known) -> Iterator[Entry]:
         """The files of the branch's newest commit; the known entries, where that commit was read in the last run."""
@@ -224,8 +230,10 @@ class Repository:
             refs = dict(repo.get_refs())
             head = repo.refs.get_symrefs().get(b"HEAD", b"")
         else:
+            self._until = time.monotonic() + self._settings.max_minutes * 60
+            limit = self._limit(_MOST_REFS)
             with _Translated(self._component):
-                told = self._client().get_refs(self._path.encode())
+                told = self._client(limit).get_refs(self._path.encode())
             refs, head = told.refs, told.symrefs.get(b"HEAD", b"")
         name = f"refs/heads/{self._branch}".encode() if self._branch else head or b"HEAD"
         sha = refs.get(name)
@@ -257,46 +265,72 @@ class Repository:
 
     def _fetch_commit(self, repo: Repo, commit: bytes) -> None:
         file, commit_pack, abort = repo.object_store.add_pack()
-        limit = _Limit(self._settings, self._component)
-
-        def write(data: bytes) -> int:
-            limit.check(len(data))
-            return int(file.write(data))
-
+        limit = self._limit(self._settings.max_mb)
+        largest = self._settings.max_mb * 1_000_000
         try:
             with _Translated(self._component):
-                self._client().fetch_pack(
-                    self._path.encode(), lambda *_, **__: [commit], repo.get_graph_walker(), write, depth=1
+                self._client(limit).fetch_pack(
+                    self._path.encode(), lambda *_, **__: [commit], repo.get_graph_walker(), file.write, depth=1
                 )
+                file.seek(0)
+                check_pack(
+                    file, objects=_ENTRIES_OF_A_FILE * self._settings.max_files, largest=largest,
+                    total=_UNPACKED * largest, component=self._component, check=partial(limit.check, 0),
+                )  # fmt: skip
+                file.seek(0, os.SEEK_END)
                 commit_pack()
         except BaseException:
             abort()
             raise
 
-    def _client(self) -> Any:
+    def _limit(self, most_mb: int) -> _Limit:
+        until = self._until or time.monotonic() + self._settings.max_minutes * 60
+        return _Limit(most_mb, until, self._settings, self._component)
+
+    def _client(self, limit: _Limit) -> Any:
         from dulwich.client import HttpGitClient
+
+        class Counted(HttpGitClient):  # type: ignore[misc]
+            """A client that takes no more of an answer than its limit."""
+
+            def _http_request(self, *args: Any, **named: Any) -> Any:
+                answer, read = super()._http_request(*args, **named)
+                return answer, limit.counted(read)
 
         parts = urlsplit(self._url)
         base = f"{parts.scheme}://{parts.netloc}/"
         user, password = (self._settings.user, self._token) if self._token else (None, None)
-        return HttpGitClient(
+        return Counted(
             base, pool_manager=_pools(self._opening, self._settings.timeout), username=user, password=password,
             quiet=True,
         )  # fmt: skip
 
 
 class _Limit:
-    """Limits on size and time of one fetch."""
+    """Limits on size and time of one answer."""
 
-    def __init__(self, settings: GitSettings, component: str) -> None:
-        self._left = settings.max_mb * 1_000_000
+    def __init__(self, most_mb: int, until: float, settings: GitSettings, component: str) -> None:
+        self._most, self._left, self._until = most_mb, most_mb * 1_000_000, until
         self._settings, self._component = settings, component
-        self._until = time.monotonic() + settings.max_minutes * 60
+
+    def counted(self, read: Callable[..., bytes]) -> Callable[..., bytes]:
+        """The function that reads the answer, of which each byte counts."""
+
+        def counting(size: int | None = None) -> bytes:
+            self.check(0)
+            data = read(self._left + 1 if size is None or size < 0 else size)
+            self.check(len(data))
+            return data
+
+        return counting
 
     def check(self, count: int) -> None:
         self._left -= count
         if self._left < 0:
-            told = msg("the newest commit is larger than {count} MB (settings.max_mb)", count=self._settings.max_mb)
+            if self._most == self._settings.max_mb:
+                told = msg("the newest commit is larger than {count} MB (settings.max_mb)", count=self._most)
+            else:
+                told = msg("the answer that names the branches is larger than {count} MB", count=self._most)
             raise SourceError(told, component=self._component)
         if time.monotonic() > self._until:
             told = msg(
