@@ -32,7 +32,7 @@ from wenyuan.core.scoring import rescale, trust_factor
 from wenyuan.core.scoring.probability import Curve, shown, unsettled
 from wenyuan.core.scoring.rerank import before, told
 from wenyuan.core.text import fold, has_han, identifiers, query_terms, terms
-from wenyuan.core.text.literals import literal_names, stands_in
+from wenyuan.core.text.literals import CODED, literal_names, stands_in
 from wenyuan.core.text.structure import CLAUSE
 
 # Queries that name a place: "Article 13 of the Policy", 《数据安全法》第九条, GB 50300-2013.
@@ -64,7 +64,6 @@ _NAMED = re.compile(
 )
 _COUNTERS = "条條款项項节節部"  # hardly anything is counted by 章 or 编
 _COUNTED = ("part", "paragraph", "section", "chapter")  # a document's own are mostly capitals
-_CODED = re.compile(r"[\d@_]")
 ANY = "#"
 """No passage has this term: its information is the most that any term can have."""
 
@@ -174,7 +173,7 @@ def reference_of(query: str) -> Reference | None:
     """The identifiers that a query names, or None."""
     named = identifiers(query)
     if not named:
-        literals = tuple(name for name in literal_names(query) if _CODED.search(name))
+        literals = tuple(name for name in literal_names(query) if CODED.search(name))
         return Reference(named=(), clause=False, asked=frozenset(), literals=literals) if literals else None
     text = unicodedata.normalize("NFKC", query)
     asked = frozenset(t for t in query_terms(CLAUSE.sub(" ", text)) if t[0] not in "#@")

@@ -12,6 +12,8 @@ from wenyuan.core.text import CJK, fold, has_han
 
 _LETTER = rf"[^\W_{CJK}]"
 _CODE = re.compile(rf"{_LETTER}+(?:[._\-/@:#+·*×]+{_LETTER}+)*")
+CODED = re.compile(r"[\d@_]")
+"""What a name has that is no plain word."""
 _LEAST = 6  # characters of a code among other words
 _MOST, _MOST_HAN, _MOST_WORDS = 64, 10, 3  # of a query that is looked for as a whole: characters, words
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣－", "-"))

@@ -297,6 +297,31 @@ _ORDERS = re.compile(
     """,
     re.VERBOSE,
 )
+# What is addressed to a model, or takes its task over.
+_MODEL = r"(?:ai|llms?|chatbots?|(?:large\s)?language\smodels?|ai\s(?:assistants?|models?|agents?|language\smodels?))"
+_MODEL_ZH = "(?:人工智能|ai|大模型|大语言模型|语言模型|聊天机器人|智能助手)(?:助手|模型)?"
+_EARLIER_ZH = "(?:之前|以上|上述|上面|前面|先前|此前|原来|原有)"
+_ADDRESSED = re.compile(
+    rf"""
+    (?<![a-z])(?:ignore|disregard|forget)\sthe\s(?:above|foregoing)\sand\s(?:answer|say|reply|respond|output|print|write|tell)
+    | (?<![a-z])(?:ignore|disregard)\s(?:what\sthe\suser|the\suser(?:'s)?\s(?:question|request|message|input))
+    | (?<![a-z])do\snot\sfollow\s(?:the|your|any)\s(?:rules|instructions|guidelines)\s(?:given|above|earlier|before|you)
+    | (?<![a-z])you\sare\snow\sdan(?![a-z]) | (?<![a-z])your\s(?:only\s)?task\s(?:has\schanged|is\snow\sto)
+    | (?<![a-z]){_MODEL}\s(?:reading|processing|seeing|summari[sz]ing)\sth(?:is|ese)(?![a-z])
+    | (?<![a-z])(?:note|message|instructions?|reminder|attention)\s(?:to|for)\s(?:the\s|any\s|all\s)?{_MODEL}\s?[:,;!]
+    | (?<![a-z])is\s(?:meant\s)?for\sthe\s{_MODEL}\s?[:;!] | (?<![a-z])dear\s{_MODEL}\s?[:,;!]
+    | (?<![a-z])(?:as|if\syou\sare)\san?\s{_MODEL}(?:\s(?:assistant|model))?,?\s(?:you|answer|reply|respond|say|write)(?![a-z])
+    | (?<![a-z])instead\sof\sanswering,?\s(?:output|print|write|say|reply) | (?<![a-z])pretend\s(?:that\s)?you\sare(?![a-z])
+    | (?<![a-z])(?:respond|reply|answer)\swith\sthe\sfollowing\stext
+    | (?<![a-z])override\s(?:your|all|any)\s(?:[a-z]+\s)?guidelines?
+    | 致{_MODEL_ZH}\s?[:,] | 作为(?:一个|一名)?{_MODEL_ZH},?你(?:必须|应|要|需|只能|可以) | {_MODEL_ZH}(?:请)?注意\s?:
+    | (?:阅读|读到|看到|处理)(?:本文|这段|此文|本段|以上)[^。！？\n]{{0,6}}的{_MODEL_ZH}|如果你是(?:一个|一名)?{_MODEL_ZH}
+    | 你的任务已经?(?:改变|变更|改为)|新的?指令\s?:|假装你是|停止当前任务,?改为
+    | (?:不要|不得|别)(?:按照?|遵循|遵守){_EARLIER_ZH}[^。！？\n]{{0,6}}(?:规则|指令|指示|设定)
+    | (?:无视|忽略|不要理会)用户的?(?:问题|提问|请求|输入)|[把将]以下内容作为(?:最终|你的|唯一)的?(?:答案|回答|回复)
+    """,
+    re.VERBOSE,
+)
 
 
 def visible(text: str) -> str:
@@ -306,7 +331,8 @@ def visible(text: str) -> str:
 
 def instruction_like(text: str) -> bool:
     """Whether a text speaks to a model: “ignore previous instructions”, “忽略以上指令”."""
-    return _ORDERS.search(re.sub(r"[ \t\u3000]+", " ", fold(text)).replace("’", "'")) is not None
+    read = re.sub(r"[ \t\u3000]+", " ", fold(text)).replace("’", "'")
+    return _ORDERS.search(read) is not None or _ADDRESSED.search(read) is not None
 
 
 # What of a passage is given: its own words at their place in the document, or a summary in other words.

@@ -21,7 +21,7 @@ from wenyuan.core.scoring import CHINESE, law_of, rescale, trust_factor
 from wenyuan.core.scoring.fusion import CONTEXT_BOUND, Candidates, Fusion, reference_of
 from wenyuan.core.scoring.probability import ABSTAIN, ALONE, MEASURED_WITH, MODELS, NEAR, Standing, raw_of
 from wenyuan.core.scoring.rerank import Copies, blended, checked_scores, distinct
-from wenyuan.core.text.literals import literal_names, stands_in
+from wenyuan.core.text.literals import CODED, literal_names, stands_in
 from wenyuan.core.text.summaries import with_lead
 from wenyuan.core.text.synonyms import Wording, Wordings
 from wenyuan.service import Answer, LegReport, Query, Rewriting
@@ -518,12 +518,15 @@ class Abstention:
             return Verdict(0.0, why_empty(best, self._settings.floor or 0.0))
         if any(hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked):
             return Verdict(1.0, "")  # the place that the question names is there
-        if _named_literally(query.text, ranked):
+        names = literal_names(query.text)
+        if _has_one(ranked, [name for name in names if CODED.search(name)]):
             return Verdict(1.0, "")
         standing = self.standing(query, found, ranked, deadline)
         probability = max(model.probability(standing) for model in self._models)
         if self._settings.floor is not None or probability >= self.least:
             return Verdict(probability, "")
+        if _has_one(ranked, names):  # a plain word, which may be there and answer little
+            return Verdict(self.least, "")
         nearest = max(ranked, key=lambda pair: pair[0].parts["fused"])[0].score
         return Verdict(probability, _refusal(probability, self.least, nearest, self._settings.abstain))
 
@@ -546,9 +549,8 @@ class Abstention:
         )
 
 
-def _named_literally(query: str, ranked: Ranked) -> bool:
-    """Whether one of the passages has a name that the query says, letter by letter."""
-    names = literal_names(query)
+def _has_one(ranked: Ranked, names: Sequence[str]) -> bool:
+    """Whether one of the passages has one of the names letter by letter."""
     if not names:
         return False
     texts = ("\n".join((passage.title, *passage.headings, passage.text)) for _, passage in ranked)
