@@ -12,7 +12,7 @@ import random
 from collections import defaultdict
 
 from redaction import covered, written
-from wenyuan.core.redaction import checks
+from redaction_values import value
 
 TEMPLATES = {  # the second half of each row is held apart
     "cn_id": ("身份证号：{}", "本人身份证{}，现申请", "ID card {} on file", "证件号码 {}（复印件附后）", "公民身份号码为{}。", "His ID number is {}."),
@@ -53,44 +53,6 @@ OTHER_FORMS = {
     "bold": lambda v: f"**{v}**", "quoted": lambda v: f"“{v}”", "lower case": str.lower, "code": lambda v: f"`{v}`",
     "spaces": lambda v: f" {v[:3]} {v[3:]}" if v.isascii() and not v.isalpha() else v,
 }  # fmt: skip
-
-
-def _digits(draw: random.Random, count: int) -> str:
-    return "".join(draw.choices("0123456789", k=count))
-
-
-def _with_check(draw: random.Random, kind: str) -> str:
-    while True:
-        if kind == "cn_id":
-            body = f"{draw.choice(('110105', '310112', '440305', '510104'))}{draw.randint(1950, 2005)}{draw.randint(1, 12):02}{draw.randint(1, 28):02}{_digits(draw, 3)}"
-            made = next(body + c for c in "0123456789X" if checks.id_check(body + c))
-        elif kind == "bank_card":
-            body = draw.choice(("622202", "621700", "4532", "5312")) + _digits(draw, 11)
-            body = body[:15] if body[0] in "45" else body + _digits(draw, 1)
-            made = next(body + c for c in "0123456789" if checks.luhn(body + c))
-        else:
-            body = "WEST" + _digits(draw, 14)
-            check = 98 - int("".join(str(int(c, 36)) for c in body + "GB00")) % 97
-            made = f"GB{check:02}{body}"
-        return made
-
-
-def value(draw: random.Random, kind: str) -> str:
-    """A made-up value of a class."""
-    if kind in {"cn_id", "bank_card", "iban"}:
-        return _with_check(draw, kind)
-    makers = {
-        "cn_mobile": lambda: f"1{draw.choice('35789')}{_digits(draw, 9)}",
-        "email": lambda: f"{draw.choice(('zhang', 'anna', 'wangba', 'maria'))}{_digits(draw, 2)}@{draw.choice(('qq', 'mail', 'example'))}.com",
-        "cn_landline": lambda: f"{draw.choice(('010', '021', '0755'))}-{draw.choice('2568')}{_digits(draw, 7)}",
-        "passport": lambda: draw.choice("EG") + _digits(draw, 8),
-        "plate": lambda: draw.choice("京沪粤川") + draw.choice("ABC") + draw.choice("ADKL") + _digits(draw, 4),
-        "us_ssn": lambda: f"{draw.randint(100, 665)}-{draw.randint(10, 99)}-{draw.randint(1000, 9999)}",
-        "secret": lambda: draw.choice(("Lantern", "tq7Kp", "Office", "hUnter")) + draw.choice("#!@_") + _digits(draw, 3),
-        "person": lambda: draw.choice(("李", "王", "张", "刘", "司马", "欧阳")) + draw.choice(("伟明", "晓东", "光辉", "秀英", "洁", "杰")),
-        "address": lambda: f"{draw.choice(('北京市海淀区', '上海市浦东新区', '广东省深圳市南山区'))}{draw.choice(('中山路', '世纪大道', '科技园街'))}{draw.randint(1, 300)}号{draw.randint(1, 20)}栋{draw.randint(101, 2004)}室",
-    }  # fmt: skip
-    return makers[kind]()
 
 
 def forms(kind: str) -> dict:

@@ -7,7 +7,7 @@ import binascii
 import re
 from functools import partial
 
-from wenyuan.core.redaction import identifiers, secrets
+from wenyuan.core.redaction import identifiers, messengers, names, people, places, secrets
 from wenyuan.core.redaction.matching import Rule, Span, View, find, view_of
 
 # Digits are encoded as M…, N… and O…, lower-case letters as Y… to e….
@@ -36,11 +36,71 @@ def _decoded(rules: tuple[Rule, ...], like: re.Pattern[bytes], view: View, match
     return None
 
 
+# What a word before it calls a value of a class: 护照(base64)：RTEyMzQ1Njc4. It is then read as if it stood there plainly.
+_CUES = {
+    "cn_id": "身份证|id card|id number|id no",
+    "cn_uscc": "信用代码|税号|纳税人识别号|tax id|uscc",
+    "iban": "iban",
+    "bank_card": "卡号|银行卡|账号|card number|card|account",
+    "us_ssn": "ssn|social security",
+    "hmt_permit": "通行证|回乡证|台胞证|permit",
+    "passport": "护照|passport",
+    "cn_mobile": "手机|电话|mobile|phone",
+    "email": "邮箱|邮件|e-?mail",
+    "cn_landline": "座机|电话|固话|传真|phone|tel|fax",
+    "phone": "电话|手机|phone|tel|mobile|fax",
+    "ip": "ip|服务器|主机|host|server|address",
+    "plate": "车牌|车号|plate",
+    "im_account": "微信|qq|wechat|skype|telegram",
+    "address": "地址|住址|address",
+    "person": "姓名|联系人|收货人|name|contact",
+}
+_SHORTEST_PLAIN = 2
+
+
+def _said(cue: str, rules: tuple[Rule, ...], view: View, match: re.Match[str]) -> Span | None:
+    """The value that a word under a cue stands for."""
+    written = view.text[match.start("value") : match.end("value")].rstrip("=")
+    try:
+        said = base64.b64decode(written + "=" * (-len(written) % 4)).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    if not said.isprintable() or len(said.strip()) < _SHORTEST_PLAIN:
+        return None
+    inner = view_of(f"{cue}：{said.strip()}")
+    for rule in rules:
+        for found in find(rule, inner):
+            if found.end >= len(inner.text) and found.start <= len(cue) + 1:
+                return match.start("value"), match.end("value"), found.value
+    return None
+
+
 def _rules_of(kind: str) -> tuple[Rule, ...]:
-    return tuple(rule for rule in (*identifiers.NUMBER_RULES, *secrets.NETWORK_RULES) if rule.kind == kind)
+    every = (
+        *identifiers.NUMBER_RULES,
+        *identifiers.RULES,
+        *secrets.NETWORK_RULES,
+        *names.RULES,
+        *names.NAME_RULES,
+        *people.RULES,
+        *places.RULES,
+        *messengers.RULES,
+    )
+    return tuple(rule for rule in every if rule.kind == kind)
+
+
+def _under_cue(kind: str, cues: str) -> Rule:
+    pattern = re.compile(
+        rf"(?:{cues})[^\W\d_]{{0,3}}(?:\s(?:no|number|id)\.?)?(?:\s?\(?\s?(?:base ?64|b64)(?:编码)?\)?)?\s{{0,2}}[:=]\s{{0,3}}[\"'`]{{0,2}}"
+        r"(?P<value>[a-z0-9+/]{8,400}={0,2})(?![a-z0-9+/=])"
+    )
+    spoken = cues.split("|")
+    needs = tuple(cue.replace("e-?mail", "mail") for cue in spoken)
+    return Rule(kind, pattern, partial(_said, spoken[0], _rules_of(kind)), needs=needs)
 
 
 RULES = (
     *(Rule(kind, _NUMBER, partial(_decoded, _rules_of(kind), _DIGITS), cased=True) for kind in _KINDS),
     Rule("email", _MAIL, partial(_decoded, _rules_of("email"), _ADDRESS), cased=True),
+    *(_under_cue(kind, cues) for kind, cues in _CUES.items()),
 )

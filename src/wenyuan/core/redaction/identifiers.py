@@ -18,9 +18,11 @@ _CARD_CUE = re.compile(
 _ACCOUNT_CUE = adjacent(r"卡号|银行卡|信用卡|储蓄卡|借记卡|银行账[号户]|账[号户]|帐[号户]|card|account")
 _PHONE_WORDS = (
     "电话|手机|座机|固话|传真|联系方式|拨打|telephone|tele?|cellphone|phone|mobile|mob|cell|fax|office|desk|answering at"
-    "|call me on|call me at|call|messages to"
+    "|(?:call|ring|text|dial|reach) me (?:on|at)|call|dial|messages to"
 )
-_PHONE_NEEDS = tuple(_PHONE_WORDS.replace("tele?", "tel").split("|"))
+_PHONE_NEEDS = tuple(
+    "电话 手机 座机 固话 传真 联系方式 拨打 tel phone mob cell fax office desk answering call ring text dial reach messages".split()
+)
 _PHONE_CUE = adjacent(_PHONE_WORDS)
 _WORD_BEFORE = re.compile(
     r"(?<![a-z])(?:tele?|telephone|phone|mobile|mob|cell|m|t|p|call|fax|wechat|vx|wx|qq|id|no|hp|v|contact)[\-#]?\Z"
@@ -143,12 +145,25 @@ _SSN_CUE = re.compile(r"ssn|social\s+security|社会安全号|社保号|社会�
 
 
 def _ssn(view: View, match: re.Match[str]) -> Span | None:
+    if match[1] != "-" and not near(view, match.start(), _SSN_CUE, 32):
+        return None
+    return _ssn_number(view, match)
+
+
+def _ssn_number(view: View, match: re.Match[str]) -> Span | None:
     number, (start, end) = plain_number(match[0]), match.span()
     if number[:3] in {"000", "666"} or number[3:5] == "00" or number[5:] == "0000":
         return None
-    if match[1] != "-" and not near(view, start, _SSN_CUE, 32):
-        return None
     return None if _joined_after(view, end) else (start, end, number)
+
+
+# With spaces within its groups, too, where a word right before says what it is.
+_SSN_APART = re.compile(r"[0-8](?<![0-9\-].)(?:[ .\-]{0,3}[0-9]){8}(?![0-9]|-[0-9])")
+_SSN_SAID = adjacent(r"ssn|social\s+security(?:\s+(?:number|no\.?))?|社会安全号码?|社会安全码")
+
+
+def _ssn_apart(view: View, match: re.Match[str]) -> Span | None:
+    return _ssn_number(view, match) if near(view, match.start(), _SSN_SAID, 40) else None
 
 
 _MOBILE = re.compile(rf"1(?:{_LINE_END})?[3-9](?:(?:[ .\-·_]{{0,3}}|{_LINE_END})[0-9]){{9}}(?![0-9])")
@@ -254,6 +269,7 @@ NUMBER_RULES = (
     Rule("cn_uscc", _USCC, _uscc),
     Rule("bank_card", _CARD, _card),
     Rule("us_ssn", _SSN, _ssn),
+    Rule("us_ssn", _SSN_APART, _ssn_apart, needs=("ssn", "social", "社会安全")),
     Rule("cn_mobile", _MOBILE, _mobile),
     Rule("cn_landline", _LANDLINE, _landline),
     Rule("phone", _PLUS, _plus, needs=("+",)),
@@ -277,6 +293,25 @@ def _passport(view: View, match: re.Match[str]) -> Span | None:
     if not near(view, match.start(), _PASSPORT_CUE):
         return None
     return match.start(), match.end(), plain_number(match[0])
+
+
+# Of other countries: letters and digits mixed, right after the word, or right before it (持…号护照).
+_PASSPORT_SAID = adjacent(r"护照(?:号码?)?|passport(?: number| no\.?| #)?")
+_PASSPORT_MIXED = re.compile(
+    r"[a-z0-9](?<![0-9a-z].)(?=[a-z0-9]*[a-z])(?=(?:[a-z]*[0-9]){4})[a-z0-9]{7,9}(?![0-9a-z])"
+)
+_BEFORE_PASSPORT = re.compile(r"(?P<number>[a-z](?<![0-9a-z].)[a-z]?[0-9]{6,9})(?=\s?号?的?\s?(?:护照|passport))")
+_BEFORE_PERMIT = re.compile(
+    r"(?P<number>[hmcwtl](?<![0-9a-z].)[0-9]{8,10})(?=\s?号?的?\s?(?:回乡证|台胞证|通行证|港澳|来往|home return))"
+)
+
+
+def _passport_said(view: View, match: re.Match[str]) -> Span | None:
+    return _span(match) if near(view, match.start(), _PASSPORT_SAID, 24) else None
+
+
+def _before_its_name(view: View, match: re.Match[str]) -> Span | None:
+    return _span(match)
 
 
 _PERMIT_CUE = re.compile(r"通行证|回乡证|台胞证|来往内地|往来港澳|来往大陆|往来台湾|居住证|permit")
@@ -351,6 +386,9 @@ def _iban(view: View, match: re.Match[str]) -> Span | None:
 
 RULES = (
     Rule("passport", _PASSPORT_NUMBER, _passport, needs=_PASSPORT_WORDS),
+    Rule("passport", _PASSPORT_MIXED, _passport_said, needs=("护照", "passport")),
+    Rule("passport", _BEFORE_PASSPORT, _before_its_name, needs=("护照", "passport")),
+    Rule("hmt_permit", _BEFORE_PERMIT, _before_its_name, needs=("回乡证", "台胞证", "通行证", "港澳", "来往", "home return")),
     Rule("hmt_permit", _PERMIT_NUMBER, _permit,
          needs=("通行证", "回乡证", "台胞证", "来往", "往来", "居住证", "permit")),
     Rule("hmt_permit", _HONG_KONG, _hong_kong),

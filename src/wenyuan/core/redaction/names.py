@@ -28,7 +28,7 @@ _SINGLE = frozenset(
     "仝苟覃门阳初仉降邸晋楚法汝涂钦缑亢况有琴商牟伯赏墨哈谯笪年爱佟"
 )
 # Surnames that begin common words; they count only where a form says "name:".
-_AMBIGUOUS = frozenset(
+AMBIGUOUS = frozenset(
     "应于和都能有时从通空后别家全双经水强平安法相权向国公文广东计成包单解明高方关管须红利越满充常任连居步山花养车商年爱初降况门"
     "支富印扶边终简代查干益阳司幸容古党那师农须步封乐易伏云"
 )
@@ -52,7 +52,8 @@ _NOT_NAMES = frozenset(
     安排 高度 高级 高处 应急 应当 文件 文字 平台 平均 明确 成功 成员 关于 管理 相关 相应 公开 公示 国家 国内 常见 常用 经济 经过 车辆
     车间 水平 水泥 强制 强度 计划 计算 包括 单独 解决 通知 通过 空间 后续 别人 家属 家庭 双方 于是 和平 代表 代码 代理 简单 简介 金额
     金融 程序 程度 严格 严重 施工 施工方 施工员 项目 项目部 项目经理 路径 路线 温度 温馨 石油 石材 白天 万元 钱包 钱款 汤水 江苏
-    江西 海南 湖南 湖北 广东 广西 山东 山西 云南 贺电 祝福 符合 符号 许可 许多 费用 盛大 居民 连续 连接 易燃 易爆 景区 曲线 宿舍
+    徐州 常州 宁波 金华 黄山 黄石 荆州 荆门 安庆 安阳 安康 惠州 梅州 柳州 曲靖 曲阜 包头 温岭 余姚 昌平 房山 邢台 房产 林业 石化 华东 华南 华北 华中
+    康复 宣传 白班 江西 海南 湖南 湖北 广东 广西 山东 山西 云南 贺电 祝福 符合 符号 许可 许多 费用 盛大 居民 连续 连接 易燃 易爆 景区 曲线 宿舍
     童装 毛利 米饭 黄金 马上 马路 牛奶 鱼类 花费 章程 章节 葛根 沈阳 杭州 郑州 苏州 温州 范围 毕业 居住 查阅 晋职 年休 养老 宣布 索偿 皮肤 应聘 离职 祝贺 解释 解答 贡献 游览 游客 厉行 终止 终身
     张贴 张拉 张开 江水 江面 黄色 白色 红色 毛坯 金属 钢筋 石灰 石膏 马达 水电 水泵 汪洋 路面 路基 路口 管线 管道 管控 严禁 严守 时刻 时常 常规 金牌 高空 高压 高温""".split()
 )
@@ -103,7 +104,7 @@ def _name_length(run: str, form: bool, after: str) -> int:
     surname = surname_length(run)
     if not surname:
         return len(run) if form and 2 <= len(run) <= 4 and is_plausible(run, 1) else 0
-    common_word = run[0] in _AMBIGUOUS and not form
+    common_word = run[0] in AMBIGUOUS and not form
     follows = _FOLLOWS_A_NAME if common_word else _FOLLOWS
     vouched = not common_word or after.isdigit() or after == "("
     for length in (surname + 2, surname + 1):
@@ -166,7 +167,7 @@ def _before_title(view: View, match: re.Match[str]) -> Span | None:
         surname = surname_length(name)
         if len(name) < length or surname != max(1, length - 2) or not is_plausible(name, surname):
             continue
-        if name[0] not in _AMBIGUOUS and all(c >= "\u3400" for c in name):
+        if name[0] not in AMBIGUOUS and all(c >= "\u3400" for c in name):
             return end - length, end, name
     return None
 
@@ -207,6 +208,11 @@ Friends Support The Your This Please See Enter Name Phone Email Mobile Address""
 )
 
 
+_OFFICES = frozenset(
+    "Accounts Payable Receivable Resources Purchasing Procurement Billing Logistics Marketing Department Team Office".split()
+)
+
+
 def _after_english(view: View, match: re.Match[str]) -> Span | None:
     start = match.start()
     before = view.lower[start - 1 : start]
@@ -233,7 +239,7 @@ def _after_role(view: View, match: re.Match[str]) -> Span | None:
 
 def _english(match: re.Match[str]) -> Span | None:
     words = match["name"].split(" ")
-    if words[0] in _FORMS or all(len(word) < 2 for word in words):
+    if words[0] in _FORMS or not _OFFICES.isdisjoint(words) or all(len(word) < 2 for word in words):
         return None
     return match.start(), match.end(), " ".join(words).casefold()
 

@@ -262,11 +262,11 @@ def _command(view: View, match: re.Match[str]) -> Span | None:
 _ENGLISH = re.compile(
     r"(?:passw(?:or)?d|passphrase|passcode|pwd|pin(?: code)?|wi-?fi key|access code|door code|security code|verification code)(?![a-z])"
     r"(?:\s(?:for|of|to|on)\s[^\s:=|]{1,24}(?:\s(?!is\s|was\s)[^\s:=|]{1,24}){0,3})?"
-    r"(?P<by>\s{0,3}[|:=]\s{0,3}|\s{1,3}(?:is|was|will be|changed to|reset to|set to|remains|→|->)\s{1,3}(?:now |still |simply )?:?\s{0,2}|\s{1,3})[\"'“`*(]{0,3}(?P<value>[!-;=?-~]{4,128}+)"
+    r"(?P<by>\s{0,3}[|:=]\s{0,3}|\s{1,3}(?:(?:(?:is|was|were|has been) )?(?:now )?(?:changed to|reset to|set to)|is|was|will be|remains|→|->)\s{1,3}(?:now |still |simply )?:?\s{0,2}|\s{1,3})[\"'“`*(]{0,3}(?P<value>[!-;=?-~]{4,128}+)"
 )
 _CHINESE = re.compile(
     r"(?:密码|口令|密钥|秘钥|通行码|验证码|校验码|提取码|授权码|动态码|激活码|访问码|取件码|门禁码|解锁码|暗号|pin码|令牌)(?:\([^()\n]{0,20}\))?[*\"'`]{0,2}"
-    r"(?P<by>\s{0,3}(?:[:=|]|是|为|就是|仍为|都是|默认为?|设置?[为成]|改[为成]|重置[为成]|变更为|统一[为是]|->|→)){0,2}\s{0,3}[\"'“「【(\[`*]{0,3}(?P<value>[!-;=?-~]{4,128}+)"
+    r"(?P<by>\s{0,3}(?:[:=|]|是|为|就是|还是|仍是|仍旧是|换成|仍为|都是|默认为?|设置?[为成]|改[为成]|重置[为成]|变更为|统一[为是]|->|→)){0,2}\s{0,3}[\"'“「【(\[`*]{0,3}(?P<value>[!-;=?-~]{4,128}+)"
 )
 _PAIR = re.compile(
     r"(?:[账帐][号户]|用户名?|登录名|user(?:name)?|login|account|id)\s{0,2}[/、和与&|+,]?\s{0,2}(?:and )?(?:密码|口令|passw(?:or)?d|pwd)\s{0,2}(?:[:=是为]|is|are)\s{0,3}[a-z0-9_.@\-]{2,60}\s{0,2}[/|,、，和 ]\s{0,2}(?P<value>[!-;=?-~]{4,128}+)"
@@ -284,8 +284,11 @@ def _sentence(view: View, match: re.Match[str], sure: bool) -> Span | None:
         return (start, end, value) if value.isdigit() and not _UNIT.match(view.lower, end) else None
     if _telling(value) and not _URL.match(value):
         digit = any(map(str.isdigit, value))
+        coded = value[:-1].isdigit() and value[-1] in "#*"  # 4821#, as a door's keypad takes it
         return (
-            (start, end, value) if sure or (digit and not value[0].isdigit()) or (digit and len(value) >= 8) else None
+            (start, end, value)
+            if sure or coded or (digit and not value[0].isdigit()) or (digit and len(value) >= 8)
+            else None
         )
     goes_on = re.match(r"\s[a-z]", view.lower[end : end + 2]) is not None
     if (
@@ -331,6 +334,17 @@ def _pair(view: View, match: re.Match[str]) -> Span | None:
     return None if _holder(value) or len(value) < 4 else (start, start + len(value), value)
 
 
+# Several words: passphrase "correct horse battery", 助记词：abandon ability …
+_PHRASE = re.compile(
+    r"(?:(?:passphrase|recovery phrase|seed phrase|mnemonic)(?:\s{0,3}[:=]\s{0,3}|\s(?:is|was)\s{1,2})|助记词\s{0,2}(?:[:=是为]\s{0,3}){1,2})"
+    r"(?:[\"“'](?P<quoted>[!#-&(-~]{1,40}(?: [!#-&(-~]{1,40}){1,24})[\"”']|(?P<bare>[a-z]{3,8}(?: [a-z]{3,8}){11,23})(?![a-z]))"
+)
+
+
+def _phrase(view: View, match: re.Match[str]) -> Span:
+    return _at(view, match, "quoted" if match["quoted"] else "bare")
+
+
 # What is known by its shape: hashes of passwords, blocks of keys, tokens of services.
 _HASH = re.compile(
     r"\$(?:apr1|[156]|2[abxy]|y|7|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+]{20,200}|\{(?:SSHA|SHA|SMD5|CRYPT|PBKDF2)[A-Z0-9]{0,4}\}[A-Za-z0-9+/=$.]{16,200}"
@@ -374,6 +388,7 @@ RULES = (
         needs=("passw", "passphrase", "passcode", "pwd", "pin", "wifi key", "wi-fi key", "code"),
     ),
     Rule("secret", _CHINESE, _chinese, needs=("码", "口令", "钥", "暗号", "令牌")),
+    Rule("secret", _PHRASE, _phrase, needs=("phrase", "mnemonic", "助记词")),
     Rule("secret", _PAIR, _pair, needs=_NEEDS),
     Rule("secret", _HASH, _whole, needs=("$", "{"), cased=True),
     Rule("secret", _PUTTY, _putty, needs=("private-lines", "ssh2"), cased=True),

@@ -5,50 +5,75 @@ from __future__ import annotations
 import re
 
 from wenyuan.core.redaction.matching import HAN, Rule, Span, View
-from wenyuan.core.redaction.names import NO_NAME, is_plausible, surname_length
+from wenyuan.core.redaction.names import AMBIGUOUS, NO_NAME, is_plausible, surname_length
 
 # 签发人：李 明; 甲方代表：司马光辉; 经办人 — 周杰; 审核/批准：陈晓东; 会计 | 王芳
 # A name is looked for behind the mark, and the label before it then: labels are more frequent than marks.
 _LABEL = re.compile(
-    r"(?:人|员|代表|长|经理|主任|师|会计|出纳|主管|书记|主席|总监|总工|助理|秘书|干事|法人|签发|签收|经办|审核|审批|批准|校对|编制|制单|复核|验收|拟稿|核稿"
-    r"|抄送|主送|汇报|签名|签字|[甲乙丙丁]方|买方|卖方|收款|付款|收件|寄件|乘客|参会|出席|主讲|主持|记录|作者|姓名|名)(?:\([^()\n]{0,12}\)|签[字名]|姓名)?[ \t]{0,3}\Z"
+    r"(?:人|员|官|生|工|父亲|母亲|配偶|家属|代表|长|经理|主任|师|会计|出纳|主管|书记|主席|总监|总工|助理|秘书|干事|法人|签发|签收|经办|审核|审批|批准|校对|编制|制单|复核|验收|拟稿|核稿"
+    r"|抄送|主送|汇报|签名|签字|[甲乙丙丁]方|买方|卖方|收款|付款|收件|寄件|乘客|参会|出席|主讲|主持|记录|作者|姓名|名|医师|医生|护士|律师|教授|阿姨)(?:\([^()\n]{0,12}\)|签[字名]|姓名)?[ \t]{0,3}\Z"
 )
 _FILLED = re.compile(
     rf"[:|\-–—/\t ](?P<more>[ \t\-–—]{{0,4}})[*_\"'“「【]{{0,3}}(?P<name>[{HAN}](?:[ ]{{0,3}}[{HAN}]){{1,3}})(?![{HAN}])"
 )
 _TWO = 2  # characters of a given name, at most
+_TITLE = re.compile(r"(?:医师|医生|护士|律师|工程师|会计师|教授|经理|主任|总监|面试官|送货员|快递员)\Z")
+_FAMILIAR = re.compile(r"[老小阿]")
 
 
 def _labelled(view: View, match: re.Match[str]) -> Span | None:
     """A name that fills its field: a surname, one or two characters, and nothing else."""
-    if match[0][0] == " " and not match["more"]:
-        return None  # one space parts words
     low = max(0, match.start() - 24)
+    name = match["name"].replace(" ", "")
+    titled = len(name) > _TWO and " " not in match["name"] and _TITLE.search(view.text, low, match.start())
+    if match[0][0] == " " and not match["more"] and not titled:
+        return None  # one space parts words
     if not _LABEL.search(view.text, low, match.start()):
         return None
-    name = match["name"].replace(" ", "")
+    if match[0][0] == ":" and len(name) == _TWO and _FAMILIAR.match(name) and surname_length(name[1:]):
+        return match.start("name"), match.end("name"), name  # 老周
     surname = surname_length(name)
     if not surname < len(name) <= surname + _TWO or not surname or not is_plausible(name, surname):
         return None
     return match.start("name"), match.end("name"), name
 
 
+# 刘强经理说明天到货: a name that begins a clause, a title, and what its bearer does.
+_ACTING = re.compile(
+    rf"(?P<name>[{HAN}](?<![{HAN}].)[{HAN}]{{1,3}}?)(?=(?:经理|主任|总监|主管|院长|校长|科长|处长|局长|书记|主席|董事长|总裁|博士|阿姨|叔叔|大夫|总工)"
+    r"(?:说|讲|称|让|请|您好|你好|已|表示|通知|安排|要求|同意|指出|反馈|来电|批准|签字))"
+)
+
+
+def _acting(view: View, match: re.Match[str]) -> Span | None:
+    name = match["name"]
+    surname = surname_length(name)
+    if not surname < len(name) <= surname + _TWO or not surname or not is_plausible(name, surname):
+        return None
+    return None if name[0] in AMBIGUOUS else (match.start(), match.end("name"), name)
+
+
 _WORD = r"[^\W\d_a-z\u3400-\u9fff][^\W\d_\u3400-\u9fff]{0,24}(?:['’\-][^\W\d_\u3400-\u9fff]{1,24})?\.?"
 _ENGLISH_LABEL = re.compile(
     r"(?:From|To|CC|Cc|Bcc|Sender|Payee|Payer|Buyer|Seller|Landlord|Lessor|Lessee|Insured|Manager|Supervisor|Inspector|Driver|Operator"
     r"|Author|Owner|Guest|Passenger|Student|Teacher|Tenant|Witness|Guardian|Emergency [Cc]ontact|Next of [Kk]in|[A-Z][a-z]{4,12}[ ][Bb]y"
-    r"|Employee|Attendees?|Foreman|Sincerely|[Rr]egards|Yours (?:sincerely|faithfully|truly)|Signed|Name|Contact)\s?\Z"
+    r"|Employee|Attendees?|Foreman|Sincerely|[Rr]egards|Yours (?:sincerely|faithfully|truly)|Signed|Name|Contact|Assignee|Assigned [Tt]o|Reporter|Requester|Requestor|Approver|Reviewer|Interviewer|Candidate|Doctor|Physician|Client|assignee|reporter|approver|reviewer|owner|author)[\"']?\s?\Z"
 )
 _ENGLISH = re.compile(
-    r"(?:[:—–|\-][ \t]{0,3}|,[ ]?\n{1,2}[ ]?|y[ ](?<=[bB]y ))[*_\"'“]{0,2}"
+    r"(?:[:=—–|\-][ \t]{0,3}|,[ ]?(?:\n{1,2}[ ]?)?|y[ ](?<=[bB]y ))[*_\"'“]{0,2}(?:(?:Mrs|Mr|Ms|Miss|Dr|Prof)\.?[ ])?"
     rf"(?P<name>{_WORD}(?:[ ](?:{_WORD}|de|da|van|von|der|bin|al|la)){{1,3}})(?![^\W_])"
 )
+
+
+_CLOSING = re.compile(r"Sincerely|[Rr]egards|Yours|Signed")
 
 
 def _signed(view: View, match: re.Match[str]) -> Span | None:
     words = match["name"].rstrip(".").split(" ")
     at = match.start() + (1 if match[0][0] == "y" else 0)
     label = _ENGLISH_LABEL.search(view.text, max(0, at - 24), at)
+    if label and match[0][0] == "," and "\n" not in match[0] and not _CLOSING.match(label[0]):
+        return None  # a list: Owner, John Smith
     if (
         label is None
         or view.text[label.start() - 1 : label.start()].isalpha()
@@ -61,5 +86,6 @@ def _signed(view: View, match: re.Match[str]) -> Span | None:
 
 RULES = (
     Rule("person", _FILLED, _labelled),
+    Rule("person", _ACTING, _acting),
     Rule("person", _ENGLISH, _signed, cased=True),
 )

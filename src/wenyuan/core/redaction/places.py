@@ -19,4 +19,24 @@ def _english(view: View, match: re.Match[str]) -> Span | None:
     return match.start(), end, view.lower[match.start() : end]
 
 
-RULES = (Rule("address", _ENGLISH, _english, cased=True),)
+# Hauptstraße 12, 10827 Berlin; 12 rue de la Paix, 75002 Paris.
+_GERMAN = re.compile(
+    r"[A-ZÄÖÜ](?<![^\W_].)[\wäöüß\-]{1,30}(?:straße|strasse|str\.|weg|platz|allee|gasse|damm|ufer)\s[0-9]{1,4}\s?[a-z]?(?![0-9A-Za-z])"
+    r"(?:,\s?(?:[A-Z]{1,2}-)?[0-9]{4,5}\s[A-ZÄÖÜ][\wäöüß.\-]{1,30})?"
+)
+_FRENCH = re.compile(
+    r"[1-9](?<![0-9A-Za-z.\-/].)[0-9]{0,3}(?:\s(?:bis|ter))?,?\s(?:rue|avenue|boulevard|place|chemin|quai|impasse|allée)\s(?:(?:de|du|des|la|le|les|l'|d')\s?){0,3}[A-ZÉ][\w'’\-]{1,30}"
+    r"(?:\s[A-ZÉ][\w'’\-]{1,30}){0,2}(?:,\s?[0-9]{5}\s[A-ZÉ][\w'’\-]{1,30})?"
+)
+
+RULES = (
+    Rule("address", _ENGLISH, _english, cased=True),
+    Rule("address", _GERMAN, _english, needs=("str", "weg", "platz", "allee", "gasse", "damm", "ufer"), cased=True),
+    Rule(
+        "address",
+        _FRENCH,
+        _english,
+        needs=("rue", "avenue", "boulevard", "place", "chemin", "quai", "impasse", "allée"),
+        cased=True,
+    ),
+)

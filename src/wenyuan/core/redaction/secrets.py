@@ -22,8 +22,9 @@ _NOBODY = frozenset({"git", "noreply", "no-reply"})
 
 
 def _email(view: View, match: re.Match[str]) -> Span | None:
-    low = max(0, match.start() - 65)
-    backwards = _LOCAL_BACKWARDS.match(view.lower[low : match.start()][::-1])
+    at = match.start() - (view.lower[match.start() - 1 : match.start()] == "@")  # sun@@qq.com
+    low = max(0, at - 65)
+    backwards = _LOCAL_BACKWARDS.match(view.lower[low:at][::-1])
     host = _host(match[0])
     if not backwards or not host:
         return None
@@ -32,7 +33,7 @@ def _email(view: View, match: re.Match[str]) -> Span | None:
         local = local.rpartition(mark)[2]
     if not local or local in _NOBODY:
         return None
-    return match.start() - len(local), match.start() + len(host), local + host
+    return at - len(local), match.start() + len(host), local + host
 
 
 def _host(written: str) -> str:
@@ -132,7 +133,7 @@ def _hashed(view: View, match: re.Match[str]) -> Span | None:
 
 
 _IP_CUE = re.compile(
-    r"(?<![a-z])ips?(?:v4)?(?![a-z])|地址|主机|服务器|网关|网段|内网|登录|节点|ping|host|server|address|subnet|://|@|from"
+    r"(?<![a-z])ips?(?:v4)?(?![a-z])|地址|主机|服务器|网关|域名|解析|掩码|(?<![a-z])dns|gateway|网段|内网|登录|节点|ping|host|server|address|subnet|://|@|from"
 )
 _VERSION = re.compile(r"(?:版本号?|version|release|条款?|章|节|(?<![a-z])v(?:er)?)[ .:]{0,2}\Z")
 _IPV4 = re.compile(r"[1-9](?<![0-9.].)[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![0-9]|\.[0-9])")
