@@ -56,6 +56,7 @@ ELSEWHERE = {
     "real_model": "asked with a chat API below",
     "redaction": "run by the tests of redaction",
     "redaction_fill": "fills the texts of redaction_forms.py",
+    "redaction_peers": "needs Presidio",
     "redaction_texts": "the texts of redaction_forms.py",
     "redaction_values": "makes the values of redaction_forms.py",
     "reranking": "gathers for cross_encoder.py, below",

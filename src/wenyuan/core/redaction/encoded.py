@@ -91,8 +91,8 @@ def _rules_of(kind: str) -> tuple[Rule, ...]:
 
 def _under_cue(kind: str, cues: str) -> Rule:
     pattern = re.compile(
-        rf"(?:{cues})[^\W\d_]{{0,3}}(?:\s(?:no|number|id)\.?)?(?:\s?\(?\s?(?:base ?64|b64)(?:编码)?\)?)?\s{{0,2}}[:=]\s{{0,3}}[\"'`]{{0,2}}"
-        r"(?P<value>[a-z0-9+/]{8,400}={0,2})(?![a-z0-9+/=])"
+        rf"(?:{cues})[\u4e00-\u9fff]{{0,3}}(?:\s?(?:no|number|id)\.?)?(?:\s?\(?\s?(?:base ?64|b64)(?:编码)?\)?)?"
+        r"(?:\s{0,2}(?:[:=是为]|is)\s{0,3}|(?<![a-z])|\s{1,2})[\"'`|(]{0,2}\s?(?P<value>[a-z0-9+/]{8,400}={0,2})(?![a-z0-9+/=])"
     )
     spoken = cues.split("|")
     needs = tuple(cue.replace("e-?mail", "mail") for cue in spoken)

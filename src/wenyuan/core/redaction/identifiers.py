@@ -290,7 +290,7 @@ _PASSPORT_WORDS = ("护照", "旅行证", "证件号", "passport")
 
 
 def _passport(view: View, match: re.Match[str]) -> Span | None:
-    if not near(view, match.start(), _PASSPORT_CUE):
+    if not near(view, match.start(), _PASSPORT_CUE) and not _above(view, match.start(), _PASSPORT_SAID):
         return None
     return match.start(), match.end(), plain_number(match[0])
 
@@ -306,6 +306,11 @@ _BEFORE_PERMIT = re.compile(
 )
 
 
+def _above(view: View, start: int, cue: re.Pattern[str]) -> bool:
+    """Whether a label ends the line before the one that begins at `start`."""
+    return cue.search(view.lower, max(0, start - 24), start) is not None
+
+
 def _passport_said(view: View, match: re.Match[str]) -> Span | None:
     return _span(match) if near(view, match.start(), _PASSPORT_SAID, 24) else None
 
@@ -315,6 +320,7 @@ def _before_its_name(view: View, match: re.Match[str]) -> Span | None:
 
 
 _PERMIT_CUE = re.compile(r"通行证|回乡证|台胞证|来往内地|往来港澳|来往大陆|往来台湾|居住证|permit")
+_PERMIT_SAID = adjacent(_PERMIT_CUE.pattern)
 _PERMIT_NUMBER = re.compile(
     r"(?<![0-9a-z])(?:[hmcwtl][ \-]?[a-z]?[ \-]?[0-9](?:[ \-]?[0-9]){6,9}|[0-9]{8}(?:[0-9]{2}(?:\([a-z]\))?)?)(?![0-9a-z])"
 )
@@ -322,7 +328,9 @@ _DAY = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])
 
 
 def _permit(view: View, match: re.Match[str]) -> Span | None:
-    if not near(view, match.start(), _PERMIT_CUE) or _DAY.fullmatch(match[0]):
+    if not (near(view, match.start(), _PERMIT_CUE) or _above(view, match.start(), _PERMIT_SAID)) or _DAY.fullmatch(
+        match[0]
+    ):
         return None
     return match.start(), match.end(), plain_number(match[0])
 

@@ -14,10 +14,11 @@ _LABEL = re.compile(
     r"|抄送|主送|汇报|签名|签字|[甲乙丙丁]方|买方|卖方|收款|付款|收件|寄件|乘客|参会|出席|主讲|主持|记录|作者|姓名|名|医师|医生|护士|律师|教授|阿姨)(?:\([^()\n]{0,12}\)|签[字名]|姓名)?[ \t]{0,3}\Z"
 )
 _FILLED = re.compile(
-    rf"[:|\-–—/\t ](?P<more>[ \t\-–—]{{0,4}})[*_\"'“「【]{{0,3}}(?P<name>[{HAN}](?:[ ]{{0,3}}[{HAN}]){{1,3}})(?![{HAN}])"
+    rf"[:|\-–—/\t ](?P<more>[ \t\-–—]{{0,4}}(?:\n|[|(][ ]?|<t[dh]>)?)[*_\"'“「【]{{0,3}}(?P<name>[{HAN}](?:[ ]{{0,3}}[{HAN}]){{1,3}})(?![{HAN}])"
 )
 _TWO = 2  # characters of a given name, at most
 _TITLE = re.compile(r"(?:医师|医生|护士|律师|工程师|会计师|教授|经理|主任|总监|面试官|送货员|快递员)\Z")
+_ADDRESSEE = re.compile(r"(?:收货|收件|寄件|发货|联系)人\Z")
 _FAMILIAR = re.compile(r"[老小阿]")
 
 
@@ -26,7 +27,8 @@ def _labelled(view: View, match: re.Match[str]) -> Span | None:
     low = max(0, match.start() - 24)
     name = match["name"].replace(" ", "")
     titled = len(name) > _TWO and " " not in match["name"] and _TITLE.search(view.text, low, match.start())
-    if match[0][0] == " " and not match["more"] and not titled:
+    titled = titled or (name[0] not in AMBIGUOUS and _ADDRESSEE.search(view.text, low, match.start()))
+    if match[0][0] == " " and not match["more"] and "*" not in match[0] and not titled:
         return None  # one space parts words
     if not _LABEL.search(view.text, low, match.start()):
         return None
