@@ -29,7 +29,7 @@ from wenyuan.runtime import install_command, usable_cores
 from wenyuan.scanners.selection import open_scanner
 from wenyuan.service.ingest import Recognition, Remote
 from wenyuan.service.ingest.quarantine import Quarantine
-from wenyuan.service.ingest.redaction import Questions, Redactor, library_key, load_names
+from wenyuan.service.ingest.redaction import Questions, Redactor, load_names, marked_key
 from wenyuan.service.ingest.scanning import behind_scanner
 from wenyuan.service.library import Library, Models, Reading, Storage
 from wenyuan.service.search.candidates import Reranking
@@ -196,7 +196,7 @@ def _answers(
 def _questions(settings: Settings, catalog: Catalog, folder: Path) -> Questions:
     """The redaction of documents and questions, with this library's key and the configured name recogniser."""
     names = load_names(settings.redaction.ner) if settings.redaction.ner else None
-    redacting = partial(Redactor.of, key=catalog.pseudonym_key() or library_key(folder), names=names)
+    redacting = partial(Redactor.of, key=catalog.pseudonym_key() or marked_key(catalog, folder), names=names)
     return Questions(redacting, catalog.sources, settings.audit.sensitivity)
 
 

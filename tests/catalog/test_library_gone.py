@@ -128,6 +128,7 @@ def test_catalog_of_another_library(folder: Path, stranger: Path) -> None:
     for file in folder.glob("catalog.db*"):
         file.unlink()
     shutil.copyfile(stranger / "catalog.db", folder / "catalog.db")
+    shutil.copyfile(stranger / "pseudonym.key", folder / "pseudonym.key")
     with pytest.raises(CatalogUnavailable, match="one of them is another library's") as caught:
         wenyuan.open(folder, **OPTIONS)
     assert caught.value.hint == "restore both from one backup"
@@ -138,6 +139,7 @@ def test_catalog_of_another_library_without_an_audit(folder: Path, stranger: Pat
     for file in folder.glob("catalog.db*"):
         file.unlink()
     shutil.copyfile(stranger / "catalog.db", folder / "catalog.db")
+    shutil.copyfile(stranger / "pseudonym.key", folder / "pseudonym.key")
     with wenyuan.open(folder, audit={"enabled": False}, **OPTIONS) as library:
         answer = library.retrieve_fragments(ASKED)
         assert answer.status == "FAILED"

@@ -191,6 +191,8 @@ class Catalog:
 
     where = delegate("identity", Identity.where)
     library_id = delegate("identity", Identity.library_id)
+    key_mark = delegate("identity", Identity.key_mark)
+    mark_key = delegate("identity", Identity.mark_key)
     names = delegate("identity", Identity.names)
     elsewhere = delegate("identity", Identity.elsewhere)
     lies = delegate("identity", Identity.lies)

@@ -7,7 +7,7 @@ import hmac
 import secrets
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from wenyuan.core.access import (
     profile_to_wire,
     task_faults,
 )
-from wenyuan.core.errors import InvalidRequest, NotFound, listed, msg
+from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, InvalidRequest, NotFound, listed, msg
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
@@ -372,6 +372,10 @@ def _row(profile: TaskProfile, seq: int) -> dict[str, Any]:
 # Which library this is: an id among libraries that ask one another, and the place for which it was given.
 
 
+_KEY_MARK = "pseudonym_key_mark"
+"""Key in `library` of what tells the key of a library in a folder from every other key, and does not give it away."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Identity:
     """The library's id. A copied folder has the original's id until `renew_id`, and must not be mistaken for it."""
@@ -412,6 +416,21 @@ class Identity:
         in a file.
         """
         return bytes.fromhex(self._identity(t.PSEUDONYMS))
+
+    def key_mark(self) -> str:
+        """What was recorded of the library's key in its file; empty where nothing was."""
+        return self._identity(_KEY_MARK)
+
+    def mark_key(self, mark: str) -> None:
+        """Record it, unless somebody is writing, or nothing can be written: the next process does."""
+        with (
+            suppress(CatalogBusy, CatalogUnavailable),
+            self.database.writing(wait=0),
+            translated("recording the library's key"),
+            self.database.writer.begin() as connection,
+        ):
+            if connection.scalar(sa.select(t.library.c.key).where(t.library.c.key == _KEY_MARK)) is None:
+                connection.execute(t.library.insert(), {"key": _KEY_MARK, "value": mark})
 
     def renew_id(self) -> str:
         """Give this library a new id and return it. Processes that have it open keep using the old one."""

@@ -442,13 +442,32 @@ class Files:
 
     def found(self) -> bool:
         try:
-            return is_file(self.path)
+            if is_file(self.path):
+                return True
+            there = exists(self.path)
+            emptied = self.emptied()
         except OSError as error:
             raise CatalogUnavailable(
                 msg("cannot look into {folder}: {strerror}", folder=self.folder, strerror=error.strerror),
                 component="catalog",
                 hint=msg("check that this user may read it: ls -la {folder}", folder=quote(str(self.folder))),
             ) from error
+        hint = "restore it from a backup, or choose another folder"
+        if there:
+            raise CatalogUnavailable(
+                msg("{path} is not a regular file", path=self.path), component="catalog", hint=hint
+            )
+        if emptied:
+            raise CatalogUnavailable(
+                msg(
+                    "{name} is missing from {folder}, and what was made with it is there",
+                    name=self.path.name,
+                    folder=self.folder,
+                ),
+                component="catalog",
+                hint=hint,
+            )
+        return False
 
     def make(self) -> None:
         try:

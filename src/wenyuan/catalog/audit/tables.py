@@ -179,6 +179,12 @@ class AuditFiles:
     def begin(self, head: HeadFile) -> None:
         if not self.path.parent.is_dir():
             raise CatalogUnavailable(msg("there is no folder {parent}", parent=self.path.parent), component="audit")
+        if exists(self.path) and not is_file(self.path):
+            raise CatalogUnavailable(
+                msg("{path} is not a regular file", path=self.path),
+                component="audit",
+                hint="restore it from a backup",
+            )
         until = time.monotonic() + _SETTLE
         while True:
             try:

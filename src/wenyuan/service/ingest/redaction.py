@@ -165,6 +165,30 @@ def library_key(folder: Path) -> bytes:
     return key
 
 
+def marked_key(catalog: Catalog, folder: Path) -> bytes:
+    """As `library_key`, for a library: its catalog knows the key by a hash, so that none is put in its place.
+
+    Raises:
+        ConfigError: as `library_key`; or the key with which documents were taken in is gone, or is another one.
+    """
+    mark = catalog.key_mark()
+    path = folder / "pseudonym.key"
+    hint = "restore it from a backup: pseudonyms and the identities of documents are made with it"
+    if mark and not os.path.lexists(path):
+        raise ConfigError(msg("{path} is missing", path=path), component="redaction", hint=hint)
+    key = library_key(folder)
+    found = hmac.new(key, b"mark", hashlib.sha256).hexdigest()[:32]
+    if mark and mark != found:
+        raise ConfigError(
+            msg("{path} is not the key that the catalog knows: one of them is another library's", path=path),
+            component="redaction",
+            hint="restore both from one backup",
+        )
+    if not mark:
+        catalog.mark_key(found)
+    return key
+
+
 def _make_key(path: Path) -> None:
     handle, made = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)  # for the owner alone
     try:
