@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from urllib.parse import unquote
 import pytest
 
 import wenyuan
+from catalog_parts import dropped, dsn_of, on_server
 from wenyuan.catalog.storage import ADOPTED
 from wenyuan.core.redaction import LEVELS
 from wenyuan.service.ingest.corrections import CorrectionRequest
@@ -29,10 +31,21 @@ def files(folder: Path, texts: dict[str, str]) -> Path:
     return folder
 
 
-@pytest.fixture
-def library(tmp_path: Path) -> Iterator[Any]:
-    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as made:
-        yield made
+@pytest.fixture(params=["folder", pytest.param("server", marks=pytest.mark.integration)])
+def library(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    """A library in a folder, and one whose catalog is on PostgreSQL."""
+    options: dict[str, Any] = {"encoder": {"kind": "none"}}
+    if request.param == "folder":
+        with wenyuan.open(tmp_path / "library", create=True, **options) as made:
+            yield made
+        return
+    server = on_server(request.getfixturevalue("database"), tmp_path / "library")
+    options["catalog"] = {"dsn": dsn_of(server), "schema_name": server.schema}
+    try:
+        with wenyuan.open(tmp_path / "library", create=True, **options) as made:
+            yield made
+    finally:
+        dropped(server)
 
 
 def live(library: Any, source: str = "s") -> dict[str, int]:
@@ -142,3 +155,25 @@ def test_addresses_go_with_what_had_them(library: Any, tmp_path: Path) -> None:
     assert len(library.catalog.addresses("s")) == 3
     library.remove("s")
     assert library.catalog.addresses("s") == {}
+
+
+@pytest.mark.parametrize("name", ["plain", "password=Xk29vhqT"])
+def test_an_address_that_no_index_takes_keeps_no_other_file_out(library: Any, tmp_path: Path, name: str) -> None:
+    """A file at great depth is taken in, or on PostgreSQL named with the reason; the one beside it is read."""
+    chance = random.Random(8)
+    deep = "/".join("".join(chance.choices("bcdfghjklmnpqrst", k=200)) for _ in range(17))
+    docs = files(tmp_path / "docs", {f"{deep}/{name}.md": "# One\n\nAlpha.", "b.md": "# Two\n\nBeta."})
+    report = library.add(wenyuan.Source(source_id="s", path=str(docs), sensitivity="internal"))
+    most = library.catalog.database.place.longest_key
+    assert (report.added, len(report.failed)) == ((2, 0) if most is None else (1, 1))
+    assert len(library.catalog.failures("s")) == len(report.failed)
+    for reason in report.failed.values():
+        assert "2,400 bytes" in reason
+    assert len(found(library, "beta")) == 1
+    again = library.ingest("s")
+    assert (again.unchanged, len(again.failed)) == (report.added, len(report.failed))
+    for file in docs.rglob("*.md"):
+        if file.name != "b.md":
+            file.unlink()
+    library.ingest("s")
+    assert library.catalog.failures("s") == {}

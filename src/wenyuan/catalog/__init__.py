@@ -271,6 +271,7 @@ class Catalog:
     retire_documents = delegate("writes", DocumentWrites.retire_documents)
     amend_ends = delegate("writes", DocumentWrites.amend_ends)
     record_failure = delegate("writes", DocumentWrites.record_failure)
+    failure_key = delegate("writes", DocumentWrites.failure_key)
     forget_failures = delegate("writes", DocumentWrites.forget_failures)
     forget_removed = delegate("writes", DocumentWrites.forget_removed)
 

@@ -265,9 +265,11 @@ class Place(Protocol):
         writer: One transaction at a time, over all processes.
         claims: Writes which worker reads which source. That is no change of the library, so it does not wait for the
             writer.
+        longest_key: Bytes in UTF-8 that an indexed text, such as an address, may have; None: any number.
     """
 
     folder: Path
+    longest_key: int | None
     reader: sa.Engine
     writer: sa.Engine
     claims: sa.Engine
@@ -424,6 +426,8 @@ class Values:
 
 class Files:
     """SQLite: ``catalog.db``, ``audit.db`` and ``tasks.db`` in the library's folder."""
+
+    longest_key: int | None = None
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

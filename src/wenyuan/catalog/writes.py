@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -126,12 +127,20 @@ class DocumentWrites:
 
     def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None:
         """Record that a document could not be ingested; a live older version stays."""
-        f = t.failures
+        f, uri = t.failures, self.failure_key(uri)
         with self.database.changing("recording a failure") as connection:
             connection.execute(f.delete().where(f.c.source_id == source_id, f.c.uri == uri))
             connection.execute(
                 f.insert(), {"source_id": source_id, "uri": uri, "code": code, "reason": reason, "at": now()}
             )
+
+    def failure_key(self, uri: str) -> str:
+        """The address under which a failure is stored: shortened, where an index takes no key as long as it is."""
+        most = self.database.place.longest_key
+        if most is None or len(uri.encode()) <= most:
+            return uri
+        told = hashlib.sha256(uri.encode()).hexdigest()[:16]
+        return f"{uri.encode()[: most - 20].decode(errors='ignore')}…{told}"
 
     def forget_failures(self, source_id: str, uris: Sequence[str]) -> None:
         """Delete the failures of documents that are no longer in the source."""
@@ -139,7 +148,7 @@ class DocumentWrites:
             return
         f = t.failures.c
         with self.database.changing("clearing failures") as connection:
-            for part in batches(uris):
+            for part in batches([self.failure_key(uri) for uri in uris]):
                 connection.execute(t.failures.delete().where(f.source_id == source_id, f.uri.in_(part)))
 
     def forget_removed(self, source_id: str) -> int:

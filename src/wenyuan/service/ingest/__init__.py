@@ -370,6 +370,7 @@ class _Run:
         own = self._address(settled.uri, file)
         document, counts = self.redactor.document(settled)
         document = replace(document, uri=own)
+        self.addresses.check(own)
         if document.uri in self._seen:
             raise DocumentRejected(msg("the URI {uri} stands twice", uri=document.uri))
         spoken = [document.uri, document.title, *document.metadata, *map(str, document.metadata.values())]
@@ -516,7 +517,8 @@ class _Run:
         gone = [number for uri, number in unmet.items() if uri not in held]
         if gone:
             self.report.retired += self._to.catalog.retire_documents(source_id, gone)
-        old = [uri for uri in self._to.catalog.failures(source_id) if uri not in failed]
+        kept = {self._to.catalog.failure_key(uri) for uri in failed}
+        old = [uri for uri in self._to.catalog.failures(source_id) if uri not in kept]
         self._to.catalog.forget_failures(source_id, old)
         self.addresses.end(self._seen | held)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from wenyuan.catalog.addresses import StoredAddress
 from wenyuan.catalog.storage import ADOPTED
+from wenyuan.core.errors import DocumentRejected, msg
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
@@ -67,7 +68,7 @@ class Addresses:
         base = self._base(uri, *file)
         if base == uri and not self._held:
             return uri
-        if _storable(base) != base:  # such a document is refused
+        if _storable(base) != base or self._too_long(base):  # such a document is refused
             return base
         identity = self._redactor.identity(uri)
         held = self._held.get(identity)
@@ -100,6 +101,22 @@ class Addresses:
             return True
         number = live.get(base, (0, ""))[0]
         return base not in met and number <= (self._catalog.value(ADOPTED) or 0)
+
+    def _too_long(self, stored: str) -> bool:
+        most = self._catalog.database.place.longest_key
+        return most is not None and len(_storable(stored).encode()) > most
+
+    def check(self, stored: str) -> None:
+        """Refuse an address that the catalog cannot index.
+
+        Raises:
+            DocumentRejected: it is too long for that.
+        """
+        if self._too_long(stored):
+            most = self._catalog.database.place.longest_key
+            raise DocumentRejected(
+                msg("its address has more than {limit} bytes, which PostgreSQL cannot index", limit=f"{most:,}")
+            )
 
     def former(self, stored: str) -> str:
         """The address under which a document was stored before this run."""
