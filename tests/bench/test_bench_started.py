@@ -24,6 +24,7 @@ SMALL = {
     "contextual": "{zh} --cache {cache} --limit 5",
     "engines": "--engines local --passages 200 --rounds 2",
     "fidelity": "",
+    "growth": "--parsers robots --shapes wildcards letters",
     "ingest": "--passages 60",
     "judge": "--sets 3 --compared 2",
     "linking": "",

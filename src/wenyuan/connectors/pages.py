@@ -11,6 +11,7 @@ from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from wenyuan.core.connectors import ascii_host
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.text.nesting import check_depth
 
 MOST_LINKS = 5_000
 """So many links of one page are followed."""
@@ -51,10 +52,15 @@ def links_of(content: bytes, base: str, content_type: str = "") -> dict[str, Any
 
     Args:
         content_type: Of the HTTP header, which may name the character set.
+
+    Raises:
+        DocumentRejected: it is nested too deeply.
     """
     from selectolax.lexbor import LexborHTMLParser
 
-    tree = LexborHTMLParser(_text(content, content_type))
+    text = _text(content, content_type)
+    check_depth(text)
+    tree = LexborHTMLParser(text)
     links: dict[str, None] = {}
     index = follow = True
     for node in tree.css("base, meta, a[href], area[href]"):

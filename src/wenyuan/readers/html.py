@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
+from wenyuan.core.text.nesting import check_depth
 from wenyuan.readers.assemble import Original, assemble
 from wenyuan.readers.decoding import decode
 from wenyuan.readers.page import NOT_TEXT, Page
@@ -146,11 +147,12 @@ def parsed(content: bytes, *, xml: bool) -> tuple[Any, tuple[str, ...]]:
         xml: It is XHTML by its name; whether it says so itself is seen in any case.
 
     Raises:
-        DocumentRejected: it is in no encoding that is read.
+        DocumentRejected: it is in no encoding that is read, or nested too deeply.
     """
     from selectolax.lexbor import LexborHTMLParser
 
     text, notes = _decoded(content)
+    check_depth(text)
     if xml or text.lstrip("\ufeff \t\r\n").startswith("<?xml"):
         text = _CLOSED.sub(r"<\1\2></\1>", text)  # to an HTML parser, <script/> would open a script
     return LexborHTMLParser(text), notes

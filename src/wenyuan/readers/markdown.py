@@ -37,6 +37,8 @@ _KINDS: dict[str, BlockKind] = {
 _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _TOML = re.compile(r"\+\+\+[ \t]*\n((?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
 _MAX_FRONT_MATTER = 65_536
+_MAX_NESTED = 50  # brackets in front matter
+_BRACKET = re.compile(r"[\[\]{}]")
 _ENTRY = re.compile(r"([^\s:：#\-][^:：]*)(?::[ \t]+|：[ \t]*)(.*\S)")
 _COMMENTS = (
     ("-->", re.compile(rf"{CODE}|(?P<comment><!--.*?-->)", re.M | re.S)),
@@ -353,6 +355,8 @@ def _entries(source: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     lines = [line.rstrip() for line in source.split("\n") if line.strip()]
     plain = {m[1].strip(): m[2].strip("\"' ") for line in lines if (m := _ENTRY.fullmatch(line))}
     try:
+        if _depth(source) > _MAX_NESTED:  # its parser takes a second for a few thousand of them
+            raise ValueError("nested too deeply")
         loaded = yaml.safe_load(source)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(getattr(error, "problem", None) or error).split())
@@ -362,6 +366,12 @@ def _entries(source: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     if len(plain) == len(lines) and any(key in _NAMES or validity_field(key) for key in plain):  # ``有效期至：…``
         return plain, ("front matter has wide colons, so it is not YAML; read line by line",)
     return {}, ()
+
+
+def _depth(source: str) -> int:
+    """How many brackets of a text are open at a time at most."""
+    steps = (1 if bracket in "[{" else -1 for bracket in _BRACKET.findall(source))
+    return max(itertools.accumulate(steps), default=0)
 
 
 def _toml(source: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:

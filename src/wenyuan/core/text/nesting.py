@@ -1,0 +1,28 @@
+"""How deep the elements of an HTML page stand in one another."""
+
+from __future__ import annotations
+
+import re
+
+from wenyuan.core.errors import DocumentRejected
+
+_MAX_DEPTH = 6_000  # browsers stop at about 500
+_NESTING = re.compile(
+    r"<(/?)(?:div|section|article|main|aside|nav|header|footer|figure|details|table|ul|ol|dl|blockquote|center)"
+    r"(?=[\s/>])",
+    re.IGNORECASE,
+)
+"""Opened and closed elements that are never left open by habit, as ``<p>`` and ``<a>`` are."""
+
+
+def check_depth(text: str) -> None:
+    """Refuse a page with elements in one another beyond all use: at each the parser goes through all around it.
+
+    Raises:
+        DocumentRejected: it is nested too deeply.
+    """
+    depth = 0
+    for tag in _NESTING.finditer(text):
+        depth = max(depth - 1, 0) if tag[1] else depth + 1
+        if depth > _MAX_DEPTH:
+            raise DocumentRejected("it is nested too deeply")

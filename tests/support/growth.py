@@ -1,0 +1,206 @@
+"""How the time of a parser grows with what strangers wrote: parsers, hostile shapes, and the measurement."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+from python_multipart.multipart import parse_options_header
+from starlette.requests import cookie_parser
+
+from wenyuan.connectors.pages import links_of, sitemap_of
+from wenyuan.connectors.robots import parse_robots, robots_text
+from wenyuan.console.visit import preferred
+from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.redaction import Redaction, policy_for
+from wenyuan.core.text.chunking import chunk
+from wenyuan.core.text.summaries import lead_of, summarize
+from wenyuan.core.text.synonyms import SynonymTable
+from wenyuan.readers import READERS, read_guarded, unpack_guarded
+from wenyuan.service.search import analysed
+
+Parse = Callable[[str], object]
+
+MOST_RATIO = 18.0
+"""Eight times the input takes eight times the time, or by n log n about eleven times; 64 times where it is quadratic."""
+_LEAST_SECONDS = 0.06
+_FIRST, _LARGEST = 4_096, 262_144
+_FRONT_MATTER, _PASSAGE = 15_000, 2_000
+"""Characters: front matter that is longer is none, and an extract is made of a passage, which is no longer."""
+_REDACTION = Redaction(policy_for("internal"), b"k" * 32)
+
+
+def _read(text: str, *, suffix: str) -> None:
+    with contextlib.suppress(DocumentRejected):
+        read_guarded(text.encode(), uri=f"file:///x{suffix}", name=f"x{suffix}", reader=READERS[suffix])
+
+
+def _unpack(text: str, *, suffix: str) -> None:
+    with contextlib.suppress(DocumentRejected):
+        unpack_guarded(text.encode(), uri=f"file:///x{suffix}", name=f"x{suffix}")
+
+
+def _links(text: str) -> None:
+    with contextlib.suppress(DocumentRejected):
+        links_of(text.encode(), "https://x.example/")
+
+
+def _sitemap(text: str) -> None:
+    with contextlib.suppress(DocumentRejected):
+        sitemap_of(text.encode())
+
+
+def _passages(text: str, *, suffix: str) -> None:
+    with contextlib.suppress(DocumentRejected):
+        for document in read_guarded(
+            text.encode(), uri=f"file:///x{suffix}", name=f"x{suffix}", reader=READERS[suffix]
+        ):
+            lead_of(document)
+            chunk(document)
+
+
+def _redacted(text: str) -> None:
+    with contextlib.suppress(DocumentRejected):
+        _REDACTION.text(text)
+
+
+def _robots(text: str) -> None:
+    parse_robots(robots_text(f"User-agent: *\nDisallow: /{text}".encode()), "wenyuan").allows("https://x.example/a/b")
+
+
+PARSERS: Mapping[str, Parse] = {
+    **{
+        suffix: partial(_read, suffix=suffix)
+        for suffix in (".md", ".txt", ".html", ".csv", ".tsv", ".jsonl", ".ipynb", ".py", ".js", ".sql", ".sh", ".rb")
+    },
+    "rtf": lambda text: _read("{\\rtf1 " + text, suffix=".rtf"),
+    "mht": lambda text: _read("MIME-Version: 1.0\nContent-Type: text/html\n\n" + text, suffix=".mht"),
+    "eml": lambda text: _unpack("From: a@b.example\nSubject: x\n\n" + text, suffix=".eml"),
+    "eml headers": lambda text: _unpack(f"From: {text}\nSubject: {text}\n\nx", suffix=".eml"),
+    "eml html": lambda text: _unpack("Content-Type: text/html\n\n" + text, suffix=".eml"),
+    "front matter": lambda text: _read(f"---\ntitle: {text[:_FRONT_MATTER]}\n---\n\nx", suffix=".md"),
+    "title": lambda text: _read(f"# {text.replace(chr(10), ' ')}\n\nx", suffix=".md"),
+    "notebook": lambda text: _read(f'{{"cells": {text}', suffix=".ipynb"),
+    "passages of text": partial(_passages, suffix=".txt"),
+    "passages of Markdown": partial(_passages, suffix=".md"),
+    "redaction": _redacted,
+    "extract": lambda text: summarize(text[:_PASSAGE], "报销 limits"),
+    "query": lambda text: analysed(text, SynonymTable()),
+    "links": _links,
+    "sitemap": lambda text: _sitemap("<urlset>" + text),
+    "robots": _robots,
+    "cookies": cookie_parser,
+    "Accept-Language": preferred,
+    "Content-Type": lambda text: parse_options_header(f"multipart/form-data; {text.encode().decode('latin-1')}"),
+}
+
+SHAPES: Mapping[str, str] = {
+    "paragraphs": "a\n\n",
+    "open tags": "<a ",
+    "tags": "<b><i>",
+    "comments": "<!--",
+    "CDATA": "<![CDATA[",
+    "divisions": "<div>",
+    "table cells": "<table><tr><td>",
+    "square brackets": "[",
+    "links": "[a](",
+    "pictures": "![",
+    "parentheses": "(",
+    "braces": "{",
+    "emphasis": "*_",
+    "underscores": "__a",
+    "strokes": "|",
+    "rows": "|a|b\n",
+    "tables": "a|b\n-|-\n\n",
+    "quotations": "> ",
+    "quoted lines": ">a\n",
+    "list items": "- a\n",
+    "indented": "    a\n",
+    "nested items": "- ",
+    "spaces": " ",
+    "tabs": "\t",
+    "blank lines": "\n",
+    "backticks": "`",
+    "spans of code": "`a ",
+    "ampersands": "&",
+    "entities": "&#x",
+    "quotes": '"',
+    "commas": ",",
+    "semicolons": "a=b;",
+    "backslashes": "\\",
+    "rules": "---\n",
+    "headings": "# a\n",
+    "references": "[a]: b\n",
+    "keys": "a: b\n",
+    "digits": "1",
+    "spaced digits": "1 ",
+    "dashed digits": "1-",
+    "letters": "a",
+    "at signs": "a@",
+    "dots": "a.",
+    "percent": "%31",
+    "escapes": "\\u0031",
+    "base64": "QUJD",
+    "Chinese": "密码",
+    "Chinese names": "李明、",
+    "numerals": "一二",
+    "clauses": "第一条 a\n",
+    "full stops": "。",
+    "wildcards": "*a",
+    "encoded words": "=?utf-8?b?",
+    "groups": "{\\b ",
+    "hashes": "#",
+    "stars": "/*",
+    "equals": "a = ",
+    "triple quotes": "'''",
+    "calls": "f(a ",
+}
+
+
+def curve(parse: Parse, shape: str) -> Iterator[tuple[int, float]]:
+    """Processor seconds of a parser by characters of its input, until a call takes long enough to be measured."""
+    size = _FIRST
+    while True:
+        took = _seconds(parse, _input(shape, size))
+        yield size, took
+        if took >= _LEAST_SECONDS or size >= _LARGEST:
+            return
+        size *= 4
+
+
+def ratio(parse: Parse, shape: str) -> float:
+    """How many times longer an input takes than an eighth of it; 0 where no input takes long enough to tell.
+
+    The least of three tries counts: a busy machine makes single calls longer, never shorter.
+    """
+    size, took = list(curve(parse, shape))[-1]
+    if took < _LEAST_SECONDS:
+        return 0.0
+    small, large = _input(shape, size // 8), _input(shape, size)
+    eighth = min(_seconds(parse, small) for _ in range(3))
+    for _ in range(2):
+        if took / eighth <= MOST_RATIO:
+            break
+        took = min(took, _seconds(parse, large))
+        eighth = max(eighth, _seconds(parse, small))
+    return took / eighth
+
+
+def _input(shape: str, size: int) -> str:
+    return shape * (size // len(shape))
+
+
+def _seconds(parse: Parse, text: str) -> float:
+    """Processor seconds of a call, without the collector of garbage: what it looks through is this process's."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        began = time.thread_time()
+        parse(text)
+        return time.thread_time() - began
+    finally:
+        if collects:
+            gc.enable()
