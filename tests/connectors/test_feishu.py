@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from wenyuan.conformance import check_connector
 from wenyuan.connectors import feishu as connector
 from wenyuan.connectors import open_connector
 from wenyuan.connectors.feishu import markdown_of
-from wenyuan.core.errors import ConfigError, SourceError
+from wenyuan.core.connectors import Known, ListingCut
+from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError
 from wenyuan.core.model import Source
 
 
@@ -162,6 +164,66 @@ def test_pages_that_never_end(feishu: Feishu, monkeypatch: pytest.MonkeyPatch, l
     )
     with pytest.raises(SourceError, match="round in a circle"):
         library.add(source(feishu))
+
+
+def test_pages_of_ever_other_tokens_end(feishu: Feishu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty pages that each lead to another one stop at a number, and what was found counts."""
+    monkeypatch.setattr(connector, "_SPARE_PAGES", 5)
+    asked: list[str] = []
+
+    def endless(method: str, path: str, *rest: Any) -> Any:
+        if "nodes" not in path:
+            return own(method, path, *rest)
+        asked.append(path)
+        return 200, {"code": 0, "data": {"items": [], "has_more": True, "page_token": str(len(asked))}}
+
+    own = feishu.answer
+    monkeypatch.setattr(feishu, "answer", endless)
+    documents = open_connector(source(feishu, max_documents=2), readable=lambda name: True, parse=parse)
+    with closing(documents), pytest.raises(ListingCut, match="after 7 pages"):
+        list(documents.list(Known()))
+    assert len(asked) == 7
+
+
+def test_the_blocks_of_a_document_become_text_in_the_reading_process(feishu: Feishu) -> None:
+    """Cells of a table can be merged without end: no table is made in the process that serves."""
+    asked: list[str] = []
+
+    def parsed(function: str, *rest: Any, **more: Any) -> Any:
+        asked.append(function)
+        return parse(function, *rest, **more)
+
+    documents = open_connector(source(feishu), readable=lambda name: True, parse=parsed)
+    with closing(documents):
+        content = documents.fetch(next(iter(documents.list(Known()))), 1_000)
+    assert content.decode().startswith("# 报销制度")
+    assert asked == ["wenyuan.connectors.feishu:markdown_of_answer"]
+
+
+def test_a_listing_that_takes_too_long_is_cut(feishu: Feishu) -> None:
+    """It says so, and is not taken for all there is."""
+    documents = open_connector(source(feishu, max_minutes=1e-9), readable=lambda name: True, parse=parse)
+    with closing(documents), pytest.raises(ListingCut, match=r"settings\.max_minutes"):
+        list(documents.list(Known()))
+
+
+def test_a_document_of_pages_without_end_is_refused(feishu: Feishu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a number of pages no more are asked for; other documents can be fetched."""
+    monkeypatch.setattr(connector, "_PAGES_OF_A_DOCUMENT", 3)
+    asked: list[str] = []
+
+    def endless(method: str, path: str, *rest: Any) -> Any:
+        if "blocks" not in path:
+            return own(method, path, *rest)
+        asked.append(path)
+        return 200, {"code": 0, "data": {"items": [], "has_more": True, "page_token": str(len(asked))}}
+
+    own = feishu.answer
+    monkeypatch.setattr(feishu, "answer", endless)
+    documents = open_connector(source(feishu), readable=lambda name: True, parse=parse)
+    with closing(documents), pytest.raises(DocumentRejected, match="larger than"):
+        documents.fetch(next(iter(documents.list(Known()))), 1_000)
+    assert len(asked) == 3
 
 
 @pytest.mark.parametrize("told", [{"code": 0}, {"code": 0, "data": {"items": [], "has_more": True}}])

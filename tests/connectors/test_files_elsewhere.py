@@ -101,6 +101,24 @@ def test_a_limit_is_named(shelf: Shelf) -> None:
     assert report.notes[f"memory:/{shelf.root}"] == ("stopped after 1 files (settings.max_files)",)
 
 
+def test_folders_without_files_end(shelf: Shelf) -> None:
+    """Folders count, too: of ever more of them a number is looked at, and a source is not called empty then."""
+    for number in range(30):
+        shelf.put(f"folder-{number:02}/.hidden", "x")
+    with pytest.raises(SourceError, match=r"settings\.max_files"):
+        shelf.run(max_files=2)
+    shelf.fs.rm([f"{shelf.root}/folder-{number:02}" for number in range(30)], recursive=True)
+
+
+def test_a_listing_that_takes_too_long_is_cut(shelf: Shelf) -> None:
+    """It says so, and nothing is taken for empty or gone."""
+    shelf.run()
+    before = shelf.uris()
+    with pytest.raises(SourceError, match=r"settings\.max_minutes"):
+        shelf.run(max_minutes=1e-9)
+    assert shelf.uris() == before != set()
+
+
 def test_folders_too_deep_are_named(shelf: Shelf) -> None:
     """What lies deeper than is looked is not taken for gone, and the run says where it stopped looking."""
     shelf.run()

@@ -138,6 +138,24 @@ def test_an_answer_without_end_is_cut_off(mail: MailServer, monkeypatch: pytest.
         entries(opened(mail))
 
 
+@pytest.mark.parametrize("line", [b"* 1 EXISTS\r\n", b"* 1 FETCH (BODY[] {4}\r\nabcd)\r\n"])
+def test_an_answer_of_lines_without_end_is_cut_off(
+    mail: MailServer, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    """A server that says ever more before it ends its answer is given up after a number of lines."""
+    monkeypatch.setattr(
+        mail, "answer", lambda asked: [line * 30_000] if "UID" in asked else MailServer.answer(mail, asked)
+    )
+    with pytest.raises(SourceError, match="does not end"):
+        entries(opened(mail))
+
+
+def test_a_listing_that_takes_too_long_is_cut(mail: MailServer) -> None:
+    """It says so, and is not taken for all there is."""
+    with pytest.raises(ListingCut, match=r"settings\.max_minutes"):
+        entries(opened(mail, max_minutes=1e-9))
+
+
 @pytest.mark.parametrize(
     ("folder", "settings", "told"),
     [

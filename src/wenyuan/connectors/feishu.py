@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from pydantic import Field
 
 from wenyuan.connectors import Client, ConnectorSettings
-from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
+from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError, msg
 from wenyuan.settings import VariableName, declared
 
@@ -25,6 +25,9 @@ _SERVICES = {"feishu": "https://open.feishu.cn", "lark": "https://open.larksuite
 _PLACES = {"feishu": "https://feishu.cn", "lark": "https://larksuite.com"}
 _MOST_ANSWER = 20 << 20
 _MOST_DEPTH = 50
+_MOST_BLOCKS = 4 * MOST_BYTES  # bytes of the answers with a document's blocks
+_PAGES_OF_A_DOCUMENT = 500
+_SPARE_PAGES = 1_000
 _TOO_OFTEN = 99991400  # the code of a rate limit, with HTTP 400
 _TOKEN_GONE = (99991661, 99991663, 99991664, 99991668)  # missing, wrong or run out
 _NOT_FOUND = (1770002, 1770003, 131005, 1061003, 1061007)
@@ -40,7 +43,8 @@ class FeishuSettings(ConnectorSettings):
         app_secret_env: The environment variable of its secret.
         endpoint: The address of the API, where it is another than that of the service.
         site: The address under which people open documents, as ``https://example.feishu.cn``.
-        max_documents: Documents that are listed in one run.
+        max_documents: Documents that are listed in one run; about as many pages of folders are asked for.
+        max_minutes: Minutes that one listing may take.
     """
 
     app_id: str = Field(max_length=200)
@@ -48,6 +52,7 @@ class FeishuSettings(ConnectorSettings):
     endpoint: str = ""
     site: str = ""
     max_documents: int = Field(default=10_000, ge=1, le=1_000_000)
+    max_minutes: float = Field(default=120.0, gt=0, le=1_440)
 
 
 def open_feishu(opening: Opening) -> FeishuDocuments:
@@ -81,14 +86,17 @@ class FeishuDocuments:
     """The documents of a space or folder; made by `open_feishu`."""
 
     def __init__(self, opening: Opening, settings: FeishuSettings, place: _Place, secret: str) -> None:
-        self._component, self._readable = opening.component, opening.readable
+        self._component, self._readable, self._parse = opening.component, opening.readable, opening.parse
         self._settings, self._place, self._secret = settings, place, secret
         self._client = Client(opening, timeout=settings.timeout)
         self._token, self._until = "", 0.0
         self._too_deep = ""  # the last folder that was not looked into
+        self._pages_left, self._ends, self._heard = 0, 0.0, 0
 
     def list(self, known: Known) -> Iterator[Entry]:
         """Documents and files, depth first; editing changes an entry's version."""
+        self._pages_left = self._settings.max_documents + _SPARE_PAGES
+        self._ends = time.monotonic() + self._settings.max_minutes * 60
         found = self._nodes() if self._place.wiki else self._files()
         for count, entry in enumerate(found):
             if count >= self._settings.max_documents:
@@ -116,7 +124,8 @@ class FeishuDocuments:
             raise DocumentRejected("it is no longer there", component=entry.name)
         path = f"/open-apis/docx/v1/documents/{quote(token)}/blocks"
         blocks = list(self._pages(path, {"page_size": "500"}, "items", entry.name))
-        content = markdown_of(blocks).encode()
+        said = json.dumps(blocks).encode()
+        content = str(self._parse("wenyuan.connectors.feishu:markdown_of_answer", said, name=entry.name)).encode()
         if len(content) > most:
             raise DocumentRejected(msg("it is larger than {most} bytes", most=f"{most:,}"), component=entry.name)
         return content
@@ -186,8 +195,10 @@ class FeishuDocuments:
 
     def _pages(self, path: str, said: Mapping[str, str], name: str, document: str = "") -> Iterator[dict[str, Any]]:
         """The items of all pages of a paginated answer."""
-        token, seen = "", set()
+        token, self._heard = "", 0
+        seen: set[str] = set()
         while True:
+            self._check(len(seen), document)
             asked = dict(said) | ({"page_token": token} if token else {})
             data = self._called(f"{path}?{urlencode(asked)}", document)
             items = data.get(name)
@@ -204,9 +215,31 @@ class FeishuDocuments:
                 raise SourceError("the answer's pages go round in a circle", component=self._component)
             seen.add(token)
 
+    def _check(self, pages: int, document: str) -> None:
+        """Whether one more page may be asked for: of a document, or else of the listing."""
+        if document:
+            if pages >= _PAGES_OF_A_DOCUMENT or self._heard > _MOST_BLOCKS:
+                raise DocumentRejected(
+                    msg("it is larger than {most} bytes", most=f"{MOST_BYTES:,}"), component=document
+                )
+            return
+        self._pages_left -= 1
+        if self._pages_left < 0:
+            told = msg(
+                "stopped after {count} pages of folders (settings.max_documents)",
+                count=self._settings.max_documents + _SPARE_PAGES,
+            )
+            raise ListingCut(told, component=self._component)
+        if time.monotonic() > self._ends:
+            told = msg(
+                "stopped after {count} minutes (settings.max_minutes)", count=f"{self._settings.max_minutes:g}"
+            )
+            raise ListingCut(told, component=self._component)
+
     def _called(self, path: str, document: str) -> dict[str, Any]:
         for wait in (*_WAITS, None):
             answer = self._client.get(self._place.endpoint + path, _MOST_ANSWER, self._authorised())
+            self._heard += len(answer.body)
             told = self._object(answer.body)
             code = told.get("code")
             if answer.status == 200 and code == 0:
@@ -282,6 +315,11 @@ _NOT_READ = {
     29: "mind map",
     43: "board",
 }
+
+
+def markdown_of_answer(content: bytes) -> str:
+    """The Markdown of blocks in JSON; merged cells can repeat without end, so it runs in the reading process."""
+    return markdown_of(json.loads(content))
 
 
 def markdown_of(blocks: Sequence[Mapping[str, Any]]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -30,6 +31,7 @@ T = TypeVar("T")
 _VERSIONS = ("ETag", "etag", "e_tag", "checksum", "md5Hash", "content_md5", "generation", "sha", "CRC", "chksum")
 _TIMES = ("LastModified", "last_modified", "mtime", "modified", "modify", "updated", "created")
 _MOST_DEPTH = 50
+_ENTRIES_OF_A_FILE = 10
 
 
 class FilesSettings(ConnectorSettings):
@@ -45,7 +47,8 @@ class FilesSettings(ConnectorSettings):
         endpoint: The address of another store that speaks the same protocol (``s3``, ``oss``).
         account, region, branch: Of ``az``; of ``s3``; of ``github``.
         exclude: Patterns of paths that are left out.
-        max_files: Files that are listed in one run.
+        max_files: Files that are listed in one run; ten times as many entries of folders are looked at.
+        max_minutes: Minutes that one listing may take.
     """
 
     key_env: VariableName | None = None
@@ -60,6 +63,7 @@ class FilesSettings(ConnectorSettings):
     branch: str = ""
     exclude: list[str] = Field(default_factory=list, max_length=1_000)
     max_files: int = Field(default=100_000, ge=1, le=1_000_000)
+    max_minutes: float = Field(default=120.0, gt=0, le=1_440)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,23 +132,29 @@ class Folder:
         if told.get("type") == "file":
             yield self._entry(fs, root, PurePosixPath(root).name, told)
             return
-        listed, too_deep = 0, ""
+        listed, too_deep, seen, until = 0, "", 0, time.monotonic() + self._settings.max_minutes * 60
         todo = [(root, 0)]
         while todo:
             folder, depth = todo.pop()
+            if time.monotonic() > until:
+                told = msg(
+                    "stopped after {count} minutes (settings.max_minutes)", count=f"{self._settings.max_minutes:g}"
+                )
+                raise ListingCut(told, component=self._component)
             found = self._call(partial(fs.ls, folder, detail=True))
             for info in sorted(found, key=lambda one: str(one["name"])):
                 name = str(info["name"])
+                seen += 1
                 below = name.removeprefix(root).strip("/")
                 if not below or name.rstrip("/") == folder.rstrip("/") or self._left_out(below):
                     continue
-                if info.get("type") == "directory":
+                if info.get("type") == "directory" and seen <= _ENTRIES_OF_A_FILE * self._settings.max_files:
                     if depth < _MOST_DEPTH:
                         todo.append((name, depth + 1))
                     else:
                         too_deep = below
                     continue
-                if listed >= self._settings.max_files:
+                if listed >= self._settings.max_files or seen > _ENTRIES_OF_A_FILE * self._settings.max_files:
                     raise ListingCut(
                         msg("stopped after {count} files (settings.max_files)", count=listed),
                         component=self._component,

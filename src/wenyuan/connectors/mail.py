@@ -6,6 +6,7 @@ import base64
 import imaplib
 import re
 import ssl
+import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,6 +22,7 @@ from wenyuan.settings import VariableName, declared
 _AT_ONCE = 500  # messages asked about in one command
 _SEARCHED = 50_000  # messages searched in one command: their numbers come in one line, and imaplib takes 1 MB of it
 _LONGEST_ANSWER = MOST_BYTES + (1 << 20)
+_MOST_LINES = 20_000  # of the answer to one command: 500 messages are told of in as many lines
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _SIZE, _UID = re.compile(rb"RFC822\.SIZE (\d{1,12})"), re.compile(rb"UID (\d{1,10})")
 _KEY = re.compile(r"(\d{1,10})/(\d{1,10})")
@@ -34,6 +36,7 @@ class MailSettings(ConnectorSettings):
         password_env: The environment variable of the password.
         since_days: Only messages that came within so many days; 0: all.
         max_messages: Messages that are listed in one run, the newest.
+        max_minutes: Minutes that one listing may take.
         insecure: ``imap://`` without encryption; else STARTTLS is used there, and TLS with ``imaps://``.
     """
 
@@ -41,6 +44,7 @@ class MailSettings(ConnectorSettings):
     password_env: VariableName
     since_days: int = Field(default=0, ge=0, le=36_500)
     max_messages: int = Field(default=10_000, ge=1, le=1_000_000)
+    max_minutes: float = Field(default=120.0, gt=0, le=1_440)
     insecure: bool = False
 
 
@@ -64,13 +68,20 @@ class MailFolder:
         self._folder = unquote(parts.path).strip("/") or "INBOX"
         self._server: imaplib.IMAP4 | None = None
         self._validity = self._messages = 0
+        self._lines = self._bytes = 0  # of the answer to the last command
 
     def list(self, known: Known) -> Iterator[Entry]:
         """The messages of the folder in order of arrival."""
         most = self._settings.max_messages
+        until = time.monotonic() + self._settings.max_minutes * 60
         uids = self._uids(most)
         chosen = uids[-most:]
         for at in range(0, len(chosen), _AT_ONCE):
+            if time.monotonic() > until:
+                told = msg(
+                    "stopped after {count} minutes (settings.max_minutes)", count=f"{self._settings.max_minutes:g}"
+                )
+                raise ListingCut(told, component=self._component)
             part = chosen[at : at + _AT_ONCE]
             sizes = self._sizes(part)
             for uid in part:
@@ -144,6 +155,7 @@ class MailFolder:
 
     def _asked(self, command: str, *said: str) -> Sequence[Any]:
         server = self._connected()
+        self._lines = self._bytes = 0
         try:
             status, data = server.uid(command, *said)
         except (imaplib.IMAP4.error, OSError, ValueError) as error:
@@ -177,6 +189,8 @@ class MailFolder:
 
     def _dialled(self) -> imaplib.IMAP4:
         opening, secure, timeout = self._opening, self._secure, self._settings.timeout
+        count = self._count
+        self._lines = self._bytes = 0
 
         class Guarded(imaplib.IMAP4):
             """An IMAP client that connects only to allowed addresses and bounds the size of responses."""
@@ -190,9 +204,26 @@ class MailFolder:
             def read(self, size: int) -> bytes:
                 if size > _LONGEST_ANSWER:
                     raise self.abort("an answer is too large")
+                count(size)
                 return super().read(size)
 
+            def readline(self) -> bytes:
+                line = super().readline()
+                count(len(line))
+                return line
+
         return Guarded(self._host, self._port, timeout)
+
+    def _count(self, size: int) -> None:
+        """Count a line or literal of an answer, of which a server can send any number before it ends.
+
+        Raises:
+            SourceError: it is one too many.
+        """
+        self._lines += 1
+        self._bytes += size
+        if self._lines > _MOST_LINES or self._bytes > _LONGEST_ANSWER:
+            raise SourceError("the mail server's answer does not end", component=self._component)
 
     def _select(self, server: imaplib.IMAP4) -> None:
         name = encoded_folder(self._folder).replace("\\", "\\\\").replace('"', '\\"')

@@ -244,6 +244,8 @@ class RemoteHoldings:
                 else:
                     self._skipped[Path(entry.name).suffix.lower() or "(no suffix)"] += 1
         except ListingCut as cut:
+            if not self.total:  # that it stopped is not that it is empty
+                raise
             self.cut = cut.message
         if not self.total:
             raise nothing_to_read(self._source.path, self._skipped)
