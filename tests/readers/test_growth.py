@@ -9,7 +9,7 @@ from growth import MOST_RATIO, PARSERS, SHAPES, ratio
 _LISTED = {
     ".md": "square brackets, emphasis, quotations, backticks, nested items",
     ".txt": "paragraphs, spaces",
-    ".html": "open tags, comments, divisions",
+    ".html": "open tags, comments, divisions, table cells",
     ".csv": "quotes, commas",
     ".jsonl": "square brackets",
     ".ipynb": "square brackets",

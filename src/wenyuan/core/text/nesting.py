@@ -7,8 +7,9 @@ import re
 from wenyuan.core.errors import DocumentRejected
 
 _MAX_DEPTH = 6_000  # browsers stop at about 500
+_MAX_TABLES = 200  # each costs its page several levels, and the reader a walk through all below it
 _NESTING = re.compile(
-    r"<(/?)(?:div|section|article|main|aside|nav|header|footer|figure|details|table|ul|ol|dl|blockquote|center)"
+    r"<(/?)(div|section|article|main|aside|nav|header|footer|figure|details|table|ul|ol|dl|blockquote|center)"
     r"(?=[\s/>])",
     re.IGNORECASE,
 )
@@ -21,8 +22,11 @@ def check_depth(text: str) -> None:
     Raises:
         DocumentRejected: it is nested too deeply.
     """
-    depth = 0
+    depth = tables = 0
     for tag in _NESTING.finditer(text):
-        depth = max(depth - 1, 0) if tag[1] else depth + 1
-        if depth > _MAX_DEPTH:
+        step = -1 if tag[1] else 1
+        depth = max(depth + step, 0)
+        if tag[2].lower() == "table":
+            tables = max(tables + step, 0)
+        if depth > _MAX_DEPTH or tables > _MAX_TABLES:
             raise DocumentRejected("it is nested too deeply")
