@@ -17,7 +17,7 @@ from wenyuan.catalog.audit.reads import verify_export
 from wenyuan.catalog.backup import back_up
 from wenyuan.catalog.storage import WriterLock
 from wenyuan.cli.options import history_in
-from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, KnowledgeError
+from wenyuan.core.errors import InvalidRequest, KnowledgeError
 from wenyuan.encoders import builtin, onnx
 from wenyuan.evaluation import data
 from wenyuan.readers import golden, ocr, rulebooks, sandbox
@@ -137,11 +137,11 @@ def test_registry_file(library: wenyuan.Library, tmp_path: Path, put: Put) -> No
 
 @pytest.mark.parametrize("put", IRREGULAR)
 def test_quarantine(library: wenyuan.Library, tmp_path: Path, put: Put) -> None:
-    """So is what stands in the place of the note on a file in quarantine."""
+    """What stands in the place of the note on a file in quarantine is not read, and the file is listed without a scanner."""
     (tmp_path / ("a" * 64)).mkdir()
     put(tmp_path / ("a" * 64) / "about.json")
-    with pytest.raises(CatalogUnavailable):
-        list(Quarantine(folder=tmp_path, catalog=library.catalog))
+    [found] = Quarantine(folder=tmp_path, catalog=library.catalog)
+    assert (found.sha256, found.scanner) == ("a" * 64, "")
 
 
 @pytest.mark.parametrize("put", IRREGULAR)
