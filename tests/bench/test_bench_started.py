@@ -19,6 +19,7 @@ SMALL = {
     "audit": "--records 100",
     "cache": "--passages 60 --repeats 3",
     "capacity": "",
+    "claims": "--half tuned",
     "codes": "--rows 17000 --queries 2 --candidates 50",
     "context": "{zh} --cache {cache} --contexts document",
     "contextual": "{zh} --cache {cache} --limit 5",
