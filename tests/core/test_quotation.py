@@ -153,6 +153,13 @@ def test_two_words_for_the_same_duty_are_no_change() -> None:
     assert kind("经理可以批准支出，不需要董事会同意。", "经理可以批准支出，无需董事会同意。") == "paraphrase"
 
 
+def test_all_is_what_is_said_without_it() -> None:
+    assert (
+        kind("All invoices must be kept for seven years.", "Invoices must be kept for seven years.") == "paraphrase"
+    )
+    assert kind("GB50300-2013 的要求", "GB 50300-2013 的要求") == "verbatim"
+
+
 def test_a_clause_of_its_own_may_stand_alone() -> None:
     """A clause beside another one that is no condition is whole enough."""
     text = "The pump is safe at high pressure, and the valve opens at 5 bar."

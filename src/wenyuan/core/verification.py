@@ -465,7 +465,7 @@ def _changed(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int, moved:
         return None if kind == "moved" else kind
     if any(of(claim, a, b) and of(text, c, d) for of in (_unit, _of_money)):
         return "unit_changed"
-    if b - a <= _DROPPED and d - c <= _DROPPED and _relation(claim, a, b) != _relation(text, c, d):
+    if b - a <= _DROPPED and d - c <= _DROPPED and _relation_changed(_relation(claim, a, b), _relation(text, c, d)):
         return "relation_changed"
     return _duty_changed(claim, a, b, text, c, d, moved)
 
@@ -531,6 +531,11 @@ def _relation(text: Tokens, first: int, end: int) -> set[str]:
     """What is said of order and extent in these tokens: before, after, only, all, some."""
     said = " ".join(text.values[first:end])
     return {name for name, pattern in _RELATIONS if pattern.search(said)}
+
+
+def _relation_changed(said: Set[str], was: Set[str]) -> bool:
+    """Whether order or extent differ; what holds of invoices holds of all invoices."""
+    return said != was and said ^ was != {"all"}
 
 
 def _exchanged(

@@ -17,8 +17,8 @@ _EITHER = re.compile(r"(?:±|\+/-|\+-|正负) ?\Z")
 BOUND = r"(?:>=|<=|[<>≥≤≧≦⩾⩽])(?= ?[-+±−]? ?[\d¥$€£]| ?\Z)"
 """A bound before a number, as a regular expression of folded text; it may end what is searched before a quantity."""
 _BOUNDS = {">=": "≥", "≧": "≥", "⩾": "≥", "<=": "≤", "≦": "≤", "⩽": "≤"}
-CODE = r"(?<![a-z\d])[a-z]{1,3}-?\d+(?:[.\-]\d+)*(?:-?[a-z]{1,3})?(?![a-z\d])"
-"""A code of letters and digits (``A-12``, ``H7``), as a regular expression of folded text."""
+CODE = r"(?<![a-z\d])[a-z]{1,3}(?:-\d{1,6}|\d{1,3})(?:\.\d+)*(?:-?[a-z]{1,3})?(?![a-z\d]|[.\-]\d)"
+"""A code of letters and digits (``A-12``, ``H7``), as a regular expression of folded text; the number of a standard is none."""
 NUMBER = r"\d+(?:[.,:/\-]\d+)*(?:\^[-+]?\d+)?[%‰]?"
 """A number with its power and share, as a regular expression of folded text."""
 
