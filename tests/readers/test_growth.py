@@ -21,7 +21,7 @@ _LISTED = {
     "eml headers": "encoded words, parentheses",
     "front matter": "square brackets, keys",
     "title": "open tags, ampersands",
-    "passages of text": "paragraphs, full stops",
+    "passages of text": "paragraphs, full stops, commas, periods",
     "passages of Markdown": "open tags, headings",
     "redaction": "digits, spaced digits, letters, at signs, percent, base64, Chinese names, numerals",
     "extract": "full stops, letters",

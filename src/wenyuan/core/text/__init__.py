@@ -301,8 +301,9 @@ ITEM_BREAK = re.compile(
     r"\n(?=[ \t]*\n|[ \t\u3000]*(?:[-*+•·●○■▪◆>|]|[0-9０-９]{1,3}[.)、．）]|[（(][^）)\s]{1,4}[）)]"
     r"|[一二三四五六七八九十]{1,3}、))"
 )
-SENTENCE_END = re.compile(r"[。！？；…]+[”’」』）)】》\"'*_]*|[.!?]+[\"'”’)\]*_]*(?=\s)")
-CLAUSE_END = re.compile(r"[，、：]+[”’」』）)】》\"']*|[,;:]+(?=\s)")
+# A run of stops is looked at once, from its first one: many of them without white space would take time by their square.
+SENTENCE_END = re.compile(r"[。！？；…]+[”’」』）)】》\"'*_]*|(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s)")
+CLAUSE_END = re.compile(r"[，、：]+[”’」』）)】》\"']*|(?<![,;:])[,;:]++(?=\s)")
 _SENTENCE_BREAK = re.compile(rf"{SENTENCE_END.pattern}|{ITEM_BREAK.pattern}")
 # A stop after one of these, after an initial or after a number at the start of a line ends no sentence.
 _ABBREVIATION = re.compile(
