@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +22,7 @@ from wenyuan.core.errors import InvalidRequest, KnowledgeError
 from wenyuan.encoders import builtin, onnx
 from wenyuan.evaluation import data
 from wenyuan.readers import golden, ocr, rulebooks, sandbox
-from wenyuan.runtime.regular import IrregularFile, open_regular
+from wenyuan.runtime.regular import IrregularFile, open_regular, read_regular
 from wenyuan.service import documents, upload_journal
 from wenyuan.service.ingest import redaction, registry, scanning
 from wenyuan.service.ingest.holdings import LocalFile
@@ -176,3 +177,14 @@ def test_link_to_none(tmp_path: Path, put: Put) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "it")
     with pytest.raises(IrregularFile):
         open_regular(tmp_path / "link")
+
+
+def test_a_small_file_takes_little_memory(tmp_path: Path) -> None:
+    """However large one may be: no buffer of that size is made."""
+    (tmp_path / "small").write_bytes(b"x" * 1_000)
+    tracemalloc.start()
+    try:
+        assert read_regular(tmp_path / "small") == b"x" * 1_000
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()

@@ -442,7 +442,7 @@ def test_what_is_lost_is_not_backed_up(folder: Path, tmp_path: Path, file: str, 
     (folder / file).unlink()
     if how == "emptied":
         (folder / file).touch()
-    with pytest.raises(CatalogUnavailable, match=r"was emptied|no library|removed or replaced"):
+    with pytest.raises(CatalogUnavailable, match=r"was emptied|no library|removed or replaced|catalog.db is missing"):
         back_up(folder, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
     assert (folder / file).exists() == (how == "emptied")

@@ -53,6 +53,8 @@ def read_regular(path: str | Path, most: int = MOST) -> bytes:
         OSError: it cannot be read, or is larger than `most` bytes (EFBIG).
     """
     with os.fdopen(open_regular(path), "rb") as file:
-        if os.fstat(file.fileno()).st_size > most:
-            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
-        return file.read(most)
+        # To ask for `most` bytes would take a buffer of that size first.
+        content = file.read() if os.fstat(file.fileno()).st_size <= most else None
+    if content is None or len(content) > most:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return content
