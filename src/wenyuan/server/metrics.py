@@ -32,37 +32,21 @@ from wenyuan.server import ServerSettings, Service
 from wenyuan.server.access import Operation, RequestMetrics, Route, route
 from wenyuan.server.handling import json_response
 from wenyuan.server.problems import PROBLEM_JSON, Pool
+from wenyuan.server.request_schemas import JSON, REF, any_json, as_strict_json
 from wenyuan.service.operations import SourceHealth
 from wenyuan.service.operations.health import LibraryStats
 from wenyuan.service.operations.refresh import WorkerProgress
 from wenyuan.service.search.execution import CacheCounts
 from wenyuan.wire import ReadinessShape
 from wenyuan.wire.rules import FileShape, body_schema
-from wenyuan.wire.strict_json import MAX_DEPTH, MAX_INTEGER
+from wenyuan.wire.strict_json import MAX_DEPTH
 
 # Generates the OpenAPI 3.1 document from the models that validate requests and responses.
 
-_REF = "#/components/schemas/"
 _WIRE_RULES = (
     "Bodies are strict JSON (RFC 8259, UTF-8): no NaN or Infinity, no key twice, no NUL, no half surrogate pair, "
     f"at most {MAX_DEPTH} levels, integers up to 2^53, and `3.0` is not an integer."
 )
-
-
-def _any_json() -> dict[str, Any]:
-    """Schema of unknown context members: any JSON that the strict parser accepts."""
-    text = {"type": "string", "pattern": r"^[^\u0000]*$"}
-    return {
-        "title": "Json",
-        "anyOf": [
-            {"type": "null"},
-            {"type": "boolean"},
-            {"type": "number", "minimum": -MAX_INTEGER, "maximum": MAX_INTEGER},
-            text,
-            {"type": "array", "items": {"$ref": f"{_REF}Json"}},
-            {"type": "object", "additionalProperties": {"$ref": f"{_REF}Json"}, "propertyNames": text},
-        ],
-    }
 
 
 @cache
@@ -76,13 +60,13 @@ def _schemas(routes: tuple[Route, ...]) -> dict[str, Any]:
             gives |= dict.fromkeys(declared.operation.gives)
     _, document = models_json_schema(
         [*((m, "validation") for m in takes), *((m, "serialization") for m in gives)],
-        ref_template=f"{_REF}{{model}}",
+        ref_template=f"{REF}{{model}}",
     )
     schemas: dict[str, Any] = document["$defs"]
-    schemas["ContextShape"]["additionalProperties"] = {"$ref": f"{_REF}Json"}
+    schemas["ContextShape"]["additionalProperties"] = JSON
     schemas["ContextShape"]["propertyNames"] = {"pattern": r"^[^\u0000]*$"}
     schemas["ContextShape"]["maxProperties"] = shapes.MAX_CONTEXT_KEYS
-    return {**schemas, "Json": _any_json()}
+    return {**schemas, "Json": any_json()}
 
 
 _OBJECT = {"type": "object"}
@@ -111,7 +95,7 @@ _RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "i
 
 def content_of(shape: type[BaseModel], media_type: str = "application/json") -> dict[str, Any]:
     """Content with a schema that is a component of the document."""
-    return {media_type: {"schema": {"$ref": f"{_REF}{shape.__name__}"}}}
+    return {media_type: {"schema": {"$ref": f"{REF}{shape.__name__}"}}}
 
 
 def _problem(status: int) -> dict[str, Any]:
@@ -330,11 +314,12 @@ def document_of(settings: ServerSettings, served: Iterable[Route], known: Iterab
         if declared.operation is not None:
             told = declared.operation.described(declared, settings.failed_http_status)
             paths.setdefault(declared.path, {})[declared.method.lower()] = told
+    paths, schemas = as_strict_json(paths, _schemas(tuple(known)))
     return {
         "openapi": "3.1.0",
         "info": {"title": "Wenyuan", "version": VERSION, "description": _WIRE_RULES},
         "paths": paths,
-        "components": {"schemas": _schemas(tuple(known))},
+        "components": {"schemas": schemas},
     }
 
 
