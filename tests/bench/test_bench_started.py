@@ -44,6 +44,7 @@ SMALL = {
     "transfer": "{zh} {en} --limit 5 --cache {cache}",
     "tune": "{zh}:10 --cache {cache}",
     "verify": "{zh} --passages 24 --each 2",
+    "writing": "--documents 20 --where same",
 }
 """The arguments of each, where ``{name}`` stands for what the tests make."""
 

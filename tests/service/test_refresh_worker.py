@@ -658,13 +658,18 @@ def test_the_work_of_a_killed_worker_is_taken_over(shared: Path, tmp_path: Path)
         assert not any(outcome.failure for outcome in outcomes)
 
 
-def test_a_library_that_is_being_written_is_left_for_later(library: Any, worker: Worker) -> None:
-    """While another process holds the writer lock nothing is refreshed, and nothing counts as failed."""
+@pytest.mark.parametrize("lock", ["writer.lock", "commit.lock"])
+def test_a_library_that_is_being_written_is_left_for_later(
+    library: Any, worker: Worker, lock: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While another process takes a source in, or writes, nothing is refreshed, and nothing counts as failed."""
     from wenyuan.catalog.storage import WriterLock
 
-    with WriterLock(library.folder / "writer.lock").held():
+    held = library.catalog.database.place.held_source
+    monkeypatch.setattr(library.catalog, "taking_in", lambda source_id: held(source_id, wait=0.1))
+    with WriterLock(library.folder / lock).held():
         assert worker.run_once() == []
-    assert library.catalog.source_states() == {}
+    assert [(one.failures, one.claimed_by) for one in library.catalog.source_states().values()] in ([], [(0, "")])
     assert [outcome.failure for outcome in worker.run_once()] == [""]
 
 

@@ -186,10 +186,10 @@ def test_questions_during_a_long_run(
     library: wenyuan.Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While a long run takes documents in, the index follows after each few seconds, so questions go on being answered."""
-    from wenyuan.service import ingest
+    from wenyuan.service.ingest import source_run
 
-    monkeypatch.setattr(ingest, "_BATCH_EMBEDDED", 1)
-    monkeypatch.setattr(ingest, "_SYNC_SECONDS", 0.0)
+    monkeypatch.setattr(source_run, "_BATCH_EMBEDDED", 1)
+    monkeypatch.setattr(source_run, "_SYNC_SECONDS", 0.0)
     docs = tmp_path / "more"
     docs.mkdir()
     for number in range(4):
@@ -276,7 +276,7 @@ def test_the_command_line_says_how_far_an_answer_is_behind(
     library.close()  # so that the index is in the folder, for another process
     with (
         wenyuan.open(tmp_path / "library", encoder={"kind": "hashing", "dimension": 64}) as writer,
-        writer.catalog.writing(),
+        writer.catalog.indexing(),
     ):
         commit(writer, "p", "客户投诉由第二组响应。")
         done = CliRunner().invoke(app, [command, ASK.query, "--lang", language], env=world, prog_name="wenyuan")

@@ -114,6 +114,7 @@ REFUSED = {
     "uploads/desk/up.md": ("absent", "empty", "theirs", "folder", "pipe"),
     "wenyuan.toml": ("folder", "pipe"),  # without it, or with an empty one, the defaults hold
     "writer.lock": ("folder", "pipe"),
+    "commit.lock": ("folder", "pipe"),
     "uploads/.lock": (),  # nobody uploads
     "index": ("empty", "pipe"),  # a folder that is gone is made again
 }

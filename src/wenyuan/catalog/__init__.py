@@ -72,7 +72,12 @@ class Catalog:
         place.make()
         catalog = cls(place)
         try:
-            with catalog.writing(), translated("creating the library"), catalog.database.claims.begin() as connection:
+            with (
+                catalog.indexing(),
+                catalog.writing(),
+                translated("creating the library"),
+                catalog.database.claims.begin() as connection,
+            ):
                 if sa.inspect(connection).get_table_names():
                     raise CatalogUnavailable(
                         msg("there is a database in {place} already", place=place),
@@ -122,7 +127,7 @@ class Catalog:
                 hint=msg("upgrade the program: {upgrade_command}", upgrade_command=upgrade_command()),
             )
         if version < storage.SCHEMA_VERSION:
-            with self.writing():
+            with self.indexing(), self.writing():  # nobody takes a source in with tables that change meanwhile
                 if version == 0:
                     self.check_not_emptied()  # asked again with the lock, and before the writer changes the file
                 with translated("migrating the library"), self.database.claims.begin() as connection:
@@ -171,11 +176,11 @@ class Catalog:
         self.database.place.close()
 
     def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        """Hold the library's writer lock: one writer per library, readers are not blocked."""
+        """Hold the lock of those that write to the tables, for as long as a transaction takes; readers are not blocked."""
         return self.database.place.held(wait=wait)
 
     def taking_in(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        """Hold the lock for ingesting or removing one source; in a folder this is the library's writer lock."""
+        """Hold the lock for ingesting or removing one source; in a folder one source at a time, with the index."""
         return self.database.place.held_source(source_id, wait=wait)
 
     def indexing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:

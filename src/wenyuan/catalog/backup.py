@@ -251,6 +251,7 @@ def move(origin: Place, target: Place, tell: Tell = lambda _: None) -> Moved:
     with ExitStack() as stack:
         old = Catalog.open(origin)
         stack.callback(old.close)
+        stack.enter_context(old.indexing())
         stack.enter_context(old.writing())
         _prepare(target, old.library_id())
         pairs = _pairs(origin, target, stack)

@@ -146,8 +146,9 @@ of a new library have. Steps are only ever added.
 SCHEMA_VERSION = len(MIGRATIONS)
 
 
-# One writer per library. In a folder that is a lock file, which names its owner and which the system releases when
-# the owner dies; `catalog.postgres` has the lock of a library on PostgreSQL.
+# Locks of a library. In a folder they are lock files, which name their owner and which the system releases when the
+# owner dies: ``commit.lock`` is held for one transaction, ``writer.lock`` by who takes a source in or writes the index,
+# for as long as that lasts. `catalog.postgres` has those of a library on PostgreSQL.
 
 
 class Lock(ABC):
@@ -199,7 +200,7 @@ def being_written(owner: str) -> CatalogBusy:
 
 
 class WriterLock(Lock):
-    """The writer lock of a library in a folder: a lock file (flock)."""
+    """A lock of a library in a folder: a lock file (flock)."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -297,15 +298,18 @@ class Place(Protocol):
         ...
 
     def held(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        """Hold the library's writer lock; CatalogBusy when it is not free within `wait` seconds."""
+        """Hold the lock of those that write to the tables; CatalogBusy when it is not free within `wait` seconds.
+
+        It is held as long as a transaction takes, never while something is read, embedded or asked for.
+        """
         ...
 
     def held_source(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        """Hold the lock for ingesting or removing one source; CatalogBusy as in `held`."""
+        """Hold the lock for ingesting or removing one source; CatalogBusy as in `held`. Taken before `held`, never within."""
         ...
 
     def held_index(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        """Hold the lock for writing to the index in the folder."""
+        """Hold the lock for writing to the index in the folder. Taken before `held`, never within."""
         ...
 
     def version(self) -> int:
@@ -432,10 +436,10 @@ class Files:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / "catalog.db"
-        self._lock = WriterLock(folder / "writer.lock")
+        self._lock = WriterLock(folder / "commit.lock")
+        self._long = WriterLock(folder / "writer.lock")
         self.reader = connect_reader(self.path)
         self.writer = self.claims = connect_writer(self.path)
-        self.held_index = self.held
         self._present = Present(self.path, _NAMES, "catalog")
         self._watching = threading.Lock()
         self._watch: Any = None
@@ -495,7 +499,13 @@ class Files:
             yield
 
     def held_source(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        return self.held(wait=wait)
+        return self.held_index(wait=wait)  # one source at a time, by whoever writes the index, too
+
+    @contextmanager
+    def held_index(self, *, wait: float = 10.0) -> Iterator[None]:
+        with self._long.held(wait=wait):
+            self._present.check(now=True)
+            yield
 
     def version(self) -> int:
         """SQLite's ``data_version``, read on a connection that never writes."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import inspect
 import logging
 import math
@@ -24,7 +23,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wenyuan.core.access import Key, Principal
-from wenyuan.core.errors import ConfigError, NotPermitted, msg
+from wenyuan.core.errors import ConfigError, KnowledgeError, NotPermitted, msg
 from wenyuan.runtime import Timing, Timings
 from wenyuan.runtime.shortage import is_shortage
 from wenyuan.server import Authenticate, Limits, ServerSettings, check_page, is_loopback, is_no_key, open_on_loopback
@@ -93,8 +92,7 @@ def declared(owner: type) -> Iterator[tuple[str, Route]]:
 
 
 _FRESH = 0.5
-"""Seconds for which what the catalog said of a key counts: a revoked key is refused after at most that."""
-_MOST_KEPT = 10_000
+"""Seconds after which it is asked again whether there are any keys, as long as there are none."""
 _TOKEN = re.compile(r"wy_[0-9a-f]{8}_[A-Za-z0-9_\-]{43}")
 
 
@@ -130,7 +128,6 @@ class KeyRing:
         self._looked = float("-inf")
         self._clock = clock
         self._ticks = ticks
-        self._known: OrderedDict[bytes, tuple[float, Key]] = OrderedDict()
         self._pool = Pool(2, 256)
 
     async def __call__(self, headers: Mapping[str, str]) -> Principal:
@@ -151,8 +148,7 @@ class KeyRing:
         return Principal(key_id=key.key_id, agent_id=key.agent_id, rights=key.rights)
 
     def forget(self) -> None:
-        """Drop cached keys after a change; the next request reads them from the catalog."""
-        self._known.clear()
+        """After a change of the keys: ask again whether there are any. Whether one counts is asked for each request."""
         self._looked = float("-inf")
 
     async def _keys_needed(self) -> bool:
@@ -168,17 +164,7 @@ class KeyRing:
         token = token.strip(" ")
         if scheme.lower() != "bearer" or not _TOKEN.fullmatch(token):
             return None
-        digest = hashlib.sha256(token.encode()).digest()  # the secret itself is not kept
-        at, key = self._known.get(digest, (float("-inf"), None))
-        if key is None or self._ticks() - at >= _FRESH:
-            begun = self._ticks()
-            key = await self._pool.run(lambda: self._keys.key_of_token(token))
-            if key is not None:
-                self._known[digest] = (begun, key)
-                self._known.move_to_end(digest)
-                while len(self._known) > _MOST_KEPT:
-                    self._known.popitem(last=False)
-        return key
+        return await self._pool.run(lambda: self._keys.key_of_token(token))
 
 
 def key_ring(keys: Keys, host: str) -> KeyRing:
@@ -469,10 +455,7 @@ class GuardMiddleware:
             # The server stops and this request exceeded its grace period: send that as the response.
             await self._refuse(Problem(503, "shutting_down", "the server stops"), scope, answer, request_id)
         except Exception as error:
-            problem = short_of_handles() if is_shortage(error) else Problem.of(error)
-            if problem.status >= 500 and problem is not error and problem.code != "out_of_handles":
-                _log.exception("request failed: request_id=%s", request_id)
-            await self._refuse(problem, scope, answer, request_id)
+            await self._refuse(_problem(error, request_id), scope, answer, request_id)
         seconds = time.perf_counter() - started
         self._traffic.answered(scope["path"], answer.status, answer.said or scope["state"].get("said", ""), seconds)
         self._record(scope, answer.status, request_id, seconds)
@@ -493,6 +476,15 @@ class GuardMiddleware:
             _log.info(
                 "%s %s %d %.1f ms request_id=%s", scope["method"][:16], path, status, seconds * 1000, request_id
             )
+
+
+def _problem(error: Exception, request_id: str) -> Problem:
+    """What is answered for an error; one that is no fault of the request is logged."""
+    problem = short_of_handles() if is_shortage(error) else Problem.of(error)
+    if problem.status >= 500 and problem is not error and problem.code != "out_of_handles":
+        unknown = not isinstance(error, KnowledgeError)  # one that is known says what failed, and where
+        _log.error("request failed: request_id=%s: %s", request_id, error, exc_info=unknown)
+    return problem
 
 
 async def _nothing() -> Message:

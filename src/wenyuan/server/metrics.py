@@ -401,8 +401,9 @@ class Probes:
             state = self._service.readiness()
             ready, parts = state.ready, {name: _shown(part) for name, part in state.parts.items()}
         except Exception as error:
-            _log.exception("readiness could not be told: request_id=%s", request_id)
-            reason = str(error) if isinstance(error, KnowledgeError) else f"internal error (request {request_id})"
+            known = isinstance(error, KnowledgeError)
+            _log.error("readiness could not be told: request_id=%s: %s", request_id, error, exc_info=not known)
+            reason = str(error) if known else f"internal error (request {request_id})"
             ready, parts = False, {"service": {"state": "failed", "detail": reason}}
         return json_response({"ready": ready, "parts": parts}, 200 if ready else 503)
 

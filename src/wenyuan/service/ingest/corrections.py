@@ -9,13 +9,12 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.corrections import Correction, CorrectionAction, corrected
-from wenyuan.core.errors import Conflict, Fault, InvalidRequest, NotFound, VectorsGone, listed, msg
+from wenyuan.core.errors import CatalogBusy, Conflict, Fault, InvalidRequest, NotFound, VectorsGone, listed, msg
 from wenyuan.core.model import NewPassage
 from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.registry import Ingestion
 from wenyuan.service.ingest.run import Embedding
 from wenyuan.service.operations import iso_time
-from wenyuan.service.rules.quotes import follow_quotes
 
 if TYPE_CHECKING:
     from wenyuan.catalog.corrections import CorrectedDocument, KeptCorrection
@@ -25,6 +24,7 @@ MOST_QUESTION_CHARS = 500
 MOST_TEXT_CHARS = 20_000
 MOST_REASON_CHARS = 2_000
 LOCAL_ACTOR = "local"
+_TRIES = 5  # while others change what a correction rests on
 _PASSAGE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#([0-9]{1,18})")
 
 
@@ -80,7 +80,10 @@ class CorrectionRequest:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CorrectionDesk:
-    """Makes and undoes corrections, holding the source's lock."""
+    """Makes and undoes corrections, also while their source is taken in.
+
+    What they need is read and embedded first; they are stored where nothing of that has changed meanwhile.
+    """
 
     ingestion: Ingestion
 
@@ -99,19 +102,25 @@ class CorrectionDesk:
         self.ingestion.check_may_write()
         catalog = self.ingester.catalog
         source_id, document_id, passage_id = self._meant(wanted)
-        with catalog.taking_in(source_id):
+        number: int | None = None
+        for _ in range(_TRIES):
             document = catalog.cut_document(document_id)
             if document is None:
                 raise _gone(wanted.ref or f"document-{document_id}")
+            self._check_redacted(source_id)
             correction = self._correction(wanted, passage_id, document, actor)
-            before = catalog.counting_corrections(source_id, document.uri).get(document.uri, ())
+            before = self._counting(document)
             if correction.action == "exclude" and not correction.old and any(not one.old for one in before):
                 raise InvalidRequest("the document is excluded already", hint="wenyuan corrections")
             if correction.correction_id in corrected(document.passages, (*before, correction)).lost:
                 raise _gone(wanted.ref)
             reason = self._redacted(source_id)(wanted.reason.strip())
             number = self._stored(document, before, made=(correction, reason))
-            self._followed(source_id)
+            if number is not None:
+                break
+        if number is None:
+            raise _busy(source_id)
+        self._followed(source_id)
         kept = catalog.correction(number)
         self._audited("made", kept, actor)
         return self._described(kept)
@@ -126,28 +135,36 @@ class CorrectionDesk:
         self.ingestion.check_may_write()
         catalog = self.ingester.catalog
         kept = catalog.correction(correction_id)
-        with catalog.taking_in(kept.source_id):
+        if not any(self._undone(kept, actor) for _ in range(_TRIES)):
+            raise _busy(kept.source_id)
+        kept = catalog.correction(correction_id)
+        self._audited("undone", kept, actor)
+        return self._described(kept)
+
+    def _undone(self, kept: KeptCorrection, actor: str) -> bool:
+        """Undo a correction; False where the document changed meanwhile."""
+        catalog, correction_id = self.ingester.catalog, kept.correction.correction_id
+        with catalog.writing():
             if catalog.correction(correction_id).undone_at is not None:
                 raise Conflict(msg("correction {number} is undone already", number=correction_id))
-            before = catalog.counting_corrections(kept.source_id, kept.uri).get(kept.uri, ())
-            others = tuple(one for one in before if one.correction_id != correction_id)
             number = self._number(kept)
             document = None if number is None else catalog.cut_document(number)
             if document is None:
                 catalog.end_correction(correction_id, kept.source_id, actor)
-            else:
-                held = corrected(document.passages, before).lost
-                resting = [one for one in corrected(document.passages, others).lost if one not in held]
-                if resting:
-                    raise Conflict(
-                        msg("correction {number} rests on it", number=resting[-1]),
-                        hint=msg("undo that one first: wenyuan undo {number}", number=resting[-1]),
-                    )
-                self._stored(document, others, undone=(correction_id, actor))
-                self._followed(kept.source_id)
-        kept = catalog.correction(correction_id)
-        self._audited("undone", kept, actor)
-        return self._described(kept)
+                return True
+        before = self._counting(document)
+        others = tuple(one for one in before if one.correction_id != correction_id)
+        held = corrected(document.passages, before).lost
+        resting = [one for one in corrected(document.passages, others).lost if one not in held]
+        if resting:
+            raise Conflict(
+                msg("correction {number} rests on it", number=resting[-1]),
+                hint=msg("undo that one first: wenyuan undo {number}", number=resting[-1]),
+            )
+        if self._stored(document, others, undone=(correction_id, actor)) is None:
+            return False
+        self._followed(kept.source_id)
+        return True
 
     def corrections(
         self,
@@ -223,33 +240,59 @@ class CorrectionDesk:
             raise _refused("with", said)
         return other
 
+    def _counting(self, document: CorrectedDocument) -> tuple[Correction, ...]:
+        return self.ingester.catalog.counting_corrections(document.source_id, document.uri).get(document.uri, ())
+
+    def _check_redacted(self, source_id: str) -> None:
+        """Conflict where the document may hold what must no longer be stored: a correction would keep its words."""
+        if self.ingester.behind(self.ingester.catalog.source(source_id)):
+            raise Conflict(
+                msg(
+                    "source {source_id} is to be read again first: its redaction became stricter", source_id=source_id
+                ),
+                hint=msg("wenyuan refresh {source_id}", source_id=source_id),
+            )
+
     def _stored(
         self,
         document: CorrectedDocument,
-        before: tuple[Correction, ...],
+        counting: tuple[Correction, ...],
         *,
         made: tuple[Correction, str] | None = None,
         undone: tuple[int, str] | None = None,
-    ) -> int:
+    ) -> int | None:
+        """Store a correction, or undo one; returns its id, and None where the document or its corrections are not
+        any more what they were when this was prepared.
+
+        Args:
+            counting: The corrections that stay.
+        """
+        catalog = self.ingester.catalog
         embedding = Embedding(self.ingester.catalog, self.ingester.encoder)
 
         def served(number: int) -> tuple[Sequence[NewPassage], Sequence[int]]:
             new = () if made is None else (replace(made[0], correction_id=number),)
-            passages, lost = corrected(document.passages, (*before, *new))
+            passages, lost = corrected(document.passages, (*counting, *new))
             # What a model said of a passage was said of the words that it had; the next reading asks anew.
             own = [one if one.corrected is None else replace(one, context=None) for one in passages]
             return [embedding.keyed(one, document.title, document.lead) for one in own], lost
 
-        served(0)  # what is to be embedded is so before the transaction begins
-        try:
-            return self.ingester.catalog.correct(document, served, embedding.vectors(), made=made, undone=undone)
-        except VectorsGone:  # another source had the same texts, and was removed meanwhile
-            return self.ingester.catalog.correct(document, served, embedding.vectors(), made=made, undone=undone)
+        served(0)
+        vectors = embedding.vectors()  # without the lock: an encoder may be slow
+        gone = undone[0] if undone else 0
+        with catalog.writing():
+            now = tuple(one for one in self._counting(document) if one.correction_id != gone)
+            if now != counting or catalog.cut_document(document.document_id) != document:
+                return None
+            try:
+                return catalog.correct(document, served, vectors, made=made, undone=undone)
+            except VectorsGone:  # another source had the same texts, and was removed meanwhile
+                return None
 
     def _followed(self, source_id: str) -> None:
-        self.ingester.follow()
-        if follow_quotes(self.ingester.catalog, source_id, date.today()).evidences:
-            self.ingester.follow()
+        self.ingester.follow_soon()
+        if self.ingester.recheck_quotes(source_id).evidences:
+            self.ingester.follow_soon()
 
     def _redacted(self, source_id: str) -> Any:
         """The redaction of the source, for texts that people enter."""
@@ -285,6 +328,14 @@ class CorrectionDesk:
             "undone_by": kept.undone_by or None,
             "undone_at": None if kept.undone_at is None else iso_time(kept.undone_at),
         }
+
+
+def _busy(source_id: str) -> CatalogBusy:
+    return CatalogBusy(
+        msg("the documents of source {source_id} are corrected while they are read", source_id=repr(source_id)),
+        component="catalog",
+        hint="try again",
+    )
 
 
 def _refused(where: str, why: str) -> InvalidRequest:

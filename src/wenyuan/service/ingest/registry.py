@@ -6,6 +6,7 @@ import os.path
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from wenyuan.core.access import TaskProfile, secret_faults, task_faults
 from wenyuan.core.addresses import local_path
 from wenyuan.core.connectors import checked_address, connector_scheme, is_remote
 from wenyuan.core.errors import (
+    CatalogBusy,
     ConfigError,
     EncoderUnavailable,
     Fault,
@@ -339,13 +341,12 @@ class Ingestion:
             raise InvalidRequest(told, hint=hint)
         if known is not None:
             source = described_anew(known, source)
-        self._catalog.put_source(source)
         try:
-            report = self.ingest(source.source_id, progress)
+            report = self._ingested(source, progress, partial(self._catalog.put_source, source))
             if known is None and report.failed and not (report.added or report.unchanged):
                 raise SourceError(_all_failed(report), hint="see the reasons above")
         except (SourceError, ConfigError):
-            if known is None:
+            if known is None and source.source_id in {one.source_id for one in self._catalog.sources()}:
                 self._catalog.remove_source(source.source_id)
             raise
         return report
@@ -361,9 +362,14 @@ class Ingestion:
                     source_id=repr(source_id),
                 )
             )
+        return self._ingested(source, progress)
+
+    def _ingested(
+        self, source: Source, progress: Callable[[Progress], None] | None, register: Callable[[], None] = lambda: None
+    ) -> IngestReport:
         if self._encoder is not None and self._catalog.value("encoder") is None:
             self._catalog.set_value("encoder", asdict(self._encoder.fingerprint))
-        report = self.ingester.ingest(source, progress)
+        report = self.ingester.ingest(source, progress, register)
         self._settle()
         return report
 
@@ -408,7 +414,8 @@ class Ingestion:
     def _settle(self) -> None:
         """After a change: measure the collection, and prepare a fast next start."""
         self.traits.keep()
-        self.ingester.engine.checkpoint()
+        with suppress(CatalogBusy):  # whoever takes the next source in saves the files, too
+            self.ingester.engine.checkpoint()
 
     def follow_reembedding(self) -> None:
         """After `embed_anew`: build the index, measure what depends on vectors, and check completeness.

@@ -381,7 +381,7 @@ class BackgroundRefresh:
         try:
             self._worker.run_once(self._rounds.stopping, self._tell)
         except Exception as error:  # otherwise the error would stay unknown, and the sources would become stale
-            log.exception("a round of refreshes failed")
+            log.error("a round of refreshes failed: %s", error, exc_info=not isinstance(error, KnowledgeError))
             trouble = str(error) or type(error).__name__
         with self._lock:
             self._done = replace(self._done, trouble=trouble)
