@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 import secrets
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -14,6 +16,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 import pytest
 from dulwich import porcelain
 from dulwich.objects import Blob, Tree
+from dulwich.pack import PackData
 from dulwich.repo import Repo
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
@@ -181,6 +184,51 @@ def test_a_commit_that_unpacks_to_too_much_is_refused(shelf: Shelf) -> None:
         shelf.run()
     with pytest.raises(SourceError, match="more than 20,000,000 bytes"):
         shelf.run(max_mb=20)
+
+
+@pytest.mark.parametrize("local", [True, False], ids=["of this machine", "over HTTP"])
+def test_objects_are_read_in_the_reading_process_alone(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, *, local: bool
+) -> None:
+    """No object, pack or configuration of a stranger is opened by the process that answers questions."""
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("opened in the serving process")
+
+    if local:
+        monkeypatch.setattr(Repo, "__init__", refused)
+    monkeypatch.setattr(PackData, "__init__", refused)
+    monkeypatch.setattr("dulwich.object_store.iter_tree_contents", refused)
+    shelf.run(f"git+file://{shelf.path}#path=docs" if local else "")
+    assert len(shelf.uris()) == 2
+
+
+def test_a_repository_of_this_machine_that_inflates_without_end_is_refused(shelf: Shelf) -> None:
+    """A blob of more than the reading process may hold costs that process, and the other files are read."""
+    zeros = zlib.compressobj(1)
+    header = b"blob %d\0" % (3 * 10**9)
+    begun = zeros.compress(header) + zeros.flush(zlib.Z_FULL_FLUSH)
+    body = begun + 200 * (zeros.compress(bytes(10**7)) + zeros.flush(zlib.Z_FULL_FLUSH))
+    with closing(Repo(str(shelf.path))) as repo:
+        loose = shelf.path / ".git" / "objects" / "11"
+        loose.mkdir(exist_ok=True)
+        sha = "11" + "2" * 38
+        (loose / sha[2:]).write_bytes(body)
+        tree = Tree()
+        blob = Blob.from_string(b"# Leave\n\nFive days.\n")
+        repo.object_store.add_object(blob)
+        tree.add(b"a.md", 0o100644, blob.id)
+        tree.add(b"b.md", 0o100644, sha.encode())
+        repo.object_store.add_object(tree)
+        commit = repo[repo.head()].copy()
+        commit.tree = tree.id
+        repo.object_store.add_object(commit)
+        repo.refs[b"refs/heads/main"] = commit.id
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    report = shelf.run(f"git+file://{shelf.path}")
+    assert [uri for uri in report.failed if uri.endswith("b.md")]
+    assert len(shelf.uris()) == 1
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000
 
 
 def test_the_answer_that_names_the_branches_is_bounded(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 from wenyuan.connectors.packs import MOST_DEPTH, check_pack
-from wenyuan.core.errors import SourceError
+from wenyuan.core.errors import DocumentRejected
 
 BLOB, OFS_DELTA = 3, 6
 
@@ -63,7 +63,7 @@ def checked(file: io.BytesIO, *, objects: int = 100_000, largest: int = 10**8, t
         nonlocal looks
         looks += 1
 
-    check_pack(file, objects=objects, largest=largest, total=total, component="source x", check=look)
+    check_pack(file, objects=objects, largest=largest, total=total, check=look)
     return looks
 
 
@@ -77,9 +77,9 @@ def test_a_sound_pack_passes() -> None:
 def test_a_blob_of_zeros_is_refused_unread() -> None:
     """Of 1.5 GB that take 1.5 MB nothing is unpacked: the size stands before it."""
     bomb = head(BLOB, 1_500_000_000) + zlib.compress(bytes(1_000_000))
-    with pytest.raises(SourceError, match="more than 100,000,000 bytes"):
+    with pytest.raises(DocumentRejected, match="more than 100,000,000 bytes"):
         checked(pack(bomb))
-    with pytest.raises(SourceError, match="unpacks to more than 100 times"):
+    with pytest.raises(DocumentRejected, match="unpacks to more than 100 times"):
         checked(pack(blob(bytes(60_000_000))))
 
 
@@ -88,7 +88,7 @@ def test_a_blob_that_says_less_than_it_is_is_refused() -> None:
     bomb = pack(blob(bytes(80_000_000), size=1_000))
     tracemalloc.start()
     try:
-        with pytest.raises(SourceError, match="no sound pack"):
+        with pytest.raises(DocumentRejected, match="no sound pack"):
             checked(bomb)
         assert tracemalloc.get_traced_memory()[1] < 2_000_000
     finally:
@@ -97,7 +97,7 @@ def test_a_blob_that_says_less_than_it_is_is_refused() -> None:
 
 def test_many_blobs_of_zeros_are_refused_together() -> None:
     """Each is small enough; all together are not."""
-    with pytest.raises(SourceError, match="unpacks to too much"):
+    with pytest.raises(DocumentRejected, match="unpacks to too much"):
         checked(pack(*[blob(bytes(1_000_000))] * 100), total=50_000_000)
 
 
@@ -113,7 +113,7 @@ def test_many_blobs_of_zeros_are_refused_together() -> None:
 def test_a_delta_that_copies_its_base_without_end_is_refused(result: int, orders: bytes, told: str) -> None:
     """A few bytes copy 64 KB each; what they make is counted without making it."""
     base = blob(b"leave " * 100)
-    with pytest.raises(SourceError, match=told):
+    with pytest.raises(DocumentRejected, match=told):
         checked(pack(base, delta(len(base), 600, result, orders)))
 
 
@@ -123,20 +123,20 @@ def test_deltas_upon_deltas_end() -> None:
     step = delta(0, 1, 1, b"\x01x")
     chain = [delta(len(base), 1, 1, b"\x01x"), *[delta(len(step), 1, 1, b"\x01x")] * (MOST_DEPTH - 1)]
     assert checked(pack(base, *chain)) > MOST_DEPTH
-    with pytest.raises(SourceError, match="made of more than 4,095 others"):
+    with pytest.raises(DocumentRejected, match="made of more than 4,095 others"):
         checked(pack(base, *chain, chain[-1]))
 
 
 def test_more_objects_than_files_are_refused_unread() -> None:
     """The number stands at the beginning."""
-    with pytest.raises(SourceError, match="more than 1,000 objects"):
+    with pytest.raises(DocumentRejected, match="more than 1,000 objects"):
         checked(pack(count=2_000_000_000), objects=1_000)
 
 
 @pytest.mark.parametrize("content", [b"", b"PACK", b"no pack, but as long as one", pack(count=3).getvalue()])
 def test_what_is_no_pack_is_refused(content: bytes) -> None:
     """Nothing at all, a piece, something else, fewer objects than said."""
-    with pytest.raises(SourceError, match="no sound pack"):
+    with pytest.raises(DocumentRejected, match="no sound pack"):
         checked(io.BytesIO(content))
 
 

@@ -6,35 +6,30 @@ history, into a temporary folder. A local repository is read in place.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
-from functools import partial
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from contextlib import closing
+from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import Field
 
 from wenyuan.connectors import ConnectorSettings, guarded_socket
-from wenyuan.connectors.packs import check_pack
+from wenyuan.connectors.objects import ENTRIES_OF_A_FILE
 from wenyuan.core.addresses import escaped_path, legible
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError, msg
 from wenyuan.runtime import install_command
 from wenyuan.settings import VariableName, declared
 
-if TYPE_CHECKING:
-    from dulwich.repo import Repo
-
-_ENTRIES_OF_A_FILE = 10
+_OBJECTS = "wenyuan.connectors.objects"
 _MOST_REFS = 20  # megabytes of the answer that names the branches
 _UNPACKED = 10  # how many times max_mb all objects together may unpack to
-_FILE_MODES = (0o100644, 0o100755, 0o100664)
 _PAGES = {
     "github.com": "/blob/{branch}/{path}",
     "gitee.com": "/blob/{branch}/{path}",
@@ -104,9 +99,7 @@ class Repository:
         self._local = parts.scheme == "git+file"
         self._host, self._path = parts.netloc, unquote(parts.path)
         self._url = f"{parts.scheme.removeprefix('git+')}://{parts.netloc}{parts.path}"
-        self._kept: tempfile.TemporaryDirectory[str] | None = None
-        self._repo: Repo | None = None
-        self._commit = b""
+        self._kept: dict[str, tempfile.TemporaryDirectory[str]] = {}  # by the commit that was fetched
         self._until = 0.0
 
     def list(self, known: Known) -> Iterator[Entry]:
@@ -115,14 +108,11 @@ class Repository:
         if self._as_before(known, commit):
             yield from known.entries.values()
             return
-        repo = self._opened(commit)
-        tree = self._tree(repo, commit)
-        found: list[tuple[PurePosixPath, str]] = []
-        cut: ListingCut | None = None
-        try:
-            found.extend((PurePosixPath(legible(path)), sha) for path, sha in self._files(repo, tree))
-        except ListingCut as error:
-            cut = error
+        told = self._looked(
+            "files_of", folder=self._folder(commit), commit=commit, below=self._below, exclude=self._settings.exclude,
+            most=self._settings.max_files,
+        )  # fmt: skip
+        found = [(PurePosixPath(legible(path)), sha) for path, sha in told["files"]]
         unread = sorted({path.suffix.lower() for path, _ in found if not self._opening.readable(path.name)})[:200]
         note = json.dumps({"commit": commit, "choice": self._choice(), "unread": unread})
         for path, sha in found:
@@ -131,28 +121,22 @@ class Repository:
                 key=str(path), uri=self._shown(whole, branch, commit), name=path.name, version=sha, note=note,
                 facts={"commit": commit},
             )  # fmt: skip
-        if cut is not None:
-            raise cut
+        if told["cut"]:
+            raise ListingCut(
+                msg("stopped after {count} files (settings.max_files)", count=len(found)), component=self._component
+            )
 
     def fetch(self, entry: Entry, most: int) -> bytes:
         """The content of a file at the listed commit."""
         commit = json.loads(entry.note)["commit"] if entry.note else self._newest()[0]
-        try:
-            blob = self._opened(commit)[entry.version.encode()]
-        except KeyError as error:
-            raise DocumentRejected("it is not in the repository", component=entry.name) from error
-        content: bytes = blob.as_raw_string()
-        if len(content) > most:
-            raise DocumentRejected(msg("it is larger than {most} bytes", most=f"{most:,}"), component=entry.name)
-        return content
+        asked = {"folder": self._folder(commit), "sha": entry.version, "most": most}
+        content = self._opening.parse(f"{_OBJECTS}:blob_of", b"", asked, name=entry.name)
+        return base64.b64decode(content)
 
     def close(self) -> None:
-        if self._repo is not None:
-            self._repo.close()
-            self._repo = None
-        if self._kept is not None:
-            self._kept.cleanup()
-            self._kept = None
+        for kept in self._kept.values():
+            kept.cleanup()
+        self._kept.clear()
 
     # -- what is listed ----------------------------------------------------------------------------------
 
@@ -171,47 +155,6 @@ class Repository:
             map(self._opening.readable, kinds)
         )
 
-    def _tree(self, repo: Repo, commit: str) -> bytes:
-        """The tree of the commit, or of the configured folder in it."""
-        from dulwich.object_store import tree_lookup_path
-
-        tree: bytes = repo[commit.encode()].tree
-        if not self._below:
-            return tree
-        try:
-            mode, sha = tree_lookup_path(repo.__getitem__, tree, self._below.encode())
-        except (KeyError, NotADirectoryError) as error:
-            raise SourceError(
-                msg("the branch has no folder {path}", path=self._below), component=self._component
-            ) from error
-        if mode != 0o40000:
-            raise SourceError(msg("{path} is no folder", path=self._below), component=self._component)
-        return bytes(sha)
-
-    def _files(self, repo: Repo, tree: bytes) -> Iterator[tuple[str, str]]:
-        """Path and blob id of regular files in order, without hidden and excluded ones and links.
-
-        Raises:
-            ListingCut: there are more than `GitSettings.max_files`. Trees count, too: a tree may hold itself many
-                times over by its id, level by level, and no file.
-        """
-        from dulwich.object_store import iter_tree_contents
-
-        most, listed = self._settings.max_files, 0
-        for count, item in enumerate(iter_tree_contents(repo.object_store, tree, include_trees=True)):
-            if listed >= most or count >= _ENTRIES_OF_A_FILE * most:
-                raise ListingCut(
-                    msg("stopped after {count} files (settings.max_files)", count=listed), component=self._component
-                )
-            path = item.path.decode("utf-8", "surrogateescape")
-            hidden = any(part.startswith(".") and part != ".." for part in path.split("/"))
-            if item.mode in _FILE_MODES and not hidden and not self._excluded(path):
-                listed += 1
-                yield path, item.sha.decode()
-
-    def _excluded(self, path: str) -> bool:
-        return any(fnmatchcase(path, pattern) for pattern in self._settings.exclude)
-
     def _shown(self, path: str, branch: str, commit: str) -> str:
         where = {"branch": escaped_path(branch), "commit": commit, "path": escaped_path(path)}
         if self._settings.web:
@@ -225,67 +168,79 @@ class Repository:
 
     def _newest(self) -> tuple[str, str]:
         """The branch's newest commit, and the branch's name."""
+        self._until = time.monotonic() + self._settings.max_minutes * 60
         if self._local:
-            repo = self._opened("")
-            refs = dict(repo.get_refs())
-            head = repo.refs.get_symrefs().get(b"HEAD", b"")
+            told = self._looked("branches", folder=self._path)
+            refs, head = told["refs"], told["head"]
         else:
-            self._until = time.monotonic() + self._settings.max_minutes * 60
             limit = self._limit(_MOST_REFS)
             with _Translated(self._component):
-                told = self._client(limit).get_refs(self._path.encode())
-            refs, head = told.refs, told.symrefs.get(b"HEAD", b"")
-        name = f"refs/heads/{self._branch}".encode() if self._branch else head or b"HEAD"
+                named = self._client(limit).get_refs(self._path.encode())
+            refs = {name.decode("utf-8", "surrogateescape"): sha.decode() for name, sha in named.refs.items() if sha}
+            head = named.symrefs.get(b"HEAD", b"").decode("utf-8", "surrogateescape")
+        name = f"refs/heads/{self._branch}" if self._branch else head or "HEAD"
         sha = refs.get(name)
         if sha is None:
             raise SourceError(
                 msg("the repository has no branch {branch}", branch=repr(self._branch or "HEAD")),
                 component=self._component,
             )
-        return sha.decode(), name.decode().removeprefix("refs/heads/")
+        return sha, name.removeprefix("refs/heads/")
 
-    def _opened(self, commit: str) -> Repo:
-        from dulwich.errors import NotGitRepository
-        from dulwich.repo import Repo
+    def _folder(self, commit: str) -> str:
+        """The folder of a repository that has a commit; what is not of this machine is fetched first."""
+        if self._local:
+            return self._path
+        if commit not in self._kept:
+            from dulwich.repo import Repo
 
-        if self._repo is None and self._local:
+            kept = tempfile.TemporaryDirectory(prefix="wenyuan-git-")
             try:
-                self._repo = Repo(self._path)
-            except NotGitRepository as error:
-                raise SourceError(
-                    msg("there is no Git repository in {path}", path=self._path), component=self._component
-                ) from error
-        if self._repo is None:
-            self._kept = tempfile.TemporaryDirectory(prefix="wenyuan-git-")
-            self._repo = Repo.init_bare(self._kept.name)
-        if commit and not self._local and self._commit != commit.encode():
-            self._fetch_commit(self._repo, commit.encode())
-            self._commit = commit.encode()
-        return self._repo
+                with closing(Repo.init_bare(kept.name)) as empty:
+                    self._fetch_commit(Path(kept.name, "objects", "pack"), commit.encode(), empty.get_graph_walker())
+            except BaseException:
+                kept.cleanup()
+                raise
+            self._kept[commit] = kept
+        return self._kept[commit].name
 
-    def _fetch_commit(self, repo: Repo, commit: bytes) -> None:
-        file, commit_pack, abort = repo.object_store.add_pack()
+    def _fetch_commit(self, folder: Path, commit: bytes, nothing: Any) -> None:
+        """Put a commit's pack and its index into a folder; `nothing` walks what is here already."""
         limit = self._limit(self._settings.max_mb)
         largest = self._settings.max_mb * 1_000_000
+        pack = folder / "pack-fetched.pack"
+        with _Translated(self._component), pack.open("wb") as file:
+            self._client(limit).fetch_pack(
+                self._path.encode(), lambda *_, **__: [commit], nothing, file.write, depth=1
+            )
+        index = self._looked(
+            "index_of", pack=str(pack), objects=ENTRIES_OF_A_FILE * self._settings.max_files, largest=largest,
+            total=_UNPACKED * largest, seconds=max(0.0, self._left()), minutes=self._settings.max_minutes,
+        )  # fmt: skip
+        pack.with_suffix(".idx").write_bytes(base64.b64decode(index))
+
+    def _looked(self, function: str, **asked: Any) -> Any:
+        """What a function of `connectors.objects` finds.
+
+        Raises:
+            SourceError: it refuses, or goes beyond a limit.
+        """
         try:
-            with _Translated(self._component):
-                self._client(limit).fetch_pack(
-                    self._path.encode(), lambda *_, **__: [commit], repo.get_graph_walker(), file.write, depth=1
-                )
-                file.seek(0)
-                check_pack(
-                    file, objects=_ENTRIES_OF_A_FILE * self._settings.max_files, largest=largest,
-                    total=_UNPACKED * largest, component=self._component, check=partial(limit.check, 0),
-                )  # fmt: skip
-                file.seek(0, os.SEEK_END)
-                commit_pack()
-        except BaseException:
-            abort()
-            raise
+            return self._opening.parse(
+                f"{_OBJECTS}:{function}", b"", asked, name=self._component, seconds=max(1.0, self._left())
+            )
+        except DocumentRejected as error:
+            raise SourceError(error.message, component=self._component, hint=error.hint) from error
+
+    def _left(self) -> float:
+        """Seconds until the time of this run is over; it begins with the first question, whatever that is."""
+        now = time.monotonic()
+        self._until = self._until or now + self._settings.max_minutes * 60
+        return self._until - now
 
     def _limit(self, most_mb: int) -> _Limit:
-        until = self._until or time.monotonic() + self._settings.max_minutes * 60
-        return _Limit(most_mb, until, self._settings, self._component)
+        self._left()
+        return _Limit(most_mb, self._until, self._settings, self._component)
 
     def _client(self, limit: _Limit) -> Any:
         from dulwich.client import HttpGitClient

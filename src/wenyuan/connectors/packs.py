@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from wenyuan.core.connectors import MOST_BYTES
-from wenyuan.core.errors import SourceError, msg
+from wenyuan.core.errors import DocumentRejected, msg
 
 MOST_RATIO = 100
 """How many times its packed size an object of more than `MOST_BYTES` may unpack to."""
@@ -20,9 +20,7 @@ _OFS_DELTA, _REF_DELTA = 6, 7
 _SHA = 20
 
 
-def check_pack(
-    file: BinaryIO, *, objects: int, largest: int, total: int, component: str, check: Callable[[], None]
-) -> None:
+def check_pack(file: BinaryIO, *, objects: int, largest: int, total: int, check: Callable[[], None]) -> None:
     """Refuse a pack that unpacks to too much; nothing of it is kept in memory but one delta at a time.
 
     Args:
@@ -33,12 +31,12 @@ def check_pack(
         check: Called for every object and piece of one; raises where the time is over.
 
     Raises:
-        SourceError: it has more than that, or is no pack.
+        DocumentRejected: it has more than that, or is no pack.
     """
     try:
-        _Pack(file, objects, largest, total, component, check).walk()
+        _Pack(file, objects, largest, total, check).walk()
     except (zlib.error, IndexError) as error:
-        raise SourceError("the repository's answer is no sound pack", component=component) from error
+        raise DocumentRejected("the repository's answer is no sound pack") from error
 
 
 class _Pack:
@@ -48,10 +46,9 @@ class _Pack:
         objects: int,
         largest: int,
         total: int,
-        component: str,
         check: Callable[[], None],
     ) -> None:
-        self._file, self._component, self._check = file, component, check
+        self._file, self._check = file, check
         self._objects, self._largest, self._left = objects, largest, total
         self._depths: dict[int, int] = {}  # of deltas, by the place where each begins
         self._buffer, self._next, self._at = b"", 0, 0
@@ -145,7 +142,7 @@ class _Pack:
             self._refuse("the newest commit unpacks to too much (settings.max_mb)")
 
     def _refuse(self, told: str) -> None:
-        raise SourceError(told, component=self._component)
+        raise DocumentRejected(told)
 
     # -- bytes -------------------------------------------------------------------------------------------
 
