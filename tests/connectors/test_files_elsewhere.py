@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import os
 import re
 import socket
+import struct
+import tarfile
+import unittest.mock
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +25,7 @@ from parsing import parse
 from wenyuan.conformance import check_connector
 from wenyuan.connectors import open_connector
 from wenyuan.connectors.files import FilesSettings, _options, _Secrets, _server
-from wenyuan.core.connectors import Opening
+from wenyuan.core.connectors import Known, Opening
 from wenyuan.core.errors import ConfigError, SourceError
 from wenyuan.service.ingest.run import IngestReport
 
@@ -160,6 +166,104 @@ def test_reads_an_archive(shelf: Shelf, tmp_path: Path) -> None:
     report = shelf.run(f"zip://::memory:/{shelf.root}/docs.zip")
     assert {uri.partition("::")[0] for uri in shelf.uris()} == {"zip://a/leave.md", "zip://b.md"}
     assert all("step '..'" in reason for reason in report.failed.values())
+
+
+def packed(path: Path, **files: str) -> Path:
+    """An archive of Markdown files, tar where its name says so, compressed where that does, too."""
+    with tarfile.open(path, "w:gz" if path.suffix == ".gz" else "w") as tar:
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"docs/{name}.md")
+            member.size = len(text.encode())
+            tar.addfile(member, io.BytesIO(text.encode()))
+    return path
+
+
+@pytest.mark.parametrize("name", ["docs.tar", "docs.tar.gz"])
+def test_reads_a_tar(shelf: Shelf, tmp_path: Path, name: str) -> None:
+    """A folder of it, or one file, whether it is compressed or not."""
+    archive = packed(tmp_path / name, leave="# Leave\n\nFive days.\n", other="# Other\n\nSix days.\n")
+    shelf.run(f"tar://{archive}!docs")
+    assert shelf.uris() == {f"tar://docs/{part}.md::file://{archive}" for part in ("leave", "other")}
+    shelf.library.remove("files")
+    shelf.run(f"tar://{archive}!docs/leave.md")
+    assert shelf.uris() == {f"tar://docs/leave.md::file://{archive}"}
+
+
+def test_archives_are_looked_into_by_the_reading_process_alone(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the index nor a member is read by the process that answers questions, wherever the archive lies."""
+    archive = packed(tmp_path / "docs.tar", leave="# Leave\n\nFive days.\n")
+    with zipfile.ZipFile(tmp_path / "docs.zip", "w") as file:
+        file.writestr("leave.md", "# Leave\n\nFive days.\n")
+    shelf.fs.pipe(f"{shelf.root}/docs.tar", archive.read_bytes())
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("opened in the serving process")
+
+    monkeypatch.setattr(zipfile.ZipFile, "__init__", refused)
+    monkeypatch.setattr(tarfile, "open", refused)
+    monkeypatch.setattr(tarfile.TarFile, "__init__", refused)
+    for address in (f"zip://{tmp_path}/docs.zip", f"tar://{archive}", f"tar://::memory:/{shelf.root}/docs.tar"):
+        source = wenyuan.Source(source_id="files", path=address)
+        with closing(open_connector(source, readable=lambda _: True, parse=parse)) as connector:
+            assert [connector.fetch(entry, 1_000) for entry in connector.list(Known())] == [
+                b"# Leave\n\nFive days.\n"
+            ]
+
+
+def index_end(count: int, length: int) -> bytes:
+    """The end of a ZIP file that says how many members stand in an index of so many bytes."""
+    return struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, count, count, length, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (bytes(46) * 65_535 + index_end(65_535, 46 * 65_535), "has more than 20 members"),
+        (b"x" + index_end(1, 4_000_000_000), "no sound archive"),
+        (b"no archive at all", "no sound archive"),
+        (index_end(1, 46)[:-4], "no sound archive"),
+    ],
+    ids=["too many members", "an index larger than the file", "something else", "cut"],
+)
+def test_an_index_is_judged_by_what_it_says_before_it_is_read(
+    shelf: Shelf, tmp_path: Path, content: bytes, told: str
+) -> None:
+    """How many members there are, and how long their index is, stand at the end of a ZIP file."""
+    archive = tmp_path / "docs.zip"
+    archive.write_bytes(content)
+    with pytest.raises(SourceError, match=told):
+        shelf.run(f"zip://{archive}", max_files=2)
+
+
+def test_members_beyond_the_limit_end_a_listing(shelf: Shelf, tmp_path: Path) -> None:
+    """A tar file says nowhere how many there are: after ten for each file that may be listed no more is looked at."""
+    archive = packed(tmp_path / "docs.tar", **{f"f{number:03}": "# F\n\nText.\n" for number in range(100)})
+    report = shelf.run(f"tar://{archive}", max_files=2)
+    assert len(shelf.uris()) == 2
+    assert "stopped after 2 files (settings.max_files)" in str(report.notes)
+
+
+def test_an_archive_elsewhere_is_bounded_and_copied_only_when_it_changed(shelf: Shelf, tmp_path: Path) -> None:
+    """More than ``max_mb`` is given up; one of the same version is not fetched again."""
+    archive = packed(tmp_path / "docs.tar", leave="# Leave\n\nFive days.\n", large="x" * 1_100_000)
+    at = f"{shelf.root}/docs.tar"
+    shelf.fs.pipe(at, archive.read_bytes())
+    address = f"tar://::memory:/{at}"
+    with pytest.raises(SourceError, match=r"larger than 1 MB \(settings\.max_mb\)"):
+        shelf.run(address, max_mb=1)
+    assert shelf.run(address).added == 2
+    with unittest.mock.patch.object(type(shelf.fs), "open", side_effect=AssertionError("fetched again")):
+        assert shelf.run(address).unchanged == 2
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_a_pipe_is_no_archive(shelf: Shelf, tmp_path: Path, kind: str) -> None:
+    """It is refused at once: whoever opened it would wait for ever."""
+    os.mkfifo(tmp_path / f"docs.{kind}")
+    with pytest.raises(SourceError, match="not a regular file"):
+        shelf.run(f"{kind}://{tmp_path}/docs.{kind}")
 
 
 def test_a_bomb_is_cut_off(shelf: Shelf, tmp_path: Path) -> None:

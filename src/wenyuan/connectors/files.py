@@ -6,10 +6,9 @@ A file's version is its etag, checksum or generation, or else its size and time.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fnmatch import fnmatchcase
 from functools import partial
@@ -20,11 +19,11 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from wenyuan.connectors import ConnectorSettings, check_host
+from wenyuan.connectors.archives import Archive, Bounds
 from wenyuan.core.addresses import escaped_path
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError, msg
 from wenyuan.runtime import BoundedCalls, CallTimedOut, install_command, own_pip
-from wenyuan.runtime.regular import IrregularFile, open_regular
 from wenyuan.settings import VariableName, declared
 
 T = TypeVar("T")
@@ -48,6 +47,7 @@ class FilesSettings(ConnectorSettings):
         account, region, branch: Of ``az``; of ``s3``; of ``github``.
         exclude: Patterns of paths that are left out.
         max_files: Files that are listed in one run; ten times as many entries of folders are looked at.
+        max_mb: Megabytes that an archive may have which is fetched from elsewhere.
         max_minutes: Minutes that one listing may take.
     """
 
@@ -63,6 +63,7 @@ class FilesSettings(ConnectorSettings):
     branch: str = ""
     exclude: list[str] = Field(default_factory=list, max_length=1_000)
     max_files: int = Field(default=100_000, ge=1, le=1_000_000)
+    max_mb: int = Field(default=500, ge=1, le=10_000)
     max_minutes: float = Field(default=120.0, gt=0, le=1_440)
 
 
@@ -76,8 +77,8 @@ class _Secrets:
     password: str = ""
 
 
-def open_folder(opening: Opening) -> Folder:
-    """Open a folder; it connects only when the folder is listed.
+def open_folder(opening: Opening) -> Folder | Archive:
+    """Open a folder or an archive; it connects only when that is listed.
 
     Raises:
         ConfigError: a setting is wrong, or a library is not installed.
@@ -98,7 +99,24 @@ def open_folder(opening: Opening) -> Folder:
             fsspec.get_filesystem_class(_protocol(part))
     except ImportError as error:
         raise _missing(opening, error) from error
+    if _scheme(opening.url) in ("zip", "tar"):
+        return _archive(opening, settings, secrets)
     return Folder(opening, settings, secrets)
+
+
+def _archive(opening: Opening, settings: FilesSettings, secrets: _Secrets) -> Archive:
+    inner, *_, place = _chain(_for_fsspec(opening.url))
+    local = _scheme(place) == "file"
+    lies = replace(opening, source=replace(opening.source, path=place))
+    return Archive(
+        opening,
+        place.removeprefix("file://") if local else Folder(lies, settings, secrets),
+        kind=_scheme(inner),
+        below=inner.partition("://")[2],
+        left_out=partial(_left_out, settings),
+        shown=lambda name: _shown(opening, settings, name, name),
+        bounds=Bounds(max_files=settings.max_files, max_mb=settings.max_mb, max_minutes=settings.max_minutes),
+    )
 
 
 def _missing(opening: Opening, error: ImportError) -> ConfigError:
@@ -146,7 +164,7 @@ class Folder:
                 name = str(info["name"])
                 seen += 1
                 below = name.removeprefix(root).strip("/")
-                if not below or name.rstrip("/") == folder.rstrip("/") or self._left_out(below):
+                if not below or name.rstrip("/") == folder.rstrip("/") or _left_out(self._settings, below):
                     continue
                 if info.get("type") == "directory" and seen <= _ENTRIES_OF_A_FILE * self._settings.max_files:
                     if depth < _MOST_DEPTH:
@@ -181,7 +199,7 @@ class Folder:
         )
 
         def read() -> bytes:
-            with fs.open(path.lstrip("/") if fs.protocol == "zip" else path, "rb") as file:
+            with fs.open(path, "rb") as file:
                 found: bytes = file.read(most + 1)
                 return found
 
@@ -202,19 +220,29 @@ class Folder:
             raise DocumentRejected(msg("it is larger than {most} bytes", most=f"{most:,}"), component=entry.name)
         return content
 
+    def version(self) -> str:
+        """Of the file at this address; ``""`` where none is known."""
+        fs, path = self._open()
+        return _version(self._call(lambda: fs.info(path)))
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """The bytes of the file at this address."""
+        fs, path = self._open()
+        file = self._call(lambda: fs.open(path, "rb"))
+        try:
+            while piece := self._call(lambda: file.read(size)):
+                yield bytes(piece)
+        finally:
+            self._call(file.close)
+
     def close(self) -> None:
-        if self._opened is not None:
-            fs, self._opened = self._opened[0], None
-            for name in ("zip", "tar"):  # archives hold a file open
-                if (archive := getattr(fs, name, None)) is not None and hasattr(archive, "close"):
-                    archive.close()
+        self._opened = None
 
     def _open(self) -> tuple[Any, str]:
         if self._opened is None:
             import fsspec
 
             url, options = self._opening.url, {}
-            self._call(lambda: _check_archive(_for_fsspec(url)))
             for part in _chain(url):
                 options[_protocol(part)] = _options(part, self._opening, self._settings, self._secrets)
             self._opened = self._call(lambda: _opened(fsspec, url, options))
@@ -234,8 +262,6 @@ class Folder:
             raise SourceError("reading it is not permitted", component=self._component) from error
         except CallTimedOut as error:
             raise SourceError("no answer in time", component=self._component) from error
-        except IrregularFile as error:
-            raise SourceError("it is not a regular file", component=self._component) from error
         except Exception as error:
             raise SourceError(
                 msg("it cannot be listed ({kind})", kind=type(error).__name__), component=self._component
@@ -243,10 +269,6 @@ class Folder:
 
     def _is_file(self, fs: Any, path: str) -> bool:
         return bool(self._call(lambda: fs.info(path)).get("type") == "file")
-
-    def _left_out(self, path: str) -> bool:
-        hidden = any(part.startswith(".") and part != ".." for part in path.split("/"))
-        return hidden or any(fnmatchcase(path, pattern) for pattern in self._settings.exclude)
 
     def _entry(self, fs: Any, path: str, key: str, info: Mapping[str, Any]) -> Entry:
         size = info.get("size")
@@ -259,17 +281,15 @@ class Folder:
         )
 
 
+def _left_out(settings: FilesSettings, path: str) -> bool:
+    hidden = any(part.startswith(".") and part != ".." for part in path.split("/"))
+    return hidden or any(fnmatchcase(path, pattern) for pattern in settings.exclude)
+
+
 def _opened(fsspec: Any, url: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Any, str]:
     """The file system of an address and the path in it, not shared with fsspec's instance cache."""
     fs, root = fsspec.core.url_to_fs(_for_fsspec(url), **options, skip_instance_cache=True, use_listings_cache=False)
     return fs, str(root)
-
-
-def _check_archive(url: str) -> None:
-    """OSError where an archive on this machine is no regular file: its reader would wait for a pipe for ever."""
-    place = _chain(url)[-1]
-    if "::" in url and _scheme(place) == "file":
-        os.close(open_regular(place.removeprefix("file://")))
 
 
 def _version(info: Mapping[str, Any]) -> str:
