@@ -26,7 +26,7 @@ import wenyuan
 from search import environment
 from wenyuan.core.claims import Claim
 from wenyuan.core.text import sentences
-from wenyuan.core.verification import tokens_of
+from wenyuan.core.tokens import tokens_of
 from wenyuan.service.verification import VERDICTS, VerifyRequest
 
 HAN = re.compile("[一-鿿]")

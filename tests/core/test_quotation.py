@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wenyuan.core.quotation import left_out, whole
-from wenyuan.core.verification import compared_with, tokens_of
+from wenyuan.core.tokens import tokens_of
+from wenyuan.core.verification import compared_with
 
 
 def kind(claim: str, text: str) -> str:

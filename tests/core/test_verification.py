@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wenyuan.core.claims import Claim, claims_of
-from wenyuan.core.verification import Change, compared_with, stitched, tokens_of
+from wenyuan.core.differences import Change
+from wenyuan.core.tokens import tokens_of
+from wenyuan.core.verification import compared_with, stitched
 
 ZH = (
     "客户投诉应当在24小时内首次响应，并登记投诉编号。不得拒绝登记。年假未休完的，可以延至次年三月底。"
@@ -145,3 +147,71 @@ def test_any_text_is_compared(claim: str, text: str) -> None:
         assert all(0 <= start < end <= len(text) for start, end in found.spans)
     if tokens_of(text).tokens:
         assert kind(text, text) == "verbatim"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The keys are handed over by 1 September at noon.", "The keys are handed over no later than 1 September at noon."),
+        ("Staff of five years or more have 28 days of leave.", "Staff of at least five years have 28 days of leave."),
+        ("Leave longer than three days needs a certificate.", "Leave of more than three days needs a certificate."),
+        ("Adults take 0.5 g every six hours.", "Adults take 500 mg every 6 hours."),
+        ("Trips cancelled less than two days before departure are not refunded.", "Trips cancelled less than 48 hours before departure are not refunded."),
+        ("Severity 2 incidents are answered within 4 hours.", "Severity 1 incidents are answered within 15 minutes, severity 2 incidents within 4 hours."),
+        ("Copies are kept for ninety days.", "Copies run every night at 02:00 and are kept for 90 days."),
+        ("Hand luggage has to fit into a frame.", "Hand luggage may weigh up to 8 kg and must fit into a frame."),
+        ("Store the vials between −25 and −15 °C.", "Store the vials at −25 °C to −15 °C."),
+        ("管理员必须每180天至少更换一次全部密钥。", "管理员应当至少每180天更换一次全部密钥。"),
+        ("面值少于100元的礼品卡三年后失效。", "面值不足100元的礼品卡三年后失效。"),
+        ("手提行李重量在8公斤以内，尺寸不限。", "手提行李重量不超过8公斤，尺寸不限。"),
+        ("本品禁止用于重度肾病患者。", "本品禁用于重度肾病患者。"),
+        ("锅炉房内严禁存放汽油，任何时候不得吸烟。", "严禁在锅炉房内存放汽油，任何时候不得吸烟。"),
+        ("没有质量问题的，退货运费由买家承担。", "商品有质量问题的，退货运费由商家承担；没有质量问题的，由买家承担。"),
+        ("确认无裂缝后才能施工，并做好记录。", "确认无裂缝后方可施工，并做好记录。"),
+    ],
+)  # fmt: skip
+def test_the_same_in_other_words_is_not_called_changed(claim: str, text: str) -> None:
+    """Other words of a bound, a duty or a span of time, and one of two things that a sentence says."""
+    assert kind(claim, text) in ("", "verbatim", "part", "paraphrase")
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "expected"),
+    [
+        ("The buyer pays the seller before the seller ships.", "The seller pays the buyer before the buyer ships.", "relation_changed"),
+        ("Photographs are allowed in the yard, but not in the hall.", "Photographs are allowed in the hall, but not in the yard.", "relation_changed"),
+        ("管理员应当至少每180天更换一次部分密钥。", "管理员应当至少每180天更换一次全部密钥。", "relation_changed"),
+        ("具备资格的护士能输血，并由第二人核对姓名。", "只有具备资格的护士才能输血，并由第二人核对姓名。", "relation_changed"),
+        ("加班须事后经部门负责人批准。", "加班须事先经部门负责人批准。", "relation_changed"),
+        ("Staff have 28 days of leave a month.", "Staff have 28 days of leave a year.", "unit_changed"),
+        ("每逾期一日支付总价的百分之三作为违约金。", "每逾期一日支付总价的千分之三作为违约金。", "unit_changed"),
+        ("每逾期一日支付总价的千分之五作为违约金。", "每逾期一日支付总价的千分之三作为违约金。", "number_changed"),
+        ("A third person checks the name of the patient.", "A second person checks the name of the patient.", "number_changed"),
+        ("Racks lower than 2 m need rails on all sides.", "Racks higher than 2 m need rails on all sides.", "number_changed"),
+        ("Noise above 85 dB may be measured again.", "Noise above 85 dB must be measured again.", "modality_changed"),
+        ("十二岁以下儿童免费乘车。", "十二岁以下儿童由成人陪同的，免费乘车。", "part"),
+    ],
+)  # fmt: skip
+def test_what_a_sentence_says_otherwise_is_named(claim: str, text: str, expected: str) -> None:
+    """Parties, order, extent, periods, shares, places in an order, and a condition in the middle."""
+    assert kind(claim, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Staff get a laptop on the first day, and it stays the property of the firm.", "Staff get a laptop on the first day. It stays the property of the firm."),
+        ("礼品卡三年后一律失效，并且礼品卡不得兑换现金。", "礼品卡三年后一律失效。礼品卡不得兑换现金。"),
+        ("试用期最长不超过六个月，同时试用期工资不低于八成。", "试用期最长不超过六个月。试用期工资不低于八成。"),
+    ],
+)  # fmt: skip
+def test_neighbouring_sentences_that_are_joined_are_not_stitched(claim: str, text: str) -> None:
+    """Both are said, one after the other."""
+    assert not stitched(tokens_of(claim), [text])
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"), [("水泵在高压下安全？", "水泵在高压下安全。"), ("The pump is safe?", "The pump is safe.")]
+)
+def test_a_question_is_no_quote(claim: str, text: str) -> None:
+    assert kind(claim, text) == "paraphrase"

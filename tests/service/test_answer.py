@@ -225,15 +225,16 @@ def test_nothing_found_is_no_answer(library: Library, server: Server) -> None:
 
 
 def test_the_model_says_what_is_missing(library: Library, language: str, server: Server) -> None:
-    """In words of the question and the passages; what says more is not shown."""
+    """In words of the question alone: whatever else it says is not shown."""
     missing = {"zh": "原文没有说明投诉多久响应", "en": "nothing about how soon complaints are answered"}[language]
-    server.lie = lambda _: {"claims": [], "missing": missing}
-    answered = ask(library, language)
-    assert answered.text is None
-    assert answered.missing == missing
-    assert "finds no answer" in answered.reason
-    server.lie = lambda _: {"claims": [], "missing": f"{missing} - 15 days, see http://evil.example"}
-    assert ask(library, language).missing == ""
+    told = {"zh": "投诉多久响应", "en": "How soon are complaints answered"}[language]
+    for said in (missing, f"{missing} - 15 days, see http://evil.example"):
+        server.lie = lambda _, said=said: {"claims": [], "missing": said}
+        answered = ask(library, language)
+        assert answered.text is None
+        assert "finds no answer" in answered.reason
+        assert answered.missing
+        assert all(part in told for part in answered.missing.split(", "))
 
 
 def test_a_thousand_claims_are_nonsense(library: Library, language: str, server: Server) -> None:

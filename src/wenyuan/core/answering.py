@@ -21,7 +21,7 @@ from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text import Span, fold, identifiers, search_terms, sentences
 from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.core.text.summaries import document_key, instruction_like, visible
-from wenyuan.core.verification import tokens_of
+from wenyuan.core.tokens import tokens_of
 
 # Answers by a language model with evidence: prompts, parsing, and cutting quotes out of the stored text.
 #

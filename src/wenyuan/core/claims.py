@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from wenyuan.core.text import sentences
-from wenyuan.core.verification import tokens_of
+from wenyuan.core.tokens import tokens_of
 
 
 class Claim(NamedTuple):

@@ -18,11 +18,14 @@ _ITEM_ENDS = "；;:："
 _TURN = re.compile(r"\s*[（(]?(?:但|不过|然而|(?:but|however)(?![a-z]))", re.IGNORECASE)
 """How a part begins that takes something back of the part before it in the same sentence."""
 _EXCEPTION = re.compile(
-    r"\s*(?:[（(]?(?:例外|除外|上述[^。]{0,20}不适用|前款[^。]{0,20}不适用)|[^。；;.]{1,20}(?:除外|例外|不在此限|不适用此)"
+    r"\s*(?:[（(]?(?:例外|除外|上述[^。]{0,20}不适用|前款[^。]{0,20}不适用)|[^。；;.，,]{1,20}(?:除外|例外|不在此限|不适用此)"
     r"|(?:however, )?(?:except|unless|excluding|th(?:is|ese)(?: rules?)? (?:does|do) not apply)(?![a-z]))",
     re.IGNORECASE,
 )
 """How a sentence begins that is an exception of the one before it."""
+_BEFORE_MAIN = re.compile(r"\s*(?:except|unless|excluding)(?![a-z])[^,]*,", re.IGNORECASE)
+_MAIN = re.compile(r"\s(?:must|shall|may|can|should|will|is|are|was|were|has|have|do|does)(?![a-z])", re.IGNORECASE)
+"""The verb of a main clause that stands behind its condition."""
 _GOVERNS = re.compile(
     r"如果?|假如|倘若|若|只有|只要|仅|唯|才|除|非经|未经|除非|否则|直到|禁止|严禁|不得|不准|不许|不应|不能|不可|不是|并非|并不|没有|未|勿|错误|误|谣|据称|据说|声称|曾|原|拟"
     r"|时(?=[，,])|的(?=[，,])|后(?=[，,])|前(?=[，,])|情况下|情形下|条件下|期间|范围内|例外|除外|但|不过|然而|为限|为前提|特殊|可能"
@@ -63,13 +66,44 @@ def whole(text: str, start: int, end: int) -> Span:
 
 def _goes_on(text: str, parts: list[Span], number: int) -> bool:
     """Whether a part of a text is continued by the next one."""
-    end = parts[number][1]
-    return text[end - 1] in _ITEM_ENDS or _EXCEPTION.match(text, *parts[number + 1]) is not None
+    end, follows = parts[number][1], parts[number + 1]
+    return text[end - 1] in _ITEM_ENDS or (
+        _EXCEPTION.match(text, *follows) is not None and not _own(text[slice(*follows)])
+    )
+
+
+def _own(follows: str) -> bool:
+    """Whether what begins as an exception is one of itself: *Unless X, Y must Z*."""
+    return _BEFORE_MAIN.match(follows) is not None and _MAIN.search(follows.rpartition(",")[2]) is not None
 
 
 def _takes_back(follows: str, before: str) -> bool:
     """Whether what follows is an exception, or, after a semicolon, a turn."""
-    return _EXCEPTION.match(follows) is not None or (before[-1:] in _ITEM_ENDS and _TURN.match(follows) is not None)
+    return (_EXCEPTION.match(follows) is not None and not _own(follows)) or (
+        before[-1:] in _ITEM_ENDS and _TURN.match(follows) is not None
+    )
+
+
+_COORDINATED = re.compile(r"(?:[，,、；;]|(?<![a-z])(?:and|or)(?: that)?|和|及|并且?|且)\s*\Z", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"如果?|假如|倘若|若|只有|只要|仅|除|非经|未经|除非|否则|(?<![a-z])(?:if|unless|except|only|provided|until|where|when)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+def governs(words: str) -> bool:
+    """Whether words that stand in the middle of a sentence govern what is left without them.
+
+    What is one of several things said of the same (*run every night and*) does not, unless it is a condition.
+    """
+    if _COORDINATED.search(words) is not None:
+        return _CONDITION.search(words) is not None or "的，" in words
+    return _GOVERNS.search(words) is not None
+
+
+def conditional(words: str) -> bool:
+    """Whether a condition, an exception or *only* is among these words."""
+    return _CONDITION.search(words) is not None
 
 
 def left_out(text: str, start: int, end: int) -> str:

@@ -17,15 +17,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from wenyuan.core.access import Principal
 from wenyuan.core.claims import Claim
+from wenyuan.core.differences import Change
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, listed, msg
 from wenyuan.core.fidelity import Uncertain
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Deadline, Engine, until
 from wenyuan.core.records import AuditRecord
+from wenyuan.core.rewording import reworded
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text import search_terms
-from wenyuan.core.verification import Change, Comparison, Tokens, compared_with, stitched, tokens_of
+from wenyuan.core.tokens import Tokens, tokens_of
+from wenyuan.core.verification import Comparison, compared_with, stitched
 from wenyuan.runtime import deadline_after
 from wenyuan.service import Query
 from wenyuan.service.audit.recorder import AuditRecorder
@@ -474,7 +477,9 @@ def _best(tokens: Tokens, passages: Sequence[Passage], cited: _Cited) -> tuple[_
             return match, [], True
     texts = [passage.text for passage in passages]
     pieces = [Quoted(passage=passages[of], start=start, end=end) for of, (start, end) in stitched(tokens, texts)]
-    return match, pieces, bool(found or pieces)
+    if match is None and not pieces and (other := reworded(tokens, texts)) is not None:
+        match = _Match(passages[other.number], other.kind, Comparison(other.kind, (other.span,), (other.change,)))
+    return match, pieces, bool(found or pieces or match)
 
 
 def _quoted(match: _Match) -> tuple[Quoted, ...]:

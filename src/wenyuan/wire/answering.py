@@ -237,7 +237,10 @@ class AnswerShape(MayFail):
     answer: str | None = Field(description="The claims, a line each, with the number of the citation behind it.")
     origin: Literal["model", "extractive", "rules"] | SkipJsonSchema[None] = None
     reason: str = ""
-    missing: str = Field("", description="What the model says that no passage told it.")
+    missing: str = Field(
+        "",
+        description="The words of the question that the model says no passage answers; nothing else of what it says.",
+    )
     claims: list[AnswerClaimShape]
     dropped: list[DroppedClaimShape] = Field(default_factory=list)
     counts: dict[str, int] = Field(default_factory=dict, description="Dropped claims by reason.")

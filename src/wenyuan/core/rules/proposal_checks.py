@@ -36,7 +36,8 @@ from wenyuan.core.text import Span, fold, language_of, terms
 from wenyuan.core.text.numbers import measured, unit_of
 from wenyuan.core.text.structure import clause_label, opening
 from wenyuan.core.text.summaries import instruction_like
-from wenyuan.core.verification import Tokens, compared_with, tokens_of
+from wenyuan.core.tokens import Tokens, tokens_of
+from wenyuan.core.verification import compared_with
 
 GATES = frozenset((
     "instruction", "not_said", "stitched", "number_changed", "unit_changed", "date_changed", "negation_changed",

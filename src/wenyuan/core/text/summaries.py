@@ -314,6 +314,9 @@ _ADDRESSED = re.compile(
     | (?<![a-z])instead\sof\sanswering,?\s(?:output|print|write|say|reply) | (?<![a-z])pretend\s(?:that\s)?you\sare(?![a-z])
     | (?<![a-z])(?:respond|reply|answer)\swith\sthe\sfollowing\stext
     | (?<![a-z])override\s(?:your|all|any)\s(?:[a-z]+\s)?guidelines?
+    | (?<![a-z])(?:ai\s)?(?:assistants?|chatbots?|models?)\s(?:must|should|shall|has\sto|have\sto|are\sto|is\sto|will|need\sto)\s(?:always\s|only\s)?
+        (?:answer|say|reply|respond|state|claim|tell\s[a-z]+)\sthat(?![a-z])
+    | (?:助手|{_MODEL_ZH})(?:必须|务必|应当?|须|需要?|只能|要)(?:回答|回复|答复|声称|宣称|说)(?!问题|电话|来电|来信|客户|用户|咨询|询问)
     | 致{_MODEL_ZH}\s?[:,] | 作为(?:一个|一名)?{_MODEL_ZH},?你(?:必须|应|要|需|只能|可以) | {_MODEL_ZH}(?:请)?注意\s?:
     | (?:阅读|读到|看到|处理)(?:本文|这段|此文|本段|以上)[^。！？\n]{{0,6}}的{_MODEL_ZH}|如果你是(?:一个|一名)?{_MODEL_ZH}
     | 你的任务已经?(?:改变|变更|改为)|新的?指令\s?:|假装你是|停止当前任务,?改为

@@ -44,7 +44,8 @@ from wenyuan.core.scoring.rerank import limited
 from wenyuan.core.sources import kept_from_model
 from wenyuan.core.text import Span, sentences
 from wenyuan.core.text.summaries import document_key, instruction_like, summarize
-from wenyuan.core.verification import compared_with, tokens_of
+from wenyuan.core.tokens import tokens_of
+from wenyuan.core.verification import compared_with
 from wenyuan.runtime import deadline_after
 from wenyuan.service.audit.recorder import RecordedSearch, one_question
 from wenyuan.service.audit.replay import Fate, Replay, explained_by_redaction, no_query, why_otherwise
@@ -186,10 +187,7 @@ class Answerer:
             return _with_rules(
                 self._extracts(replace(none, reason=str(error), failure=error), request, texts, principal), rules
             )
-        told = [one.text for one in shown] + [one.passage.title for one in shown]
-        none = replace(
-            none, reply=reply, missing=lack(reply.value.missing, "\n".join((request.query, *wordings)), told)
-        )
+        none = replace(none, reply=reply, missing=lack(reply.value.missing, " ".join((request.query, *wordings))))
         checked = self.checked(reply.value.claims, shown, request, principal)
         tell("checked", {"claims": len(checked.claims), "dropped": len(checked.dropped)})
         none = replace(none, dropped=tuple(checked.dropped))

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from wenyuan.core.access import DomainScope
 from wenyuan.core.answering import Turn
+from wenyuan.core.differences import Change
 from wenyuan.core.errors import Fault, InvalidRequest, LlmError, msg
 from wenyuan.core.filters import Filter
 from wenyuan.core.ports import ModelReply
 from wenyuan.core.prompt import LOW_TRUST
-from wenyuan.core.verification import Change
 from wenyuan.service import Rewriting
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
 from wenyuan.service.verification import AgainstRule
@@ -124,7 +124,7 @@ class Answered:
     Attributes:
         origin: ``model``, ``extractive`` or ``rules``; ``""`` where there is none.
         reason: Why there is none, or why it is extractive.
-        missing: What the model says the passages lack.
+        missing: The words of the question that the model says the passages have no answer to.
         failure: What failed, where the answer is extractive for that.
         withheld: Passages that the model was not shown, by reason.
         shown: Those that it was shown.

@@ -1,0 +1,391 @@
+"""What differs between a claim and the sentence that it is aligned with, place by place: a number, a unit, a date, a negation,
+what must or may be, order and extent, or two parts in each other's place.
+
+What a claim says at a place counts as changed only where the sentence does not say the same in other words or elsewhere: *five
+years or more* is *at least five years*, and *severity 2 … within 4 hours* may stand behind *severity 1 … within 15 minutes*.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from wenyuan.core.text import fold
+from wenyuan.core.text.modality import BOUNDING, DEONTIC, Duty, DutyName, relation, relation_changed
+from wenyuan.core.text.numbers import HAN_NUMERALS, unit_of
+from wenyuan.core.text.signs import CURRENCIES
+from wenyuan.core.tokens import BETWEEN, Token, Tokens, tokens_of
+
+DifferenceKind = Literal[
+    "number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed", "relation_changed"
+]
+DIFFERENCES: tuple[DifferenceKind, ...] = (
+    "number_changed", "unit_changed", "date_changed", "modality_changed", "negation_changed", "relation_changed",
+)  # fmt: skip
+"""Gravest first."""
+
+FEW = 3
+"""Tokens that one of both may have more at a place where what must or may be is compared."""
+_FIGURES = re.compile(rf"[\d.,:/-]+|[{HAN_NUMERALS}]+|[a-z]+")
+_SHARE = re.compile("[百千]分之")
+_EACH = frozenset("每 per every each a an".split())
+_PERIODS = {
+    word: name
+    for name, words in {
+        "year": "年 year years annually yearly", "month": "月 month months monthly", "week": "周 week weeks weekly",
+        "day": "天 日 day days daily", "hour": "时 hour hours hourly",
+    }.items()
+    for word in words.split()
+}  # fmt: skip
+"""After how long something is done again."""
+_SYMMETRIC = frozenset(("and", "or", "和", "与", "及", "或", "以 及", "/"))
+"""Words whose two sides may stand in either order."""
+_LONGEST = 6  # tokens of a part that stands in another's place
+_SECONDS = {"=day": 86_400.0, "=second": 1.0}
+_AMOUNT = re.compile(r"=(-?[\d.e+]+)(day|second)")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A difference: the text's words and the claim's; ``""`` for none."""
+
+    was: str
+    said: str
+
+
+class Place(NamedTuple):
+    """Tokens ``a:b`` of the claim that stand for tokens ``c:d`` of the text; one of both may be empty."""
+
+    a: int
+    b: int
+    c: int
+    d: int
+
+
+class Pair(NamedTuple):
+    """A claim and the text that it is aligned with: tokens ``low:high``, which differ at these places.
+
+    Attributes:
+        alone: There is one place alone, and nothing of the text before and behind the claim.
+    """
+
+    claim: Tokens
+    text: Tokens
+    low: int
+    high: int
+    places: tuple[Place, ...]
+    alone: bool
+
+
+def span_of(text: Tokens, first: int, end: int) -> tuple[int, int]:
+    """Where a range of tokens begins and ends."""
+    return text.tokens[first].start, text.tokens[end - 1].end
+
+
+def words_of(text: Tokens, first: int, end: int) -> str:
+    """The words of a range of tokens; ``""`` of none."""
+    if first >= end:
+        return ""
+    start, stop = span_of(text, first, end)
+    return text.text[start:stop]
+
+
+def shown(pair: Pair, place: Place) -> Change:
+    """A change for display; where one side is empty, neighbouring words are added on both."""
+    a, b, c, d = place
+    claim, text = pair.claim, pair.text
+    if a == b or c == d:
+        before, after = int(a > 0 and c > 0), int(b < len(claim.tokens) and d < len(text.tokens))
+        a, b, c, d = a - before, b + after, c - before, d + after
+    return Change(words_of(text, c, d), words_of(claim, a, b))
+
+
+def changed(pair: Pair, place: Place) -> DifferenceKind | None:
+    """The kind of change at a place; None for a change of wording."""
+    if kind := _figure_changed(pair, place):
+        return None if kind == "elsewhere" else kind
+    claim, text = pair.claim, pair.text
+    a, b, c, d = place
+    units: tuple[Callable[[Tokens, int, int], object], ...] = (_unit, _of_money)
+    if any(of(claim, a, b) and of(text, c, d) for of in units):
+        return "unit_changed"
+    said, was = _period(claim, a, b), _period(text, c, d)
+    if said and was and said != was:
+        return "unit_changed"
+    few = b - a <= FEW and d - c <= FEW
+    alone = pair.alone
+    ordered = relation_changed(relation(claim.values[a:b]), relation(text.values[c:d]), alone=alone)
+    if few and ordered and (alone or not _related(pair)):
+        return "relation_changed"
+    return _bound_changed(pair, place) or _duty_changed(pair, place)
+
+
+def _related(pair: Pair) -> bool:
+    """Whether claim and sentence have the same words of order and extent in all."""
+    there = relation(pair.text.values[pair.low : pair.high])
+    return not relation_changed(relation(pair.claim.values), there, alone=False)
+
+
+# -- numbers, quantities, dates ---------------------------------------------------------------------------
+
+
+def _figure_changed(pair: Pair, place: Place) -> DifferenceKind | Literal["elsewhere", ""]:
+    """The kind of a number, quantity or date of the claim that is missing at this place of the text; ``elsewhere``: the
+    sentence has it, in another unit or at another place, or has no number to compare it with.
+    """
+    claim, text = pair.claim, pair.text
+    said = [t for t in claim.tokens[place.a : place.b] if t.kind != "word"]
+    was = [t for t in text.tokens[place.c : place.d] if t.kind != "word"]
+    if not {t.value for t in said} - {t.value for t in was}:
+        return ""
+    if not was or _durations(said) == _durations(was) != []:
+        return "elsewhere"
+    if not pair.alone and _stands(pair, place):
+        return "elsewhere"
+    if any(t.kind == "date" for t in (*said, *was)):
+        return "date_changed"
+    clock = any(":" in t.value for t in (*said, *was))
+    same = not clock and _figures(claim, said) == _figures(text, was) and _signs(said) == _signs(was)
+    return "unit_changed" if same else "number_changed"
+
+
+def another_thing(pair: Pair, numbers: int) -> bool:
+    """Whether a claim speaks of another thing, which has other numbers: what the sentence begins with is another word, or a plain
+    number differs that names it (severity 2).
+
+    Args:
+        numbers: How many numbers differ.
+    """
+    named = any(
+        b - a == d - c == 1
+        and pair.claim.tokens[a].kind == pair.text.tokens[c].kind == "number"
+        and a > 0 and pair.claim.tokens[a - 1].kind == "word"
+        for a, b, c, d in pair.places
+    )  # fmt: skip
+    return numbers > 1 and named
+
+
+def _durations(tokens: Sequence[Token]) -> list[float]:
+    """The spans of time in days, hours and less, in seconds: 48 hours may be meant by two days."""
+    found = [_AMOUNT.fullmatch(token.value) for token in tokens]
+    return [float(match[1]) * _SECONDS[f"={match[2]}"] for match in found if match is not None]
+
+
+def _stands(pair: Pair, place: Place) -> bool:
+    """Whether the claim's words here, with those beside them, stand elsewhere in the sentence."""
+    a, b = max(0, place.a - 1), min(len(pair.claim.tokens), place.b + 1)
+    while b - a < 3 and b < len(pair.claim.tokens):
+        b += 1
+    wanted = BETWEEN + BETWEEN.join(pair.claim.values[a:b]) + BETWEEN
+    return b - a >= 3 and wanted in BETWEEN + BETWEEN.join(pair.text.values[pair.low : pair.high]) + BETWEEN
+
+
+def _figures(text: Tokens, tokens: Sequence[Token]) -> list[str]:
+    """The digits or numerals in tokens, without what makes them a share."""
+    said = (_SHARE.sub("", fold(text.text[t.start : t.end])) for t in tokens)
+    return [match[0] for one in said if (match := _FIGURES.search(one))]
+
+
+def _signs(tokens: Sequence[Token]) -> list[str]:
+    """What of numbers is no digit: their sign and power, and all of a code."""
+    return [t.value if t.value[:1].isalpha() else "".join(c for c in t.value if c in "-±^") for t in tokens]
+
+
+def _unit(text: Tokens, first: int, end: int) -> bool:
+    """Whether these tokens are a unit after a number that does not form a quantity: 4x100 米."""
+    return (
+        0 < first < end
+        and text.tokens[first - 1].kind == "number"
+        and unit_of("".join(text.values[first:end])) is not None
+    )
+
+
+def _of_money(text: Tokens, first: int, end: int) -> bool:
+    return end - first == 1 and text.tokens[first].value in CURRENCIES
+
+
+def _period(text: Tokens, first: int, end: int) -> str:
+    """The period that these tokens say after *every*, *a* or 每; ``""`` for none."""
+    if end - first != 1 or (name := _PERIODS.get(text.values[first])) is None:
+        return ""
+    before = text.values[first - 1] if first else ""
+    return name if before in _EACH or text.values[first].endswith("ly") else ""
+
+
+# -- bounds -----------------------------------------------------------------------------------------------
+
+
+def bounds_of(text: Tokens, first: int = 0, end: int | None = None) -> Mapping[str, frozenset[DutyName]]:
+    """By number, quantity or date of a text, whether it is said to be the most or the least."""
+    end = len(text.tokens) if end is None else end
+    found: dict[str, set[DutyName]] = {t.value: set() for t in text.tokens[first:end] if t.kind != "word"}
+    for duty in text.duties:
+        if duty.name in BOUNDING and first <= duty.first and duty.end <= end:
+            at = _bounded(text, duty, first, end)
+            if at is not None:
+                found[text.tokens[at].value].add(duty.name)
+    return {value: frozenset(names) for value, names in found.items()}
+
+
+def _bounded(text: Tokens, duty: Duty, first: int, end: int) -> int | None:
+    """The number that a bound belongs to: right behind it, else right before it, else the next one."""
+    after = next((n for n in range(duty.end, min(end, duty.end + 4)) if text.tokens[n].kind != "word"), None)
+    if after == duty.end:
+        return after
+    if duty.first > first and text.tokens[duty.first - 1].kind != "word":
+        return duty.first - 1
+    return after
+
+
+def _bound_changed(pair: Pair, place: Place) -> Literal["number_changed"] | None:
+    """Whether a number has another bound in the claim; one that is left out counts where nothing else differs."""
+    claimed = _named(pair.claim, place.a, place.b) & BOUNDING
+    meant = _named(pair.text, place.c, place.d) & BOUNDING
+    if claimed == meant:
+        return None
+    said, was = bounds_of(pair.claim), bounds_of(pair.text, pair.low, pair.high)
+    common = said.keys() & was.keys()
+    alone = pair.alone
+    if any(said[value] != was[value] and ((said[value] and was[value]) or alone) for value in common):
+        return "number_changed"
+    few = place.b - place.a <= FEW and place.d - place.c <= FEW
+    loose = claimed and meant and few and not any(said.values()) and not any(was.values())
+    return "number_changed" if loose else None
+
+
+def _named(text: Tokens, first: int, end: int) -> set[DutyName]:
+    return {duty.name for duty in _duties_at(text, first, end)}
+
+
+# -- what must, may and must not be -----------------------------------------------------------------------
+
+
+def _duty_changed(pair: Pair, place: Place) -> DifferenceKind | None:
+    """The kind of a change of what must, may or must not be; see `changed`."""
+    a, b, c, d = place
+    claimed = [duty for duty in _duties_at(pair.claim, a, b) if duty.name not in BOUNDING]
+    meant = [duty for duty in _duties_at(pair.text, c, d) if duty.name not in BOUNDING]
+    if not {duty.name for duty in claimed} & DEONTIC:
+        meant = [duty for duty in meant if duty.name != "must"]  # "is reported" says what "shall be reported" says
+    if not {duty.name for duty in meant} & DEONTIC:
+        claimed = [duty for duty in claimed if duty.name != "must"]
+    if [_polar(duty) for duty in claimed] == [_polar(duty) for duty in meant]:
+        return None
+    if (a == b and _beside(meant, pair.claim, a)) or (c == d and _beside(claimed, pair.text, c)):
+        return None  # one word of the same: 无需, 不需要
+    if not pair.alone and (_alike(pair) or (claimed and all(_said_so(pair, duty) for duty in claimed))):
+        return None  # it says so in another place
+    if abs((b - a) - (d - c)) > FEW or (not pair.alone and _of_another_clause(pair, place)):
+        return None  # a clause that one of both has, and the other has not or has elsewhere, says its own
+    names = {duty.name for duty in (*claimed, *meant)}
+    only = [t.value for t in (*pair.claim.tokens[a:b], *pair.text.tokens[c:d])]
+    negating = all(any(d.name == "not" for d in tokens_of(value).duties) for value in only)
+    return "negation_changed" if negating or names <= {"not"} or _negated(only) else "modality_changed"
+
+
+def _of_another_clause(pair: Pair, place: Place) -> bool:
+    """Whether a clause begins here in one of both alone."""
+    if place.a == place.b or place.c == place.d or not place.a or place.c == pair.low:
+        return False
+    return (pair.claim.tokens[place.a].after == "") != (pair.text.tokens[place.c].after == "")
+
+
+def _polar(duty: Duty) -> str:
+    """Its class; what must not be is not."""
+    return "not" if duty.name == "must not" else duty.name
+
+
+def _alike(pair: Pair) -> bool:
+    """Whether claim and sentence have the same modal expressions in all."""
+    said = Counter(_polar(duty) for duty in pair.claim.duties if duty.name not in BOUNDING)
+    was = Counter(
+        _polar(duty)
+        for duty in pair.text.duties
+        if duty.name not in BOUNDING and pair.low <= duty.first and duty.end <= pair.high
+    )
+    if not (said.keys() & DEONTIC and was.keys() & DEONTIC):
+        del said["must"], was["must"]
+    return said == was
+
+
+def _said_so(pair: Pair, duty: Duty) -> bool:
+    """Whether the sentence has the same modal expression before the same words."""
+    behind = pair.claim.values[duty.end : duty.end + 2]
+    return len(behind) == 2 and any(
+        _polar(one) == _polar(duty) and pair.text.values[one.end : one.end + 2] == behind
+        for one in pair.text.duties
+        if one.name not in BOUNDING
+    )
+
+
+def _negated(words: Sequence[str]) -> bool:
+    """Whether one of two words is the other's negation: can, cannot."""
+    return len(words) == 2 and words[1].removesuffix("not") == words[0].removesuffix("not")
+
+
+def _duties_at(text: Tokens, first: int, end: int) -> list[Duty]:
+    """The modal expressions that overlap a range of tokens."""
+    return [duty for duty in text.duties if duty.first < end and first < duty.end]
+
+
+def _beside(duties: Sequence[Duty], text: Tokens, at: int) -> bool:
+    """Whether all these are said right at a place of a text, too."""
+    return {duty.name for duty in duties} <= {duty.name for duty in _duties_at(text, at - 1, at + 1)}
+
+
+# -- parts in each other's place --------------------------------------------------------------------------
+
+
+def exchanged(pair: Pair) -> tuple[Change, ...]:
+    """Two parts of a sentence that a claim has in each other's place, where nothing else differs; none otherwise."""
+    said, was = pair.claim.values, pair.text.values[pair.low : pair.high]
+    if len(said) == len(was):
+        apart = [n for n, (one, other) in enumerate(zip(said, was, strict=True)) if one != other]
+        if len(apart) > 1 and len({(said[n], was[n]) for n in apart} | {(was[n], said[n]) for n in apart}) == 2:
+            at = pair.low
+            return tuple(shown(pair, Place(n, n + 1, at + n, at + n + 1)) for n in apart)
+    places = pair.places
+    if len(places) > 1 and all(a < b and c < d for a, b, c, d in places):
+        swaps = {(tuple(pair.claim.values[a:b]), tuple(pair.text.values[c:d])) for a, b, c, d in places}
+        if len(swaps) == 2 and {(one, other) for other, one in swaps} == swaps:
+            return tuple(shown(pair, place) for place in places)
+    return _crossed(pair)
+
+
+def _crossed(pair: Pair) -> tuple[Change, ...]:
+    """Two short parts on either side of the same words, in each other's place: *in the hall, not in the yard*."""
+    said, was = pair.claim.values, pair.text.values[pair.low : pair.high]
+    if sorted(said) != sorted(was) or said == was:
+        return ()
+    first = next(n for n, (one, other) in enumerate(zip(said, was, strict=True)) if one != other)
+    end = len(said) - next(
+        n for n, (one, other) in enumerate(zip(reversed(said), reversed(was), strict=True)) if one != other
+    )
+    part, there = said[first:end], was[first:end]
+    for one in range(1, min(_LONGEST, len(part) - 1) + 1):  # the part that the text has first
+        for other in range(1, min(_LONGEST, len(part) - one) + 1):
+            middle = there[one : len(there) - other]
+            if (
+                middle and " ".join(middle) not in _SYMMETRIC
+                and part == [*there[len(there) - other :], *middle, *there[:one]]
+                and not any(t.after for t in _inner(pair, first, one, other, end))
+            ):  # fmt: skip
+                a, c = first, pair.low + first
+                begin, stop = (
+                    Place(a, a + other, c, c + one),
+                    Place(end - one, end, pair.low + end - other, pair.low + end),
+                )
+                return shown(pair, begin), shown(pair, stop)
+    return ()
+
+
+def _inner(pair: Pair, first: int, one: int, other: int, end: int) -> Sequence[Token]:
+    """The tokens of both parts but their first ones: a part that has a clause's end within is a clause that was moved."""
+    low = pair.low
+    return (
+        *pair.text.tokens[low + first + 1 : low + first + one],
+        *pair.text.tokens[low + end - other + 1 : low + end],
+    )

@@ -1,0 +1,186 @@
+"""A claim in other words than a sentence, with another number, date or negation in the same place of what it says.
+
+Where words are other ones, little can be compared: a figure of the claim that nothing near says, where the one sentence that has
+nearly all of the claim's words has another figure of the same unit; or the one verb that the sentence negates, said without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from wenyuan.core.differences import Change, DifferenceKind
+from wenyuan.core.quotation import conditional
+from wenyuan.core.text import has_han, placed_stems, sentences
+from wenyuan.core.tokens import Token, Tokens, tokens_of
+
+Span = tuple[int, int]
+
+_ENOUGH = 0.6
+"""Share of a claim's words that the sentence must have, for a figure of it to be the one that was changed."""
+_NEARLY_ALL = 0.85
+"""The same where nothing but that figure, or a negation, tells."""
+_NEAR = 0.34
+"""The same for a sentence that may be about it, so that its figures were not made up."""
+_LEAST = 3  # words of a claim that say something
+_GLUE = frozenset(
+    "a an the of to in on at by for from with and or but if is are was were be been being it its this that these those they them "
+    "their there who which what when where while than then as so do doe did done has have had will would shall should must may "
+    "might can could need not no never onli ani each everi per into onto about up out over under within least most more less get "
+    "got onc also not n't".split()
+) | frozenset(
+    "的了在于和与及或由被把将对为是有其之并且也都就应当须必可以能不得未无没要会从至到等各该此这那每个者予内"
+)
+_DENIED = re.compile(
+    r"(?:must|shall|may|should|will|can|is|are|was|were|do|does|did) ?(?:not|n['’]t)|cannot|never|forbidden|prohibited"
+    "|不得|不准|不许|不应当?|不可以?|不能够?|不予|禁止|严禁|禁用|不(?=[^足到满少超同过需必用能可得应])",
+    re.IGNORECASE,
+)
+_CLAUSES = re.compile(r"[，,；;：:]")
+_PLAIN = re.compile(r"[-±]?\d+(?:[.,]\d+)*\Z")
+
+
+class Reworded(NamedTuple):
+    """What a claim in other words changes: in the text of this number."""
+
+    number: int
+    kind: DifferenceKind
+    span: Span
+    change: Change
+
+
+class _Said(NamedTuple):
+    """The words of a sentence that say something, by their stems in turn, and its figures."""
+
+    stems: tuple[str, ...]
+    figures: tuple[Token, ...]
+
+
+def reworded(claim: Tokens, texts: Sequence[str]) -> Reworded | None:
+    """The sentence of these texts that a claim says in other words with one thing changed; None without one.
+
+    Args:
+        texts: All that is near the claim: a figure that any of them has is none that was made up.
+    """
+    said = _said(claim.text)
+    if len(said.stems) < _LEAST:
+        return None
+    held: set[str] = set()
+    best: tuple[float, int, Span] | None = None
+    for number, text in enumerate(texts):
+        for span, near in _sentences(text):
+            share = _share(said.stems, near.stems)
+            if share >= _NEAR:
+                held |= {token.value for token in near.figures}
+            if share >= _ENOUGH and (best is None or share > best[0]):
+                best = share, number, span
+    if best is None:
+        return None
+    share, number, span = best
+    missing = [token for token in said.figures if token.value not in held]
+    sentence = texts[number][slice(*span)]
+    there = _said(sentence)
+    if not _same_subject(said, there):
+        return None
+    if len(missing) == 1:
+        found = _figure(claim, missing[0], tokens_of(sentence), share)
+        return None if found is None else Reworded(number, _kind(missing[0]), span, found)
+    if not missing and share >= _NEARLY_ALL and (change := _denial(claim.text, sentence, said)) is not None:
+        return Reworded(number, "negation_changed", span, change)
+    return None
+
+
+@lru_cache(maxsize=1_024)
+def _sentences(text: str) -> tuple[tuple[Span, _Said], ...]:
+    return tuple((span, _said(text[slice(*span)])) for span in sentences(text))
+
+
+def _said(text: str) -> _Said:
+    stems = (stem for stem, _, _ in placed_stems(text)[1])
+    words = tuple(dict.fromkeys(stem for stem in stems if stem not in _GLUE and any(map(str.isalpha, stem))))
+    return _Said(words, tuple(token for token in tokens_of(text).tokens if token.kind != "word"))
+
+
+def _like(one: str, other: str) -> bool:
+    return one == other or (min(len(one), len(other)) >= 4 and (one.startswith(other) or other.startswith(one)))
+
+
+def _share(said: Sequence[str], there: Sequence[str]) -> float:
+    return sum(any(_like(one, other) for other in there) for one in said) / len(said)
+
+
+def _same_subject(said: _Said, there: _Said) -> bool:
+    """Whether what either begins with is in the other, too: the words of what is spoken of."""
+    first = 2 if has_han(said.stems[0]) else 1
+    return _share(said.stems[:first], there.stems) == 1 or _share(there.stems[:first], said.stems) == 1
+
+
+def _figure(claim: Tokens, missing: Token, there: Tokens, share: float) -> Change | None:
+    """The figure of a sentence that stands in the place of one that only the claim has."""
+    said = {token.value for token in claim.tokens}
+    own = [t for t in there.tokens if t.kind != "word" and t.value not in said and _measure(t) == _measure(missing)]
+    others = {t.value for t in claim.tokens if t.kind != "word"} - {missing.value}
+    if not others <= {t.value for t in there.tokens}:
+        return None
+    if len({t.value for t in own}) > 1 or (_measure(missing) == "" and share < _NEARLY_ALL):
+        shared = {t.value: len(_clause_of(there, t) & said) for t in own}
+        most = max(shared.values(), default=0)
+        own = [t for t in own if shared[t.value] == most > 0]
+    if len({t.value for t in own}) != 1:
+        return None
+    return Change(there.text[own[0].start : own[0].end], claim.text[missing.start : missing.end])
+
+
+def _measure(token: Token) -> str:
+    """What a figure counts: its unit, ``:`` of a time of day, ``#`` of a word for a place in order, ``""`` of a plain number."""
+    if token.value.startswith("="):
+        return token.value.lstrip("=-±.e+0123456789") or "="
+    if ":" in token.value:
+        return ":"
+    return "" if _PLAIN.match(token.value) else "%" if token.value.endswith("%") else "#"
+
+
+def _clause_of(text: Tokens, token: Token) -> set[str]:
+    """The values of the clause that a token stands in."""
+    first = end = text.tokens.index(token)
+    while first and text.tokens[first].after == "":
+        first -= 1
+    end += 1
+    while end < len(text.tokens) and text.tokens[end].after == "":
+        end += 1
+    return {one.value for one in text.tokens[first:end]} - _GLUE
+
+
+def _kind(token: Token) -> DifferenceKind:
+    return "date_changed" if token.kind == "date" else "number_changed"
+
+
+def _denial(claim: str, sentence: str, said: _Said) -> Change | None:
+    """The one denial of a sentence, or of a clause of it, that a claim leaves out or adds, before a word that both have."""
+    if conditional(claim) != conditional(sentence):
+        return None
+    for part in (sentence, *_CLAUSES.split(sentence)):
+        there = _said(part)
+        if not there.stems or min(_share(there.stems, said.stems), _share(said.stems, there.stems)) < _ENOUGH:
+            continue
+        found = [(True, *one) for one in _denials(claim, part)] + [(False, *one) for one in _denials(part, claim)]
+        if len(found) != 1:
+            continue
+        ((added, words, denied),) = found
+        if denied and any(_like(denied, stem) for stem in (there if added else said).stems):
+            return Change("", words) if added else Change(words, "")
+    return None
+
+
+def _denials(text: str, other: str) -> list[tuple[str, str]]:
+    """The denials of a text that another has not before the same words, each with the word that it denies."""
+    found = (
+        (text[m.start() : m.end() + 2], m[0].strip(), next(_after(text, m.end()), "")) for m in _DENIED.finditer(text)
+    )
+    return [(words, denied) for there, words, denied in found if there not in other]
+
+
+def _after(text: str, start: int) -> Iterator[str]:
+    return (stem for stem, _, _ in placed_stems(text[start:])[1] if stem not in _GLUE)
