@@ -19,12 +19,13 @@ from wenyuan.core.errors import VERSION
 if TYPE_CHECKING:
     from wenyuan.app import create_library as create
     from wenyuan.app import open_library as open
-    from wenyuan.client import Client
+    from wenyuan.client import AsyncClient, Client
     from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, RetrievalFailed
     from wenyuan.core.model import Fragment, Passage, RetrievalRequest, RetrievalResponse, Source
     from wenyuan.service.library import Library
 
 __all__ = [
+    "AsyncClient",
     "Client",
     "Fragment",
     "InvalidRequest",
@@ -50,6 +51,7 @@ for _name in ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED"):
     os.environ.setdefault(_name, "1")
 
 _HOME = {
+    "AsyncClient": "wenyuan.client.async_client:AsyncClient",
     "Client": "wenyuan.client:Client",
     "Fragment": "wenyuan.core.model:Fragment",
     "InvalidRequest": "wenyuan.core.errors:InvalidRequest",

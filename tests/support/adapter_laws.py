@@ -40,7 +40,7 @@ def url(library: Any) -> Iterator[str]:
 class AdapterLaws:
     """Subclasses say how their framework is asked."""
 
-    def ask(self, service: Any, query: str, k: int) -> Found:
+    def ask(self, service: Any, query: str, k: int, **restrictions: Any) -> Found:
         raise NotImplementedError
 
     def ask_async(self, service: Any, query: str, k: int) -> Found:
@@ -119,3 +119,22 @@ class AdapterLaws:
         for service in (library, url):
             with pytest.raises(InvalidRequest):
                 self.ask(service, "  ", 3)
+
+    def test_a_restriction_is_applied(self, library: Any, url: str) -> None:
+        """Domain, filter and least trust, by a library and a URL."""
+        for service in (library, url):
+            everything = {metadata["source_id"] for _, _, metadata in self.ask(service, QUERIES[3], 10)}
+            assert everything == {"policy", "law", "wiki"}
+            for given, expected in (
+                ({"domain": "law"}, {"law"}),
+                ({"filter": {"metadata.year": {"ge": 2022}}}, {"policy"}),
+                ({"min_trust": 4}, {"policy", "law"}),
+            ):
+                found = self.ask(service, QUERIES[3], 10, **given)
+                assert {metadata["source_id"] for _, _, metadata in found} == expected
+
+    def test_a_restriction_that_cannot_be_applied_is_refused(self, library: Any) -> None:
+        """An unknown domain, an unknown field, an argument that is not known: never an answer from everything."""
+        for given in ({"domain": "nowhere"}, {"filter": {"year": 2024}}, {"search_filter": {"x": 1}}):
+            with pytest.raises((InvalidRequest, TypeError, ValueError)):
+                self.ask(library, QUERIES[3], 10, **given)

@@ -5,12 +5,15 @@
     ...     for fragment in client.retrieve_fragments("如何实现数据库连接池？", max_results=3):
     ...         print(fragment.retrieval_score, fragment.source)
 
+`AsyncClient` and `AsyncAgentClient` are the same for programs that await.
+
 It talks to any service that keeps the contract, and imports neither the server nor the engines.
 """
 
 from __future__ import annotations
 
 import logging
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.client.caller import AgentClient, Client
@@ -20,10 +23,13 @@ from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
 from wenyuan.core.model import Fragment
 
 if TYPE_CHECKING:
+    from wenyuan.client.async_client import AsyncAgentClient, AsyncClient
     from wenyuan.client.context import get_context_from
 
 __all__ = [
     "AgentClient",
+    "AsyncAgentClient",
+    "AsyncClient",
     "Client",
     "Fragment",
     "InvalidRequest",
@@ -42,10 +48,11 @@ __all__ = [
 logging.getLogger("wenyuan.client").addHandler(logging.NullHandler())
 
 
-def __getattr__(name: str) -> Any:
-    """Import `get_context_from` on first use, since that takes half a second which most callers do not need."""
-    if name != "get_context_from":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from wenyuan.client.context import get_context_from
+_LATE = {"get_context_from": "context", "AsyncClient": "async_client", "AsyncAgentClient": "async_client"}
 
-    return get_context_from
+
+def __getattr__(name: str) -> Any:
+    """Import on first use what takes half a second which most callers do not need."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"wenyuan.client.{_LATE[name]}"), name)

@@ -28,10 +28,12 @@ from wenyuan.client.replies import (
     says_failed,
 )
 from wenyuan.client.rules import DocumentCalls, RulesCalls
+from wenyuan.core.arguments import checking_arguments, fits
 from wenyuan.core.contract import required_query
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, msg, refusing_once_closed
 from wenyuan.core.model import Fragment, RetrievalRequest
 from wenyuan.core.ports import Deadline
+from wenyuan.core.restrictions import check_applied, named, refuse_options, restricted
 
 if TYPE_CHECKING:
     import httpx2
@@ -54,6 +56,8 @@ BUSY = frozenset((429, 503))
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 FIRST_WAIT = 0.1
 LONGEST_WAIT = 5.0
+LONGEST_CALL = 10_000_000
+"""Seconds; the clock of a thread that waits can hold no more than some hundred years."""
 
 
 MAYBE_DONE = "it may have been done all the same: look before you ask again"
@@ -74,6 +78,7 @@ class _Request:
 
 
 @refusing_once_closed()
+@checking_arguments()
 class Client(RulesCalls, DocumentCalls):
     """Calls the service over HTTP. Can be shared between threads.
 
@@ -108,7 +113,7 @@ class Client(RulesCalls, DocumentCalls):
         from wenyuan.runtime.http import TooLarge, punctual, read_whole, until
 
         self._url, self._component = _endpoint(url)
-        if not 0 < timeout < float("inf") or retries < 0:
+        if not fits(timeout, float) or not fits(retries, int) or not 0 < timeout <= LONGEST_CALL or retries < 0:
             raise ConfigError("timeout must be positive and finite, retries must not be negative")
         self._timeout = timeout
         self._retries = retries
@@ -127,20 +132,36 @@ class Client(RulesCalls, DocumentCalls):
             raise ConfigError(msg("the HTTP client cannot be set up: {error}", error=error)) from error
 
     def retrieve_fragments(
-        self, query: str, *, max_results: int = 10, context: Mapping[str, Any] | None = None
+        self,
+        query: str,
+        *,
+        max_results: int = 10,
+        context: Mapping[str, Any] | None = None,
+        domain: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        min_trust: int | None = None,
     ) -> tuple[Fragment, ...]:
         """The most relevant fragments, best first; empty only when the service found nothing.
+
+        Args:
+            domain: Only sources of this knowledge domain.
+            filter: Only passages that meet it: ``{"metadata.year": {"ge": 2024}}``, joined by AND; "and", "or", "not".
+            min_trust: Only sources that are trusted so much, 1 to 5.
 
         Raises:
             InvalidRequest: the request is malformed, as found here or by the service.
             NotPermitted: the service refuses this caller.
             RetrievalFailed: there is no answer: the service said FAILED, cannot be reached, was too slow, or broke
-                the contract. Logged as an error, without the query.
+                the contract; or it does not say that it applied a restriction. Logged as an error, without the query.
         """
+        context = restricted(context, domain=domain, filter=filter, min_trust=min_trust)
+        wanted = named(domain=domain, filter=filter, min_trust=min_trust)
         body = _encode(RetrievalRequest(query=query, max_results=max_results, context=context))
 
         def read(reply: Reply) -> tuple[Fragment, ...]:
-            return read_reply(reply, max_results=max_results, component=self._component)
+            found = read_reply(reply, max_results=max_results, component=self._component)
+            check_applied(found, wanted, component=self._component)
+            return found
 
         return self._ask(_Request("POST", self._url, body), (query,), read)
 
@@ -265,6 +286,9 @@ class Client(RulesCalls, DocumentCalls):
         secrets: Sequence[str] = (),
         timeout: float | None = None,
     ) -> T:
+        if timeout is not None and not 0 < timeout <= LONGEST_CALL:
+            why = msg("must be above 0 and at most {most} seconds", most=LONGEST_CALL)
+            raise InvalidRequest(msg("{place} {fault}", place="timeout", fault=why), faults=(Fault("timeout", why),))
         body = None if members is None else _json(_given(members))
         writes = method == "DELETE" or (method, path) in WRITING
         request = _Request(method, _sibling(self._url, path), body, writes, timeout=timeout)
@@ -366,6 +390,8 @@ class Client(RulesCalls, DocumentCalls):
 
 def _endpoint(url: str) -> tuple[str, str]:
     """The URL to ask, and its host for messages."""
+    if not isinstance(url, str):
+        raise ConfigError(msg("not a URL: {error}", error=type(url).__name__))
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -381,7 +407,7 @@ def _endpoint(url: str) -> tuple[str, str]:
 
 
 def _printable(key: str) -> str:
-    if not key or not all("!" <= char <= "~" for char in key):
+    if not isinstance(key, str) or not key or not all("!" <= char <= "~" for char in key):
         raise ConfigError("the key must be printable ASCII without spaces")
     return key
 
@@ -469,6 +495,7 @@ class Asks(Protocol):
 
 
 @refusing_once_closed()
+@checking_arguments()
 class AgentClient:
     """A client for one agent. Closing it closes only connections that it opened itself.
 
@@ -482,6 +509,8 @@ class AgentClient:
 
     def __init__(self, url_or_client: str | Asks, agent_id: str, **options: Any) -> None:
         self._own = isinstance(url_or_client, str)
+        if not self._own and options:
+            refuse_options(url_or_client, options)
         self._client: Asks = Client(url_or_client, **options) if isinstance(url_or_client, str) else url_or_client
         self.agent_id = agent_id
 

@@ -29,6 +29,7 @@ from wenyuan.core.contract import failure, read_fragments, required_query
 from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed, msg
 from wenyuan.core.model import MAX_RESULTS, ORIGIN_PRIORITY, RULE_IDS, Fragment, Passage, RetrievalRequest
 from wenyuan.core.prompt import ContextPolicy, ScoredPassage, Snippet, build_context, document_key
+from wenyuan.core.restrictions import check_applied, named, refuse_options, restricted
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text.summaries import summarize
 
@@ -48,7 +49,7 @@ class Contract(Protocol):
     def retrieve_fragments(self, request: RetrievalRequest) -> Any: ...
 
 
-def get_context_from(
+def get_context_from(  # noqa: PLR0913 - each is said by its name
     service: str | Client | Contract,
     retrieval_query: str | None = None,
     *,
@@ -57,6 +58,8 @@ def get_context_from(
     max_results: int = 10,
     context: Mapping[str, Any] | None = None,
     policy: ContextPolicy | None = None,
+    domain: str | None = None,
+    filter: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Knowledge:
     """Snippets allowed in a prompt, from any service that has only ``retrieve_fragments``.
@@ -69,6 +72,7 @@ def get_context_from(
             the places of others, the query is asked again, for 100 and with ``min_trust`` in its context.
         context: Passed on with each query.
         policy: Trust and budget; 2,000 tokens and trust from 3 by default.
+        domain, filter: See `Client.retrieve_fragments`; a service that does not say that it applied them gives no answer.
         options: For the `Client` that is made for a URL: ``key``, ``timeout``, ``retries``.
 
     Raises:
@@ -76,29 +80,34 @@ def get_context_from(
         RetrievalFailed: any of the queries got no answer; nothing is to be injected.
     """
     texts = (required_query("retrieval_query", retrieval_query, query), *extra_queries)
+    context = restricted(context, domain=domain, filter=filter)
+    wanted = tuple(named(domain=domain, filter=filter))
     queries = [RetrievalRequest(query=text, max_results=max_results, context=context) for text in texts]
     policy = policy or ContextPolicy()
     if isinstance(service, str):
         with Client(service, **options) as made:
-            found = [_found(made, asked, policy.least_trust) for asked in queries]
+            found = [_found(made, asked, policy.least_trust, wanted) for asked in queries]
     else:
-        found = [_found(service, asked, policy.least_trust) for asked in queries]
+        refuse_options(service, options)
+        found = [_found(service, asked, policy.least_trust, wanted) for asked in queries]
     return _knowledge(
         [(text, one) for text, fragments in zip(texts, found, strict=True) for one in fragments], policy
     )
 
 
-def _found(service: Client | Contract, request: RetrievalRequest, least_trust: int) -> list[Fragment]:
+def _found(
+    service: Client | Contract, request: RetrievalRequest, least_trust: int, wanted: Sequence[str]
+) -> list[Fragment]:
     """The fragments for a query: rules, up to `max_results` others, and those of too little trust."""
     most = request.max_results
-    fragments = asked_of(service, request)
+    fragments = asked_of(service, request, wanted)
     if len(fragments) == most < MAX_RESULTS and any(_is_rule(one) for one in fragments):
-        fragments = asked_of(service, replace(request, max_results=MAX_RESULTS))
+        fragments = asked_of(service, replace(request, max_results=MAX_RESULTS), wanted)
     others = [one for one in fragments if not _is_rule(one)]
     doubted = [one for one in others[:most] if _trusted(one) < least_trust]
     if doubted:  # asked for what is trusted alone, a service may judge what is an answer otherwise
         context = {**(request.context or {}), "min_trust": least_trust}
-        fragments = asked_of(service, replace(request, max_results=MAX_RESULTS, context=context))
+        fragments = asked_of(service, replace(request, max_results=MAX_RESULTS, context=context), wanted)
     rules = [one for one in fragments if _is_rule(one)]
     others = [one for one in fragments if not _is_rule(one) and _trusted(one) >= least_trust]
     return [*rules, *others[:most], *doubted]
@@ -112,13 +121,24 @@ def _trusted(fragment: Fragment) -> int:
     return _trust(fragment.metadata) or ASSUMED_TRUST
 
 
-def asked_of(service: Client | Contract, request: RetrievalRequest) -> Sequence[Fragment]:
+def asked_of(
+    service: Client | Contract, request: RetrievalRequest, restrictions: Sequence[str] = ()
+) -> Sequence[Fragment]:
     """The fragments that a service or object returns for a request, best first.
+
+    Args:
+        restrictions: Keys of the request's context that the answer has to say were applied.
 
     Raises:
         InvalidRequest, NotPermitted: the request.
-        RetrievalFailed: there is no answer, whatever was raised or returned instead of one.
+        RetrievalFailed: there is no answer, whatever was raised or returned instead of one; or a restriction was ignored.
     """
+    found = _fragments(service, request)
+    check_applied(found, restrictions, component=type(service).__name__)
+    return found
+
+
+def _fragments(service: Client | Contract, request: RetrievalRequest) -> Sequence[Fragment]:
     if isinstance(service, Client):
         return service.retrieve_fragments(request.query, max_results=request.max_results, context=request.context)
     name = type(service).__name__

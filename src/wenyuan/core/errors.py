@@ -529,6 +529,7 @@ VERSION = "0.1.0"
 
 T = TypeVar("T")
 _AFTERWARDS = ("close", "__exit__")  # may be called again
+_ENTERING = ("__enter__", "__aenter__")
 
 
 def refusal(thing: object) -> Closed:
@@ -550,7 +551,7 @@ def refusing_once_closed(*but: str) -> Callable[[type[T]], type[T]]:
     def guarded(cls: type[T]) -> type[T]:
         for name in dir(cls):
             found = inspect.getattr_static(cls, name)
-            if name in (*_AFTERWARDS, *but) or (name.startswith("_") and name != "__enter__"):
+            if name in (*_AFTERWARDS, *but) or (name.startswith("_") and name not in _ENTERING):
                 continue
             if isinstance(found, FunctionType):
                 setattr(cls, name, _refusing(found))

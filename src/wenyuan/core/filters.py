@@ -161,14 +161,17 @@ def matches(test: Filter, row: IndexRow) -> bool:
             return not matches(test.part, row)
 
 
-def parse_filter(tree: Mapping[str, object]) -> Filter:
+def parse_filter(tree: Mapping[str, object], place: str = "filters") -> Filter:
     """Parse a filter: ``{"field": value | [values] | {"ge":…, "le":…}}`` joined by AND, with ``{"and": [...]}``,
     ``{"or": [...]}``, ``{"not": {...}}``.
+
+    Args:
+        place: Where it stands in the request, for the paths of faults.
 
     Raises:
         InvalidRequest: unknown field, operator or value type, or too deep.
     """
-    return _parse(tree, "filters", 0)
+    return _parse(tree, place, 0)
 
 
 def _bad(path: str, message: str) -> InvalidRequest:

@@ -17,6 +17,7 @@ from wenyuan.client.caller import Client
 from wenyuan.client.context import Contract, asked_of
 from wenyuan.core.errors import ConfigError, msg
 from wenyuan.core.model import Fragment, RetrievalRequest
+from wenyuan.core.restrictions import named, refuse_options, restricted
 
 __all__ = ["Asker", "flat", "told"]
 
@@ -30,18 +31,30 @@ class Asker:
     Args:
         service: Its URL, a `Client` that is shared, or an object that keeps the contract.
         key: For a URL: the API key.
+        domain, filter, min_trust: Restrict each query; see `Client.retrieve_fragments`.
         options: For a URL: ``timeout`` and ``retries`` of the `Client`.
 
     Raises:
-        ConfigError: the service is none of these.
+        ConfigError: the service is none of these, or key and options are given beside one that is no URL.
     """
 
-    def __init__(self, service: str | Client | Contract, *, key: str | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        service: str | Client | Contract,
+        *,
+        key: str | None = None,
+        domain: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        min_trust: int | None = None,
+        **options: Any,
+    ) -> None:
+        self._restrictions = named(domain=domain, filter=filter, min_trust=min_trust)
         if isinstance(service, str):
             made = Client(service, key=key, **options)
             self._service: Client | Contract = made
             weakref.finalize(self, made.close)  # frameworks have no word for closing
         elif hasattr(service, "retrieve_fragments"):
+            refuse_options(service, {"key": key, **options})
             self._service = service
         else:
             raise ConfigError(
@@ -49,14 +62,28 @@ class Asker:
                 hint="give the URL of a service, a Client or a Library",
             )
 
-    def __call__(self, query: str, max_results: int, context: Mapping[str, Any] | None = None) -> Sequence[Fragment]:
+    def __call__(
+        self,
+        query: str,
+        max_results: int,
+        context: Mapping[str, Any] | None = None,
+        *,
+        filter: Mapping[str, Any] | None = None,
+    ) -> Sequence[Fragment]:
         """Fragments, best first; empty only when the service found nothing.
+
+        Args:
+            filter: Of this query; met besides the one for all queries.
 
         Raises:
             InvalidRequest, NotPermitted: the request.
-            RetrievalFailed: there is no answer.
+            RetrievalFailed: there is no answer, or a restriction was not applied.
         """
-        return asked_of(self._service, RetrievalRequest(query=query, max_results=max_results, context=context))
+        wanted = dict(self._restrictions)
+        if filter is not None:
+            wanted["filter"] = {"and": [wanted["filter"], dict(filter)]} if "filter" in wanted else filter
+        request = RetrievalRequest(query=query, max_results=max_results, context=restricted(context, **wanted))
+        return asked_of(self._service, request, tuple(wanted))
 
 
 def told(fragment: Fragment) -> dict[str, Any]:

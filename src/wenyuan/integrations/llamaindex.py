@@ -31,6 +31,7 @@ class WenyuanRetriever(BaseRetriever):
         service: URL, `wenyuan.Client`, or an object that keeps the contract (a `wenyuan.Library`).
         top_k: Nodes at most.
         context: Passed on with each query: ``task_id``, ``source_document_uri``, ``as_of``.
+        domain, filter, min_trust: Restrict each query; see `wenyuan.Client.retrieve_fragments`.
         key: The API key, for a URL.
         options: Of LlamaIndex' own base class, such as ``callback_manager``.
     """
@@ -41,11 +42,14 @@ class WenyuanRetriever(BaseRetriever):
         *,
         top_k: int = 5,
         context: Mapping[str, Any] | None = None,
+        domain: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        min_trust: int | None = None,
         key: str | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self._asker = Asker(service, key=key)
+        self._asker = Asker(service, key=key, domain=domain, filter=filter, min_trust=min_trust)
         self._top_k = top_k
         self._context = context
 

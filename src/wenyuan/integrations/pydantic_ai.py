@@ -27,6 +27,9 @@ def knowledge_tool(
     *,
     top_k: int = 5,
     context: Mapping[str, Any] | None = None,
+    domain: str | None = None,
+    filter: Mapping[str, Any] | None = None,
+    min_trust: int | None = None,
     key: str | None = None,
     name: str = "retrieve_fragments",
 ) -> Tool[Any]:
@@ -39,9 +42,10 @@ def knowledge_tool(
         service: URL, `wenyuan.Client`, or an object that keeps the contract (a `wenyuan.Library`).
         top_k: Fragments at most.
         context: Passed on with each query: ``task_id``, ``source_document_uri``, ``as_of``.
+        domain, filter, min_trust: Restrict each query; see `wenyuan.Client.retrieve_fragments`.
         key: The API key, for a URL.
     """
-    asker = Asker(service, key=key)
+    asker = Asker(service, key=key, domain=domain, filter=filter, min_trust=min_trust)
 
     def retrieve_fragments(query: str) -> dict[str, Any]:
         """Look up what governed sources say. An empty list of fragments means that they say nothing about it.

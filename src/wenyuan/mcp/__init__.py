@@ -15,10 +15,11 @@ from pydantic import BaseModel, Field
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import NotPermitted, UnknownDomain, msg
 from wenyuan.core.model import MAX_RESULTS, Fragment, RetrievalRequest
+from wenyuan.core.restrictions import restricted
 from wenyuan.core.text.summaries import visible
-from wenyuan.service.fragments import EVERYTHING, FragmentsAnswer, FragmentsRequest
+from wenyuan.service.fragments import FragmentsAnswer, FragmentsRequest
 from wenyuan.service.verification import as_data
-from wenyuan.wire import ContextShape, QueryText, Text, failed_body, request_from_wire
+from wenyuan.wire import ContextShape, FilterTree, QueryText, Text, failed_body, request_from_wire
 from wenyuan.wire import rules as unified
 from wenyuan.wire import search as governed
 from wenyuan.wire.answering import (
@@ -116,6 +117,8 @@ class RetrieveArguments(Strict):
     max_results: int = Field(10, ge=1, le=MAX_RESULTS)
     context: ContextShape | None = Field(None, description="task_id, source_document_uri, as_of (YYYY-MM-DD) …")
     domain: Text | None = Field(None, description="Only this knowledge domain, as list_sources names it.")
+    filter: FilterTree | None = None
+    min_trust: int | None = Field(None, ge=1, le=5, description="Only sources that are trusted so much, 1 to 5.")
 
 
 class NoArguments(Strict):
@@ -147,10 +150,12 @@ def _fetch(library: Library, arguments: Mapping[str, Any], principal: Principal)
 
 def _retrieve(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
     asked = checked(RetrieveArguments, arguments)
-    context = arguments.get("context")
+    context = restricted(
+        arguments.get("context"), domain=asked.domain, filter=asked.filter, min_trust=asked.min_trust
+    )
     wire = {"query": asked.query, "max_results": asked.max_results}
     request = request_from_wire(wire if context is None else {**wire, "context": context})
-    wanted = FragmentsRequest(request=request, domain=asked.domain or EVERYTHING, door=DOOR)
+    wanted = FragmentsRequest(request=request, door=DOOR)
     try:
         given = library.fragments(wanted, principal)
     except UnknownDomain as error:

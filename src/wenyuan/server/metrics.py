@@ -27,6 +27,7 @@ from starlette.responses import Response
 from wenyuan import wire as shapes
 from wenyuan.core.errors import VERSION, KnowledgeError, NotPermitted
 from wenyuan.core.ports import ModelUse
+from wenyuan.core.restrictions import REFUSED
 from wenyuan.runtime import BOUNDS, Timing
 from wenyuan.server import ServerSettings, Service
 from wenyuan.server.access import Operation, RequestMetrics, Route, route
@@ -64,7 +65,7 @@ def _schemas(routes: tuple[Route, ...]) -> dict[str, Any]:
     )
     schemas: dict[str, Any] = document["$defs"]
     schemas["ContextShape"]["additionalProperties"] = JSON
-    schemas["ContextShape"]["propertyNames"] = {"pattern": r"^[^\u0000]*$"}
+    schemas["ContextShape"]["propertyNames"] = {"pattern": r"^[^\u0000]*$", "not": {"enum": list(REFUSED)}}
     schemas["ContextShape"]["maxProperties"] = shapes.MAX_CONTEXT_KEYS
     return {**schemas, "Json": any_json()}
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from wenyuan.core.access import TOKEN_BUDGET, Agent, DomainScope, Principal
 from wenyuan.core.answering import Turn
+from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.prompt import ContextBuild, ContextPolicy, ScoredPassage, build_context, document_key
 from wenyuan.core.scoring.rerank import limited as is_limited
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 MAX_EXTRA_QUERIES = 8
 
 
+@checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
     """A request for prompt context.

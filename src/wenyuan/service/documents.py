@@ -35,7 +35,7 @@ from wenyuan.core.errors import (
     msg,
 )
 from wenyuan.core.fidelity import Line, part_of
-from wenyuan.core.model import Corrected, Source
+from wenyuan.core.model import Corrected, DocumentState, Source
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.runtime import is_file
 from wenyuan.runtime.regular import open_regular
@@ -51,7 +51,6 @@ from wenyuan.service.search.searcher import LOCAL
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
     from wenyuan.catalog.readings import HeldDocument, Origin, PlacedPassage
-    from wenyuan.core.model import DocumentState
 
 
 MOST_LISTED = 200
@@ -169,7 +168,10 @@ class DocumentDesk:
 
         Raises:
             NotFound: there is no such passage, or none that the caller may see.
+            InvalidRequest: a page of less than one passage.
         """
+        if page < 1:
+            raise InvalidRequest(msg("{place} {fault}", place="page", fault=msg("must be at least {limit}", limit=1)))
         found = self.catalog.passages([passage_id]).get(passage_id)
         try:  # the document of what is not there is looked up, too: it takes as long as what is another's
             self._held(0 if found is None else found.document_id, principal)

@@ -10,23 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
 from wenyuan.core.addresses import part_of
-from wenyuan.core.answering import conversation
+from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import (
-    Fault,
     InvalidRequest,
     KnowledgeError,
     NotFound,
     NotPermitted,
     UnknownDomain,
     did_you_mean,
-    listed,
     msg,
 )
 from wenyuan.core.fidelity import Recognition, together
 from wenyuan.core.fidelity import part_of as part_of_recognition
-from wenyuan.core.filters import And, Condition, Conditions, Filter, compiled, of_sources
-from wenyuan.core.model import ORIGIN_PRIORITY, Corrected, Facet, Fragment, Passage, RetrievalRequest, Source
+from wenyuan.core.filters import Condition, Conditions, compiled, of_sources
+from wenyuan.core.model import (
+    ORIGIN_PRIORITY,
+    Corrected,
+    Facet,
+    Fragment,
+    Passage,
+    RetrievalRequest,
+    Source,
+)
 from wenyuan.core.ports import Hit
+from wenyuan.core.restrictions import APPLIED, Restrictions, restrictions_of
 from wenyuan.core.rules import Evidence
 from wenyuan.core.rules.inference import View
 from wenyuan.core.rules.names import condition_labels, relation_labels
@@ -37,107 +44,30 @@ from wenyuan.core.text.structure import clause_label
 from wenyuan.runtime import deadline_after
 from wenyuan.service import Answer, Query
 from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
-from wenyuan.service.rules import MAX_PROCESSES, SCHEMAS, stored_schema
+from wenyuan.service.queries import asked, both
+from wenyuan.service.rules import SCHEMAS, stored_schema
 from wenyuan.service.rules.quotes import CitedPlaces
 from wenyuan.service.search import PerChange
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher
-from wenyuan.settings import RulesSettings, Settings
+from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
     from wenyuan.service.generation import Rewriter
 
-# What a request of the contract asks, as a query.
-
-
-_TEXTS = ("source_document_uri", "task_id", "chapter", "engineering_type")
-
-
-def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Query:
-    """The query for a request; InvalidRequest lists the faults in its context.
-
-    Args:
-        settings: Which chapters need rules.
-    """
-    if not request.context:
-        return Query(text=request.query.strip(), limit=request.max_results)
-    context = request.context
-    told = {name: context.get(name) for name in _TEXTS}
-    faults = [
-        Fault(f"context.{name}", "must be a string")
-        for name, value in told.items()
-        if not (value is None or isinstance(value, str))
-    ]
-    faults += _rule_faults(context)
-    min_trust = context.get("min_trust", 1)
-    if type(min_trust) is not int or not 1 <= min_trust <= 5:
-        faults.append(Fault("context.min_trust", "must be an integer from 1 to 5"))
-    as_of = None
-    if (day := context.get("as_of")) is not None:
-        try:
-            as_of = date.fromisoformat(day)
-        except (TypeError, ValueError):
-            faults.append(Fault("context.as_of", msg("is {value}, not a date like 2026-11-21", value=repr(day))))
-    rewrite, turns = context.get("rewrite", False), None
-    if not isinstance(rewrite, bool):
-        faults.append(Fault("context.rewrite", "must be true or false"))
-    if rewrite is True:  # else a key named history is one of those that callers may add, and is not looked at
-        try:
-            turns = conversation(context.get("history"), wanted=True, place="context.history")
-        except InvalidRequest as error:
-            faults += error.faults
-    if faults:
-        raise InvalidRequest(listed(faults), faults=tuple(faults))
-    processes = context.get("processes")
-    return Query(
-        text=request.query.strip(),
-        limit=request.max_results,
-        min_trust=min_trust,
-        as_of=as_of,
-        source_document_uri=told["source_document_uri"] or "",
-        task_id=told["task_id"] or "",
-        rules="within" if told["chapter"] in (None, *(settings or RulesSettings()).chapters_need_rules) else "none",
-        engineering_type=told["engineering_type"] or "",
-        processes=None if processes is None else tuple(processes),
-        parameters=context.get("parameters") or {},
-        conversation=turns,
-    )
-
-
-def _rule_faults(context: Mapping[str, Any]) -> list[Fault]:
-    """Faults in ``processes`` and ``parameters``."""
-    faults = []
-    processes, parameters = context.get("processes"), context.get("parameters")
-    if processes is not None and not (
-        isinstance(processes, (list, tuple)) and all(isinstance(name, str) for name in processes)
-    ):
-        faults.append(Fault("context.processes", "must be an array of strings"))
-    elif processes is not None and len(processes) > MAX_PROCESSES:
-        faults.append(
-            Fault(
-                "context.processes",
-                msg(
-                    "has {count} names; at most {max_processes}",
-                    count=f"{len(processes):,}",
-                    max_processes=MAX_PROCESSES,
-                ),
-            )
-        )
-    if parameters is not None and not (
-        isinstance(parameters, Mapping)
-        and all(isinstance(value, (str, int, float, bool)) for value in parameters.values())
-    ):
-        faults.append(Fault("context.parameters", "must be an object of strings, numbers and booleans"))
-    return faults
-
-
 # Answers as the contract's fragments.
 
 
-def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
-    """The fragments of an answer, best first, with all metadata."""
+def fragments_of(answer: Answer, restrictions: Sequence[str] = ()) -> tuple[Fragment, ...]:
+    """The fragments of an answer, best first, with all metadata.
+
+    Args:
+        restrictions: Names of those that the request had, and that were applied.
+    """
     about: dict[str, Any] = {"audit_id": answer.audit_id} if answer.audit_id else {}
+    if restrictions:
+        about[APPLIED] = list(restrictions)
     if answer.stale_by:
         about["stale_by"] = round(answer.stale_by, 1)
     if answer.degraded:
@@ -231,6 +161,7 @@ EVERYTHING = "all"
 """The domain that stands for all that the caller may see, unless a source has it for its own."""
 
 
+@checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FragmentsRequest:
     """A request for fragments, in any protocol.
@@ -288,8 +219,10 @@ class FragmentSearch:
             KnowledgeError: a leg that had to answer did not; never an empty answer instead.
         """
         query = asked(wanted.request, self.settings.rules)
+        restrictions = restrictions_of(wanted.request.context)
         try:
-            query = self.rewriter.reworded(self._narrowed(self.searcher.bounded(query, principal), wanted))
+            query, principal = self.bounded(query, restrictions, principal)
+            query = self.rewriter.reworded(self._narrowed(query, wanted))
             answer = self.retriever.retrieve(query)
         except (InvalidRequest, NotPermitted):
             raise
@@ -297,7 +230,8 @@ class FragmentSearch:
             self.recorded.failed(query, error, principal, wanted.door)
             raise
         answer = self.recorded.recorder.attested(query, answer, principal, door=wanted.door)
-        found = tuple(f for f in fragments_of(answer) if f.retrieval_score >= wanted.least_score)
+        given = fragments_of(answer, restrictions.names)
+        found = tuple(f for f in given if f.retrieval_score >= wanted.least_score)
         too_low = f"all that was found scores below {wanted.least_score:g}" if answer.hits and not found else ""
         return FragmentsAnswer(
             fragments=found,
@@ -307,31 +241,44 @@ class FragmentSearch:
             stale_by=answer.stale_by,
         )
 
-    def _narrowed(self, query: Query, wanted: FragmentsRequest) -> Query:
+    def bounded(self, query: Query, wanted: Restrictions, principal: Principal) -> tuple[Query, Principal]:
+        """A query within what the caller may see and the request's restrictions allow, and on whose behalf it is asked.
+
+        Raises:
+            NotFound: there is no such agent, or the caller may not ask for it.
+            UnknownDomain: there is no such domain, or none that the caller may ask.
+        """
+        if wanted.agent_id:
+            agent = self.searcher.agent_of(wanted.agent_id, principal)
+            principal = principal if agent is None else replace(principal, agent_id=agent.agent_id)
+        query = self.searcher.bounded(query, principal)
+        return self._within(query, wanted.domain or EVERYTHING), principal
+
+    def _within(self, query: Query, domain: str) -> Query:
+        """A query of the sources of a domain alone."""
         sources = self.retriever.registry()
         names = set(sources.by_id if query.sources is None else query.sources)
-        inside = {name for name in names if sources.by_id[name].domain == wanted.domain}
-        if not inside and wanted.domain != EVERYTHING:
+        inside = {name for name in names if sources.by_id[name].domain == domain}
+        if not inside and domain != EVERYTHING:
             known = {sources.by_id[name].domain for name in names}  # to an agent, others' domains are not there
-            why = msg("there is no domain {domain}", domain=repr(wanted.domain[:64]))
+            why = msg("there is no domain {domain}", domain=repr(domain[:64]))
             raise UnknownDomain(
-                why + did_you_mean(wanted.domain, known),
+                why + did_you_mean(domain, known),
                 hint=msg("{everything} asks every domain", everything=repr(EVERYTHING)),
             )
-        if inside:
-            names = inside
-            query = replace(query, sources=tuple(sorted(names)))
+        return replace(query, sources=tuple(sorted(inside))) if inside else query
+
+    def _narrowed(self, query: Query, wanted: FragmentsRequest) -> Query:
+        query = self._within(query, wanted.domain)
         if wanted.conditions is None:
             return query
+        sources = self.retriever.registry()
+        names = set(sources.by_id if query.sources is None else query.sources)
         held = self.fields.held(self.catalog.seq(), self.settings.search.deadline)
         day = query.as_of or date.today()
         seen = [s for n in sorted(names) if sources.in_force(n, day) for s in (sources.by_id[n],)]
         chosen = compiled(wanted.conditions, of_sources([s for s in seen if s.trust >= query.min_trust], held))
-        return replace(query, filter=_both(query.filter, chosen))
-
-
-def _both(one: Filter | None, other: Filter) -> Filter:
-    return other if one is None else And((one, other))
+        return replace(query, filter=both(query.filter, chosen))
 
 
 class Fields:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
+from wenyuan.core.arguments import checking_arguments
 from wenyuan.core.errors import (
     InvalidRequest,
     KnowledgeError,
@@ -23,6 +24,7 @@ from wenyuan.core.errors import (
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, Source
 from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
+from wenyuan.core.restrictions import restricted, restrictions_of
 from wenyuan.core.scanning import Scanner
 from wenyuan.runtime import delegate
 from wenyuan.runtime.shortage import is_shortage, tell_shortage
@@ -31,7 +33,7 @@ from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
 from wenyuan.service.audit.replay import Replay, fates_within
 from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.documents import DocumentDesk, Draw, Originals
-from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, asked, fragments_of
+from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, fragments_of
 from wenyuan.service.generation import Rewriter, Summarizer
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.generation.context_sentences import ContextSentences
@@ -47,6 +49,7 @@ from wenyuan.service.learning.tuning import Feedback, Tuner
 from wenyuan.service.operations import Freshness, IndexFollower
 from wenyuan.service.operations.health import Health, Readiness, listed_sources
 from wenyuan.service.operations.refresh import BackgroundRefresh
+from wenyuan.service.queries import asked, narrowing
 from wenyuan.service.rules import name_vectors_of
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.rules.quotes import CitedPlaces
@@ -126,6 +129,7 @@ class Reading:
 
 
 @refusing_once_closed("retrieve_fragments")
+@checking_arguments()
 class Library:
     """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
 
@@ -298,12 +302,13 @@ class Library:
         """
         if self._closed:  # and with it the audit, which would have to know
             return RetrievalResponse(status="FAILED", error_message=str(refusal(self)))
-        query = asked(request, self.settings.rules)
+        query, wanted = asked(request, self.settings.rules), restrictions_of(request.context)
         try:
-            query = self.rewriter.reworded(self._searcher.bounded(query, principal))
+            query, principal = self.fragment_search.bounded(query, wanted, principal)
+            query = self.rewriter.reworded(query)
             answer = self._retriever.retrieve(query)
             answer = self.recorder.attested(query, answer, principal, door="retrieve_fragments")
-            return RetrievalResponse(status="SUCCESS", fragments=fragments_of(answer))
+            return RetrievalResponse(status="SUCCESS", fragments=fragments_of(answer, wanted.names))
         except (InvalidRequest, NotPermitted):
             raise
         except KnowledgeError as error:
@@ -326,15 +331,31 @@ class Library:
         *,
         limit: int = 10,
         sources: Sequence[str] | None = None,
-        filter: Filter | None = None,
-        as_of: date | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,
+        as_of: date | str | None = None,
         context: Mapping[str, Any] | None = None,
+        domain: str | None = None,
+        min_trust: int | None = None,
     ) -> Answer:
-        """As `retrieve_fragments`, with all that is known about the answer; raises instead of answering FAILED."""
-        wanted = asked(RetrievalRequest(query=query, max_results=limit, context=context), self.settings.rules)
-        wanted = replace(wanted, filter=filter, sources=None if sources is None else tuple(sources))
-        wanted = self.rewriter.reworded(wanted if as_of is None else replace(wanted, as_of=as_of))
-        return self._recorded.answered(wanted, self._retriever.retrieve, LOCAL, "search")
+        """As `retrieve_fragments`, with all that is known about the answer; raises instead of answering FAILED.
+
+        Args:
+            sources: Ids of the sources to search; an unknown one is refused.
+            filter: Of `core.filters`, or as JSON has it: ``{"metadata.year": {"ge": 2024}}``.
+            as_of: A day, or its ISO form.
+            domain, min_trust: As in `context`.
+
+        Raises:
+            InvalidRequest: an argument, named in its `faults`.
+            KnowledgeError: there is no answer.
+        """
+        narrowed = narrowing(limit=limit, sources=sources, filter=filter, as_of=as_of)
+        context = restricted(context, domain=domain, min_trust=min_trust)
+        request = RetrievalRequest(query=query, max_results=limit, context=context)
+        wanted, restrictions = asked(request, self.settings.rules), restrictions_of(context)
+        wanted, principal = self.fragment_search.bounded(wanted, restrictions, LOCAL)
+        wanted = self.rewriter.reworded(narrowed.of(wanted, self._retriever.registry().by_id))
+        return self._recorded.answered(wanted, self._retriever.retrieve, principal, "search")
 
     def find(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
         """The knowledge service: passages within the scope of an agent. Raises what made it fail, and records it."""

@@ -22,6 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from wenyuan.core.addresses import file_uri
+from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import (
     CatalogBusy,
     CatalogError,
@@ -47,6 +48,7 @@ _PATIENCE = 10.0  # seconds to wait for another upload
 _FORGOTTEN = 24 * 3600.0  # seconds after which what a killed process left behind is removed
 
 
+@checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
     """A received file.

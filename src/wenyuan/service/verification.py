@@ -16,6 +16,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from wenyuan.core.access import Principal
+from wenyuan.core.arguments import checking_fields
 from wenyuan.core.claims import Claim
 from wenyuan.core.differences import Change
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, listed, msg
@@ -57,6 +58,7 @@ _SURE = 0.8  # share of a claim's tokens in one place above which it is that pla
 _PASSAGE = re.compile(r"(.+)#(\d+)")
 
 
+@checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyRequest:
     """An answer to verify.

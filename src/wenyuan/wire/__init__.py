@@ -22,6 +22,7 @@ from wenyuan.core.model import (
     RetrievalRequest,
     RetrievalResponse,
 )
+from wenyuan.core.restrictions import faults_of
 from wenyuan.wire.strict_json import MAX_FAULTS, NO_NUL, ROOT, SAID_OF_NUL, said_of, shown, walk, wrong
 
 # The JSON shapes of the contract: what comes in is checked whole, what goes out is made in one place.
@@ -36,6 +37,7 @@ MAX_CONTEXT_BYTES = 16 * 1024
 
 # What `str.strip` removes, spelled out because "\s" differs between regular expression dialects.
 _BLANK = r"\u0009-\u000d\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+FILTER_KEYS = r"^(source_id|document_id|language|collection|metadata\..{1,128}|and|or|not)$"
 _NOT_BLANK = rf"^[^\u0000]*[^\u0000{_BLANK}][^\u0000]*$"
 
 
@@ -81,6 +83,16 @@ QueryText = Annotated[
 Day = Annotated[str, AfterValidator(_day), Field(json_schema_extra={"format": "date"})]
 
 
+FilterTree = Annotated[
+    dict[str, Any],
+    Field(
+        min_length=1,
+        description='{"field": value | [values] | {"ge": …, "le": …}}, joined by AND; "and", "or", "not".',
+        json_schema_extra={"propertyNames": {"pattern": FILTER_KEYS}, "examples": [{"metadata.year": {"ge": 2024}}]},
+    ),
+]
+
+
 REWRITE = "Whether a language model says the question in other words, which are asked, too."
 HISTORY = f"What was said before, the latest last; at most {MOST_TURNS} turns, read where rewrite is true."
 
@@ -95,15 +107,24 @@ class TurnShape(BaseModel):
 
 
 class ContextShape(BaseModel):
-    """Background of the query. Further keys are accepted and ignored unless the service knows them."""
+    """Background of the query, and what restricts it. Further keys are accepted and ignored, but for those that look like a
+    restriction: they are refused.
+    """
 
     model_config = ConfigDict(extra="allow", strict=True, title="Context")
 
     source_document_uri: Text | None = Field(None, description="URI of the document being worked on.")
     task_id: Text | None = Field(None, description="Identifier of the task that asks.")
     as_of: Day | None = Field(None, description="Answer as of this day (YYYY-MM-DD).")
-    min_trust: Annotated[int, Field(ge=1, le=5)] = Field(
-        1, description="Sources that are trusted less are not asked."
+    min_trust: Annotated[int, Field(ge=1, le=5)] | None = Field(
+        None, description="Sources that are trusted less are not asked."
+    )
+    domain: Text | None = Field(
+        None, min_length=1, max_length=200, description="Only sources of this knowledge domain."
+    )
+    filter: FilterTree | None = None
+    agent_id: Text | None = Field(
+        None, min_length=1, max_length=200, description="Only what this agent may see, as it trusts it."
     )
     rewrite: bool = Field(False, description=REWRITE)
     history: Any = Field(
@@ -256,7 +277,8 @@ def _fault(error: ErrorDetails) -> Fault:
     if error["type"] == "extra_forbidden":
         return _unknown(str(error["loc"][-1]))
     path = ".".join(str(part) for part in error["loc"])
-    return Fault(path or ROOT, _MESSAGES.get(error["type"]) or said_of(error))
+    own = None if path.startswith("context.") and "than_equal" in error["type"] else _MESSAGES.get(error["type"])
+    return Fault(path or ROOT, own or said_of(error))
 
 
 def _context_faults(context: dict[str, Any]) -> list[Fault]:
@@ -316,6 +338,8 @@ def request_from_wire(payload: object) -> RetrievalRequest:
     context = payload.get("context") if isinstance(payload, dict) else None
     if isinstance(context, dict):
         faults += _context_faults(context)
+        known = {fault.path for fault in faults}
+        faults += [fault for fault in faults_of(context) if fault.path not in known]
     if faults or not isinstance(payload, dict):
         raise InvalidRequest(listed(faults[:3]), faults=tuple(faults))
     return RetrievalRequest(query=payload["query"], max_results=payload["max_results"], context=context)

@@ -22,8 +22,10 @@ def read(documents: list[Document]) -> list[tuple[str, str, dict[str, Any]]]:
 
 
 class TestHaystack(AdapterLaws):
-    def ask(self, service: Any, query: str, k: int) -> Any:
-        return read(WenyuanRetriever(service).run(query=query, top_k=k)["documents"])
+    def ask(self, service: Any, query: str, k: int, **restrictions: Any) -> Any:
+        if "filter" in restrictions:
+            restrictions["filters"] = restrictions.pop("filter")
+        return read(WenyuanRetriever(service, **restrictions).run(query=query, top_k=k)["documents"])
 
     def ask_async(self, service: Any, query: str, k: int) -> Any:
         return read(asyncio.run(WenyuanRetriever(service, top_k=k).run_async(query=query))["documents"])
@@ -55,10 +57,44 @@ def test_it_stands_in_a_pipeline_that_is_saved(url: str, monkeypatch: pytest.Mon
         assert "24 小时" in made.run({"knowledge": {"query": QUERIES[0]}})["first"]["text"]
 
 
-def test_filters_are_refused(url: str) -> None:
+YEAR = "meta.year"
+FILTERS = [
+    ({"field": YEAR, "operator": "==", "value": 2024}, {"policy"}),
+    ({"field": YEAR, "operator": ">", "value": 2021}, {"policy"}),
+    ({"field": YEAR, "operator": "<=", "value": 2021}, {"law"}),
+    ({"field": YEAR, "operator": "!=", "value": 2021}, {"policy", "wiki"}),
+    ({"field": YEAR, "operator": "in", "value": [2021, 2024]}, {"policy", "law"}),
+    (
+        {
+            "operator": "AND",
+            "conditions": [
+                {"field": YEAR, "operator": ">=", "value": 2000},
+                {"operator": "NOT", "conditions": [{"field": "source_id", "operator": "==", "value": "law"}]},
+            ],
+        },
+        {"policy"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("filters", "expected"), FILTERS)
+def test_filters_of_the_framework_are_applied(library: Any, filters: dict[str, Any], expected: set[str]) -> None:
+    """For one call, and for all calls of a retriever that was saved."""
+    once = WenyuanRetriever(library).run(query=QUERIES[3], filters=filters, top_k=10)["documents"]
+    assert {d.meta["source_id"] for d in once} == expected
+    always = WenyuanRetriever(library, filters=filters).run(query=QUERIES[3], top_k=10)["documents"]
+    assert {d.meta["source_id"] for d in always} == expected
+
+
+def test_filters_that_cannot_be_applied_are_refused(url: str) -> None:
     """To ignore them would widen the answer."""
-    with pytest.raises(InvalidRequest, match="filters"):
-        WenyuanRetriever(url).run(query="x", filters={"field": "a", "operator": "==", "value": 1})
+    for filters in (
+        {"field": "a", "operator": "==", "value": 1},
+        {"field": YEAR, "operator": "~", "value": 1},
+        {"operator": "XOR", "conditions": [{"field": YEAR, "operator": "==", "value": 1}]},
+    ):
+        with pytest.raises(InvalidRequest):
+            WenyuanRetriever(url).run(query="x", filters=filters)
 
 
 def test_an_object_cannot_be_saved(library: Any) -> None:

@@ -25,8 +25,8 @@ def read(documents: list[Document]) -> list[tuple[str, str, dict[str, Any]]]:
 
 
 class TestLangChain(AdapterLaws):
-    def ask(self, service: Any, query: str, k: int) -> Any:
-        return read(WenyuanRetriever(service=service, k=k).invoke(query))
+    def ask(self, service: Any, query: str, k: int, **restrictions: Any) -> Any:
+        return read(WenyuanRetriever(service=service, k=k, **restrictions).invoke(query))
 
     def ask_async(self, service: Any, query: str, k: int) -> Any:
         return read(asyncio.run(WenyuanRetriever(service=service, k=k).ainvoke(query)))
@@ -91,3 +91,17 @@ def test_the_key_is_not_shown(url: str) -> None:
     """Neither in its representation nor in its dump."""
     retriever = WenyuanRetriever(service=url, key="wy_secret")
     assert "wy_secret" not in f"{retriever!r} {retriever.model_dump()}"
+
+
+def test_search_kwargs_are_applied_or_refused(library: Any) -> None:
+    """As vector stores of the framework take them; and a filter for one call is met besides."""
+    given = {"k": 10, "filter": {"metadata.year": {"ge": 2000}}}
+    retriever = WenyuanRetriever(service=library, search_kwargs=given)
+    assert {d.metadata["source_id"] for d in retriever.invoke(QUERIES[3])} == {"policy", "law"}
+    once = retriever.invoke(QUERIES[3], filter={"source_id": "law"})
+    assert {d.metadata["source_id"] for d in once} == {"law"}
+    for wrong in ({"score_threshold": 0.5}, {"fetch_k": 20}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            WenyuanRetriever(service=library, search_kwargs=wrong)
+    with pytest.raises(TypeError):
+        retriever.invoke(QUERIES[3], domain="law")

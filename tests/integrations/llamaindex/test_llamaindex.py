@@ -16,8 +16,8 @@ def read(nodes: list[Any]) -> list[tuple[str, str, dict[str, Any]]]:
 
 
 class TestLlamaIndex(AdapterLaws):
-    def ask(self, service: Any, query: str, k: int) -> Any:
-        return read(WenyuanRetriever(service, top_k=k).retrieve(query))
+    def ask(self, service: Any, query: str, k: int, **restrictions: Any) -> Any:
+        return read(WenyuanRetriever(service, top_k=k, **restrictions).retrieve(query))
 
     def ask_async(self, service: Any, query: str, k: int) -> Any:
         return read(asyncio.run(WenyuanRetriever(service, top_k=k).aretrieve(query)))

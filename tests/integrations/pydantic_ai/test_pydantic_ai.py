@@ -25,7 +25,7 @@ def parts(messages: list[Any], kind: type) -> list[Any]:
     return [part for message in messages for part in message.parts if isinstance(part, kind)]
 
 
-def agent(service: Any, query: str, k: int) -> tuple[Agent, list[Any]]:
+def agent(service: Any, query: str, k: int, **restrictions: Any) -> tuple[Agent, list[Any]]:
     """An agent whose model looks something up and then says that it is done; and what it was given."""
     given: list[Any] = []
 
@@ -39,7 +39,7 @@ def agent(service: Any, query: str, k: int) -> tuple[Agent, list[Any]]:
             return ModelResponse(parts=[TextPart("done")])
         return ModelResponse(parts=[ToolCallPart("retrieve_fragments", {"query": query})])
 
-    return Agent(FunctionModel(model), tools=[knowledge_tool(service, top_k=k)]), given
+    return Agent(FunctionModel(model), tools=[knowledge_tool(service, top_k=k, **restrictions)]), given
 
 
 def read(given: list[Any]) -> list[tuple[str, str, dict[str, Any]]]:
@@ -47,8 +47,8 @@ def read(given: list[Any]) -> list[tuple[str, str, dict[str, Any]]]:
 
 
 class TestPydanticAI(AdapterLaws):
-    def ask(self, service: Any, query: str, k: int) -> Any:
-        made, given = agent(service, query, k)
+    def ask(self, service: Any, query: str, k: int, **restrictions: Any) -> Any:
+        made, given = agent(service, query, k, **restrictions)
         assert made.run_sync("x").output == "done"
         return read(given)
 

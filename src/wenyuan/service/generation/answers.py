@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from wenyuan.core.access import DomainScope
 from wenyuan.core.answering import Turn
+from wenyuan.core.arguments import checking_fields
 from wenyuan.core.differences import Change
 from wenyuan.core.errors import Fault, InvalidRequest, LlmError, msg
 from wenyuan.core.filters import Filter
@@ -23,6 +24,7 @@ Origin = Literal["model", "quote", "rule", "extractive"]
 MOST_PASSAGES = 20
 
 
+@checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRequest:
     """A question to answer, with limits as in `SearchRequest`.

@@ -24,6 +24,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.answering import Shown
+from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmRejected, NotFound, msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import LanguageModel, caller_gone
@@ -59,6 +60,7 @@ _ALL = 10_000_000
 _UNREADABLE = 3  # replies in a row that are of no form: it is not up to this clause
 
 
+@checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposeRequest:
     """Which source to read for rules, with limits.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from wenyuan.core.arguments import checking_fields
 from wenyuan.core.corrections import Correction, CorrectionAction, corrected
 from wenyuan.core.errors import CatalogBusy, Conflict, Fault, InvalidRequest, NotFound, VectorsGone, listed, msg
 from wenyuan.core.model import NewPassage
@@ -28,6 +29,7 @@ _TRIES = 5  # while others change what a correction rests on
 _PASSAGE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#([0-9]{1,18})")
 
 
+@checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectionRequest:
     """A correction to make.

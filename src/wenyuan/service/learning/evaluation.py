@@ -33,8 +33,8 @@ from wenyuan.core.text import query_terms
 from wenyuan.runtime import deadline_after
 from wenyuan.service import Answer
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.fragments import asked
 from wenyuan.service.learning import Lesson, Step, TrainingPassages, load_holdings, resolve
+from wenyuan.service.queries import asked
 from wenyuan.service.search import junk_queries
 from wenyuan.service.search.general_texts import SCRIPTS
 from wenyuan.service.search.retriever import Retriever

@@ -49,8 +49,8 @@ from wenyuan.core.text import query_terms
 from wenyuan.runtime import deadline_after
 from wenyuan.service import Answer
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.fragments import asked
 from wenyuan.service.learning import Lesson, Step, TrainingPassages, load_holdings, resolve
+from wenyuan.service.queries import asked
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import falling
 from wenyuan.service.search.sufficiency import Sufficiency, passages_of

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import (
     CatalogBusy,
     CatalogUnavailable,
@@ -65,6 +66,7 @@ def names_of(processes: str | Iterable[str] | None) -> tuple[str, ...] | None:
     return names
 
 
+@checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleQuestion:
     """A question about rules.
@@ -118,6 +120,7 @@ class RuleItems:
     audit_id: str = ""
 
 
+@checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseQuestion:
     """A question about cases.
@@ -141,6 +144,7 @@ Rules = Callable[[RuleQuestion], RuleItems]
 Cases = Callable[[CaseQuestion], Items]
 
 
+@checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnifiedRequest:
     """A request for unified retrieval; ``chapter`` None asks for rules too."""

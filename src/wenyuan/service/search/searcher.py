@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.access import AUTO, CONFIDENCE, Agent, DomainScope, Principal, parse_scope
 from wenyuan.core.answering import Turn
+from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import (
     EngineTimeout,
     EngineUnavailable,
@@ -100,6 +101,7 @@ LOCAL = Principal()
 """Whoever holds the library object itself: no key is needed, every right is given."""
 
 
+@checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
     """A search request. It can narrow the rights of its agent, never widen them.

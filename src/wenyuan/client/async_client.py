@@ -1,0 +1,440 @@
+"""The client for programs that await: `AsyncClient`, `AsyncAgentClient`.
+
+Made of `client.caller` by ``scripts/make_async_client.py``; what is written here by hand is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from wenyuan.client.async_calls import AsyncDocumentCalls, AsyncRulesCalls
+from wenyuan.client.replies import (
+    Knowledge,
+    Passages,
+    Reply,
+    read_answer,
+    read_answered,
+    read_context,
+    read_file,
+    read_kept,
+    read_passages,
+    read_reply,
+    read_verdicts,
+    says_failed,
+)
+from wenyuan.core.arguments import checking_arguments, fits
+from wenyuan.core.contract import required_query
+from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, msg, refusing_once_closed
+from wenyuan.core.model import Fragment, RetrievalRequest
+from wenyuan.core.ports import Deadline
+from wenyuan.core.restrictions import check_applied, named, refuse_options, restricted
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+from time import monotonic
+
+from anyio import sleep
+
+from wenyuan.client.caller import (
+    BUSY,
+    LONGEST_CALL,
+    MAX_REPLY_BYTES,
+    MAYBE_DONE,
+    WRITING,
+    T,
+    _asked_to_wait,
+    _backoff,
+    _encode,
+    _endpoint,
+    _fits,
+    _given,
+    _json,
+    _log,
+    _Lost,
+    _no_answer,
+    _one_line,
+    _printable,
+    _Request,
+    _sibling,
+)
+
+
+@refusing_once_closed()
+@checking_arguments()
+class AsyncClient(AsyncRulesCalls, AsyncDocumentCalls):
+    """Calls the service over HTTP. Can be shared between the tasks of an event loop.
+
+    Args:
+        url: Of the service; without a path, ``/v1/retrieve_fragments`` is asked.
+        key: Sent as ``Authorization: Bearer``.
+        timeout: Seconds that one call may take with its retries. A reply that trickles in, head or body, is cut off
+            too. How long the host's name is looked up is the system's affair.
+        retries: How often to ask again after a broken connection, 429 or 503: never after FAILED, never after
+            another 4xx, never after a time-out. What writes (`feedback`, `import_rules`, `propose_rules`, `review_rules`) is
+            not asked again once it may have arrived: its `RetrievalFailed` says that it may have been done.
+        transport: What carries the requests instead of the network (an ``httpx2`` transport).
+
+    Raises:
+        ConfigError: no http or https URL, a key or a number that cannot be used.
+    """
+
+    _closed = False
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 2,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        import httpx2
+
+        from wenyuan.client.async_http import TooLarge, punctual, read_whole, until
+        from wenyuan.runtime import CallTimedOut
+
+        self._url, self._component = _endpoint(url)
+        if not fits(timeout, float) or not fits(retries, int) or (not 0 < timeout <= LONGEST_CALL) or (retries < 0):
+            raise ConfigError("timeout must be positive and finite, retries must not be negative")
+        self._timeout = timeout
+        self._retries = retries
+        self._limits, self._until, self._read_whole, self._too_large = (httpx2.Timeout, until, read_whole, TooLarge)
+        self._errors = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.CookieConflict, httpx2.StreamError, CallTimedOut)
+        self._broken = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
+        self._late = (httpx2.TimeoutException, CallTimedOut)
+        self._unsent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        if key is not None:
+            headers["Authorization"] = f"Bearer {_printable(key)}"
+        try:
+            self._http = punctual(httpx2.AsyncClient(headers=headers, transport=transport, follow_redirects=False))
+        except (OSError, ValueError) as error:
+            raise ConfigError(msg("the HTTP client cannot be set up: {error}", error=error)) from error
+
+    async def retrieve_fragments(
+        self,
+        query: str,
+        *,
+        max_results: int = 10,
+        context: Mapping[str, Any] | None = None,
+        domain: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        min_trust: int | None = None,
+    ) -> tuple[Fragment, ...]:
+        """The most relevant fragments, best first; empty only when the service found nothing.
+
+        Args:
+            domain: Only sources of this knowledge domain.
+            filter: Only passages that meet it: ``{"metadata.year": {"ge": 2024}}``, joined by AND; "and", "or", "not".
+            min_trust: Only sources that are trusted so much, 1 to 5.
+
+        Raises:
+            InvalidRequest: the request is malformed, as found here or by the service.
+            NotPermitted: the service refuses this caller.
+            RetrievalFailed: there is no answer: the service said FAILED, cannot be reached, was too slow, or broke
+                the contract; or it does not say that it applied a restriction. Logged as an error, without the query.
+        """
+        context = restricted(context, domain=domain, filter=filter, min_trust=min_trust)
+        wanted = named(domain=domain, filter=filter, min_trust=min_trust)
+        body = _encode(RetrievalRequest(query=query, max_results=max_results, context=context))
+
+        def read(reply: Reply) -> tuple[Fragment, ...]:
+            found = read_reply(reply, max_results=max_results, component=self._component)
+            check_applied(found, wanted, component=self._component)
+            return found
+
+        return await self._ask(_Request("POST", self._url, body), (query,), read)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        agent_id: str | None = None,
+        knowledge_scope: Sequence[Mapping[str, Any]] | None = None,
+        **members: Any,
+    ) -> Passages:
+        """Passages within a knowledge scope, best first, from ``/v1/search`` of the same service.
+
+        Args:
+            members: ``min_trust``, ``filters``, ``summary``, ``as_of``, ``source_document_uri``, ``task_id``,
+                ``limit``, ``rewrite``, ``history``; the service refuses any other.
+
+        Raises:
+            InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`.
+        """
+        asked = {"query": query, "agent_id": agent_id, "knowledge_scope": knowledge_scope, **members}
+        return await self._call("POST", "/v1/search", read_passages, asked, (query,))
+
+    async def get_context(
+        self,
+        retrieval_query: str | None = None,
+        *,
+        query: str | None = None,
+        agent_id: str | None = None,
+        extra_queries: Sequence[str] = (),
+        top_k: Mapping[str, Any] | None = None,
+        **members: Any,
+    ) -> Knowledge:
+        """Snippets allowed in a prompt, from ``/v1/context`` of the same service.
+
+        Args:
+            query: The same as `retrieval_query`; one of them is required.
+            members: ``allow_low_trust``, ``token_budget``, ``task_id``, ``source_document_uri``, ``rewrite``, ``history``.
+
+        Raises:
+            InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`; on a failure nothing is to be
+                injected.
+        """
+        text = required_query("retrieval_query", retrieval_query, query)
+        asked = {"retrieval_query": text, "agent_id": agent_id, "top_k": top_k, **members}
+        asked["extra_queries"] = list(extra_queries)
+        return await self._call("POST", "/v1/context", read_context, asked, (text, *extra_queries))
+
+    async def verify(
+        self,
+        answer: str | None = None,
+        *,
+        claims: Sequence[Mapping[str, Any]] | None = None,
+        citations: Mapping[str, str] | None = None,
+        **members: Any,
+    ) -> Mapping[str, Any]:
+        """A verdict on every claim of an answer, from ``/v1/verify`` of the same service.
+
+        Args:
+            answer: A text with marks of its sources; or `claims`: ``{"text": …, "sources": […]}`` each.
+            citations: What marks stand for: ``{"1": "policies#12"}``.
+            members: ``min_trust``, ``as_of``.
+
+        Returns:
+            ``claims`` with ``verdict``, ``findings``, ``evidence``, ``changes``; ``counts`` by verdict.
+
+        Raises:
+            InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`; on a failure nothing was verified.
+        """
+        asked = {"answer": answer, "claims": claims, "citations": citations, **members}
+        secrets = [answer or "", *(str(claim.get("text", "")) for claim in claims or ())]
+        return await self._call("POST", "/v1/verify", read_verdicts, asked, secrets)
+
+    async def answer(
+        self,
+        query: str,
+        *,
+        agent_id: str | None = None,
+        knowledge_scope: Sequence[Mapping[str, Any]] | None = None,
+        timeout: float | None = None,
+        **members: Any,
+    ) -> Mapping[str, Any]:
+        """An answer by the service's language model, every claim quoted and checked, from ``/v1/answer``.
+
+        Args:
+            timeout: Seconds for this call: a model takes longer than a search. By default those of the client.
+            members: ``min_trust``, ``filters``, ``as_of``, ``task_id``, ``limit``, ``on_failure``, ``rewrite``, ``history``.
+
+        Returns:
+            ``answer`` (None where there is none, with the ``reason``), ``claims`` with their citations, ``dropped`` with
+            the reason of each, ``withheld``, ``fragments``, ``audit_id``.
+
+        Raises:
+            InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`; on a failure there is no answer.
+        """
+        asked = {"query": query, "agent_id": agent_id, "knowledge_scope": knowledge_scope, **members}
+        return await self._call("POST", "/v1/answer", read_answered, asked, (query,), timeout)
+
+    async def feedback(
+        self, audit_id: str, *, good: Sequence[str] = (), bad: Sequence[str] = ()
+    ) -> Mapping[str, bool]:
+        """Rate parts of an answer as right or wrong, at ``/v1/feedback`` of the same service.
+
+        Args:
+            audit_id: Of the answer: ``metadata["audit_id"]`` of its fragments.
+            good, bad: Refs (``metadata["passage_id"]``) or addresses of fragments.
+
+        Returns:
+            What was kept: by ref, whether it is right.
+
+        Raises:
+            InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`; an answer that is another's is
+                one that is not there.
+        """
+        said = {"audit_id": audit_id, "good": list(good), "bad": list(bad)}
+        return await self._call("POST", "/v1/feedback", read_kept, said)
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        read: Callable[[Mapping[str, Any]], T],
+        members: Mapping[str, Any] | None = None,
+        secrets: Sequence[str] = (),
+        timeout: float | None = None,
+    ) -> T:
+        if timeout is not None and (not 0 < timeout <= LONGEST_CALL):
+            why = msg("must be above 0 and at most {most} seconds", most=LONGEST_CALL)
+            raise InvalidRequest(msg("{place} {fault}", place="timeout", fault=why), faults=(Fault("timeout", why),))
+        body = None if members is None else _json(_given(members))
+        writes = method == "DELETE" or (method, path) in WRITING
+        request = _Request(method, _sibling(self._url, path), body, writes, timeout=timeout)
+        return await self._ask(request, secrets, lambda r: read_answer(r, read, component=self._component))
+
+    async def _send(
+        self, method: str, path: str, body: bytes, kind: str, read: Callable[[Mapping[str, Any]], T]
+    ) -> T:
+        request = _Request(method, _sibling(self._url, path), body, True, kind)
+        return await self._ask(request, (), lambda r: read_answer(r, read, component=self._component))
+
+    async def _fetch(self, path: str) -> bytes:
+        request = _Request("GET", _sibling(self._url, path), None)
+        return await self._ask(request, (), lambda r: read_file(r, component=self._component))
+
+    async def _ask(self, request: _Request, secrets: Sequence[str], read: Callable[[Reply], T]) -> T:
+        try:
+            return read(await self._reply(request, monotonic() + self._seconds(request)))
+        except RetrievalFailed as error:
+            message = error.message
+            for query in filter(None, secrets):
+                message = message.replace(query, "…")
+            _log.error("%s: %s", self._component, _one_line(message))
+            raise
+
+    async def close(self) -> None:
+        """Close the connections; may be called twice. Later calls raise `Closed`."""
+        self._closed = True
+        await self._http.aclose()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _reply(self, request: _Request, deadline: float) -> Reply:
+        """The final reply, after as many retries as are allowed and fit the deadline."""
+        for attempt in range(self._retries + 1):
+            last = attempt == self._retries
+            wait = _backoff(attempt)
+            try:
+                reply = await self._exchange(request, deadline)
+            except _Lost as error:
+                if last or not _fits(wait, deadline):
+                    raise RetrievalFailed(error.message, component=self._component) from error.__cause__
+            else:
+                if reply.status not in BUSY or last or says_failed(reply):
+                    return reply
+                wait = _asked_to_wait(reply.retry_after, wait)
+                if not _fits(wait, deadline):
+                    return reply
+            await sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _exchange(self, request: _Request, deadline: float) -> Reply:
+        """One request. The only place that uses httpx2 and translates its exceptions."""
+        if self._http.is_closed:
+            raise RetrievalFailed("the client is closed", component=self._component)
+        limits = self._limits(max(deadline - monotonic(), 0.001))
+        try:
+            async with (
+                self._until(Deadline(deadline, monotonic)),
+                self._http.stream(
+                    request.method,
+                    request.url,
+                    content=request.body,
+                    timeout=limits,
+                    headers={"Content-Type": request.kind},
+                ) as response,
+            ):
+                content = await self._read_whole(response.aiter_bytes(), MAX_REPLY_BYTES)
+                return Reply(response.status_code, content, response.headers.get("Retry-After", ""))
+        except self._too_large as error:
+            raise RetrievalFailed(
+                msg("the answer is larger than {max_reply_bytes} bytes", max_reply_bytes=MAX_REPLY_BYTES),
+                component=self._component,
+            ) from error
+        except self._errors as error:
+            raise self._translated(error, request) from error
+
+    def _translated(self, error: Exception, request: _Request) -> RetrievalFailed:
+        """The `RetrievalFailed` for an exception of httpx2; `_Lost` where a retry may help."""
+        broken = isinstance(error, self._broken)
+        message = self._too_late(request) if isinstance(error, self._late) and (not broken) else _no_answer(error)
+        if request.writes and (not isinstance(error, self._unsent)):
+            return RetrievalFailed(
+                msg("{message}; {maybe_done}", message=message, maybe_done=MAYBE_DONE), component=self._component
+            )
+        return (_Lost if broken else RetrievalFailed)(message, component=self._component)
+
+    def _seconds(self, request: _Request) -> float:
+        """Seconds that a request may take with its retries."""
+        return self._timeout if request.timeout is None else request.timeout
+
+    def _too_late(self, request: _Request) -> str:
+        return msg("no whole answer within {seconds} s", seconds=f"{self._seconds(request):g}")
+
+
+class AsyncAsks(Protocol):
+    """What `AgentClient` needs of a client; `Client` implements it."""
+
+    async def get_context(self, retrieval_query: str, **members: Any) -> Knowledge: ...
+
+    async def close(self) -> None: ...
+
+
+@refusing_once_closed()
+@checking_arguments()
+class AsyncAgentClient:
+    """A client for one agent. Closing it closes only connections that it opened itself.
+
+    Args:
+        url_or_client: Of the service, or a `Client` that is shared.
+        agent_id: Who asks.
+        options: For the `Client` that is made: ``key``, ``timeout``, ``retries``.
+    """
+
+    _closed = False
+
+    def __init__(self, url_or_client: str | AsyncAsks, agent_id: str, **options: Any) -> None:
+        self._own = isinstance(url_or_client, str)
+        if not self._own and options:
+            refuse_options(url_or_client, options)
+        self._client: AsyncAsks = (
+            AsyncClient(url_or_client, **options) if isinstance(url_or_client, str) else url_or_client
+        )
+        self.agent_id = agent_id
+
+    async def get_context(
+        self,
+        retrieval_query: str | None = None,
+        *,
+        query: str | None = None,
+        extra_queries: Sequence[str] = (),
+        top_k: Mapping[str, int | Literal["auto", "confidence"]] | None = None,
+        **members: Any,
+    ) -> Knowledge:
+        """Snippets for the agent's prompt; see `Client.get_context` for `query` and the exceptions."""
+        text = required_query("retrieval_query", retrieval_query, query)
+        return await self._client.get_context(
+            text, agent_id=self.agent_id, extra_queries=extra_queries, top_k=top_k, **members
+        )
+
+    async def close(self) -> None:
+        """Close connections that this client opened. Later calls raise `Closed`."""
+        self._closed = True
+        if self._own:
+            await self._client.close()
+
+    async def __aenter__(self) -> AsyncAgentClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+__all__ = ["AsyncAgentClient", "AsyncClient"]
