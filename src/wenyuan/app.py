@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.storage import Place, place_of
+from wenyuan.catalog.task_anchor import TaskAnchor
 from wenyuan.catalog.tasks import TaskLedger, TokenLedger
 from wenyuan.core.addresses import legible
 from wenyuan.core.connectors import Connector
@@ -27,9 +28,11 @@ from wenyuan.core.text import ANALYZER
 from wenyuan.engines import MemoryEngine
 from wenyuan.runtime import install_command, usable_cores
 from wenyuan.scanners.selection import open_scanner
+from wenyuan.service.audit import change_record
 from wenyuan.service.ingest import Recognition, Remote
+from wenyuan.service.ingest.library_key import KeyLoss, check_lost, marked_key, new_key
 from wenyuan.service.ingest.quarantine import Quarantine
-from wenyuan.service.ingest.redaction import Questions, Redactor, load_names, marked_key
+from wenyuan.service.ingest.redaction import Questions, Redactor, load_names
 from wenyuan.service.ingest.scanning import behind_scanner
 from wenyuan.service.library import Library, Models, Reading, Storage
 from wenyuan.service.search.candidates import Reranking
@@ -47,7 +50,15 @@ from wenyuan.settings import (
     load_settings,
 )
 
-__all__ = ["IN_FOLDER", "create_library", "holds_library", "open_encoder", "open_library", "open_reranker"]
+__all__ = [
+    "IN_FOLDER",
+    "create_library",
+    "holds_library",
+    "open_encoder",
+    "open_library",
+    "open_reranker",
+    "renew_key",
+]
 
 
 IN_FOLDER: dict[str, Any] = {"catalog": {"dsn": ""}}
@@ -88,30 +99,43 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     if create and not _holds_library(place):
         Catalog.create(place).close()
         place = place_of(path, settings.catalog)
+    catalog = Catalog.open(place)
+    with ExitStack() as opening:  # closes what is open where something cannot be
+        opening.callback(catalog.close)
+        library = _assembled(path, settings, place, catalog, opening)
+        opening.pop_all()
+    catalog.database.on_change = library.recorder.changed
+    return library
+
+
+def _assembled(path: Path, settings: Settings, place: Place, catalog: Catalog, opening: ExitStack) -> Library:
+    """The parts of a library around its catalog; `opening` gets how each is closed."""
     reader = _Reader(path, settings.ocr)
     releasing = ExitStack()
     releasing.callback(reader.close)
-    catalog = Catalog.open(place)
-    tasks = _tasks(path, place, releasing)
-    try:
-        questions = _questions(settings, catalog, path)
-        encoder, note = _encoder(settings.encoder)
-        recorded = catalog.encoder()
-        encoder, spec, note, refusal = _agreed(catalog, encoder, recorded, note)
-        reranking = Reranking(open_reranker(settings.reranker), settings.reranker)
-        if reranking.reranker is not None:
-            releasing.callback(reranking.reranker.close)
-        llm, judge, scanner = (
-            _llm(settings.llm, tasks, releasing), _judge(settings, tasks, releasing), open_scanner(settings.redaction, releasing),
-        )  # fmt: skip
-        judged = (reranking.fingerprint, judge and judge.fingerprint)
-        answers = _answers(settings, catalog, encoder, judged, releasing)
-        engine = _engine(settings, path, spec, catalog)
-    except BaseException:
-        catalog.close()
-        raise
+    opening.callback(releasing.close)
+    tasks = _tasks(path, place, catalog, releasing)
+    questions = _questions(settings, catalog, path)
+    encoder, note = _encoder(settings.encoder)
+    recorded = catalog.encoder()
+    encoder, spec, note, refusal = _agreed(catalog, encoder, recorded, note)
+    reranking = Reranking(open_reranker(settings.reranker), settings.reranker)
+    if reranking.reranker is not None:
+        releasing.callback(reranking.reranker.close)
+    llm, judge, scanner = (
+        _llm(settings.llm, tasks, releasing), _judge(settings, tasks, releasing), open_scanner(settings.redaction, releasing),
+    )  # fmt: skip
+    judged = (reranking.fingerprint, judge and judge.fingerprint)
+    answers = _answers(settings, catalog, encoder, judged, releasing)
+    if encoder is not None:
+        opening.callback(encoder.close)
+    engine = _engine(settings, path, spec, catalog)
+    opening.callback(engine.close)
     traces = _traces(settings.tracing, catalog.library_id(), questions.text)
-    library = Library(
+    audit = _audit(place, settings, catalog)
+    if audit is not None:
+        opening.callback(audit.close)
+    return Library(
         settings=settings,
         storage=Storage(
             folder=path,
@@ -119,7 +143,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
             engine=engine,
             empty_engine=lambda: MemoryEngine(spec),
             tasks=tasks,
-            audit=_audit(place, settings, catalog),
+            audit=audit,
             answers=answers,
         ),
         models=Models(
@@ -150,8 +174,32 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         traces=traces,
         release=releasing.close,
     )
-    catalog.database.on_change = library.recorder.changed
-    return library
+
+
+def renew_key(folder: str | Path, **overrides: Any) -> KeyLoss:
+    """Give a library whose key is lost a new one; it is recorded in the audit, with what is lost.
+
+    Raises:
+        InvalidRequest: the key is there.
+        CatalogError, ConfigError: the library cannot be opened or changed, or its audit not be written.
+    """
+    path = Path(folder)
+    settings = load_settings(path, **overrides)
+    place = place_of(path, settings.catalog)
+    with closing(Catalog.open(place)) as catalog:
+        check_lost(catalog, path)
+        audit = _audit(place, settings, catalog)
+        with ExitStack() as stack:
+            if audit is not None:
+                stack.callback(audit.close)
+            actions = {source.source_id: Redactor.of(source).policy.actions for source in catalog.sources()}
+            loss = new_key(
+                catalog, path, [name for name, chosen in actions.items() if "pseudonym" in chosen.values()]
+            )
+            if audit is not None:
+                audit.append(change_record("registry", "renewed", "pseudonym.key", None, loss))
+                audit.flush()
+    return loss
 
 
 def holds_library(folder: Path) -> bool:
@@ -340,8 +388,10 @@ def open_reranker(settings: RerankerSettings) -> Reranker | None:
             )
 
 
-def _tasks(folder: Path, place: Place, releasing: ExitStack) -> TaskLedger:
-    tasks = TaskLedger(folder, place=place.tasks())
+def _tasks(folder: Path, place: Place, catalog: Catalog, releasing: ExitStack) -> TaskLedger:
+    server = place.tasks()
+    anchor = None if server is not None else TaskAnchor(catalog.database, folder / "tasks.db")
+    tasks = TaskLedger(folder, place=server, anchor=anchor)
     releasing.callback(tasks.close)
     return tasks
 

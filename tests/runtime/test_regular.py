@@ -24,7 +24,7 @@ from wenyuan.evaluation import data
 from wenyuan.readers import golden, ocr, rulebooks, sandbox
 from wenyuan.runtime.regular import IrregularFile, open_regular, read_regular
 from wenyuan.service import documents, upload_journal
-from wenyuan.service.ingest import redaction, registry, scanning
+from wenyuan.service.ingest import library_key, registry, scanning
 from wenyuan.service.ingest.holdings import LocalFile
 from wenyuan.service.ingest.quarantine import Quarantine
 from wenyuan.settings import load_settings
@@ -101,7 +101,7 @@ DOORS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "a history": ("history.json", history_in),
     "an export of the audit": ("audit.jsonl", verify_export),
     "the head of the audit": ("audit.head", lambda path: HeadFile(path).read()),
-    "the key": ("pseudonym.key", lambda path: redaction.library_key(path.parent)),
+    "the key": ("pseudonym.key", lambda path: library_key.library_key(path.parent)),
     "the writer's lock": ("writer.lock", _locked),
     "the lock of uploads": (upload_journal._LOCK, _alone),
     "a journal": (f"uploads/{upload_journal.INCOMING}/1/{upload_journal._JOURNAL}", _recovered),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from wenyuan.service.uploads import Given
 OPTIONS: dict[str, Any] = {"encoder": {"kind": "hashing"}}
 ASKED = RetrievalRequest(query="答复时限", max_results=5)
 SECONDS = 20
+ASIDE = sha256(b"bad").hexdigest()
 
 
 def used(place: Path, word: str) -> Path:
@@ -36,12 +38,14 @@ def used(place: Path, word: str) -> Path:
         library.upload("desk", [Given(name="up.md", path=place / "up.md")])
         library.quarantine.keep(b"bad", sha256=sha256(b"bad").hexdigest(), suffix=".md", scanner="x", reason="y")
         library.get_context(ContextRequest(retrieval_query="答复时限", top_k={"s": 2}, task_id="t"))
+        library.engine.checkpoint(always=True)
     shutil.copytree(folder, place / "older")
     (docs / "b.md").write_text(f"# 另一{word}\n\n另一{word}的答复时限为七天。\n", "utf-8")
     with wenyuan.open(folder, **OPTIONS) as library:
         library.ingest("s")
         library.get_context(ContextRequest(retrieval_query="七天", top_k={"s": 2}, task_id="t"))
         assert len(library.retrieve_fragments(ASKED).fragments) == 3
+        library.engine.checkpoint(always=True)
     return folder
 
 
@@ -63,7 +67,8 @@ def replaced(path: Path, other: Path) -> None:
     """By the file of that name of another folder; where that has none of the name, by any file of the kind."""
     absent(path, other)
     if not other.exists():
-        other = sorted(other.parent.glob(f"*{other.suffix}"))[0]
+        above = next(folder for folder in other.parents if folder.name in ("index", "library", "older"))
+        other = sorted(above.rglob(f"*{other.suffix}"))[0]
     shutil.copyfile(other, path)
 
 
@@ -89,6 +94,14 @@ def said(folder: Path) -> str:
             assert len(answer.fragments) == 3
             verified = library.audit.verify()
             faults = [] if verified.ok else [str(verified.first_fault)]
+            try:
+                library.get_context(ContextRequest(retrieval_query="答复时限", top_k={"s": 2}, task_id="u"))
+            except KnowledgeError as error:
+                assert not library.readiness().ready, "what refuses a context is said before one is asked for"
+                faults.append(f"{error.message}: {error.hint}")
+            faults += [one.reason for one in library.quarantine if not one.scanner]
+            if sum(1 for _ in library.quarantine) != 1:
+                faults.append("what was set aside is not there")
             for source in ("s", "desk"):
                 try:
                     report = library.ingest(source)
@@ -103,6 +116,10 @@ def said(folder: Path) -> str:
         return f"{error.message}: {error.hint}"
 
 
+INDEX_FILES = (
+    "rows.json", "columns-*.npz", "vectors-*.f32",
+    *(f"keyword/{name}" for name in ("watermark.json", "*.term", "*.idx", "*.pos", "*.store", "*.fast", "*.fieldnorm")),
+)  # fmt: skip
 STATES = {
     "absent": absent, "empty": empty, "theirs": replaced, "older": replaced, "folder": folder_there, "pipe": pipe,
 }  # fmt: skip
@@ -111,17 +128,29 @@ REFUSED = {
     "audit.head": ("absent", "empty", "theirs", "folder", "pipe"),  # one that is behind is right
     "catalog.db": ("absent", "empty", "theirs", "older", "folder", "pipe"),
     "pseudonym.key": ("absent", "empty", "theirs", "folder", "pipe"),  # it never changes
+    "tasks.db": ("absent", "empty", "theirs", "older", "folder", "pipe"),
+    f"quarantine/{ASIDE}/about.json": ("absent", "empty", "folder", "pipe"),
     "uploads/desk/up.md": ("absent", "empty", "theirs", "folder", "pipe"),
     "wenyuan.toml": ("folder", "pipe"),  # without it, or with an empty one, the defaults hold
     "writer.lock": ("folder", "pipe"),
     "commit.lock": ("folder", "pipe"),
     "uploads/.lock": (),  # nobody uploads
     "index": ("empty", "pipe"),  # a folder that is gone is made again
+    **{f"index/*/{name}": () for name in INDEX_FILES},  # whatever is there, they are built again
 }
 """Of each file the states in which something is refused, or said; in the others all is as before, and made again."""
 CELLS = [
     (name, state) for name in REFUSED for state in STATES if name != "index" or state in ("absent", "empty", "pipe")
 ]
+
+
+@pytest.mark.parametrize("page", ["governance.md", "governance.zh.md"])
+def test_the_page_has_the_numbers_of_this_table(page: str) -> None:
+    """How many cases there are, how many are refused and how many are not stands in the documentation as it is here."""
+    text = (Path(__file__).parents[2] / "docs" / page).read_text("utf-8")
+    refused = sum(map(len, REFUSED.values()))
+    line = next(line for line in text.splitlines() if "test_missing_files.py" in line)
+    assert re.findall("[0-9]+", line) == [str(len(CELLS)), str(refused), str(len(CELLS) - refused)]
 
 
 @pytest.fixture
@@ -154,10 +183,16 @@ def test_healed_or_refused(ours: Path, theirs: Path, name: str, state: str) -> N
     try:
         shutil.copytree(kept, ours)
         other = {"theirs": theirs, "older": ours.with_name("older")}.get(state, kept)
-        STATES[state](ours / name, other / name)
+        path = sorted(ours.glob(name))[0]
+        STATES[state](path, other / path.relative_to(ours))
         told = said(ours)
         assert bool(told) == (state in REFUSED[name]), told
-        if name in ("audit.db", "catalog.db", "pseudonym.key") and state in ("absent", "empty", "folder", "pipe"):
+        if name in ("audit.db", "catalog.db", "pseudonym.key", "tasks.db") and state in (
+            "absent",
+            "empty",
+            "folder",
+            "pipe",
+        ):
             assert name in told or "tables" in told
     finally:
         shutil.rmtree(ours)

@@ -198,6 +198,7 @@ class Catalog:
     library_id = delegate("identity", Identity.library_id)
     key_mark = delegate("identity", Identity.key_mark)
     mark_key = delegate("identity", Identity.mark_key)
+    renew_key_mark = delegate("identity", Identity.renew_key_mark)
     names = delegate("identity", Identity.names)
     elsewhere = delegate("identity", Identity.elsewhere)
     lies = delegate("identity", Identity.lies)

@@ -52,7 +52,7 @@ class Anchor:
             self._changed = True
             _advance(connection, durable())
 
-        self._database.before_commit = write
+        self._database.before_commit.append(write)
 
     def begin(self, head: Head) -> None:
         """Write the first head of a library that has none, unless somebody is writing: who does writes it, too."""

@@ -30,8 +30,10 @@ from wenyuan.catalog.audit.tables import (
     last_head,
     ours,
 )
+from wenyuan.catalog.governance import KEY_MARK, mark_of
 from wenyuan.catalog.sql import connect_writer, copy_database, create_missing, reading, translated
 from wenyuan.catalog.storage import Files, Place, place_of
+from wenyuan.catalog.task_anchor import TASK_ANCHOR, check_file, put_task_anchor, state_of, task_anchor
 from wenyuan.catalog.tasks import ledger_file, task_tables
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, msg
 from wenyuan.runtime import exists, is_dir, is_file
@@ -44,7 +46,7 @@ from wenyuan.settings import load_settings
 # The head before the audit: a head that is behind is right, one that is ahead says that records are missing. The catalog
 # last: no record is of a change that the copy does not have.
 _FILES = ("wenyuan.toml", "pseudonym.key", "audit.head")
-_UPLOADS = "uploads"
+_FOLDERS = ("uploads", "quarantine")
 _DATABASES = ("audit.db", "tasks.db", "catalog.db")
 
 
@@ -75,15 +77,7 @@ def back_up(folder: Path, to: Path) -> int:
         if exists(partial):
             shutil.rmtree(partial)
         partial.mkdir(parents=True, mode=0o700)
-        for name in _FILES:
-            if is_file(folder / name):
-                shutil.copy2(folder / name, partial / name)
-        for name in _DATABASES:
-            if is_file(folder / name):
-                copy_database(folder / name, partial / name)
-        _check_audit(partial)
-        _settle_anchor(folder, partial, audited=settings.audit.enabled)
-        _copy_uploads(folder / _UPLOADS, partial / _UPLOADS)
+        _copy(folder, partial, audited=settings.audit.enabled)
         size = sum(file.stat().st_size for file in partial.rglob("*") if file.is_file())
         partial.replace(to)
     except OSError as error:
@@ -100,9 +94,23 @@ def back_up(folder: Path, to: Path) -> int:
     return size
 
 
-def _copy_uploads(folder: Path, to: Path) -> None:
-    """Copy the uploads after the catalog; a file added meanwhile is ingested at the next refresh. Hidden files are
-    incomplete uploads and are left out.
+def _copy(folder: Path, to: Path, *, audited: bool) -> None:
+    for name in _FILES:
+        if is_file(folder / name):
+            shutil.copy2(folder / name, to / name)
+    for name in _DATABASES:
+        if is_file(folder / name):
+            copy_database(folder / name, to / name)
+    _check_audit(to)
+    _settle_anchor(folder, to, audited=audited)
+    _settle_counts(folder, to)
+    for name in _FOLDERS:
+        _copy_folder(folder / name, to / name)
+
+
+def _copy_folder(folder: Path, to: Path) -> None:
+    """Copy uploads, or what was set aside, after the catalog; a file added meanwhile is ingested at the next refresh.
+    Hidden files and folders are incomplete, and are left out.
     """
     if is_dir(folder):
         hidden = shutil.ignore_patterns(".*")
@@ -142,6 +150,32 @@ def _settle_anchor(folder: Path, copy: Path, *, audited: bool) -> None:
         writer.dispose()
 
 
+def _settle_counts(folder: Path, copy: Path) -> None:
+    """Set the state of the counts that the copied catalog knows to that of the copied counts, which were copied earlier.
+
+    Raises:
+        CatalogUnavailable: the library's own counts are gone, or are others than it knows.
+    """
+    writer = connect_writer(copy / "catalog.db")
+    try:
+        with translated("copying the state of the counts"), writer.begin() as connection:
+            known = task_anchor(connection)
+            if known is None:
+                return
+            check_file(folder / "tasks.db", known)
+            if not is_file(copy / "tasks.db"):  # made since
+                put_task_anchor(connection, None)
+                return
+            counts = connect_writer(copy / "tasks.db")
+            try:
+                with reading(counts, "copying the state of the counts") as copied:
+                    put_task_anchor(connection, state_of(copied))
+            finally:
+                counts.dispose()
+    finally:
+        writer.dispose()
+
+
 def _continued(folder: Path, known: Head, *, whole: bool = True) -> Head | None:
     """The last record of the audit in a folder where it comes before a known one, else None; with `whole`,
     CatalogUnavailable instead.
@@ -168,7 +202,7 @@ def _continued(folder: Path, known: Head, *, whole: bool = True) -> Head | None:
 
 
 _BATCH = 1_000
-_OWN = ("schema", "library_file", "tick", "audit", MOVING, t.PSEUDONYMS)
+_OWN = ("schema", "library_file", "tick", "audit", MOVING, t.PSEUDONYMS, TASK_ANCHOR)
 """Keys of `library` that belong to a place, not to what it holds."""
 _CATALOG = [table for kept in t.ALL for table in kept.sorted_tables if table is not t.library]
 _AUDIT = [audit_tables.cuts, audit_tables.audit, audit_tables.queries]
@@ -297,6 +331,10 @@ def _pairs(origin: Place, target: Place, stack: ExitStack) -> list[_Pair]:
     for audit, place in zip(audits, (origin, target), strict=True):
         stack.callback(audit.close)
         audit.begin(HeadFile(place.folder / "audit.head"))
+    if isinstance(origin, Files):
+        with reading(origin.reader, "reading the state of the counts") as connection:
+            known = task_anchor(connection)
+        check_file(origin.folder / "tasks.db", known)
     for engine in tasks:
         stack.callback(engine.dispose)
         if engine.dialect.name == "sqlite":
@@ -310,7 +348,7 @@ def _pairs(origin: Place, target: Place, stack: ExitStack) -> list[_Pair]:
 def _moved(pair: _Pair, tell: Tell) -> int:
     """Copy the missing rows of a table and compare; returns the number of rows."""
     table = pair.table
-    _copy(pair, tell)
+    _copy_rows(pair, tell)
     before, after = _digest(table, pair.old, tell), _digest(table, pair.new, tell)
     if before != after and table not in _GROWING:
         with translated(f"copying {table.name} again"), pair.sink.begin() as connection:
@@ -318,7 +356,7 @@ def _moved(pair: _Pair, tell: Tell) -> int:
                 if any(key.column.table is table for key in other.foreign_keys):
                     connection.execute(other.delete())
             connection.execute(table.delete())
-        _copy(pair, tell)
+        _copy_rows(pair, tell)
         before, after = _digest(table, pair.old, tell), _digest(table, pair.new, tell)
     if before != after:
         raise CatalogUnavailable(
@@ -334,7 +372,7 @@ def _moved(pair: _Pair, tell: Tell) -> int:
     return before[0]
 
 
-def _copy(pair: _Pair, tell: Tell) -> None:
+def _copy_rows(pair: _Pair, tell: Tell) -> None:
     table = pair.table
     key = list(table.primary_key.columns)
     doing = msg("copying {name}", name=table.name)
@@ -432,15 +470,23 @@ def _hand_over(origin: Place, target: Place) -> None:
 def _pseudonyms(place: Place, held: dict[str, str]) -> bytes:
     if not isinstance(place, Files):
         return bytes.fromhex(held[t.PSEUDONYMS])
+    mark = held.get(KEY_MARK)
     try:
-        return read_regular(place.folder / "pseudonym.key", 1 << 20)
+        key = read_regular(place.folder / "pseudonym.key", 1 << 20)
     except FileNotFoundError:
-        return b""
+        key = b""
     except OSError as error:
         raise CatalogError(
             msg("cannot read {filename}: {strerror}", filename=error.filename, strerror=error.strerror),
             component="catalog",
         ) from error
+    if mark is not None and mark != mark_of(key):
+        raise CatalogError(
+            msg("{path} is missing, or is not the key that the catalog knows", path=place.folder / "pseudonym.key"),
+            component="catalog",
+            hint="restore it from a backup; or, if there is none, go on with a new key: wenyuan doctor --new-key",
+        )
+    return key
 
 
 def _keep(target: Files, pseudonyms: bytes) -> None:

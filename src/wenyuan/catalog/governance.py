@@ -18,7 +18,7 @@ from wenyuan.catalog.rows import source_of, source_row
 from wenyuan.catalog.rules.writes import drop_evidence_of
 from wenyuan.catalog.schema import profiles
 from wenyuan.catalog.sql import insert_new, next_seq, now, translated
-from wenyuan.catalog.storage import Database, Place
+from wenyuan.catalog.storage import ADOPTED, Database, Place
 from wenyuan.catalog.writes import forget_source, retire
 from wenyuan.core.access import (
     Agent,
@@ -372,8 +372,13 @@ def _row(profile: TaskProfile, seq: int) -> dict[str, Any]:
 # Which library this is: an id among libraries that ask one another, and the place for which it was given.
 
 
-_KEY_MARK = "pseudonym_key_mark"
+KEY_MARK = "pseudonym_key_mark"
 """Key in `library` of what tells the key of a library in a folder from every other key, and does not give it away."""
+
+
+def mark_of(key: bytes) -> str:
+    """What is recorded of a key, see `KEY_MARK`."""
+    return hmac.new(key, b"mark", hashlib.sha256).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -419,7 +424,7 @@ class Identity:
 
     def key_mark(self) -> str:
         """What was recorded of the library's key in its file; empty where nothing was."""
-        return self._identity(_KEY_MARK)
+        return self._identity(KEY_MARK)
 
     def mark_key(self, mark: str) -> None:
         """Record it, unless somebody is writing, or nothing can be written: the next process does."""
@@ -429,8 +434,30 @@ class Identity:
             translated("recording the library's key"),
             self.database.writer.begin() as connection,
         ):
-            if connection.scalar(sa.select(t.library.c.key).where(t.library.c.key == _KEY_MARK)) is None:
-                connection.execute(t.library.insert(), {"key": _KEY_MARK, "value": mark})
+            if connection.scalar(sa.select(t.library.c.key).where(t.library.c.key == KEY_MARK)) is None:
+                connection.execute(t.library.insert(), {"key": KEY_MARK, "value": mark})
+
+    def renew_key_mark(self, mark: str) -> tuple[int, int]:
+        """Record another key: the identities of addresses that the former one made are forgotten. What has an address that
+        is made without the key is found again by it.
+
+        Returns:
+            How many identities there were, and how many corrections in force are of documents with one.
+        """
+        a, c, key = t.addresses.c, t.corrections.c, t.library.c.key
+        with self.database.changing("recording the library's key") as connection:
+            count = connection.scalar(sa.select(sa.func.count()).select_from(t.addresses)) or 0
+            theirs = sa.and_(a.source_id == c.source_id, a.uri == c.uri)
+            held = sa.select(sa.func.count()).select_from(t.corrections.join(t.addresses, theirs))
+            corrections = connection.scalar(held.where(c.undone_seq.is_(None))) or 0
+            connection.execute(t.addresses.delete())
+            newest = connection.scalar(sa.select(sa.func.max(t.documents.c.document_id))) or 0
+            connection.execute(t.library.delete().where(key.in_((KEY_MARK, f"value/{ADOPTED}"))))
+            connection.execute(
+                t.library.insert(),
+                [{"key": KEY_MARK, "value": mark}, {"key": f"value/{ADOPTED}", "value": str(newest)}],
+            )
+        return count, corrections
 
     def renew_id(self) -> str:
         """Give this library a new id and return it. Processes that have it open keep using the old one."""

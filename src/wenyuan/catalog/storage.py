@@ -343,16 +343,13 @@ def _nobody(_kind: str, _action: str, _name: str, _before: object, _after: objec
     """The default for `Database.on_change`: does nothing."""
 
 
-def _nothing(_connection: sa.Connection) -> None:
-    """The default for `Database.before_commit`: does nothing."""
-
-
 class Database:
     """A place with its engines and read cache, as the parts of the catalog share them.
 
     Attributes:
         on_change: Called after every stored change of a source, an agent, a key, a rule, a profile or a synonym.
-        before_commit: Called at the end of every transaction that changes the library, see `anchor.Anchor`.
+        before_commit: Called at the end of every transaction that changes the library, see `anchor.Anchor` and
+            `task_anchor.TaskAnchor`.
     """
 
     def __init__(self, place: Place) -> None:
@@ -360,7 +357,7 @@ class Database:
         self.reader, self.writer, self.claims = place.reader, place.writer, place.claims
         self.remembered = ReadCache(place.version)
         self.on_change: OnChange = _nobody
-        self.before_commit: Callable[[sa.Connection], None] = _nothing
+        self.before_commit: list[Callable[[sa.Connection], None]] = []
 
     def reading(self, doing: str, deadline: Deadline | None = None) -> AbstractContextManager[sa.Connection]:
         """One snapshot; see `sql.reading`."""
@@ -375,7 +372,8 @@ class Database:
         """One transaction that writes, with the writer lock held."""
         with self.writing(), translated(doing), self.writer.begin() as connection:
             yield connection
-            self.before_commit(connection)
+            for last in self.before_commit:
+                last(connection)
 
 
 # What is kept of the library as a whole, by key.

@@ -17,8 +17,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.sql import alone, connect_writer, create_missing, let_go, translated
-from wenyuan.core.errors import CatalogBusy, CatalogError, LlmBudgetSpent, msg
+from wenyuan.catalog.sql import alone, connect_writer, create_missing, let_go
+from wenyuan.catalog.task_anchor import Counted, TaskAnchor, counts_of, state, state_of
+from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, InvalidRequest, LlmBudgetSpent, msg
 
 KEPT = 30 * 86_400.0
 """Seconds after its last context that a task is remembered for."""
@@ -49,6 +50,7 @@ class TaskLedger:
         clock: Seconds since the epoch.
         kept: Seconds that a task is remembered after its last context.
         most: Rows that are kept.
+        anchor: What the catalog knows of the file. Nothing is counted in one that it does not know, before `renew`.
     """
 
     def __init__(
@@ -59,12 +61,14 @@ class TaskLedger:
         clock: Callable[[], float] = time.time,
         kept: float = KEPT,
         most: int = MOST,
+        anchor: TaskAnchor | None = None,
     ) -> None:
         self._clock = clock
         self._kept = kept
         self._most = most
         self._made = place is not None
         self._contexts = 0
+        self._anchor = anchor if place is None else None
         self._writer = place if place is not None else ledger_file(folder)
 
     @contextmanager
@@ -80,11 +84,10 @@ class TaskLedger:
         Raises:
             CatalogUnavailable, CatalogBusy: it cannot be read or written; then nothing may be given.
         """
-        with _ours("counting what the task was given"):
-            self._make()
+        with counts_of("counting what the task was given"):
             task = _hash(repr((agent_id, task_id)))
             names = {_hash(name): name for name in documents}
-            with self._writer.begin() as connection:
+            with self._change() as connection:
                 alone(connection, int.from_bytes(task[:8], signed=True))
                 self._contexts += 1
                 if self._contexts % _PRUNE_EVERY == 1:
@@ -101,22 +104,72 @@ class TaskLedger:
     @contextmanager
     def counting(self, doing: str) -> Iterator[sa.Connection]:
         """A transaction on the ledger's database, for other counters that all processes share."""
-        with _ours(doing):
-            self._make()
-            with self._writer.begin() as connection:
-                yield connection
+        with counts_of(doing), self._change() as connection:
+            yield connection
+
+    @contextmanager
+    def _change(self) -> Iterator[sa.Connection]:
+        self._make()
+        counted: Counted | None = None
+        if self._anchor is not None:
+            self._anchor.still_there()
+        with self._writer.begin() as connection:
+            if self._anchor is not None:
+                counted = self._anchor.advance(connection)
+            yield connection
+        if self._anchor is not None and counted is not None:
+            self._anchor.note(counted)
+
+    def check(self) -> None:
+        """Compare the counts with what the catalog knows of them; nothing is made or written.
+
+        Raises:
+            CatalogUnavailable: they are gone, emptied, older or another library's.
+        """
+        if self._anchor is not None:
+            self._anchor.check()
+
+    def renew(self) -> None:
+        """Go on with the counts that are there, or with none, though the catalog knows of others.
+
+        Those of an older copy go on; of another library's none do.
+
+        Raises:
+            InvalidRequest: they are those that the catalog knows.
+            CatalogUnavailable: the file cannot be read or written.
+        """
+        known = None
+        if self._anchor is not None:
+            try:
+                self._anchor.check()
+            except CatalogUnavailable:
+                known = self._anchor.known()
+        if self._anchor is None or known is None:
+            raise InvalidRequest("the counts of tasks are those that the catalog knows: nothing is to be renewed")
+        with counts_of("renewing the counts"), self._writer.begin() as connection:
+            create_missing(connection, tables)
+            create_missing(connection, state.metadata)
+            found = state_of(connection)
+            if found is None or found.ledger_id != known.ledger_id:
+                for table in tables.sorted_tables:
+                    connection.execute(table.delete())
+            self._anchor.renew(connection)
 
     def close(self) -> None:
         """Close the file; may be called twice."""
+        if self._anchor is not None:
+            self._anchor.settle()
         let_go(self._writer)
 
     def _make(self) -> None:
         if self._made:
             return
+        if self._anchor is not None:
+            self._anchor.check()
         until = time.monotonic() + _SETTLE
         while True:
             try:
-                with _ours("opening the count of tasks"), self._writer.begin() as connection:
+                with counts_of("opening the count of tasks"), self._writer.begin() as connection:
                     create_missing(connection, tables)
                 self._made = True
                 return
@@ -154,17 +207,6 @@ def _put(connection: sa.Connection, task: bytes, document: bytes, characters: in
 
 def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
-
-
-@contextmanager
-def _ours(doing: str) -> Iterator[None]:
-    """As `sql.translated`, with the ledger's file named as the failed component."""
-    try:
-        with translated(doing):
-            yield
-    except CatalogError as error:
-        hint = error.hint.replace("catalog.db from a backup", "tasks.db from a backup, or move it away")
-        raise type(error)(error.message, component="tasks", hint=hint) from error
 
 
 # Language model tokens used per day, counted over all processes in the same database. A row holds a day and a number,

@@ -17,7 +17,7 @@ import typer
 
 from wenyuan.cli.options import Commands, add_commands, opened
 from wenyuan.cli.terminal import FAILED, OK, Terminal, confidence_told, follow_up_told, printable
-from wenyuan.core.errors import msg
+from wenyuan.core.errors import KnowledgeError, msg
 
 if TYPE_CHECKING:
     from wenyuan.catalog.audit.log import AuditLog
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Printing audit records: in two lines, or in full.
 
 
-_DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase queries", "renew head", "imported", "approve",
+_DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase queries", "renew head", "imported", "approve", "renewed",
         "reject", "retire", "evidence withdrawn", "read")  # fmt: skip
 _TOLD = frozenset(("action", "object", "changes"))
 
@@ -342,29 +342,38 @@ def verify(
         ),
     ] = False,
 ) -> None:
-    """Verify that no record was edited, removed, put in or moved; exit code 1 when one was.
+    """Verify that no record was edited, removed, put in or moved, and that the counts of tasks are those that the
+    catalog knows; exit code 1 where not.
 
     Whoever can write to the library's folder can make a whole new chain: keep the head elsewhere.
 
-    验证记录未被修改、删除、插入或移动；发现问题时退出码为 1。能写入知识库目录的人可以伪造整条链：请另存链头。
+    验证记录未被修改、删除、插入或移动，且任务计数与目录库所知一致；发现问题时退出码为 1。能写入知识库目录的人可以伪造整条链：请另存链头。
 
     Example 示例:
       wenyuan audit verify
       wenyuan audit verify --head 12:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
     """
     terminal: Terminal = ctx.obj
-    with _log(terminal) as log:
+    counts = ""
+    with opened(terminal) as library:
         if renew:
-            log.renew_head()
-        found = log.verify(head)
-    terminal.document({"status": "SUCCESS" if found.ok else "FAILED", **asdict(found)})
+            library.audit.renew_head()
+        found = library.audit.verify(head)
+        try:
+            library.health.check_tasks()
+        except KnowledgeError as error:
+            counts = terminal.own(f"{error.message} → {error.hint}")
+    ok = found.ok and not counts
+    terminal.document({"status": "SUCCESS" if ok else "FAILED", **asdict(found), "ok": ok, "counts": counts})
     if found.first_fault is None:
         terminal.show(terminal.text("audit_whole", count=found.records))
     else:
         fault = found.first_fault
         terminal.show(terminal.text("audit_fault", seq=fault.seq, what=terminal.own(fault.what)))
     terminal.show(terminal.text("audit_head" if found.ok else "audit_sound", head=found.head), wrap=False)
-    raise typer.Exit(OK if found.ok else FAILED)
+    if counts:
+        terminal.show(counts)
+    raise typer.Exit(OK if ok else FAILED)
 
 
 def export(

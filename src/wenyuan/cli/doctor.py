@@ -316,6 +316,18 @@ def doctor(
     new_id: Annotated[
         bool, typer.Option("--new-id", help="First give a copied library an id of its own. 为复制的知识库换新标识")
     ] = False,
+    new_key: Annotated[
+        bool,
+        typer.Option(
+            "--new-key", help="First make a new pseudonym.key in the place of a lost one. 为遗失的密钥另造新的"
+        ),
+    ] = False,
+    new_counts: Annotated[
+        bool,
+        typer.Option(
+            "--new-counts", help="First go on without the counts of a lost tasks.db. 不再等待遗失的任务计数"
+        ),
+    ] = False,
 ) -> None:
     """Check the installation and the library; every fault comes with the command that helps.
 
@@ -324,10 +336,17 @@ def doctor(
     Example 示例:
       wenyuan doctor
       wenyuan doctor --json
+      wenyuan doctor --new-key
     """
     from rich.text import Text
 
     terminal: Terminal = ctx.obj
+    if new_key:
+        _renew_key(terminal)
+    if new_counts:
+        with opened(terminal) as found:
+            found.renew_counts()
+        terminal.say("d_new_counts")
     if new_id:
         with opened(terminal) as found:
             terminal.say("d_new_id", name=found.catalog.renew_id())
@@ -345,6 +364,15 @@ def doctor(
     terminal.document({"status": worst, "checks": [asdict(check) for check in results]})
     terminal.show(terminal.text(f"doctor_{worst}", count=states.count(worst)))
     raise typer.Exit(FAILED if worst == "fail" else OK)
+
+
+def _renew_key(terminal: Terminal) -> None:
+    from wenyuan.app import renew_key
+
+    loss = renew_key(terminal.folder)
+    terminal.say("d_new_key", addresses=loss.addresses, corrections=loss.corrections)
+    if loss.sources:
+        terminal.say("d_new_key_sources", sources=", ".join(loss.sources))
 
 
 # ``encoder check``: how a model in a local directory is to be used.

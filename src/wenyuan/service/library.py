@@ -149,7 +149,7 @@ class Library:
         catalog, engine, encoder = storage.catalog, storage.engine, models.encoder
         self.folder, self.settings = storage.folder, settings
         self.catalog, self.engine, self.encoder = catalog, engine, encoder
-        self._release, self._empty_engine = release, storage.empty_engine
+        self._release, self._empty_engine, self._tasks = release, storage.empty_engine, storage.tasks
         self.recorder = recorder = AuditRecorder(
             storage.audit, settings, encoder, models.reranking, reading.questions
         )
@@ -227,6 +227,7 @@ class Library:
         self.health = Health(
             catalog=catalog, engine=engine, encoder=encoder, encoder_note=models.encoder_note, recorder=recorder,
             retriever=retriever, searcher=searcher, deriver=deriver, llm=models.llm, sufficiency=models.sufficiency,
+            check_tasks=storage.tasks.check,
         )  # fmt: skip
         ingester = Ingester(
             catalog=catalog, engine=engine, encoder=encoder, read=reading.read, readable=reading.readable,
@@ -469,6 +470,16 @@ class Library:
     evaluations = delegate("evaluator", Evaluator.evaluations)
     evaluation = delegate("evaluator", Evaluator.evaluation)
     remove_evaluation = delegate("evaluator", Evaluator.remove_evaluation)
+
+    def renew_counts(self) -> None:
+        """Go on with the counts of tasks that are there, or with none, though others are missing; it is recorded.
+
+        Raises:
+            InvalidRequest: none are missing.
+            CatalogUnavailable: they cannot be read or written.
+        """
+        self._tasks.renew()
+        self.recorder.changed("registry", "renewed", "tasks.db", None, None)
 
     # -- whether it can answer --------------------------------------------------------------------------
 

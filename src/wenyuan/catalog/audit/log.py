@@ -267,13 +267,13 @@ class AuditLog:
         self._refusal: CatalogUnavailable | None = None
         try:
             self._open()
+            if anchor is not None:
+                anchor.follow(self._followed)
+                if self._refusal is None and self._known() is None:
+                    anchor.begin(self._durable)
         except BaseException:
             self._dispose()
             raise
-        if anchor is not None:
-            anchor.follow(self._followed)
-            if self._refusal is None and self._known() is None:
-                anchor.begin(self._durable)
         self._groups = GroupWriter("audit", self._write, after=flush_after)
         atexit.register(self.close)
 

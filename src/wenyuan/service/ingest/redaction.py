@@ -6,16 +6,11 @@ import hashlib
 import hmac
 import importlib
 import logging
-import os
 import re
-import secrets
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, LlmUnavailable, msg
@@ -24,7 +19,6 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.redaction import LEVELS, Action, Level, NameRecognizer, Redaction, RedactionPolicy, parse_policy
 from wenyuan.core.redaction.matching import HAN
 from wenyuan.runtime import deadline_after, install_command
-from wenyuan.runtime.regular import read_regular
 from wenyuan.service.search import PerChange
 
 if TYPE_CHECKING:
@@ -134,72 +128,6 @@ class Redactor:
                 msg("it cannot be redacted ({kind})", kind=type(error).__name__), component="redaction"
             ) from error
         return replace(clean, uri=self.uri(document.uri)), counts
-
-
-def library_key(folder: Path) -> bytes:
-    """The library's pseudonym key: 32 random bytes in ``pseudonym.key``, created on first use, readable by the owner
-    only.
-
-    The file is there whole or not at all, wherever its making is cut off; of several processes that make it one wins.
-
-    Raises:
-        ConfigError: it cannot be written, or is damaged.
-    """
-    path = folder / "pseudonym.key"
-    if not path.exists():
-        try:
-            _make_key(path)
-        except OSError as error:
-            raise ConfigError(msg("cannot write {path}: {strerror}", path=path, strerror=error.strerror)) from error
-    try:
-        key = read_regular(path, 1 << 20)
-    except OSError as error:
-        raise ConfigError(
-            msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror), hint="restore it from a backup"
-        ) from error
-    if len(key) != 32:
-        raise ConfigError(
-            msg("{path} is damaged: {count} bytes, not 32", path=path, count=len(key)),
-            hint="restore it from a backup",
-        )
-    return key
-
-
-def marked_key(catalog: Catalog, folder: Path) -> bytes:
-    """As `library_key`, for a library: its catalog knows the key by a hash, so that none is put in its place.
-
-    Raises:
-        ConfigError: as `library_key`; or the key with which documents were taken in is gone, or is another one.
-    """
-    mark = catalog.key_mark()
-    path = folder / "pseudonym.key"
-    hint = "restore it from a backup: pseudonyms and the identities of documents are made with it"
-    if mark and not os.path.lexists(path):
-        raise ConfigError(msg("{path} is missing", path=path), component="redaction", hint=hint)
-    key = library_key(folder)
-    found = hmac.new(key, b"mark", hashlib.sha256).hexdigest()[:32]
-    if mark and mark != found:
-        raise ConfigError(
-            msg("{path} is not the key that the catalog knows: one of them is another library's", path=path),
-            component="redaction",
-            hint="restore both from one backup",
-        )
-    if not mark:
-        catalog.mark_key(found)
-    return key
-
-
-def _make_key(path: Path) -> None:
-    handle, made = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)  # for the owner alone
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(secrets.token_bytes(32))
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileExistsError):  # another process was first
-            os.link(made, path)
-    finally:
-        Path(made).unlink()
 
 
 # When a source's redaction has changed: what was stored under the former one is read again, and then forgotten.

@@ -178,6 +178,7 @@ class Health:
     Attributes:
         encoder_note: Why there is no encoder; ``""``: since it was set so.
         worker: Refreshes the library in a thread of this process; None where nobody asked for that.
+        check_tasks: Raises where the counts of tasks are not those that the catalog knows.
         warmth: Made ready what the first question needs, or is at it; None where nobody asked for that.
     """
 
@@ -190,6 +191,7 @@ class Health:
     searcher: Searcher
     deriver: Deriver
     sufficiency: Sufficiency
+    check_tasks: Callable[[], None]
     llm: LanguageModel | None = None
     worker: BackgroundRefresh | None = None
     warmth: WarmUp | None = None
@@ -229,6 +231,7 @@ class Health:
     def readiness(self) -> Readiness:
         """Check every part."""
         parts = {"catalog": _checked(self._check_catalog), "engine": _checked(self._check_engine)}
+        parts["tasks"] = _checked(self._check_counts)
         if self.encoder is not None:
             parts["encoder"] = {"state": "ok", "detail": self.encoder.fingerprint.id}
         else:
@@ -282,6 +285,10 @@ class Health:
             passages=counts["passages"],
             catalog=self.catalog.seq(),
         )
+
+    def _check_counts(self) -> str:
+        self.check_tasks()
+        return "what tasks were given is counted"
 
     def _check_engine(self) -> str:
         self.retriever.follow()
