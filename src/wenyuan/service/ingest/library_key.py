@@ -131,7 +131,7 @@ def new_key(catalog: Catalog, folder: Path, sources: Sequence[str]) -> KeyLoss:
         CatalogError: the catalog cannot be changed; the next attempt makes another key.
     """
     path = folder / _NAME
-    with catalog.writing():
+    with catalog.indexing(), catalog.writing():  # nobody takes a source in with the former key
         try:
             _make_key(path, over=True)
         except OSError as error:
