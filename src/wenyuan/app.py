@@ -22,9 +22,10 @@ from wenyuan.core.connectors import Connector
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable, msg
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.model import Document, EncoderFingerprint, Source
-from wenyuan.core.ports import Encoder, Engine, IndexSpec, Judge, LanguageModel, Outside, Reranker, WritingJudge
+from wenyuan.core.ports import Encoder, Engine, IndexSpec, Judge, LanguageModel, Outside, WritingJudge
 from wenyuan.core.scanning import Scanner
 from wenyuan.core.text import ANALYZER
+from wenyuan.encoders.selection import open_encoder, open_reranker
 from wenyuan.engines import MemoryEngine
 from wenyuan.runtime import install_command, usable_cores
 from wenyuan.scanners.selection import open_scanner
@@ -43,7 +44,6 @@ from wenyuan.settings import (
     EncoderSettings,
     LlmSettings,
     OcrSettings,
-    RerankerSettings,
     Settings,
     SourcesSettings,
     TracingSettings,
@@ -329,65 +329,6 @@ def _remote(reader: _Reader, allowed: SourcesSettings) -> Remote:
     return Remote(connect=connect, schemes=known, read=reader.read_content)
 
 
-def open_encoder(settings: EncoderSettings) -> Encoder | None:
-    """The encoder that the settings name; None for ``none``."""
-    match settings.kind:
-        case "none":
-            return None
-        case "builtin":
-            from wenyuan.encoders.builtin import load_builtin
-
-            return load_builtin(threads=settings.threads)
-        case "hashing":
-            from wenyuan.encoders.checking import HashingEncoder
-
-            return HashingEncoder(**_given(dimension=settings.dimension))
-        case "onnx_dir":
-            from wenyuan.encoders.onnx import open_onnx_dir
-
-            if settings.path is None:
-                raise ConfigError("encoder.kind is onnx_dir, but encoder.path is not set", component="settings")
-            return open_onnx_dir(settings.path, **_given(pooling=settings.pooling, **_use(settings)))
-        case "http":
-            from wenyuan.encoders.http import open_http
-
-            return open_http(
-                settings.url,
-                settings.model,
-                key=settings.key.get_secret_value(),
-                timeout=settings.timeout,
-                **_given(dimension=settings.dimension, **_use(settings)),
-            )
-
-
-def open_reranker(settings: RerankerSettings) -> Reranker | None:
-    """The reranker that the settings name; None for ``none``."""
-    match settings.kind:
-        case "none":
-            return None
-        case "onnx_dir":
-            from wenyuan.encoders.onnx import CrossEncoder
-
-            if settings.path is None:
-                raise ConfigError("reranker.kind is onnx_dir, but reranker.path is not set", component="settings")
-            return CrossEncoder(
-                settings.path, max_tokens=settings.max_tokens, threads=settings.threads,
-                logits=settings.scores != "probability",
-            )  # fmt: skip
-        case "http":
-            from wenyuan.encoders.http import HttpReranker
-
-            return HttpReranker(
-                settings.url,
-                settings.dialect,
-                settings.model,
-                key=settings.key.get_secret_value(),
-                timeout=settings.timeout,
-                batch=settings.batch,
-                logits=settings.scores == "logit",
-            )
-
-
 def _tasks(folder: Path, place: Place, catalog: Catalog, releasing: ExitStack) -> TaskLedger:
     server = place.tasks()
     anchor = None if server is not None else TaskAnchor(catalog.database, folder / "tasks.db")
@@ -438,16 +379,6 @@ def _judge(settings: Settings, tasks: TaskLedger, releasing: ExitStack) -> Judge
             judge = HttpJudge(chosen, TokenLedger(tasks, most=settings.llm.tokens_a_day))
     releasing.callback(judge.close)
     return judge
-
-
-def _use(settings: EncoderSettings) -> dict[str, Any]:
-    return {
-        "query_prefix": settings.query_prefix, "passage_prefix": settings.passage_prefix, "scale": settings.scale,
-    }  # fmt: skip
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _encoder(settings: EncoderSettings) -> tuple[Encoder | None, str]:

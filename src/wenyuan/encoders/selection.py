@@ -1,0 +1,78 @@
+"""Which encoder and which reranker the settings name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wenyuan.core.errors import ConfigError
+from wenyuan.core.ports import Encoder, Reranker
+from wenyuan.settings import EncoderSettings, RerankerSettings
+
+
+def open_encoder(settings: EncoderSettings) -> Encoder | None:
+    """The encoder that the settings name; None for ``none``."""
+    match settings.kind:
+        case "none":
+            return None
+        case "builtin":
+            from wenyuan.encoders.builtin import load_builtin
+
+            return load_builtin(threads=settings.threads)
+        case "hashing":
+            from wenyuan.encoders.checking import HashingEncoder
+
+            return HashingEncoder(**_given(dimension=settings.dimension))
+        case "onnx_dir":
+            from wenyuan.encoders.onnx import open_onnx_dir
+
+            if settings.path is None:
+                raise ConfigError("encoder.kind is onnx_dir, but encoder.path is not set", component="settings")
+            return open_onnx_dir(settings.path, **_given(pooling=settings.pooling, **_use(settings)))
+        case "http":
+            from wenyuan.encoders.http import open_http
+
+            return open_http(
+                settings.url,
+                settings.model,
+                key=settings.key.get_secret_value(),
+                timeout=settings.timeout,
+                **_given(dimension=settings.dimension, **_use(settings)),
+            )
+
+
+def open_reranker(settings: RerankerSettings) -> Reranker | None:
+    """The reranker that the settings name; None for ``none``."""
+    match settings.kind:
+        case "none":
+            return None
+        case "onnx_dir":
+            from wenyuan.encoders.onnx import CrossEncoder
+
+            if settings.path is None:
+                raise ConfigError("reranker.kind is onnx_dir, but reranker.path is not set", component="settings")
+            return CrossEncoder(
+                settings.path, max_tokens=settings.max_tokens, threads=settings.threads,
+                logits=settings.scores != "probability",
+            )  # fmt: skip
+        case "http":
+            from wenyuan.encoders.http import HttpReranker
+
+            return HttpReranker(
+                settings.url,
+                settings.dialect,
+                settings.model,
+                key=settings.key.get_secret_value(),
+                timeout=settings.timeout,
+                batch=settings.batch,
+                logits=settings.scores == "logit",
+            )
+
+
+def _use(settings: EncoderSettings) -> dict[str, Any]:
+    return {
+        "query_prefix": settings.query_prefix, "passage_prefix": settings.passage_prefix, "scale": settings.scale,
+    }  # fmt: skip
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
