@@ -8,6 +8,12 @@ from growth import MOST_RATIO, PARSERS, SHAPES, ratio
 
 _LISTED = {
     ".md": "square brackets, emphasis, quotations, backticks, nested items",
+    ".mdx": "components, comments of components, backticks",
+    ".rst": "roles, substitutions, literals, drawn rows, directives, literal blocks, nested items",
+    ".adoc": "fences of signs, longer fences, macros, cells of signs, attributes",
+    ".tex": "environments, open code, formulas, fractions, footnotes",
+    ".json": "square brackets",
+    ".yaml": "anchors, letters, nested items",
     ".txt": "paragraphs, spaces",
     ".html": "open tags, comments, divisions, table cells",
     ".csv": "quotes, commas",
@@ -20,6 +26,7 @@ _LISTED = {
     "eml": "equals",
     "eml headers": "encoded words, parentheses",
     "front matter": "square brackets, keys",
+    "text before a tag": "backticks",
     "title": "open tags, ampersands",
     "passages of text": "paragraphs, full stops, commas, periods",
     "passages of Markdown": "open tags, headings",

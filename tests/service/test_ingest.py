@@ -230,7 +230,7 @@ def test_what_is_left_out(shelf: Shelf, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret.md").write_text("绝密", encoding="utf-8")
     shelf.write("a.md")
-    for name in ("b.bin", "c.BIN", "d.gif", "LICENSE", ".hidden.md", ".git/config.md"):
+    for name in ("b.bin", "c.BIN", "d.gif", "Makefile", ".hidden.md", ".git/config.md"):
         shelf.write(name)
     (shelf.docs / "file.md").symlink_to(tmp_path / "outside" / "secret.md")
     (shelf.docs / "gone.md").symlink_to(tmp_path / "outside" / "gone.md")
@@ -241,6 +241,29 @@ def test_what_is_left_out(shelf: Shelf, tmp_path: Path) -> None:
     assert report.skipped == {".bin": 2, ".gif": 1, "(no suffix)": 1}
     assert shelf.names() == {"a.md", "within.md"}
     assert not any("绝密" in text for text in shelf.texts("绝密"))
+
+
+def test_data_is_left_out_and_does_not_fail(shelf: Shelf) -> None:
+    """A folder's files of settings are counted among what is left out; one that held text before goes."""
+    shelf.write("a.md")
+    shelf.write("package.json", '{"version": "1.2.3", "main": "a.js"}')
+    shelf.write("faq.yaml", "question: How fast does the pump turn in normal use?\n")
+    report = shelf.run()
+    assert told(report) == {"files": 3, "added": 2}
+    assert (report.skipped, report.failed) == ({".json": 1}, {})
+    shelf.write("faq.yaml", "a: 1\n")
+    report = shelf.run()
+    assert told(report) == {"files": 3, "unchanged": 1, "retired": 1}
+    assert report.skipped == {".json": 1, ".yaml": 1}
+
+
+@pytest.mark.parametrize("names", [("a.json",), ("a.json", "b.yaml")])
+def test_where_there_is_only_data_the_reason_is_told(shelf: Shelf, names: Sequence[str]) -> None:
+    """Who adds nothing but files of settings is told why nothing came of them."""
+    for name in names:
+        shelf.write(name, '{"version": "1.2.3", "main": "a.js"}')
+    with pytest.raises(SourceError, match="holds data"):
+        shelf.run()
 
 
 def test_one_file(shelf: Shelf) -> None:

@@ -65,16 +65,18 @@ def test_what_is_uploaded_is_found(desk: Desk) -> None:
         "a.exe": b"MZ",
         "../../out.md": "# Out\n\nStays below the folder.",
         "制度\\请假.md": "# Twice",
+        "package.json": '{"version": "1.2.3"}',
     }
     told = desk.library.upload("desk", desk.given(files))
     assert states(told) == [
         ("制度/请假.md", "added"), ("broken.pdf", "failed"), ("a.exe", "failed"), ("out.md", "added"),
-        ("制度\\请假.md", "failed"),
+        ("制度\\请假.md", "failed"), ("package.json", "failed"),
     ]  # fmt: skip
     reasons = [one.reason for one in told.files]
     assert "damaged" in reasons[1]
     assert "not read" in reasons[2]
     assert "twice" in reasons[4]
+    assert "holds data" in reasons[5]
     assert sorted(desk.kept) == ["out.md", "制度/请假.md"]
     assert desk.library.catalog.failures("desk") == {}
     [number] = told.files[0].documents

@@ -74,7 +74,26 @@ def _robots(text: str) -> None:
 PARSERS: Mapping[str, Parse] = {
     **{
         suffix: partial(_read, suffix=suffix)
-        for suffix in (".md", ".txt", ".html", ".csv", ".tsv", ".jsonl", ".ipynb", ".py", ".js", ".sql", ".sh", ".rb")
+        for suffix in (
+            ".md",
+            ".mdx",
+            ".rst",
+            ".adoc",
+            ".tex",
+            ".json",
+            ".yaml",
+            ".txt",
+            ".html",
+            ".csv",
+            ".tsv",
+            ".jsonl",
+            ".ipynb",
+            ".py",
+            ".js",
+            ".sql",
+            ".sh",
+            ".rb",
+        )
     },
     "rtf": lambda text: _read("{\\rtf1 " + text, suffix=".rtf"),
     "mht": lambda text: _read("MIME-Version: 1.0\nContent-Type: text/html\n\n" + text, suffix=".mht"),
@@ -83,6 +102,7 @@ PARSERS: Mapping[str, Parse] = {
     "eml html": lambda text: _unpack("Content-Type: text/html\n\n" + text, suffix=".eml"),
     "front matter": lambda text: _read(f"---\ntitle: {text[:_FRONT_MATTER]}\n---\n\nx", suffix=".md"),
     "title": lambda text: _read(f"# {text.replace(chr(10), ' ')}\n\nx", suffix=".md"),
+    "text before a tag": lambda text: _read(f"{text}<b>", suffix=".md"),
     "notebook": lambda text: _read(f'{{"cells": {text}', suffix=".ipynb"),
     "passages of text": partial(_passages, suffix=".txt"),
     "passages of Markdown": partial(_passages, suffix=".md"),
@@ -98,6 +118,25 @@ PARSERS: Mapping[str, Parse] = {
 }
 
 SHAPES: Mapping[str, str] = {
+    "roles": ":a:`b` ",
+    "substitutions": "|a| ",
+    "literals": "``a ",
+    "drawn rows": "+--+--+\n|a |b |\n",
+    "directives": ".. note:: a\n\n",
+    "literal blocks": "::\n\n a\n\n",
+    "fences of signs": "----\n====\n",
+    "longer fences": "====\n=====\n======\n",
+    "macros": "link:a[",
+    "cells of signs": "a| b 2+| ",
+    "attributes": ":a: {a}{a}\n{a}\n",
+    "environments": "\\begin{itemize}\n",
+    "open code": "\\begin{verbatim}\n",
+    "formulas": "$a ",
+    "fractions": "\\frac{",
+    "footnotes": "\\footnote{a",
+    "components": "<A b={",
+    "comments of components": "{/*",
+    "anchors": "a: &a b\nc: *a\n",
     "paragraphs": "a\n\n",
     "open tags": "<a ",
     "tags": "<b><i>",

@@ -355,6 +355,12 @@ class DocumentRejected(SourceError):
     code = "document_rejected"
 
 
+class NoDocument(DocumentRejected):
+    """A file is of a kind that may hold a document, and holds none, as a file of settings: it is left out, not failed."""
+
+    code = "no_document"
+
+
 class OriginalUnavailable(SourceError):
     """The original file of a document is not available in the state in which it was read."""
 

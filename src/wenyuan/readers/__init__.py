@@ -5,6 +5,7 @@ Which reader takes a file is decided by its name; that its bytes agree is checke
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import import_module
@@ -43,6 +44,13 @@ READERS: Mapping[str, str] = MappingProxyType(
     {
         ".md": "wenyuan.readers.markdown:read_markdown",
         ".markdown": "wenyuan.readers.markdown:read_markdown",
+        ".mdx": "wenyuan.readers.mdx:read_mdx",
+        ".json": "wenyuan.readers.records:read_json",
+        **dict.fromkeys((".yaml", ".yml"), "wenyuan.readers.records:read_yaml"),
+        ".rst": "wenyuan.readers.rst:read_rst",
+        ".rest": "wenyuan.readers.rst:read_rst",
+        **dict.fromkeys((".adoc", ".asciidoc"), "wenyuan.readers.adoc:read_adoc"),
+        **dict.fromkeys((".tex", ".latex", ".ltx"), "wenyuan.readers.tex:read_tex"),
         ".txt": "wenyuan.readers.text:read_text",
         ".text": "wenyuan.readers.text:read_text",
         ".html": "wenyuan.readers.html:read_html",
@@ -88,6 +96,7 @@ CONTAINERS: Mapping[str, str] = MappingProxyType(
         ".zip": "wenyuan.readers.archive:unpack_zip",
         ".eml": "wenyuan.readers.mail:unpack_eml",
         ".msg": "wenyuan.readers.mail:unpack_msg",
+        ".gz": "wenyuan.readers.archive:unpack_gzip",
     }
 )
 """What unpacks a file that holds files, by suffix, as ``module:function``; see `readers.archive`."""
@@ -144,6 +153,7 @@ _EXPECTED: Mapping[str, tuple[str, ...]] = {
     ".rtf": ("RTF",),
     ".zip": (_ZIP, "an empty ZIP container"),
     ".msg": (_OLE,),
+    ".gz": ("gzip",),
     ".png": ("a PNG image",),
     **dict.fromkeys((".jpg", ".jpeg"), ("a JPEG image",)),
     **dict.fromkeys((".tif", ".tiff"), ("a TIFF image",)),
@@ -151,6 +161,13 @@ _EXPECTED: Mapping[str, tuple[str, ...]] = {
 }
 """What the first bytes of a file may be, by suffix: `_SIGNATURES`, ``""`` for none of them; all others have none."""
 _PDF_HEADER_WITHIN = 1_024
+_BARE = re.compile(
+    r"(?:readme|changelog|changes|history|news|releases?|licen[sc]e|copying|copyright|notice|authors|contributors|contributing|"
+    r"maintainers|install|installing|building|hacking|todo|faq|security|support|governance|credits|thanks|patents|upgrading|"
+    r"code_of_conduct)(?:[-_][\w-]{1,40})?\Z",
+    re.IGNORECASE,
+)
+"""Names of files without a suffix that are read as plain text."""
 
 
 class PagesWanted(Exception):
@@ -164,8 +181,13 @@ class PagesWanted(Exception):
 
 
 def suffix_of(name: str) -> str:
-    """The suffix of a file name in lower case, e.g. ``.md``; ``""`` without one."""
-    return PurePosixPath(name.replace("\\", "/")).suffix.lower()
+    """The suffix of a file name in lower case, e.g. ``.md``; ``""`` without one.
+
+    Texts that projects name without a suffix (``README``, ``LICENSE``) are ``.txt``.
+    """
+    path = PurePosixPath(name.replace("\\", "/"))
+    suffix = path.suffix.lower()
+    return ".txt" if not suffix and _BARE.match(path.name) else suffix
 
 
 def supported_suffixes() -> tuple[str, ...]:
@@ -175,7 +197,11 @@ def supported_suffixes() -> tuple[str, ...]:
 
 def is_read(name: str) -> bool:
     """Whether a file of this name has a reader, or is a container that is unpacked."""
-    return suffix_of(name) in READERS or suffix_of(name) in CONTAINERS
+    suffix = suffix_of(name)
+    if suffix == ".gz":
+        inner = suffix_of(name[: -len(suffix)])
+        return inner != suffix and (inner in READERS or inner in CONTAINERS)
+    return suffix in READERS or suffix in CONTAINERS
 
 
 def reader_for(name: str) -> Reader | None:

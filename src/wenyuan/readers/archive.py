@@ -6,6 +6,7 @@ Sizes in headers are not trusted: every entry is unpacked in bounded chunks and 
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 import time
@@ -14,11 +15,12 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import IO
 from xml.parsers import expat
 
 from wenyuan.core.addresses import escaped_value, legible, with_part
-from wenyuan.core.errors import DocumentRejected, msg
+from wenyuan.core.errors import DocumentRejected, NoDocument, msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.readers import is_read, suffix_of
 from wenyuan.readers.assemble import rejected
@@ -246,11 +248,13 @@ class Opening:
         if depth >= MAX_DEPTH:
             raise rejected(msg("it lies in more than {most} files within one another", most=MAX_DEPTH), name)
         found = self._unpack(content, uri, name)
-        documents, refused = list(found.documents), list(found.refused)
+        documents, refused, data = list(found.documents), list(found.refused), list[str]()
         for part in found.parts:
             try:
                 self._spend()
                 inner = self.documents(part.content, part.uri, part.name, depth + 1)
+            except NoDocument:
+                data.append(part.name)
             except DocumentRejected as error:
                 refused.append((part.uri, error.message))
             else:
@@ -260,7 +264,8 @@ class Opening:
             raise rejected(reason if len(refused) < 2 else _none(refused), name)
         first, *others = documents
         told = (*first.refused, *_bounded(refused, uri))
-        return (replace(first, refused=told, notes=(*first.notes, *found.notes)), *others)
+        notes = (*first.notes, *found.notes, *left_out(data, suffix_of))
+        return (replace(first, refused=told, notes=notes), *others)
 
     def _spend(self) -> None:
         self._parts += 1
@@ -288,6 +293,38 @@ def _bounded(refused: Sequence[tuple[str, str]], uri: str) -> Sequence[tuple[str
         *refused[:_MOST_REFUSED],
         (f"{uri}{'&' if '?' in uri else '?'}entry=more", msg("{rest} more files were refused", rest=rest)),
     ]
+
+
+# A single file that was compressed with gzip.
+
+
+def unpack_gzip(content: bytes, *, uri: str, name: str) -> Unpacked:
+    """The file within, at ``<uri>?entry=<name>``, unpacked within the same bounds as an archive.
+
+    Raises:
+        DocumentRejected: it is damaged, cut off, or unpacks to too much.
+    """
+    path = PurePosixPath(name.replace("\\", "/")).name
+    inner = path[: -len(".gz")] if path.lower().endswith(".gz") else path
+    body = bytearray()
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+            while chunk := stream.read(_CHUNK):
+                body += chunk
+                if len(body) > MAX_BYTES:
+                    raise rejected(
+                        msg(
+                            "the archive unpacks to more than {max_unpacked} MB", max_unpacked=MAX_BYTES // 1_000_000
+                        ),
+                        name,
+                    )
+                check_ratio(len(body), len(content), name=name)
+    except (zlib.error, EOFError, OSError) as error:
+        raise rejected(msg("the archive is damaged: {error}", error=error), name) from error
+    address = with_part(uri, f"entry={escaped_value(inner)}")
+    return Unpacked(
+        parts=(Part(uri=address, name=inner, content=bytes(body), metadata={"archive": name, "entry": inner}),)
+    )
 
 
 # ZIP archives of documents: their files, with correctly decoded names.

@@ -49,11 +49,11 @@ def _wrapped(text: str) -> str:
     return text if not text or _SIMPLE.match(text) or _CALL.match(text) else f"({text})"
 
 
-def _over(above: str, below: str) -> str:
+def over(above: str, below: str) -> str:
     return f"{_wrapped(above)}/{_wrapped(below)}"
 
 
-def _scripts(base: str, down: str, up: str) -> str:
+def scripts(base: str, down: str, up: str) -> str:
     base = base if not base or _SIMPLE.match(base) or len(base) == 1 or _CALL.match(base) else f"({base})"
     return base + (f"_{_wrapped(down)}" if down else "") + (f"^{_wrapped(up)}" if up else "")
 
@@ -94,7 +94,7 @@ def _omml(term: Term) -> str:
 def _omml_scripts(term: Term) -> str:
     down = _part(term, "sub") or (_part(term, "lim") if term.name == "limLow" else "")
     up = _part(term, "sup") or (_part(term, "lim") if term.name == "limUpp" else "")
-    return _scripts(_part(term, "e"), down, up)
+    return scripts(_part(term, "e"), down, up)
 
 
 def _root(term: Term) -> str:
@@ -103,7 +103,7 @@ def _root(term: Term) -> str:
 
 
 def _nary(term: Term) -> str:
-    return f"{_scripts(_property(term, 'chr', '∫'), _part(term, 'sub'), _part(term, 'sup'))} {_part(term, 'e')}"
+    return f"{scripts(_property(term, 'chr', '∫'), _part(term, 'sub'), _part(term, 'sup'))} {_part(term, 'e')}"
 
 
 def _brackets(term: Term) -> str:
@@ -118,9 +118,9 @@ def _matrix(term: Term) -> str:
 
 
 _OMML: Mapping[str, Callable[[Term], str]] = {
-    "f": lambda term: _over(_part(term, "num"), _part(term, "den")),
+    "f": lambda term: over(_part(term, "num"), _part(term, "den")),
     **dict.fromkeys(("sSup", "sSub", "sSubSup", "limLow", "limUpp"), _omml_scripts),
-    "sPre": lambda term: f"{_scripts('', _part(term, 'sub'), _part(term, 'sup'))} {_part(term, 'e')}",
+    "sPre": lambda term: f"{scripts('', _part(term, 'sub'), _part(term, 'sup'))} {_part(term, 'e')}",
     "rad": _root,
     "nary": _nary,
     "d": _brackets,
@@ -161,11 +161,11 @@ _Written = Callable[[Term, Sequence[str], str, str, str], str]
 _MATHML: Mapping[str, _Written] = {
     **dict.fromkeys(("annotation", "annotation-xml", "none", "mprescripts", "mphantom"), lambda *_: ""),
     "mspace": lambda *_: " ",
-    "mfrac": lambda _term, _cells, first, second, _: _over(first, second),
-    **dict.fromkeys(("msup", "mover"), lambda _term, _cells, first, second, _: _scripts(first, "", second)),
-    **dict.fromkeys(("msub", "munder"), lambda _term, _cells, first, second, _: _scripts(first, second, "")),
+    "mfrac": lambda _term, _cells, first, second, _: over(first, second),
+    **dict.fromkeys(("msup", "mover"), lambda _term, _cells, first, second, _: scripts(first, "", second)),
+    **dict.fromkeys(("msub", "munder"), lambda _term, _cells, first, second, _: scripts(first, second, "")),
     **dict.fromkeys(
-        ("msubsup", "munderover"), lambda _term, _cells, first, second, third: _scripts(first, second, third)
+        ("msubsup", "munderover"), lambda _term, _cells, first, second, third: scripts(first, second, third)
     ),
     "msqrt": lambda _term, cells, *_: f"√({' '.join(cells)})",
     "mroot": lambda _term, _cells, first, second, _: f"{second}√({first})",

@@ -14,7 +14,7 @@ from wenyuan.readers import notation
 from wenyuan.readers.page import Page
 
 CODE = (
-    r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^ {0,3}(?P=fence)[`~]*[ \t]*$|.*\Z)"
+    r"^ {0,3}(?P<fence>`{3,}(?!`)|~{3,}(?!~))[^\n]*\n(?:.*?^ {0,3}(?P=fence)[`~]*[ \t]*$|.*\Z)"
     r"|(?<!`)(?P<tick>`{1,8})(?!`)[^`\n]+(?P=tick)(?!`)"
 )
 """Code, in which nothing is markup."""

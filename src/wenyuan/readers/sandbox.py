@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from wenyuan.core.errors import DocumentRejected, msg
+from wenyuan.core.errors import DocumentRejected, NoDocument, msg
 from wenyuan.core.model import Document
 from wenyuan.readers import CONTAINERS, READERS, read_guarded, suffix_of
 from wenyuan.readers.archive import Opening, Unpacked
@@ -183,7 +183,8 @@ class Sandbox:
             except Died as death:
                 raise DocumentRejected(str(death), component=name) from death
         if "rejected" in answer:
-            raise DocumentRejected(str(answer["rejected"]), component=name, hint=str(answer.get("hint", "")))
+            kind = NoDocument if answer.get("no_document") else DocumentRejected
+            raise kind(str(answer["rejected"]), component=name, hint=str(answer.get("hint", "")))
         return answer
 
     def _asked(self, request: bytes, content: bytes, seconds: float | None) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from datetime import date
 from typing import Any, BinaryIO
 
-from wenyuan.core.errors import DocumentRejected, SourceError, msg
+from wenyuan.core.errors import DocumentRejected, NoDocument, SourceError, msg
 from wenyuan.core.fidelity import Fidelity, Line, Uncertain
 from wenyuan.core.model import Block, Document
 from wenyuan.readers import PagesWanted, call_guarded, read_guarded, unpack_guarded
@@ -251,7 +251,9 @@ def _answer(request: dict[str, Any], content: bytes, answers: BinaryIO) -> bool:
         answer = encode_json({"wanted": list(wanted.pages)})
     except DocumentRejected as error:
         sound = not isinstance(error.__cause__, MemoryError)
-        answer = encode_json({"rejected": error.message, "hint": error.hint, "retires": not sound})
+        no_document = isinstance(error, NoDocument)
+        told = {"rejected": error.message, "hint": error.hint, "retires": not sound, "no_document": no_document}
+        answer = encode_json(told)
     except MemoryError:
         answer, sound = encode_json({"rejected": "it needs more memory than is allowed", "retires": True}), False
     answers.write(frame(answer))

@@ -335,7 +335,7 @@ class Uploads:
                 addresses = self._addresses(source)
                 for one in placed:
                     one.shown = addresses.stored(file_uri(one.target)) or ""
-                failed = [one for one in placed if one.shown in report.failed]
+                failed = [one for one in placed if one.shown in report.failed or one.shown in report.data]
                 for number, one in enumerate(placed):
                     if one in failed:
                         journal.take_back(number)
@@ -373,8 +373,8 @@ def _placed(home: Path, name: str, given: Path) -> _Placed:
 
 
 def _told(one: _Placed, report: IngestReport, live: Mapping[str, tuple[int, str]]) -> Taken:
-    if one.shown in report.failed:
-        reason = report.failed[one.shown].removeprefix(f"{one.target.name}: ")
+    if reason := report.failed.get(one.shown) or report.data.get(one.shown):
+        reason = reason.removeprefix(f"{one.target.name}: ")
         return Taken(name=one.name, state="failed", reason=reason)
     numbers = tuple(
         number for uri, (number, _) in live.items() if uri.partition("?")[0].partition("#")[0] == one.shown

@@ -115,7 +115,8 @@ def nothing_to_read(path: str, skipped: Mapping[str, int]) -> SourceError:
         msg("nothing to read in {path}: {kinds}", path=path, kinds=kinds),
         hint=install_command("ocr")
         if PICTURES & skipped.keys()
-        else "readable: text, Markdown, HTML, PDF, Office, OpenDocument, RTF, EPUB, mail, tables, JSON Lines, code, ZIP",
+        else "readable: text, Markdown, reStructuredText, AsciiDoc, LaTeX, HTML, PDF, Office, OpenDocument, RTF, EPUB, mail, "
+        "tables, JSON, YAML, code, ZIP",
     )
 
 

@@ -343,7 +343,7 @@ class Ingestion:
             source = described_anew(known, source)
         try:
             report = self._ingested(source, progress, partial(self._catalog.put_source, source))
-            if known is None and report.failed and not (report.added or report.unchanged):
+            if known is None and (report.failed or report.data) and not (report.added or report.unchanged):
                 raise SourceError(_all_failed(report), hint="see the reasons above")
         except (SourceError, ConfigError):
             if known is None and source.source_id in {one.source_id for one in self._catalog.sources()}:
@@ -458,6 +458,7 @@ def _check_described(source: Source) -> None:
 
 
 def _all_failed(report: IngestReport) -> str:
-    uri, reason = next(iter(report.failed.items()))
-    more = msg(" (and {count} more)", count=len(report.failed) - 1) if len(report.failed) > 1 else ""
+    failed = {**report.failed, **report.data}
+    uri, reason = next(iter(failed.items()))
+    more = msg(" (and {count} more)", count=len(failed) - 1) if len(failed) > 1 else ""
     return msg("nothing could be taken in: {uri}: {reason}{more}", uri=uri, reason=reason, more=more)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -343,6 +344,8 @@ class IngestReport:
 
     Attributes:
         held_back: Documents that were not seen but are kept, since they may be in a file that failed.
+        skipped: How many files were left out, by suffix: of kinds that are not read, and those in `data`.
+        data: Files that hold data and no text, by address, with the reason.
         corrections_lost: By document address, the ids of corrections whose text is no longer in it.
         evidences_lost, rules_retired: Of the rules, what the documents no longer support; see `service.rules.quotes`.
         context_sentences, context_left_out, context_waiting, context_removed, context_error: Results for context
@@ -365,6 +368,7 @@ class IngestReport:
     failed: dict[str, str] = field(default_factory=dict)
     redacted: dict[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
+    data: dict[str, str] = field(default_factory=dict)
     corrections_lost: dict[str, tuple[int, ...]] = field(default_factory=dict)
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     context_sentences: int = 0
@@ -374,6 +378,11 @@ class IngestReport:
     context_error: str = ""
     context_tokens_in: int = 0
     context_tokens_out: int = 0
+
+    def left_out(self, others: Mapping[str, int]) -> dict[str, int]:
+        """How many files were left out by suffix: those in `data`, and others."""
+        kinds = (PurePosixPath(unquote(uri, errors="surrogateescape")).suffix.lower() for uri in self.data)
+        return dict(Counter(others) + Counter(kind or "(no suffix)" for kind in kinds))
 
 
 # Collects the texts and labels of passages to be embedded, each once.

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from wenyuan.core.addresses import legible, with_fragment
 from wenyuan.core.connectors import Entry
 from wenyuan.core.corrections import Correction, corrected
-from wenyuan.core.errors import CatalogBusy, DocumentRejected, InvalidRequest, VectorsGone, msg
+from wenyuan.core.errors import CatalogBusy, DocumentRejected, InvalidRequest, NoDocument, VectorsGone, msg
 from wenyuan.core.fidelity import Recognised
 from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source
 from wenyuan.core.text import language_of
@@ -98,7 +98,7 @@ class SourceRun:
         for number, holding in enumerate(found):
             self.report.files = max(found.total, number + 1)
             self.take(holding, number)
-        self.report.skipped = found.skipped
+        self.report.skipped = self.report.left_out(found.skipped)
         self.flush()
         self._to.recognition.settled()
 
@@ -121,6 +121,11 @@ class SourceRun:
             else:
                 with self._to.recognition.watched(self._recognised, self.redactor.leaves):
                     self._take_documents(holding, shown, content)
+        except NoDocument as error:
+            if self.report.files > 1:
+                self.report.data[shown] = self.redactor.text(_storable(str(error)))
+            else:
+                self._fail(shown, error)
         except (DocumentRejected, OSError) as error:
             self._fail(shown, error)
             if entry is not None and self.memory is not None:

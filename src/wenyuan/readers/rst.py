@@ -1,0 +1,575 @@
+"""reStructuredText to a `Document`: sections, lists, terms, tables and directives, as docutils and Sphinx show them.
+
+No directive is run: files that one includes are named, and code from which one would make text is not looked for.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from wenyuan.core.errors import msg
+from wenyuan.core.model import Document
+from wenyuan.readers.assemble import Original, assemble, left_out_note, unread
+from wenyuan.readers.markup import Spanning
+from wenyuan.readers.outline import MAX_DEPTH, Outline, box_names, is_chinese
+from wenyuan.readers.rst_inline import inline
+from wenyuan.readers.rst_source import CODE, DIRECTIVE, NOTE, SILENT, TARGET, own_text
+from wenyuan.readers.rst_tables import GRID, SIMPLE, grid_rows, simple_rows
+from wenyuan.readers.tex_math import plain_formula
+from wenyuan.readers.text import measured, readable
+
+_Lines = Sequence[tuple[int, str]]
+"""Lines with their numbers in the file; of what stands within something else, without its indentation."""
+_TAB = 8
+_ADORNED = re.compile(r"([!-/:-@\[-`{-~])\1+\s*\Z")
+_BULLET = re.compile(r"[-*+•‣⁃](?:[ \t]+|\Z)")
+_NUMBER = re.compile(r"(?:\(?(?P<n>[0-9]{1,9}|#|[A-Za-z]|[ivxlcdmIVXLCDM]{1,8})[.)])(?:[ \t]+|\Z)")
+_FIELD = re.compile(r":(?![ :])(?P<name>(?:[^:\\\n]|\\.|:(?![ `\n]|\Z)){1,200}?):(?:[ \t]+|\Z)")
+_OPTION = r"(?:-[A-Za-z0-9](?:[ ]?<[^<>\n]{1,60}>|[ ]?[A-Za-z][\w-]{0,40})?|(?:--|/)[A-Za-z][\w-]{0,60}(?:[ =](?:<[^<>\n]{1,60}>|[A-Za-z][\w-]{0,40}))?)"
+_OPTIONS = re.compile(rf"(?P<names>{_OPTION}(?:, {_OPTION}){{0,8}})(?:[ ]{{2,}}|\s*\Z)")
+_SUBSTITUTED = re.compile(r"\.\.[ \t]+\|(?P<of>[^|\n]{1,100})\|[ \t]+(?P<how>[a-z]+)::[ \t]*(?P<said>.*)")
+_CODE_POINT = re.compile(r"(?:0x|x|\\x|U\+|u|\\u|&#x)([0-9A-Fa-f]{2,6});?")
+_ENTRY = re.compile(r"(?P<title>.*\S)\s+<[^<>]*>\s*\Z")
+_QUOTED = ("-- ", "—", "--- ")
+
+_BODY = frozenset("container class rst-class compound epigraph highlights pull-quote only ifconfig hlist centered glossary grid "
+                  "grid-item tab-set tabs sidebar-content line-block collapse toggle div section".split())  # fmt: skip
+_TITLED = frozenset(
+    "topic sidebar rubric tab tab-item group-tab grid-item-card card dropdown details centered".split()
+)
+_VERSIONS = {
+    "versionadded": "New in version", "versionchanged": "Changed in version", "deprecated": "Deprecated since version",
+    "versionremoved": "Removed in version", "deprecated-removed": "Deprecated since version", "version-added": "New in version",
+    "version-changed": "Changed in version", "version-deprecated": "Deprecated since version",
+}  # fmt: skip
+_DESCRIBED = re.compile(
+    r"(?:[a-z]+:)?(?:function|method|class|attribute|data|exception|decorator|staticmethod|classmethod|property|module|describe|object|"
+    r"option|cmdoption|envvar|confval|setting|macro|member|var|type|struct|union|enum|enumerator|alias|concept|decoratormethod|"
+    r"decoratorfunction|directive|role|rst|opcode|pdbcommand|monitoring-event|templatetag|templatefilter|fieldlookup|"
+    r"django-admin|django-admin-option|http|get|post|put|delete|patch|field|event|command|pypi|term|variable)\Z"
+)
+_INCLUDES = frozenset(("include", "literalinclude", "csv-table", "raw", "parsed-literal", "graphviz", "uml"))
+_UNSET = frozenset("orphan nosearch tocdepth nocomments".split())
+
+
+def read_rst(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
+    """Read reStructuredText.
+
+    Raises:
+        DocumentRejected: it is no text, or holds nothing besides comments.
+    """
+    text, notes = readable(content, name)
+    page = _Page(text)
+    document = assemble(
+        page.outline.pieces,
+        Original(content, uri, name),
+        title=page.title(),
+        media_type="text/x-rst",
+        empty="it holds no text besides comments",
+        notes=(*notes, *left_out_note(page.left_out)),
+    )
+    return (measured(document, own_text(text), added=page.outline.added, pictures=page.pictures,
+                     warnings=page.warnings()),)  # fmt: skip
+
+
+class _Directive(NamedTuple):
+    """A directive: what stands on its line, its options, and its text."""
+
+    name: str
+    said: str
+    arguments: Sequence[str]
+    options: Mapping[str, str]
+    body: _Lines
+    number: int
+    depth: int
+
+
+class _Page:
+    """Reads the lines of a file into an outline."""
+
+    def __init__(self, text: str) -> None:
+        lines = [(number, line.expandtabs(_TAB).rstrip()) for number, line in enumerate(text.split("\n"), 1)]
+        self.outline = Outline(chinese=is_chinese(text))
+        self.left_out: Counter[str] = Counter()
+        self.pictures = 0
+        self._unknown: Counter[str] = Counter()
+        self._includes: list[str] = []
+        self._from_code: list[str] = []
+        self._levels: list[str] = []
+        self._named = _substitutions(lines)
+        self._inline = partial(inline, named=self._named)
+        self._body(lines, 0)
+        self.outline.end()
+
+    def title(self) -> str:
+        """The first heading."""
+        return next((piece.text for piece in self.outline.pieces if piece.kind == "heading"), "")
+
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the document should know."""
+        told = unread(self._unknown)
+        if self._includes:
+            named = ", ".join(dict.fromkeys(self._includes[:20]))
+            told += (msg("files that it includes are read on their own, or not at all: {files}", files=named),)
+        if self._from_code:
+            named = ", ".join(dict.fromkeys(self._from_code[:20]))
+            told += (msg("text that is made from source code is not in it: {names}", names=named),)
+        return told
+
+    def _body(self, lines: _Lines, depth: int) -> None:
+        """Read lines that stand at one indentation, with what stands within them."""
+        at = 0
+        while at < len(lines):
+            number, line = lines[at]
+            if not line:
+                at += 1
+            elif depth > MAX_DEPTH:
+                self.outline.text(self._inline(line.strip()), number)
+                at += 1
+            elif line[0] == " ":
+                after = _indented(lines, at)
+                self._body(_cut(lines[at:after]), depth + 1)
+                at = after
+            else:
+                at = self._element(lines, at, depth)
+
+    def _element(self, lines: _Lines, at: int, depth: int) -> int:
+        """Read what begins at a line; returns the line after it."""
+        line = lines[at][1]
+        if (after := self._section(lines, at)) or (after := self._table(lines, at)):
+            return after
+        if line.startswith((".. ", "__ ")) or line in ("..", "__"):
+            return self._explicit(lines, at, depth)
+        for pattern, take in (
+            (_BULLET, self._item),
+            (_NUMBER, self._item),
+            (_FIELD, self._field),
+            (_OPTIONS, self._option),
+        ):
+            if (match := pattern.match(line)) and (after := take(lines, at, match, depth)):
+                return after
+        if line.startswith("| ") or line == "|":
+            return self._verse(lines, at)
+        if line.startswith(">>> "):
+            after = _until_blank(lines, at)
+            self.outline.code("\n".join(each for _, each in lines[at:after]), lines[at][0])
+            return after
+        if at + 1 < len(lines) and lines[at + 1][1].startswith(" ") and not line.endswith("::"):
+            return self._definition(lines, at, depth)
+        return self._paragraph(lines, at)
+
+    # Sections.
+
+    def _section(self, lines: _Lines, at: int) -> int:
+        """Read a heading or a rule; 0 where none begins at this line."""
+        number, line = lines[at]
+        below = lines[at + 1][1] if at + 1 < len(lines) else ""
+        if _ADORNED.match(line) and len(line) > 1:
+            under = lines[at + 2][1] if below and at + 2 < len(lines) else ""
+            drawn = _ADORNED.match(under) and under[0] == line[0]
+            if drawn and (len(line) >= 3 or len(line) >= len(below.strip())):
+                self._heading(below, line[0] * 2, number + 1)
+                return at + 3
+            return at + 1 if not below and len(line) >= 4 and not line.startswith("::") else 0
+        if (
+            _ADORNED.match(below)
+            and below[0] != " "
+            and (len(below) >= 4 or len(below) >= len(line))
+            and below != "::"
+        ):
+            self._heading(line, below[0], number)
+            return at + 2
+        return 0
+
+    def _heading(self, text: str, style: str, line: int) -> None:
+        if style not in self._levels:
+            self._levels.append(style)
+        self.outline.heading(self._inline(text.strip()), self._levels.index(style) + 1, line)
+
+    # Lists.
+
+    def _item(self, lines: _Lines, at: int, match: re.Match[str], depth: int) -> int:
+        """Read the item of a list; 0 where the line is none: a sentence may begin with a letter and a stop."""
+        number, line = lines[at]
+        mark = "-"
+        if match.re is _NUMBER:
+            below = lines[at + 1][1] if at + 1 < len(lines) else ""
+            if below and below[0] != " " and not _NUMBER.match(below):
+                return 0
+            mark = match[0].strip()
+            mark = "-" if "#" in mark else mark
+        after = _indented(lines, at + 1, least=1)
+        rest = line[match.end() :]
+        body = _cut(lines[at + 1 : after], most=match.end())
+        with self.outline.item(mark):
+            self._body([(number, rest), *body] if rest else body, depth + 1)
+        return after
+
+    def _field(self, lines: _Lines, at: int, match: re.Match[str], depth: int) -> int:
+        name = self._inline(match["name"].replace("\\", ""))
+        after = _indented(lines, at + 1, least=1)
+        rest = lines[at][1][match.end() :]
+        body = [(lines[at][0], rest), *_cut(lines[at + 1 : after])]
+        if name.lower() in _UNSET or not any(text for _, text in body):
+            return after
+        self.outline.term(name, lines[at][0])
+        self._body(body, depth + 1)
+        self.outline.end_term()
+        return after
+
+    def _option(self, lines: _Lines, at: int, match: re.Match[str], depth: int) -> int:
+        after = _indented(lines, at + 1, least=1)
+        rest = lines[at][1][match.end() :]
+        if not rest and after == at + 1:
+            return 0
+        self.outline.term(match["names"].strip(), lines[at][0])
+        self._body([(lines[at][0], rest), *_cut(lines[at + 1 : after])], depth + 1)
+        self.outline.end_term()
+        return after
+
+    def _definition(self, lines: _Lines, at: int, depth: int) -> int:
+        number, line = lines[at]
+        after = _indented(lines, at + 1, least=1)
+        self.outline.term(self._inline(line), number)
+        self._body(_cut(lines[at + 1 : after]), depth + 1)
+        self.outline.end_term()
+        return after
+
+    def _verse(self, lines: _Lines, at: int) -> int:
+        """Lines that stay lines."""
+        after = at
+        said: list[str] = []
+        while after < len(lines) and lines[after][1] and lines[after][1][0] in "| ":
+            line = lines[after][1]
+            said.append(self._inline(line[1:].strip() if line[0] == "|" else line.strip()))
+            after += 1
+        self.outline.text("\n".join(filter(None, said)), lines[at][0])
+        return after
+
+    # Paragraphs, and what is literal.
+
+    def _paragraph(self, lines: _Lines, at: int) -> int:
+        after = at + 1
+        while after < len(lines) and lines[after][1] and lines[after][1][0] != " ":
+            after += 1
+        text = _joined([line for _, line in lines[at:after]])
+        literal = text.endswith("::")
+        if literal:
+            text = text[:-2].rstrip() if text == "::" or text[-3].isspace() else text[:-1]
+        self.outline.text(self._inline(text), lines[at][0])
+        if literal:
+            return self._literal(lines, after)
+        return after
+
+    def _literal(self, lines: _Lines, at: int) -> int:
+        """The indented or quoted lines after a paragraph that ends with two colons."""
+        first = at
+        while first < len(lines) and not lines[first][1]:
+            first += 1
+        if first == len(lines):
+            return at
+        if lines[first][1][0] == " ":
+            after = _indented(lines, first)
+            self.outline.code(_as_written(lines[first:after]), lines[first][0])
+            return after
+        sign = lines[first][1][0]
+        if sign.isalnum():
+            return at
+        after = first
+        while after < len(lines) and lines[after][1].startswith(sign):
+            after += 1
+        self.outline.code(_as_written(lines[first:after]), lines[first][0])
+        return after
+
+    def _table(self, lines: _Lines, at: int) -> int:
+        """Read a table that is drawn with signs; 0 where none begins."""
+        line = lines[at][1]
+        if line[0] == "+" and GRID.match(line):
+            after = at
+            while after < len(lines) and lines[after][1][:1] in ("+", "|"):
+                after += 1
+            self.outline.table(grid_rows([each for _, each in lines[at:after]], self._inline), lines[at][0])
+            return after
+        if line[0] == "=" and SIMPLE.match(line) and (" " in line or (at + 1 < len(lines) and lines[at + 1][1])):
+            after = at + 1
+            borders = 1
+            while after < len(lines) and borders < 3:
+                borders += bool(SIMPLE.match(lines[after][1]))
+                after += 1
+                if borders == 2 and (after == len(lines) or not lines[after][1]):
+                    break
+            if borders < 2:
+                return 0
+            self.outline.table(simple_rows([each for _, each in lines[at:after]], self._inline), lines[at][0])
+            return after
+        return 0
+
+    # What begins with two stops.
+
+    def _explicit(self, lines: _Lines, at: int, depth: int) -> int:
+        number, line = lines[at]
+        after = _indented(lines, at + 1, least=1)
+        if match := NOTE.match(line):
+            body = [(number, match["said"]), *_cut(lines[at + 1 : after])]
+            self.outline.term(f"[{match['of'].lstrip('#') or '#'}]:", number)
+            self._body(body, depth + 1)
+            self.outline.end_term()
+        elif TARGET.match(line):
+            pass
+        elif match := DIRECTIVE.match(line):
+            if not _SUBSTITUTED.match(line):
+                self._directive(match["name"].lower(), match["said"] or "", lines[at:after], depth)
+        else:
+            self.left_out["comments"] += bool(line != ".." or after > at + 1)
+        return after
+
+    def _directive(self, name: str, said: str, lines: _Lines, depth: int) -> None:
+        arguments, options, body = _parts(said, _cut(lines[1:]), several=bool(_DESCRIBED.match(name)))
+        found = _Directive(name, said.strip(), arguments, options, body, lines[0][0], depth)
+        file = options.get("file") or (said if "include" in name else "")
+        if name in _INCLUDES and file:
+            self._includes.append(file.strip())
+            if not body:
+                return
+        short = name.rpartition(":")[2]
+        if take := _TAKEN.get(name):
+            take(self, found)
+        elif short.startswith("auto") and len(short) > 4:
+            self._automatic(found)
+        elif name not in SILENT:
+            self._described(found)
+
+    def _raw(self, found: _Directive) -> None:
+        self.left_out[f"raw {found.said or 'text'}"] += 1
+
+    def _picture(self, found: _Directive) -> None:
+        self.pictures += 1
+        self.outline.text(self._inline(found.options.get("alt", "")), found.number)
+        self._body(found.body, found.depth + 1)
+
+    def _formula(self, found: _Directive) -> None:
+        self.outline.text(
+            plain_formula("\n".join([*found.arguments, *(line for _, line in found.body)])), found.number
+        )
+
+    def _automatic(self, found: _Directive) -> None:
+        """Text that is made from source code: its name, and what is added to it here."""
+        self._from_code.append(found.said)
+        self.outline.term(found.said, found.number)
+        self._within(found)
+
+    def _within(self, found: _Directive) -> None:
+        """The body, which is the meaning of the term before it."""
+        self._body(found.body, found.depth + 1)
+        self.outline.end_term()
+
+    def _described(self, found: _Directive) -> None:
+        """Something that is described by the text below it; of what is not known, all is read."""
+        name, number = found.name, found.number
+        if not (_DESCRIBED.match(name) or name in _BODY or name in _TITLED):
+            self._unknown[name] += 1
+        arguments = [] if name in _BODY and name != "centered" else list(found.arguments)
+        if title := found.options.get("title", ""):
+            arguments.append(title)
+        for argument in arguments:
+            if name in _TITLED or name in _BODY:
+                self.outline.text(self._inline(argument), number)
+            else:
+                shown = self._inline(argument) if name in self._unknown else argument.replace("\\", "")
+                self.outline.term(shown, number)
+        self._within(found)
+
+    def _coded(self, found: _Directive) -> None:
+        self.outline.text(self._inline(found.options.get("caption", "")), found.number)
+        text = _as_written(found.body)
+        if found.name == "parsed-literal":
+            text = self._inline("\n".join(filter(None, (found.said, text))))
+        elif found.name == "productionlist" or (found.name == "prompt" and not text):
+            text = "\n".join(filter(None, (found.said, text)))
+        self.outline.code(text, found.body[0][0] if found.body else found.number)
+
+    def _boxed(self, found: _Directive) -> None:
+        said = self._inline(" ".join(found.arguments))
+        if found.name == "admonition":
+            self.outline.end_term()
+            self.outline.term(said, found.number)
+        else:
+            self.outline.box(found.name, line=found.number)
+            self.outline.text(said, found.number)
+        self._within(found)
+
+    def _since(self, found: _Directive) -> None:
+        version, _, rest = " ".join(found.arguments).partition(" ")
+        label = _VERSIONS[found.name]
+        self.outline.added.append(label)
+        self.outline.end_term()
+        if found.name == "deprecated-removed":
+            removed, _, rest = rest.partition(" ")
+            self.outline.added.append(", removed in")
+            version = f"{version}, removed in {removed}"
+        self.outline.term(f"{label} {version}", found.number)
+        body = [(found.number, rest), *found.body] if rest else found.body
+        self._within(found._replace(body=body))
+
+    def _contents(self, found: _Directive) -> None:
+        """A list of further documents: their titles, or the names of their files."""
+        self.outline.text(self._inline(found.options.get("caption", "")), found.number)
+        for line, entry in found.body:
+            if entry.strip():
+                match = _ENTRY.match(entry)
+                with self.outline.item("-"):
+                    self.outline.text(match["title"] if match else entry, line)
+
+    def _tabled(self, found: _Directive) -> None:
+        options, number = found.options, found.number
+        self.outline.text(self._inline(" ".join(found.arguments)), number)
+        if found.name == "csv-table":
+            lines = [options.get("header", ""), *(line for _, line in found.body)]
+            rows = _values(lines, options.get("delim", ","))
+            self.outline.table([[Spanning(self._inline(cell)) for cell in row] for row in rows], number)
+        elif found.name in ("list-table", "flat-table"):
+            self.outline.table(
+                [[Spanning(self._inline(cell)) for cell in row] for row in _listed(found.body)], number
+            )
+        else:
+            self._body(found.body, found.depth + 1)
+
+
+_TAKEN: Mapping[str, Callable[[_Page, _Directive], None]] = {
+    **dict.fromkeys(CODE, _Page._coded),
+    **dict.fromkeys((*box_names(), "admonition"), _Page._boxed),
+    **dict.fromkeys(_VERSIONS, _Page._since),
+    **dict.fromkeys(("image", "figure", "thumbnail"), _Page._picture),
+    **dict.fromkeys(("list-table", "csv-table", "table", "flat-table"), _Page._tabled),
+    "raw": _Page._raw,
+    "math": _Page._formula,
+    "toctree": _Page._contents,
+}
+
+
+# Lines.
+
+
+def _indented(lines: _Lines, at: int, *, least: int = 1) -> int:
+    """The line after an indented part that begins at a line; blank lines at its end are not of it."""
+    after = at
+    while at < len(lines):
+        line = lines[at][1]
+        if line and line[:least].strip():
+            break
+        at += 1
+        if line:
+            after = at
+    return after
+
+
+def _until_blank(lines: _Lines, at: int) -> int:
+    while at < len(lines) and lines[at][1]:
+        at += 1
+    return at
+
+
+def _cut(lines: _Lines, *, most: int = 0) -> list[tuple[int, str]]:
+    """Lines without the indentation that they share, or at most so much of it."""
+    least = min((len(line) - len(line.lstrip(" ")) for _, line in lines if line), default=0)
+    least = min(least, most) if most else least
+    return [(number, line[least:]) for number, line in lines]
+
+
+def _joined(lines: Sequence[str]) -> str:
+    """The lines of a paragraph as one: no space between Chinese signs."""
+    text = ""
+    parts = []
+    for line in lines:
+        between = "" if not text or (text[-1] >= "\u2e80" and line[:1] >= "\u2e80") else " "
+        parts += [between, line]
+        text = line
+    return "".join(parts)
+
+
+def _as_written(lines: _Lines) -> str:
+    return "\n".join(line for _, line in _cut(lines)).strip("\n")
+
+
+def _parts(said: str, lines: Sequence[tuple[int, str]], *, several: bool) -> tuple[list[str], dict[str, str], _Lines]:
+    """The arguments of a directive, its options, and its text.
+
+    Args:
+        several: Each further line of the argument is another one, as of signatures.
+    """
+    at = 0
+    arguments = [said.strip()] if said.strip() else []
+    while arguments and at < len(lines) and lines[at][1] and not _FIELD.match(lines[at][1]):
+        if several:
+            arguments.append(lines[at][1].strip())
+        else:
+            arguments[-1] += " " + lines[at][1].strip()
+        at += 1
+    options: dict[str, str] = {}
+    key = ""
+    while at < len(lines) and lines[at][1]:
+        if match := _FIELD.match(lines[at][1]):
+            key = match["name"].lower()
+            options[key] = lines[at][1][match.end() :]
+        elif key and lines[at][1][0] == " ":
+            options[key] += " " + lines[at][1].strip()
+        else:
+            break
+        at += 1
+    return arguments, options, lines[at:]
+
+
+def _listed(lines: _Lines) -> Iterator[list[str]]:
+    """The rows of a table that is written as a list of lists."""
+    row: list[list[str]] = []
+    for _, line in lines:
+        text = line.strip()
+        if line.startswith(("* -", "- -", "* *", "- *")):
+            if row:
+                yield [_joined(cell) for cell in row]
+            row = [[text[3:].strip().removeprefix("| ")]]
+        elif line.startswith(("  -", "  *")) and row:
+            row.append([text[1:].strip().removeprefix("| ")])
+        elif text and row:
+            row[-1].append(text.removeprefix("| "))
+    if row:
+        yield [_joined(cell) for cell in row]
+
+
+def _values(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    delimiter = {"tab": "\t", "space": " "}.get(delimiter, delimiter)[:1] or ","
+    try:
+        rows = csv.reader([line + "\n" for line in lines if line], delimiter=delimiter, skipinitialspace=True)
+        return [row for row in rows if any(cell.strip() for cell in row)]
+    except csv.Error:
+        return [[line] for line in lines if line]
+
+
+def _substitutions(lines: _Lines) -> dict[str, str]:
+    """What stands for ``|name|``, by name in small letters."""
+    raw: dict[str, str] = {}
+    for at, (_, line) in enumerate(lines):
+        if line.startswith(".. |") and (match := _SUBSTITUTED.match(line)):
+            said = [match["said"]]
+            for _, below in lines[at + 1 : at + 20]:
+                if not below.startswith(" "):
+                    break
+                said.append(below.strip())
+            raw[match["of"].lower()] = _substituted(match["how"], said)
+    return {name: inline(text, {}) for name, text in raw.items()}
+
+
+def _substituted(how: str, said: Sequence[str]) -> str:
+    if how == "replace":
+        return " ".join(said).strip()
+    if how == "unicode":
+        words = said[0].partition("..")[0].split()
+        found = [chr(int(match[1], 16)) if (match := _CODE_POINT.fullmatch(word)) else word for word in words]
+        return "".join(found)
+    alt = next((line.removeprefix(":alt:").strip() for line in said if line.startswith(":alt:")), "")
+    return alt if how == "image" else ""
