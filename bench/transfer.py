@@ -42,7 +42,6 @@ from wenyuan.core.scoring.probability import (
     ABSTAIN,
     CURVES,
     MODELS,
-    MOST,
     Curve,
     Judged,
     Model,
@@ -61,10 +60,10 @@ DEPTH = 30
 WEIGHTS = (0.0, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 JUNK = 12  # of each kind
 STRANGERS = 250
-VOTES = {"own": 1.0, "foreign": 0.5, "near": 0.3, "nonsense": 0.2}
+VOTES = {"own": 1.0, "foreign": 0.1, "near": 0.1, "nonsense": 0.05}
 """What each kind of question counts in the fit, shared among the questions of a set and a scope. Removed ones do not: their
 neighbours often answer them, which nobody judged."""
-FIELDS = ("nearness", "keyword", "passages", "across", "strange")
+FIELDS = ("nearness", "keyword", "margin", "unknown", "strange")
 COMMON = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面而方后多定行学法所民得经"
 
 Asked = Mapping[str, Any]
@@ -230,27 +229,23 @@ def strangers_of(families: Sequence[Sequence[Path]], own: Sequence[Path]) -> lis
 
 
 def features(row: Asked) -> list[float]:
-    return [row["nearness"], row["keyword"], math.log(min(MOST, max(1.0, row["passages"]))), 1.0]
+    return [row["nearness"], row["keyword"], row["margin"], 1.0]
 
 
 def fitted(sets: Sequence[Told]) -> Model:
-    """The logistic regression of these sets; a query that looks like no text is no part of it.
-
-    What it is worth that the best passage is in another language cannot be learned with a family left out, where only one asks
-    across languages: that stays as shipped.
-    """
+    """The logistic regression of these sets; a query that looks like no text is no part of it."""
     x, y, votes = [], [], []
     for told in sets:
         groups: dict[tuple[str, str], list[Asked]] = defaultdict(list)
         for row in told["rows"]:
-            if row["kind"] in VOTES and not row["strange"] and not row["across"]:
+            if row["kind"] in VOTES and not row["strange"] and not row["unknown"]:
                 groups[row["kind"], row["scope"]].append(row)
         for (kind, _), rows in groups.items():
             x += map(features, rows)
             y += [float(kind == "own")] * len(rows)
             votes += [VOTES[kind] / len(rows)] * len(rows)
     c = logistic(np.array(x), np.array(y), np.array(votes))
-    return Model(nearness=c[0], keyword=c[1], passages=c[2], across=MODELS["hybrid"].across, intercept=c[3])
+    return Model(nearness=c[0], keyword=c[1], margin=c[2], intercept=c[3])
 
 
 def logistic(x: Any, y: Any, votes: Any, ridge: float = 1e-3) -> list[float]:
@@ -270,8 +265,8 @@ def logistic(x: Any, y: Any, votes: Any, ridge: float = 1e-3) -> list[float]:
 
 def standing(row: Asked) -> Standing:
     return Standing(
-        keyword=row["keyword"], nearness=row["nearness"], passages=int(row["passages"]),
-        across=bool(row["across"]), strange=bool(row["strange"]),
+        keyword=row["keyword"], nearness=row["nearness"], margin=row["margin"],
+        unknown=bool(row["unknown"]), strange=bool(row["strange"]),
     )  # fmt: skip
 
 

@@ -146,7 +146,7 @@ class SearchSettings(_Section):
     depth: int = Field(default=100, ge=10, le=1_000)  # candidates of each leg, at least
     floor: float | None = Field(default=None, ge=0, le=1)  # of the raw score; takes the place of `abstain`
     min_confidence: float = Field(default=0.5, ge=0, le=1)  # of recognised text, on the mean; below is no answer
-    abstain: Literal["lenient", "normal", "strict"] = "normal"  # how likely there must be an answer
+    abstain: Literal["off", "lenient", "normal", "strict"] = "normal"  # how likely there must be an answer
     deadline: float = Field(default=2.0, gt=0, le=60)  # seconds for one request
     # Seconds that answers may be behind while others write, and say so; beyond they fail.
     max_lag: float = Field(default=3_600.0, ge=0, le=86_400)

@@ -14,7 +14,6 @@ from wenyuan.core.ports import Hit
 from wenyuan.core.scoring.fusion import explain
 from wenyuan.core.scoring.probability import (
     CURVES,
-    VOID,
     Curve,
     Field,
     Judged,
@@ -64,7 +63,7 @@ def test_candidates_in_any_order(scores: list[float], which: int, draw: random.R
     assert settled(mixed, own).score == pytest.approx(settled(scores, own).score, abs=1e-9)
 
 
-@given(st.lists(st.floats(0.25, 0.5), min_size=1, max_size=40), st.floats(0, 0.5))
+@given(st.lists(st.floats(0.25, 0.5), min_size=2, max_size=40), st.floats(0, 0.5))
 def test_the_level_of_a_collection_does_not_count(scores: list[float], shift: float) -> None:
     """Where all candidates score as much more, each is as likely as before."""
     own = max(scores)
@@ -72,12 +71,19 @@ def test_the_level_of_a_collection_does_not_count(scores: list[float], shift: fl
     assert settled(lifted, own + shift).score == pytest.approx(settled(scores, own).score, abs=1e-6)
 
 
-def test_equals_share() -> None:
-    """Ten equal candidates have a tenth each, less what stands for no answer; one that stands out has nearly all."""
-    curve = Curve(0.0, USUAL.slope)
-    assert settled([0.6] * 10, 0.6, curve).score == pytest.approx(1 / (10 + VOID))
-    assert settled([0.9] + [0.3] * 20, 0.9, curve).score > 0.9
-    assert settled([0.9] + [0.3] * 20, 0.3, curve).score < 0.01
+def test_several_may_be_right() -> None:
+    """Equal candidates do not share a probability; one that stands out is nearly certain, and those behind it are unlikely."""
+    assert settled([0.6] * 10, 0.6).score == pytest.approx(settled([0.6] * 2, 0.6).score)
+    assert settled([0.6] * 10, 0.6).score > 0.1
+    assert settled([0.9] + [0.5] * 20, 0.9).score > 0.9
+    assert settled([0.9] + [0.5] * 20, 0.5).score < 0.02
+
+
+@given(st.floats(0.4, 0.9), st.floats(0.0, 0.3), st.floats(0.0, 0.3))
+def test_a_wider_margin_is_no_less_likely(first: float, one: float, other: float) -> None:
+    """The further the next candidate lies behind, the likelier the first one."""
+    near, far = sorted((one, other))
+    assert settled([first, first - near], first).score <= settled([first, first - far], first).score + 1e-9
 
 
 def test_both_factors_are_shown() -> None:
@@ -90,9 +96,10 @@ def test_both_factors_are_shown() -> None:
     assert explain(hit, 0.7, USUAL).endswith(f"answerable 0.400 · trust 1.01 → {hit.score:.3f}")
 
 
-def test_alone_is_not_certain() -> None:
-    """The only passage within a scope is at most as likely as the library having no answer allows."""
-    assert settled([0.4], 0.4, Curve(0.0, 1.6)).score == pytest.approx(1 / (1 + VOID))
+def test_alone() -> None:
+    """The only passage within a scope is the answer if there is any; what is far behind it changes nothing."""
+    assert 0.9 < settled([0.6], 0.6).score < 1.0
+    assert settled([0.6], 0.6) == settled([0.6, 0.1], 0.6)
     assert settled([], 0.4, Curve(0.0, 1.6)).score <= 1.0
 
 
@@ -101,6 +108,8 @@ def test_which_curve_counts() -> None:
     assert curve_of({}, "hybrid") == CURVES["hybrid"]
     assert curve_of({"intercept": 1.0, "slope": 2.0}, "keyword-only") == Curve(1.0, 2.0)
     assert curve_of(USUAL.measured(), "keyword-only") == USUAL
+    former = {"calibration": 2.0, "intercept": 0.36, "slope": 1.42}
+    assert curve_of(former, "hybrid") == USUAL  # numbers of another form say nothing in this one
     assert key_of({"score": 0.2}) == "" != key_of(USUAL.measured())
 
 

@@ -20,7 +20,7 @@ from wenyuan.service.search.searcher import SearchRequest
 
 QUERY = "客户投诉 多久响应 complaints"
 LONG = "".join(
-    f"第{n}条 客户投诉第{n}类由{n}号窗口负责，complaints of kind {n} go to desk {n}。\n\n" for n in range(1, 61)
+    f"第{n}条 客户投诉第{n}类由{n}号窗口负责，complaints of kind {n} go to desk {n}。\n\n" for n in range(1, 300)
 )
 
 

@@ -53,7 +53,7 @@ def answering(folder: Path, language: str, server: Server | None, **more: Any) -
     """A library in a language; without a server no model is set up."""
     llm = {} if server is None else {"url": server.url, "model": "m-7b", "key": KEY, "timeout": 30}
     chosen: dict[str, Any] = {
-        "encoder": {"kind": "hashing"}, "search": {"deadline": 60, "abstain": "lenient"}, "cache": {"seconds": 0},
+        "encoder": {"kind": "hashing"}, "search": {"deadline": 60, "abstain": "normal"}, "cache": {"seconds": 0},
         "llm": {**llm, **more.pop("llm", {})}, **more,
     }  # fmt: skip
     with wenyuan.open(folder / "library", create=True, **chosen) as library:

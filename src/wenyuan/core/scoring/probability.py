@@ -2,30 +2,31 @@
 first passages suffice.
 
 **A passage.** Its score alone does not tell: .6 is high in one collection, and typical of any passage in another. What
-tells is how far its score lies above those of the other candidates, relative to their spread:
+carries over is how far it lies above the best other candidate, and above the middle of all of them relative to their spread:
 
-    z(x)   = slope · (x − best) / spread            x: the passage's score, best: that of the first candidate
-    rivals = VOID + Σ e^z of the best ten, less the passage's own
-    p(x)   = 1 / (1 + e^−(intercept + z(x) − ln rivals))
+    evidence(x) = 16 · (x − best other) + .4 · (x − middle) / spread of the candidates
+    p(x)        = 1 / (1 + e^−(intercept + slope · evidence))
 
-So p is the passage's share among its rivals: a softmax whose temperature depends on the question. The candidates are those
-found by the library's own legs within the scope with at least half of the best score, before floor, trust and context; they
-do not depend on the number of results asked for, up to half of `search.depth`. p increases with x, so the order does not
-change, and the score is kept in the parts (``raw``). The rivals are shown as one equivalent score (``rivals``):
+It is fitted passage by passage and does not add up to one: where several passages answer, each may be likely. The candidates
+are those found by the library's own legs within the scope with at least half of the best score, before floor, trust and
+context, without copies; they do not depend on the number of results asked for, up to half of `search.depth`. p increases with
+x, so the order does not change, and the score is kept in the parts (``raw``). Best other and middle are shown as one
+score, their weighted mean (``rivals``), and the weights as one width (``spread``):
 p = 1 / (1 + e^−(intercept + slope · (raw − rivals) / spread)).
 
 **The scope.** The probability that it holds an answer at all:
 
-    z = 11.6 · nearness + 5.1 · keyword − .52 · ln(passages) − 3.8,   P = 1 / (1 + e^−z)
+    z = 9.0 · nearness + 2.0 · keyword + 6.6 · margin − 2.0 · unknown − 1.9,   P = 1 / (1 + e^−z)
 
 ``nearness`` is a cosine that does not depend on the collection: between the query and the best passage, each centred by the
 mean of some forty general texts of its kind and language (see `service.search`). ``keyword`` is that passage's keyword
-score. ``passages``, at most `MOST`, is the number found by the vector leg in scope: the best of a hundred passages is nearer to
-any question than the best of five. No statistics of the library are needed, so P holds within a filter, too.
+score, ``margin`` how far the first candidate stands before the second. No statistics of the library are needed, so P holds
+within a filter and in a library of twenty files, too.
 
-The coefficients are a logistic regression on 16 judged collections: their own questions, questions of other collections and
-documents, questions with their answers removed, and nonsense. docs/explanation/scoring.md shows the results on held-out
-collections (`python bench/transfer.py`).
+The coefficients are logistic regressions on judged collections large and small, among them small libraries of companies:
+their own questions, questions about neighbouring subjects, and questions of other collections. Nine in ten questions that
+reach a library are taken to have an answer there. docs/explanation/scoring.md shows the results on held-out collections
+(`python bench/transfer.py`).
 
 **Enough passages.** The raw numbers of a judge are calibrated on questions whose answers are known; see `monotone` and
 `threshold`.
@@ -37,6 +38,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -49,16 +51,17 @@ from wenyuan.core.scoring.rerank import probability
 PARTS = ("calibration", "intercept", "slope")
 """What is recorded of a curve, by name."""
 
-CALIBRATE_VERSION = 2
+CALIBRATE_VERSION = 3
 """Changes with the form or its constants: an answer is replayed with the numbers that its record holds."""
 
-VOID = 0.1
-"""What stands for the answer that the library does not have."""
-_RIVALS = 10
 NEAR = 30
 """How many of the candidates tell how far they lie apart."""
 _USUAL, _TRUST_IN_USUAL = 0.04, 10
 """The spread of most questions, and how many candidates it counts as: a handful has no spread of its own."""
+_AHEAD, _ABOVE = 16.0, 0.4
+"""What it counts that a passage lies before the best other one, and above the middle by a spread."""
+ALONE = 0.1
+"""How far the only passage found counts as standing before others, when it is asked whether anything answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +82,17 @@ class Curve:
 
 
 CURVES: Mapping[str, Curve] = {
-    "hybrid": Curve(0.36, 1.42),
-    "keyword-only": Curve(0.01, 0.97),
+    "hybrid": Curve(-1.4, 1.0),
+    "keyword-only": Curve(-0.7, 0.4),
 }
 """By mode of the library. bench/transfer.py says how well they do elsewhere."""
 
 
 def curve_of(known: Mapping[str, float], mode: str) -> Curve:
-    """The curve of a library: learned, else the default of its mode."""
+    """The curve of a library: learned, else the default of its mode; numbers of another form are not taken."""
     usual = CURVES[mode]
+    if known.get("calibration", CALIBRATE_VERSION) != CALIBRATE_VERSION:
+        return usual
     return Curve(known.get("intercept", usual.intercept), known.get("slope", usual.slope))
 
 
@@ -104,22 +109,26 @@ class Field:
         answerable: The probability that any of them answers.
     """
 
-    __slots__ = ("_all", "_answerable", "_best", "_curve", "_steep", "spread")
+    __slots__ = ("_answerable", "_best", "_curve", "_middle", "_pull", "_second", "spread")
 
     def __init__(self, scores: Iterable[float], curve: Curve, answerable: float = 1.0) -> None:
         near = nlargest(NEAR, scores)
         near = [score for score in near if score >= 0.5 * near[0]]
+        if len(near) == 1:  # all others, if there are any, lie below
+            near.append(0.5 * near[0])
         between = [score - near[-1] for score in near[1:-1]]
-        self.spread = (_TRUST_IN_USUAL * _USUAL + math.fsum(between)) / (_TRUST_IN_USUAL + len(between))
+        usual = (_TRUST_IN_USUAL * _USUAL + math.fsum(between)) / (_TRUST_IN_USUAL + len(between))
         self._curve, self._answerable = curve, answerable
         self._best = near[0] if near else 0.0
-        self._steep = curve.slope / self.spread
-        self._all = math.fsum(math.exp(self._steep * (score - self._best)) for score in near[:_RIVALS])
+        self._second = near[1] if near else 0.0
+        self._middle = median(near) if near else 0.0
+        self._pull = _ABOVE / usual
+        self.spread = 1.0 / (_AHEAD + self._pull)
 
     def rivals(self, score: float) -> float:
         """The competition that a passage with this score has, as one score; non-increasing in the score."""
-        own = math.exp(min(0.0, self._steep * (score - self._best)))
-        return self._best + math.log(VOID + max(0.0, self._all - own)) / self._steep
+        other = self._second if score >= self._best else self._best
+        return (_AHEAD * other + self._pull * self._middle) * self.spread
 
     def settled(self, hit: Hit) -> Hit:
         """The hit with its probability as score; the former score is kept among its parts.
@@ -127,7 +136,7 @@ class Field:
         Its trust (part ``trust``, 1 where there is none) is the last factor.
         """
         rivals = self.rivals(hit.score)
-        match = probability(self._curve.intercept + self._steep * (hit.score - rivals))
+        match = probability(self._curve.intercept + self._curve.slope * (hit.score - rivals) / self.spread)
         parts = {
             **hit.parts, "raw": hit.score, "rivals": rivals, "spread": self.spread, "match": match,
             "answerable": self._answerable,
@@ -164,7 +173,7 @@ def shown(hit: Hit, curve: Curve) -> str:
 # The curve that judged questions make most likely; see `calibrated` for what it does.
 
 
-_SLOPES = np.geomspace(0.5, 6.0, 32)
+_SLOPES = np.geomspace(0.25, 4.0, 33)
 _STEPS = 25
 _WIDE = 0.5  # of the prior, in logits and in ln slope
 _MOST = 10.0  # of an intercept: where all answers are right, or none, nothing else would hold it
@@ -277,12 +286,9 @@ def _intercept(logits: Floats, right: Floats, centre: float, pull: float) -> flo
 VERSION = 2
 """Changes with the form or its numbers; recorded with every answer."""
 
-ABSTAIN = {"lenient": 0.06, "normal": 0.09, "strict": 0.2}
-"""The least probability that there is an answer, by `search.abstain`. What each keeps and refuses is in
-docs/explanation/scoring.md."""
-
-MOST = 100
-"""Passages in scope beyond which more of them change nothing."""
+ABSTAIN = {"off": 0.0, "lenient": 0.25, "normal": 0.38, "strict": 0.55}
+"""The least probability that there is an answer, by `search.abstain`, chosen by what each costs: an answer that is withheld
+is the worse error. What each keeps and refuses is in docs/explanation/scoring.md."""
 
 MEASURED_WITH = "multilingual-e5-small"
 """The encoder, by the id of its fingerprint, whose vectors the numbers below are for; with others they were not measured."""
@@ -295,15 +301,16 @@ class Standing:
     Attributes:
         keyword: Its keyword score, 0..1, in the wording of the query that fits it best.
         nearness: Its cosine without what all questions and all passages have in common, −1..1; 0 without an encoder.
-        passages: How many were found in scope, as far as that is counted; at least 1.
-        across: It is in another language than the query: that it shares no words says nothing.
+        margin: How far the first candidate's score lies above the second's; `ALONE` where there is one only.
+        unknown: No word of a query in Latin letters stands in any candidate, and the best passage is not in Chinese. Chinese
+            is asked by pairs of characters: a spoken question often shares none with its answer.
         strange: The query looks like no text.
     """
 
     keyword: float
     nearness: float = 0.0
-    passages: int = 1
-    across: bool = False
+    margin: float = 0.0
+    unknown: bool = False
     strange: bool = False
 
 
@@ -313,9 +320,9 @@ class Model:
 
     nearness: float = 0.0
     keyword: float
-    passages: float = 0.0
-    across: float = 0.0
-    strange: float = -2.5
+    margin: float = 0.0
+    unknown: float = -2.0
+    strange: float = -4.5
     intercept: float
 
     def probability(self, standing: Standing) -> float:
@@ -324,16 +331,16 @@ class Model:
             self.intercept
             + self.nearness * standing.nearness
             + self.keyword * standing.keyword
-            + self.passages * math.log(min(MOST, max(1, standing.passages)))
-            + self.across * standing.across
+            + self.margin * standing.margin
+            + self.unknown * standing.unknown
             + self.strange * standing.strange
         )
         return 1.0 / (1.0 + math.exp(-logit))
 
 
 MODELS: Mapping[str, Model] = {
-    "hybrid": Model(nearness=11.6, keyword=5.1, passages=-0.52, across=1.4, intercept=-3.8),
-    "keyword-only": Model(keyword=9.3, intercept=-3.3),
+    "hybrid": Model(nearness=9.0, keyword=2.0, margin=6.6, intercept=-1.9),
+    "keyword-only": Model(keyword=9.3, intercept=-1.7),
 }
 """By mode of the library. With an encoder that was not measured, the likelier of the two counts."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import nlargest
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,9 +17,9 @@ from wenyuan.core.errors import EngineError, KnowledgeError, msg
 from wenyuan.core.filters import Filter, Scope, matches
 from wenyuan.core.model import FOREVER, ORIGIN_PRIORITY, IndexRow, Passage, embedded_text, heading_text
 from wenyuan.core.ports import Deadline, Encoder, Hit, Ranking, Reranker
-from wenyuan.core.scoring import law_of, rescale, trust_factor
+from wenyuan.core.scoring import CHINESE, law_of, rescale, trust_factor
 from wenyuan.core.scoring.fusion import CONTEXT_BOUND, Candidates, Fusion, reference_of
-from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, NEAR, Standing, raw_of
+from wenyuan.core.scoring.probability import ABSTAIN, ALONE, MEASURED_WITH, MODELS, NEAR, Standing, raw_of
 from wenyuan.core.scoring.rerank import Copies, blended, checked_scores, distinct
 from wenyuan.core.text.literals import CODED, literal_names, stands_in
 from wenyuan.core.text.summaries import with_lead
@@ -537,11 +538,13 @@ class Abstention:
         """
         hit, passage = max(ranked, key=lambda pair: pair[0].parts["fused"])
         aim = found.aim
+        first = nlargest(2, (hit.score for hit, _ in ranked))
+        words = found.candidates.keyword
         return Standing(
             keyword=hit.parts.get("keyword", 0.0),
             nearness=0.0 if aim is None else self._own.nearness(query.script, aim, passage, deadline),
-            passages=found.seen,
-            across=(passage.language == "zh") != (query.script == "han"),
+            margin=first[0] - first[1] if len(first) > 1 else ALONE,
+            unknown=query.script == "latin" and passage.language != CHINESE and words is not None and not words.any(),
             strange=strange(query.text, self._encoder),
         )
 

@@ -165,13 +165,11 @@ class Found(NamedTuple):
 
     Attributes:
         aim: None without an encoder.
-        seen: How many passages there are in scope, as far as the legs were asked for them.
     """
 
     candidates: Candidates
     reports: list[LegReport]
     aim: Aim | None
-    seen: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +300,7 @@ class OwnLegs:
             found = fusion.candidates(
                 np.array(ids, np.int64), column(words.scores, ids), None, shares, column(words.reworded, ids, 0.0)
             )
-            return Found(found, reports, None, len(ids))
+            return Found(found, reports, None)
         near = legs.outcome(second, "vector leg", deadline)
         aim = near.aim
         reports.append(
@@ -324,7 +322,7 @@ class OwnLegs:
         others = _best([self._keyword_scores(legs, said, rest, deadline) for said in request.query.wordings.each])
         keyword = np.where(unknown, column(others.scores, ids, 0.0), keyword)
         reworded = column({**words.reworded, **others.reworded}, ids, 0.0)
-        return Found(fusion.candidates(numbers, keyword, cosines, shares, reworded), reports, aim, len(near.cosines))
+        return Found(fusion.candidates(numbers, keyword, cosines, shares, reworded), reports, aim)
 
     def aim(self, script: str, vector: Any, profile: CollectionProfile, deadline: Deadline) -> Aim:
         """The centred target of a query, with the learned query map applied if there is one.

@@ -302,7 +302,7 @@ class Retriever:
         reach = wanted if profile.copies else wanted + max(wanted, _SPARE)
         while True:
             cut = Cutoff.of(self._settings.floor, reach, trusts.values(), in_context)
-            found = Found(NO_CANDIDATES, [], None, 0)
+            found = Found(NO_CANDIDATES, [], None)
             if scope.sources:
                 found = self._own.found(request if asked.reference else replace(request, cut=cut))
             ranked = self._ranked(found.candidates, topic, asked.reference, scope, cut, deadline, change)

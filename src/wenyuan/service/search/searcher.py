@@ -211,6 +211,10 @@ class SearchResult:
         return tuple(leg.name for leg in self.legs if leg.state == "failed")
 
 
+_NOISE = 0.09
+"""Of the score behind the probability: what scores less is more likely noise than help."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Area:
     """One domain of a search: its sources, and how many passages to return."""
@@ -244,6 +248,7 @@ class Searcher:
         self._sufficiency = sufficiency
         search = search or SearchSettings()
         self._auto = search.auto_least, search.auto_most
+        self._noise = _NOISE if search.floor is None else search.floor
         if store is None and settings.seconds > 0:
             store = OwnMemory(seconds=settings.seconds, max_bytes=settings.max_mb * 1_000_000, size=_size)
         self._cache = AnswerCache(store, keep=_may_be_kept)
@@ -458,7 +463,7 @@ class Searcher:
             if answer.confidence is not None and answer.confidence.state != "auto":
                 return answer, leading(list(answer.hits), answer.confidence.k, beside=query.rules == "beside")
         if area.top_k in (AUTO, CONFIDENCE):
-            hits = hits[: auto_cut(falling(hits), low=low, high=high, floor=answer.floor)]
+            hits = hits[: auto_cut(falling(hits), low=low, high=high, floor=self._noise)]
         if answer.confidence is not None:
             k = sum(hit.origin != "kg_rule" for hit in hits)
             answer = replace(answer, confidence=replace(answer.confidence, k=k))
