@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from wenyuan.core.scoring.probability import (
+from wenyuan.core.scoring.probability import Floats
+from wenyuan.core.scoring.risk import (
     Flags,
-    Floats,
     allowed,
     bound_of,
     compared,

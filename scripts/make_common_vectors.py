@@ -1,4 +1,4 @@
-"""Write the mean vectors of general texts by the built-in encoder: service/search/common_vectors.npz.
+"""Write the vectors of general texts by the built-in encoder: service/search/common_vectors.npz.
 
     python scripts/make_common_vectors.py
 
@@ -21,7 +21,7 @@ UNLIMITED = Deadline(1e12, lambda: 0.0)
 
 def main() -> None:
     encoder = load_builtin()
-    means = {
+    vectors = {
         common_vectors.key_of(encoder.fingerprint, of, script): common_vectors.embedded(
             encoder, of, script, UNLIMITED
         )
@@ -29,7 +29,7 @@ def main() -> None:
         for script in SCRIPTS
     }
     path = Path(common_vectors.__file__).with_name(common_vectors.FILE)
-    np.savez(path, **means)
+    np.savez(path, **vectors)
     print(f"{path.name}: {path.stat().st_size:,} bytes")
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import wenyuan
 from wenyuan.core.filters import parse_filter
-from wenyuan.core.scoring.probability import ABSTAIN, MODELS, Model, Standing
+from wenyuan.core.scoring.answerable import ABSTAIN, MODELS, Model, Standing
 from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.service.search import junk_queries, strange
 from wenyuan.service.search.candidates import above, why_empty

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.scoring.probability import (
+from wenyuan.core.scoring.risk import (
     DELTA,
     Monotone,
     allowed,

@@ -26,7 +26,7 @@ from wenyuan.core.records import (
 )
 from wenyuan.core.scoring.adapt import QueryMap, Tuning
 from wenyuan.core.scoring.evaluation import Bin
-from wenyuan.core.scoring.probability import Calibration, calibration_of
+from wenyuan.core.scoring.risk import Calibration, calibration_of
 from wenyuan.core.text.synonyms import MOST_SYNONYMS, Synonym, SynonymsPut, synonym_to_wire
 
 # Tunings and feedback: what a library has learned from judged questions, and the judgements.

@@ -241,7 +241,7 @@ def _reading(terminal: Terminal, library: Library) -> Iterator[Check]:
 
 
 def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:
-    from wenyuan.core.scoring.probability import ABSTAIN
+    from wenyuan.core.scoring.answerable import ABSTAIN
 
     measured = library.catalog.value("floor") or {}
     modes = {mode: value for mode, value in measured.items() if mode in ("hybrid", "keyword-only")}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from wenyuan.core.scoring.evaluation import Bin
-from wenyuan.core.scoring.probability import Calibration
+from wenyuan.core.scoring.risk import Calibration
 
 # What the audit tells: its records, whether they are whole, and how the writing of them is going.
 

@@ -7,11 +7,16 @@ passage has the name as it was written, the question is about something that is 
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from wenyuan.core.text import CJK, fold, has_han
 
 _LETTER = rf"[^\W_{CJK}]"
 _CODE = re.compile(rf"{_LETTER}+(?:[._\-/@:#+·*×]+{_LETTER}+)*")
+_ONLY_LETTER, _LETTER_OR_LINE = rf"[^\W\d_{CJK}]", rf"[^\W{CJK}]"
+_JOINS = frozenset("._-/")
+_CODE_LIKE = re.compile(rf"(?<!{_LETTER}){_ONLY_LETTER}{_LETTER_OR_LINE}*(?:[.\-/]+{_LETTER_OR_LINE}+)*")
+_RUN = re.compile(rf"{_ONLY_LETTER}+|\d+")
 CODED = re.compile(r"[\d@_]")
 """What a name has that is no plain word."""
 _LEAST = 6  # characters of a code among other words
@@ -20,26 +25,58 @@ _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣－", "-"))
 _AROUND = " \t\r\n?？!！。，,;；:：.\"'“”‘’「」『』《》〈〉()（）[]【】`"
 
 
-def literal_names(query: str) -> tuple[str, ...]:
-    """The names in a query, in the form in which they are compared.
-
-    Those are the whole query where it is one word, or three with a digit (of Chinese, ten characters); and codes of letters and digits, or with ``@``
-    or ``_``, among other words.
-    """
-    text = _comparable(query)
-    whole = text.strip(_AROUND)
-    found = []
+def bare_name(query: str) -> str:
+    """The query, as it is compared, if it is one name: one word, or three with a digit (of Chinese, ten characters); else ``""``."""
+    whole = _comparable(query).strip(_AROUND)
     words = len(whole.split())
     short = 0 < len(whole) <= (_MOST_HAN if has_han(whole) else _MOST)
     named = words == 1 or (words <= _MOST_WORDS and any(map(str.isdigit, whole)))
-    if short and named and any(map(str.isalnum, whole)):
-        found.append(whole)
-    for match in _CODE.finditer(text):
+    return whole if short and named and any(map(str.isalnum, whole)) else ""
+
+
+def literal_names(query: str) -> tuple[str, ...]:
+    """The names in a query, in the form in which they are compared.
+
+    Those are the whole query where it is one (see `bare_name`); and codes of letters and digits, or with ``@`` or ``_``, among
+    other words.
+    """
+    whole = bare_name(query)
+    found = [whole] if whole else []
+    for match in _CODE.finditer(_comparable(query)):
         code = match[0]
         digit, letter = any(map(str.isdigit, code)), any(map(str.isalpha, code))
         if len(code) >= _LEAST and ((digit and letter) or "@" in code or "_" in code):
             found.append(code)
     return tuple(dict.fromkeys(found))
+
+
+def codes(query: str) -> tuple[str, ...]:
+    """The codes that a query names, in the form in which they are compared: ``k-23``, ``lx-1030``, ``p4``, ``cache.ttl_s``.
+
+    A code begins with a letter and has a digit, an underscore, or a point between two words; one of letters and digits alone has
+    a capital.
+    """
+    found = []
+    for match in _CODE_LIKE.finditer(unicodedata.normalize("NFKC", query).translate(_DASHES)):
+        code = match[0]
+        joined = any(map(_JOINS.__contains__, code))
+        coded = (
+            any(map(str.isdigit, code)) or "_" in code or min(map(len, code.split("."))) > 1 < len(code.split("."))
+        )
+        if coded and (joined or any(map(str.isupper, code))):
+            found.append(_comparable(code))
+    return tuple(dict.fromkeys(found))
+
+
+def parts_of(code: str) -> list[str]:
+    """The runs of letters and of digits of a code."""
+    return _RUN.findall(code)
+
+
+def may_stand_in(code: str, text: str) -> bool:
+    """Whether a text has a code, however its letters and digits are joined: ``k-23`` as K23, ``iphone15`` as iPhone 15."""
+    runs = r"[\W_]?".join(map(re.escape, parts_of(code)))
+    return re.search(rf"(?<!{_LETTER}){runs}(?!{_LETTER})", _comparable(text)) is not None
 
 
 def stands_in(name: str, text: str) -> bool:

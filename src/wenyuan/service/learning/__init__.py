@@ -21,7 +21,7 @@ from wenyuan.core.scoring import checked_vectors
 from wenyuan.core.scoring.adapt import QueryMap, Words, learn, levelled
 from wenyuan.core.scoring.evaluation import STRENGTHS, Deal, Trial
 from wenyuan.core.scoring.fusion import reference_of
-from wenyuan.core.scoring.probability import NEAR, Judged
+from wenyuan.core.scoring.probability import NEAR, Candidate, Curve, Field, Judged
 from wenyuan.core.text import query_terms, search_terms
 from wenyuan.runtime import deadline_after
 from wenyuan.service.search.legs import Aim
@@ -551,12 +551,16 @@ class TrainingSet:
 
 def found(trial: Trial, strength: float, weight: float) -> Judged:
     """The first ten results of a question under a choice, one passage per answer."""
-    scores = trial.scores(STRENGTHS.index(strength), weight)
+    at = STRENGTHS.index(strength)
+    scores = trial.scores(at, weight)
     order = np.argsort(-scores, kind="stable")
     _, first = np.unique(trial.units[order], return_index=True)
     best = order[np.sort(first)[:_FIRST]]
-    near = scores[order[:NEAR]]  # no other candidate is a rival, and they are looked through for every curve tried
-    return Judged(field=near.tolist(), scores=scores[best].tolist(), right=(trial.grades[best] > 0).tolist())
+    columns = zip(scores.tolist(), trial.keyword.tolist(), trial.vector[at].tolist(), strict=True)
+    candidates = [Candidate(number, *column) for number, column in enumerate(columns)]
+    field = Field((candidates[number] for number in order[:NEAR]), Curve(0.0, 1.0))
+    evidence = field.evidences([candidates[number] for number in best])
+    return Judged(evidence=evidence, right=(trial.grades[best] > 0).tolist())
 
 
 def _unhurried() -> Deadline:

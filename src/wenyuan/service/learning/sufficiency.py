@@ -30,11 +30,12 @@ from wenyuan.core.model import Passage, RetrievalRequest
 from wenyuan.core.ports import Judge
 from wenyuan.core.records import KeptCalibration, Pair
 from wenyuan.core.scoring.evaluation import deal
-from wenyuan.core.scoring.probability import (
+from wenyuan.core.scoring.probability import Floats
+from wenyuan.core.scoring.rerank import auto_cut
+from wenyuan.core.scoring.risk import (
     Calibration,
     Compared,
     Flags,
-    Floats,
     allowed,
     bound_of,
     compared,
@@ -44,7 +45,6 @@ from wenyuan.core.scoring.probability import (
     steps_below,
     threshold,
 )
-from wenyuan.core.scoring.rerank import auto_cut
 from wenyuan.core.text import query_terms
 from wenyuan.runtime import deadline_after
 from wenyuan.service import Answer

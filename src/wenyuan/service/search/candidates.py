@@ -1,13 +1,10 @@
-"""Candidate selection: score cutoffs, reranking, lookups of the statutes and labels of candidates, and the decision whether
-any of them is an answer.
-"""
+"""Candidate selection: score cutoffs, reranking, lookups of the statutes and labels of candidates."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from heapq import nlargest
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,21 +13,20 @@ import numpy as np
 from wenyuan.core.errors import EngineError, KnowledgeError, msg
 from wenyuan.core.filters import Filter, Scope, matches
 from wenyuan.core.model import FOREVER, ORIGIN_PRIORITY, IndexRow, Passage, embedded_text, heading_text
-from wenyuan.core.ports import Deadline, Encoder, Hit, Ranking, Reranker
-from wenyuan.core.scoring import CHINESE, law_of, rescale, trust_factor
+from wenyuan.core.ports import Deadline, Hit, Ranking, Reranker
+from wenyuan.core.scoring import law_of, rescale, trust_factor
 from wenyuan.core.scoring.fusion import CONTEXT_BOUND, Candidates, Fusion, reference_of
-from wenyuan.core.scoring.probability import ABSTAIN, ALONE, MEASURED_WITH, MODELS, NEAR, Standing, raw_of
+from wenyuan.core.scoring.probability import NEAR, raw_of
 from wenyuan.core.scoring.rerank import Copies, blended, checked_scores, distinct
-from wenyuan.core.text.literals import CODED, literal_names, stands_in
 from wenyuan.core.text.summaries import with_lead
 from wenyuan.core.text.synonyms import Wording, Wordings
 from wenyuan.service import Answer, LegReport, Query, Rewriting
-from wenyuan.service.search import AnalysedQuery, Record, strange
+from wenyuan.service.search import Record
 from wenyuan.service.search.execution import LegExecutor
-from wenyuan.settings import RerankerSettings, SearchSettings
+from wenyuan.settings import RerankerSettings
 
 if TYPE_CHECKING:
-    from wenyuan.service.search.legs import Found, OwnLegs
+    pass
 
 # Which of the candidates count: floor, limit, and the guard that asks the record again.
 
@@ -470,104 +466,3 @@ def _legs(parts: Sequence[Searched], rewriting: Rewriting | None) -> list[LegRep
         state, hits = "failed" if rewriting.error else "ok", len(rewriting.wordings)
         legs.append(LegReport(name="llm", state=state, ms=rewriting.ms, hits=hits, error=rewriting.error))
     return legs
-
-
-# Whether there is an answer at all: the probability that the searched scope holds one; see `core.scoring.probability`.
-
-
-class Verdict(NamedTuple):
-    """The decision whether to answer a question from its scope.
-
-    Attributes:
-        probability: That the scope holds an answer, 0..1; 0 where nothing was found.
-        why: Why nothing is given; ``""`` where something may be.
-    """
-
-    probability: float
-    why: str
-
-
-class Abstention:
-    """Estimates the probability that the scope holds an answer, and decides when it is too low to give any.
-
-    Args:
-        encoder: None in a library without vectors.
-
-    Attributes:
-        least: The threshold: a score if `search.floor` is set, otherwise a probability that there is an answer.
-        measured: Whether the probability model was fitted with the library's encoder, or for keyword-only libraries.
-    """
-
-    def __init__(self, own: OwnLegs, encoder: Encoder | None, settings: SearchSettings) -> None:
-        self._own, self._encoder, self._settings = own, encoder, settings
-        self.least = ABSTAIN[settings.abstain] if settings.floor is None else settings.floor
-        self.measured = encoder is None or encoder.fingerprint.id == MEASURED_WITH
-        # An encoder whose cosines were not measured may call the right passage far away: what the words say is enough, too.
-        self._models = [MODELS["hybrid"]] if encoder is not None else []
-        if encoder is None or not self.measured:
-            self._models.append(MODELS["keyword-only"])
-
-    def verdict(self, query: AnalysedQuery, found: Found, ranked: Ranked, deadline: Deadline) -> Verdict:
-        """Decide for a question, from the best candidates that were found.
-
-        Raises:
-            KnowledgeError: the engine or the encoder failed.
-        """
-        if not ranked:
-            best = float(found.candidates.scores.max(initial=0.0))
-            return Verdict(0.0, why_empty(best, self._settings.floor or 0.0))
-        if any(hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked):
-            return Verdict(1.0, "")  # the place that the question names is there
-        names = literal_names(query.text)
-        if _has_one(ranked, [name for name in names if CODED.search(name)]):
-            return Verdict(1.0, "")
-        standing = self.standing(query, found, ranked, deadline)
-        probability = max(model.probability(standing) for model in self._models)
-        if self._settings.floor is not None or probability >= self.least:
-            return Verdict(probability, "")
-        if _has_one(ranked, names):  # a plain word, which may be there and answer little
-            return Verdict(self.least, "")
-        nearest = max(ranked, key=lambda pair: pair[0].parts["fused"])[0].score
-        return Verdict(probability, _refusal(probability, self.least, nearest, self._settings.abstain))
-
-    def standing(self, query: AnalysedQuery, found: Found, ranked: Ranked, deadline: Deadline) -> Standing:
-        """The features of the best passage from which the probability is computed.
-
-        Raises:
-            KnowledgeError: the engine or the encoder failed.
-        """
-        hit, passage = max(ranked, key=lambda pair: pair[0].parts["fused"])
-        aim = found.aim
-        first = nlargest(2, (hit.score for hit, _ in ranked))
-        words = found.candidates.keyword
-        return Standing(
-            keyword=hit.parts.get("keyword", 0.0),
-            nearness=0.0 if aim is None else self._own.nearness(query.script, aim, passage, deadline),
-            margin=first[0] - first[1] if len(first) > 1 else ALONE,
-            unknown=query.script == "latin" and passage.language != CHINESE and words is not None and not words.any(),
-            strange=strange(query.text, self._encoder),
-        )
-
-
-def _has_one(ranked: Ranked, names: Sequence[str]) -> bool:
-    """Whether one of the passages has one of the names letter by letter."""
-    if not names:
-        return False
-    texts = ("\n".join((passage.title, *passage.headings, passage.text)) for _, passage in ranked)
-    return any(stands_in(name, text) for text in texts for name in names)
-
-
-def _refusal(probability: float, least: float, score: float, abstain: str) -> str:
-    said = msg(
-        "there is hardly an answer in what was searched: probability {probability}, below the "
-        "{least} that search.abstain={abstain} asks for; the nearest passage scores {score}",
-        probability=f"{probability:.3f}",
-        least=f"{least:.2f}",
-        abstain=abstain,
-        score=f"{score:.3f}",
-    )
-    return (
-        said
-        if abstain == "lenient"
-        else msg("{said}; lenient asks for {lenient}", said=said, lenient=f"{ABSTAIN['lenient']:.2f}")
-    )

@@ -1,6 +1,7 @@
-"""What all questions, and all passages, of a script have in common: the mean vectors of texts about nothing in particular.
+"""The vectors of general texts: of questions about nothing in particular, and of passages about everything.
 
-They depend on the encoder alone. Those of the built-in encoder are shipped, so that no process embeds the texts again;
+Their means are what all questions, and all passages, of a script have in common; how near a question is to the general passages
+tells how near it is to anything. They depend on the encoder alone. Those of the built-in encoder are shipped, so that no process embeds the texts again;
 another encoder embeds them at its first question.
 """
 
@@ -22,7 +23,7 @@ from wenyuan.service.search.general_texts import GENERAL, PASSAGES
 Of = Literal["questions", "passages"]
 
 FILE = "common_vectors.npz"
-"""Means by `key_of`, written by ``scripts/make_common_vectors.py``."""
+"""Vectors by `key_of`, written by ``scripts/make_common_vectors.py``."""
 
 
 def key_of(fingerprint: EncoderFingerprint, of: Of, script: str) -> str:
@@ -31,22 +32,22 @@ def key_of(fingerprint: EncoderFingerprint, of: Of, script: str) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:32]
 
 
-def common_vector(encoder: Encoder, of: Of, script: str, deadline: Deadline) -> Any:
-    """The mean vector, (dim,) float32, of general questions or passages in a script.
+def general_vectors(encoder: Encoder, of: Of, script: str, deadline: Deadline) -> Any:
+    """The vectors of general questions or passages in a script, (n, dim) float32.
 
     Raises:
-        EncoderError: it is not shipped for this encoder, and the texts cannot be embedded in time.
+        EncoderError: they are not shipped for this encoder, and the texts cannot be embedded in time.
     """
     shipped = _shipped().get(key_of(encoder.fingerprint, of, script))
     return embedded(encoder, of, script, deadline) if shipped is None else shipped
 
 
 def embedded(encoder: Encoder, of: Of, script: str, deadline: Deadline) -> Any:
-    """The mean vector, made anew."""
+    """The vectors, made anew."""
     deadline.check("encoder")
     texts = _texts(of, script)
     made = encoder.encode_queries(texts, deadline=deadline) if of == "questions" else encoder.encode_passages(texts)
-    return checked_vectors(made, len(texts), encoder.fingerprint.dimension, "encoder").mean(axis=0)
+    return checked_vectors(made, len(texts), encoder.fingerprint.dimension, "encoder")
 
 
 def _texts(of: Of, script: str) -> tuple[str, ...]:

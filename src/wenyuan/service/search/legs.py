@@ -33,14 +33,14 @@ from wenyuan.runtime import usable_cores
 from wenyuan.service import LegReport
 from wenyuan.service.search import AnalysedQuery, CollectionProfile
 from wenyuan.service.search.candidates import Cutoff, LabelVectors, LawLookup, above, contenders
-from wenyuan.service.search.common_vectors import Of, common_vector
+from wenyuan.service.search.common_vectors import Of, general_vectors
 from wenyuan.service.search.execution import CacheCounts, FairSemaphore, Leg, LegExecutor, Legs
 from wenyuan.service.search.general_texts import SCRIPTS
 
 # The vectors of queries: made once for all legs of a request, and remembered where that is set.
 
-_MEANS: WeakKeyDictionary[Encoder, dict[tuple[Of, str], Any]] = WeakKeyDictionary()
-"""What all texts of a kind have in common, by encoder: the same for each of its retrievers, as replays make them."""
+_GENERAL: WeakKeyDictionary[Encoder, dict[tuple[Of, str], tuple[Any, Any]]] = WeakKeyDictionary()
+"""Vectors of general texts and their mean, by encoder: the same for each of its retrievers, as replays make them."""
 
 
 class QueryVectors:
@@ -55,7 +55,7 @@ class QueryVectors:
         self._known: OrderedDict[str, Any] = OrderedDict()
         self._making: dict[str, tuple[Future[Any], Deadline]] = {}
         self._lock = threading.Lock()
-        self._means = _MEANS.setdefault(encoder, {})
+        self._general = _GENERAL.setdefault(encoder, {})
         self._asked = {"hits": 0, "misses": 0, "joined": 0}
 
     def counts(self) -> CacheCounts:
@@ -64,11 +64,20 @@ class QueryVectors:
             held = sum(vector.nbytes for vector in self._known.values())
             return CacheCounts(**self._asked, values=len(self._known), bytes=held)
 
+    def general(self, of: Of, script: str, deadline: Deadline) -> Any:
+        """The vectors of general questions or passages in a script, (n, dim) float32."""
+        return self._of_general(of, script, deadline)[0]
+
     def mean(self, of: Of, script: str, deadline: Deadline) -> Any:
-        """Mean vector of general questions or passages in a script, (dim,) float32; it is subtracted to centre vectors."""
-        if (of, script) not in self._means:
-            self._means[of, script] = common_vector(self.encoder, of, script, deadline)
-        return self._means[of, script]
+        """Their mean, (dim,) float32; it is subtracted to centre vectors."""
+        return self._of_general(of, script, deadline)[1]
+
+    def _of_general(self, of: Of, script: str, deadline: Deadline) -> tuple[Any, Any]:
+        known = self._general.get((of, script))
+        if known is None:
+            vectors = general_vectors(self.encoder, of, script, deadline)
+            known = self._general[of, script] = vectors, vectors.mean(axis=0)
+        return known
 
     def of(self, query: str, deadline: Deadline) -> tuple[Any, bool]:
         """The unit vector of a query, (dim,) float32, and whether it came from the cache; raises an `EncoderError`."""
@@ -116,6 +125,7 @@ class QueryVectors:
 
 _ROUNDING = 1e-6
 """An engine adds up the same score in another order when it is asked for given passages."""
+_NEAREST = 10  # general passages
 _MOST_LITERALS, _LITERAL_SHARE = 4, 0.5  # names that are looked for, and the share of the best score in their terms
 
 
@@ -262,7 +272,7 @@ class OwnLegs:
         return found._replace(candidates=request.profile.fusion.labelled(every, level))
 
     def nearness(self, script: str, aim: Aim, passage: Passage, deadline: Deadline) -> float:
-        """The centred cosine of a query and a passage, −1..1; see `core.scoring.probability`.
+        """The centred cosine of a query and a passage, −1..1; see `core.scoring.answerable`.
 
         Args:
             script: Of the query; see `script_of`.
@@ -281,6 +291,21 @@ class OwnLegs:
         along = level * self._engine.cosines(common / level, [number], deadline=deadline).get(number, 0.0)
         apart = (1.0 - 2.0 * along + level * level) ** 0.5  # of the passage from what all have in common
         return float((to - common @ asked / length) / apart) if apart else 0.0
+
+    def apart(self, aim: Aim, cosine: float, language: str, deadline: Deadline) -> float:
+        """By how much the best cosine is larger than the mean of the largest `_NEAREST` to general passages.
+
+        Args:
+            cosine: Of the best passage, calibrated as the legs do it.
+            language: Of that passage.
+
+        Raises:
+            KnowledgeError: the encoder failed.
+        """
+        assert self._vectors is not None
+        general = self._vectors.general("passages", "han" if language == CHINESE else "latin", deadline)
+        nearest = np.sort(general @ aim.asked)[-_NEAREST:]
+        return float(cosine - nearest.mean())
 
     def _by_legs(self, legs: Legs, request: LegRequest) -> Found:
         """Run both legs, and score each candidate of one leg in the other unless it cannot be in the answer.

@@ -19,6 +19,7 @@ from wenyuan.core.model import MAX_QUERY_CHARS, Passage, Source
 from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, Ranking, until
 from wenyuan.core.scoring import VECTOR_WEIGHT, Traits
 from wenyuan.core.scoring.adapt import Tuning
+from wenyuan.core.scoring.answerable import FIRST, VERSION
 from wenyuan.core.scoring.fusion import (
     NO_CANDIDATES,
     Candidates,
@@ -31,7 +32,7 @@ from wenyuan.core.scoring.fusion import (
     missing_place,
     title_terms,
 )
-from wenyuan.core.scoring.probability import NEAR, VERSION, Field, curve_of
+from wenyuan.core.scoring.probability import NEAR, Field, candidate, curve_of
 from wenyuan.core.scoring.rerank import REVISION as COPIES
 from wenyuan.core.scoring.rerank import Copies, beside, distinct
 from wenyuan.runtime import deadline_after
@@ -51,8 +52,8 @@ from wenyuan.service.search import (
     fits,
     registry_of,
 )
+from wenyuan.service.search.abstention import Abstention, Coverage, groups
 from wenyuan.service.search.candidates import (
-    Abstention,
     Cutoff,
     LabelVectors,
     LawLookup,
@@ -140,7 +141,7 @@ class Retriever:
         self._tuned = PerChange(self._tuning_at)
         self._synonyms = PerChange(SynonymReader(record))
         self._topics = TopicReader(record, engine.information)
-        self._abstention = Abstention(self._own, encoder, settings)
+        self._abstention = Abstention(self._own, engine, record, encoder, settings)
         self.mode = "hybrid" if encoder is not None else "keyword-only"
         self.floors = partial(record.floor, self.mode)
         self.deadline = partial(deadline_after, settings.deadline)
@@ -264,15 +265,22 @@ class Retriever:
     ) -> Searched:
         """Search the library's own sources: each passage with its probability, or nothing if an answer is unlikely."""
         found, ranked, copies = self._candidates(query, asked, scope, trusts, profile, change, deadline)
-        verdict = self._abstention.verdict(asked, found, ranked, deadline)
+        coverage = Coverage(asked.text, asked.script)
+        verdict = self._abstention.verdict(asked, found, ranked, coverage, scope, deadline)
         why = verdict.why
         if why:
             ranked = []
         else:
             copied = [copy.passage_id for same in copies.values() for copy in same]
-            rivals = found.candidates.scores[~np.isin(found.candidates.passage_ids, copied)]
-            field = Field(rivals.tolist(), profile.curve, verdict.probability)
-            ranked = ordered([(field.settled(hit), passage) for hit, passage in ranked])
+            alike = groups(ranked, coverage)
+            rivals = found.candidates.taken(~np.isin(found.candidates.passage_ids, copied)).ordered()
+            field = Field(
+                [candidate(hit, alike) for hit in rivals.taken(slice(NEAR)).hits()],
+                profile.curve,
+                verdict.probability,
+            )
+            hits = field.settled([hit for hit, _ in ranked], alike)
+            ranked = ordered(list(zip(hits, (passage for _, passage in ranked), strict=True)))
         if asked.reference and (lacking := missing_place(query.text, asked.reference, (p for _, p in ranked))):
             ranked, why = [], lacking
         return Searched(ranked, copies, found.reports, why, verdict.probability, asked.wordings)
@@ -298,7 +306,7 @@ class Retriever:
         request = LegRequest(query=asked, scope=scope, depth=depth, profile=profile, deadline=deadline)
         if asked.reference and asked.reference.named:  # that can lift the last one of all, whatever its statute
             request = replace(request, profile=replace(profile, traits=replace(profile.traits, law=0.0)))
-        wanted = self.reranking.reach(query.limit)
+        wanted = max(self.reranking.reach(query.limit), FIRST)
         reach = wanted if profile.copies else wanted + max(wanted, _SPARE)
         while True:
             cut = Cutoff.of(self._settings.floor, reach, trusts.values(), in_context)
@@ -307,10 +315,10 @@ class Retriever:
                 found = self._own.found(request if asked.reference else replace(request, cut=cut))
             ranked = self._ranked(found.candidates, topic, asked.reference, scope, cut, deadline, change)
             if profile.copies:  # they are given, too, as answers of a former version did
-                return found, ranked, {}
+                return found, ordered(ranked), {}
             kept, copies = distinct(sorted(ranked, key=_preferred))
             if len(kept) >= wanted or len(ranked) < reach:
-                return found, kept, copies
+                return found, ordered(kept), copies
             reach *= 4
 
     def _of_type(self, query: Query, change: int, deadline: Deadline) -> Filter:

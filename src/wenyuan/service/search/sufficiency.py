@@ -20,7 +20,7 @@ from wenyuan.core.errors import KnowledgeError, LlmError, LlmTimeout, LlmUnavail
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline, Hit, Judge, WritingJudge
 from wenyuan.core.records import KeptCalibration
-from wenyuan.core.scoring.probability import Calibration
+from wenyuan.core.scoring.risk import Calibration
 from wenyuan.core.sources import kept_from_model
 from wenyuan.core.text.summaries import visible
 from wenyuan.service import Answer, Confidence, FollowUp, LegReport, Query

@@ -1,0 +1,99 @@
+"""The probability that a scope holds an answer to a question at all, from its best passages.
+
+    z = near · nearness + apart · apart + margin · margin + coverage · coverage + intercept,   P = 1 / (1 + e^−z)
+
+``nearness`` is a cosine that does not depend on the collection: between the question and the best passage, each centred by the
+mean of general texts of its kind and language (`service.search.general_texts`). ``apart`` is how much nearer the best passage
+is than general passages about everything are: a question about the weather is nearer to those. ``margin`` is how far the
+first candidate stands before the second. ``coverage`` is the share of what the question's words say (`word_frequencies`) that
+stands in one of the first passages. No statistics of the library are needed, so P holds within a filter and in a library of
+twenty files, too.
+
+A code that the question names and that stands nowhere in scope bounds P by `WITHOUT_ITS_CODE`; one that stands there is an
+answer's place: P is 1.
+
+The coefficients are logistic regressions on judged collections large and small, among them small libraries of companies:
+their own questions, questions about neighbouring subjects, and questions of other collections. Nineteen in twenty questions
+that reach a library are taken to have an answer there. docs/explanation/scoring.md shows the results on collections that
+were left out (`python bench/transfer.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+VERSION = 3
+"""Changes with the form or its numbers; recorded with every answer."""
+
+ABSTAIN = {"off": 0.0, "lenient": 0.47, "normal": 0.58, "strict": 0.68}
+"""The least probability that there is an answer, by `search.abstain`, chosen by what each costs: an answer that is withheld
+is the worse error. What each keeps and refuses is in docs/explanation/scoring.md."""
+
+WITHOUT_ITS_CODE = 0.3
+"""The most that P can be where the scope lacks a code that the question names."""
+
+MEASURED_WITH = "multilingual-e5-small"
+"""The encoder, by the id of its fingerprint, whose vectors the numbers below are for; with others they were not measured."""
+
+ALONE = 0.1
+"""How far the only passage found counts as standing before others."""
+ACROSS = 0.5
+"""The coverage of a question by passages in another language, which share no words with it."""
+FIRST = 10
+"""How many of the first passages the question's words are looked for in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The features of a question's best passages from which `Model` computes the probability of an answer.
+
+    Attributes:
+        keyword: The best passage's keyword score, 0..1, in the wording of the question that fits it best.
+        nearness: Its cosine without what all questions and all passages have in common, −1..1; 0 without an encoder.
+        apart: By how much the best cosine is larger than the mean of the largest to general passages; 0 without an encoder.
+        margin: How far the first candidate's score lies above the second's; `ALONE` where there is one only.
+        coverage: The share of what the question's words say that stands in one passage, 0..1; `ACROSS` across languages.
+        strange: The question looks like no text.
+    """
+
+    keyword: float
+    nearness: float = 0.0
+    apart: float = 0.0
+    margin: float = 0.0
+    coverage: float = 0.0
+    strange: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A logistic model of whether the scope holds an answer; the attributes are its coefficients."""
+
+    keyword: float = 0.0
+    nearness: float = 0.0
+    apart: float = 0.0
+    margin: float = 0.0
+    coverage: float = 0.0
+    strange: float = -4.5
+    intercept: float
+
+    def probability(self, standing: Standing) -> float:
+        """The probability that the scope holds an answer, 0..1."""
+        logit = (
+            self.intercept
+            + self.keyword * standing.keyword
+            + self.nearness * standing.nearness
+            + self.apart * standing.apart
+            + self.margin * standing.margin
+            + self.coverage * standing.coverage
+            + self.strange * standing.strange
+        )
+        return 1.0 / (1.0 + math.exp(-logit))
+
+
+MODELS: Mapping[str, Model] = {
+    "hybrid": Model(nearness=7.5, apart=20.5, margin=10.3, coverage=1.4, intercept=-1.0),
+    "keyword-only": Model(keyword=9.3, intercept=-1.2),
+}
+"""By mode of the library. With an encoder that was not measured, the likelier of the two counts."""
