@@ -8,6 +8,7 @@ Run it after a change of the built-in encoder or of service/search/general_texts
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def main() -> None:
         common_vectors.key_of(encoder.fingerprint, of, script): common_vectors.embedded(
             encoder, of, script, UNLIMITED
         )
-        for of in ("questions", "passages")
+        for of in get_args(common_vectors.Of)
         for script in SCRIPTS
     }
     path = Path(common_vectors.__file__).with_name(common_vectors.FILE)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import random
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,12 +16,15 @@ from wenyuan.core.ports import Hit
 from wenyuan.core.scoring.fusion import explain
 from wenyuan.core.scoring.probability import (
     CURVES,
+    Candidate,
     Curve,
     Field,
     Judged,
     best_curve,
+    candidate,
     curve_of,
     key_of,
+    probabilities,
     raw_of,
     unsettled,
 )
@@ -31,9 +36,17 @@ curves = st.builds(Curve, st.floats(-2, 2), st.floats(0.2, 6))
 USUAL = CURVES["hybrid"]
 
 
-def settled(scores: list[float], score: float, curve: Curve = USUAL) -> Hit:
+def field(scores: Sequence[float], curve: Curve = USUAL, answerable: float = 1.0) -> Field:
+    """Candidates numbered from 1, whose keyword score is all their score."""
+    return Field([Candidate(number, score, score) for number, score in enumerate(scores, 1)], curve, answerable)
+
+
+def settled(scores: Sequence[float], score: float, curve: Curve = USUAL) -> Hit:
+    """The first candidate with that score, or one that is none of them."""
+    number = scores.index(score) + 1 if score in scores else 0
     parts = {"keyword": score, "fused": score, "trust": 1.0}
-    return Field(scores, curve).settled(Hit(passage_id=1, score=score, parts=parts))
+    (hit,) = field(scores, curve).settled([Hit(passage_id=number, score=score, parts=parts)])
+    return hit
 
 
 @given(fields, shares, shares, curves)
@@ -51,7 +64,9 @@ def test_parts_give_the_probability(scores: list[float], score: float, curve: Cu
     logit = curve.intercept + curve.slope * (p["raw"] - p["rivals"]) / p["spread"]
     assert hit.score == pytest.approx(1 / (1 + math.exp(-max(-700.0, logit))), abs=1e-6)
     assert p["raw"] == raw_of(hit) == score
-    assert unsettled(hit) == Hit(passage_id=1, score=score, parts={"keyword": score, "fused": score, "trust": 1.0})
+    assert unsettled(hit) == Hit(
+        passage_id=hit.passage_id, score=score, parts={"keyword": score, "fused": score, "trust": 1.0}
+    )
 
 
 @given(st.lists(shares, min_size=1, max_size=60), st.integers(0, 59), st.randoms())
@@ -88,9 +103,8 @@ def test_a_wider_margin_is_no_less_likely(first: float, one: float, other: float
 
 def test_both_factors_are_shown() -> None:
     """The score is what the passage is likely to be if anything answers, times that anything does, times trust."""
-    hit = Field([0.7, 0.5], USUAL, answerable=0.4).settled(
-        Hit(1, 0.7, parts={"keyword": 0.7, "fused": 0.7, "trust": 1.01})
-    )
+    one = Hit(1, 0.7, parts={"keyword": 0.7, "fused": 0.7, "trust": 1.01})
+    (hit,) = field([0.7, 0.5], answerable=0.4).settled([one])
     assert (hit.parts["answerable"], hit.parts["match"]) == (0.4, settled([0.7, 0.5], 0.7).score)
     assert hit.score == pytest.approx(0.4 * hit.parts["match"] * 1.01)
     assert explain(hit, 0.7, USUAL).endswith(f"answerable 0.400 · trust 1.01 → {hit.score:.3f}")
@@ -98,9 +112,30 @@ def test_both_factors_are_shown() -> None:
 
 def test_alone() -> None:
     """The only passage within a scope is the answer if there is any; what is far behind it changes nothing."""
-    assert 0.9 < settled([0.6], 0.6).score < 1.0
+    assert 0.7 < settled([0.6], 0.6).score < 1.0
     assert settled([0.6], 0.6) == settled([0.6, 0.1], 0.6)
     assert settled([], 0.4, Curve(0.0, 1.6)).score <= 1.0
+
+
+def test_answers_under_one_heading_are_no_rivals() -> None:
+    """Four answers under the question that is asked are as likely as one that stands alone before the next question."""
+    scores = [0.7, 0.69, 0.69, 0.68, 0.5]
+    together = Field([Candidate(n, s, s, group="how" if s > 0.6 else None) for n, s in enumerate(scores)], USUAL)
+    alone = Field([Candidate(0, 0.7, 0.7), Candidate(4, 0.5, 0.5)], USUAL)
+    one = Hit(0, 0.7, parts={"keyword": 0.7})
+    (grouped,), (single,) = together.settled([one], {0: "how"}), alone.settled([one])
+    assert grouped.score == pytest.approx(single.score, abs=0.15)  # the middle is that of all
+    assert grouped.score > 1.5 * settled(scores, 0.7).score
+
+
+@given(st.lists(st.tuples(shares, shares, shares), min_size=1, max_size=12))
+def test_what_the_legs_say_changes_no_order(legs: list[tuple[float, float, float]]) -> None:
+    """However the legs disagree, a passage is no likelier than one that stands before it."""
+    hits = [Hit(n, s, parts={"keyword": k, "vector": v}) for n, (s, k, v) in enumerate(legs)]
+    made = Field([candidate(hit, {}) for hit in hits], USUAL).settled(hits)
+    chances = [hit.score for hit in sorted(made, key=lambda hit: -raw_of(hit))]
+    assert chances == sorted(chances, reverse=True)
+    assert [hit.passage_id for hit in made] == [hit.passage_id for hit in hits]
 
 
 def test_which_curve_counts() -> None:
@@ -134,9 +169,10 @@ def drawn(curve: Curve, count: int, seed: int = 3) -> list[Judged]:
     made = []
     for _ in range(count):
         scores = sorted((draw.betavariate(4, 5) for _ in range(10)), reverse=True)
-        field = Field(scores, curve)
-        chances = [field.settled(Hit(passage_id=1, score=score)).score for score in scores]
-        made.append(Judged(field=scores, scores=scores, right=[draw.random() < chance for chance in chances]))
+        candidates = [Candidate(number, score, score) for number, score in enumerate(scores)]
+        question = Judged(evidence=field(scores).evidences(candidates), right=())
+        chances = probabilities(question, curve)
+        made.append(replace(question, right=[draw.random() < chance for chance in chances]))
     return made
 
 
@@ -150,7 +186,7 @@ def test_a_curve_is_found_again(curve: Curve) -> None:
 
 def test_few_questions_change_little() -> None:
     """What is known beforehand counts as much as the questions it is said to stand for, and holds where all are right."""
-    few = [Judged(field=[0.6, 0.5], scores=[0.6, 0.5], right=[True, True])]
+    few = [Judged(evidence=[1.0, -0.5], right=[True, True])]
     pulled, alone = best_curve(few, USUAL, 1_000), best_curve(few)
     assert abs(pulled.intercept - USUAL.intercept) < 0.2 < alone.intercept - USUAL.intercept
     assert pulled.slope == pytest.approx(USUAL.slope, rel=0.1)

@@ -62,8 +62,7 @@ def test_questions_about_one_document_are_one_witness() -> None:
 
 def answers(right: int) -> Judged:
     """Five candidates a little apart, of which one answers."""
-    scores = [0.7, 0.66, 0.62, 0.6, 0.58]
-    return Judged(field=scores, scores=scores, right=[place == right for place in range(5)])
+    return Judged(evidence=[1.2, 0.1, -0.4, -0.7, -1.0], right=[place == right for place in range(5)])
 
 
 def test_a_curve_is_learned_where_it_makes_held_out_questions_surer() -> None:

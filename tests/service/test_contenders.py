@@ -17,7 +17,7 @@ import wenyuan
 from fused import candidates as fused
 from wenyuan.core.ports import Hit
 from wenyuan.core.scoring.fusion import Candidates, Fusion, column
-from wenyuan.core.scoring.probability import CURVES, NEAR, Field
+from wenyuan.core.scoring.probability import CURVES, NEAR, Candidate, Field, candidate
 from wenyuan.core.text import query_terms
 from wenyuan.service.search import legs
 from wenyuan.service.search.candidates import Cutoff, above, contenders
@@ -79,8 +79,13 @@ def test_what_is_left_out_is_in_no_answer(
         return cut.liftable(found.taken(above(found.scores, floor))).hits()
 
     assert given_of(some) == given_of(everything)
-    rivals, all_rivals = (Field(found.scores.tolist(), CURVES["hybrid"]) for found in (some, everything))
-    assert (rivals.spread, rivals.rivals(0.5)) == pytest.approx((all_rivals.spread, all_rivals.rivals(0.5)), abs=1e-9)
+    one = Candidate(-1, 0.5, 0.4, 0.6)
+    rivals, all_rivals = (
+        Field([candidate(hit, {}) for hit in found.hits()], CURVES["hybrid"]) for found in (some, everything)
+    )
+    assert (rivals.spread, rivals.evidence(one)) == pytest.approx(
+        (all_rivals.spread, all_rivals.evidence(one)), abs=1e-9
+    )
 
 
 def test_most_need_no_second_score() -> None:

@@ -51,8 +51,8 @@ _USUAL, _TRUST_IN_USUAL = 0.04, 10
 """The spread of most questions, and how many candidates it counts as: a handful has no spread of its own."""
 _AHEAD, _ABOVE = (6.2, 2.8, 11.4), 0.27
 """What it counts that a passage lies before the best other one, in score, keyword and vector, and above the middle by a spread."""
-_ALONE = (0.15, 0.2, 0.05)
-"""How far a passage without rivals counts as standing before them."""
+_ALONE = (0.2, 0.05)
+"""How far a passage without rivals counts as standing before them in keyword and vector; in the score, by half of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,8 @@ class Field:
         near = nlargest(NEAR, candidates, key=lambda one: (one.score, -one.passage_id))
         near = [one for one in near if one.score >= 0.5 * near[0].score]
         scores = [one.score for one in near]
+        if len(near) == 1:  # all others, if there are any, lie below
+            scores.append(0.5 * scores[0])
         between = [score - scores[-1] for score in scores[1:-1]]
         usual = (_TRUST_IN_USUAL * _USUAL + math.fsum(between)) / (_TRUST_IN_USUAL + len(between))
         self._curve, self._answerable = curve, answerable
@@ -136,7 +138,7 @@ class Field:
             rival[1:4] for rival in self._rivals
             if rival.passage_id != one.passage_id and (one.group is None or rival.group != one.group)
         ]  # fmt: skip
-        ahead = _ALONE
+        ahead = (0.5 * one.score, *_ALONE)
         if others:
             best = map(max, zip(*others, strict=True))
             ahead = tuple(own - other for own, other in zip(one[1:4], best, strict=True))

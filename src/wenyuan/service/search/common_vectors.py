@@ -1,4 +1,4 @@
-"""The vectors of general texts: of questions about nothing in particular, and of passages about everything.
+"""The vectors of general texts: of questions about nothing in particular, of passages about everything and about daily life.
 
 Their means are what all questions, and all passages, of a script have in common; how near a question is to the general passages
 tells how near it is to anything. They depend on the encoder alone. Those of the built-in encoder are shipped, so that no process embeds the texts again;
@@ -18,9 +18,11 @@ import numpy as np
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline, Encoder
 from wenyuan.core.scoring import checked_vectors
-from wenyuan.service.search.general_texts import GENERAL, PASSAGES
+from wenyuan.service.search.general_texts import EVERYDAY, GENERAL, PASSAGES
 
-Of = Literal["questions", "passages"]
+Of = Literal["questions", "passages", "everyday"]
+
+_BY_KIND = {"questions": GENERAL, "passages": PASSAGES, "everyday": EVERYDAY}
 
 FILE = "common_vectors.npz"
 """Vectors by `key_of`, written by ``scripts/make_common_vectors.py``."""
@@ -33,7 +35,7 @@ def key_of(fingerprint: EncoderFingerprint, of: Of, script: str) -> str:
 
 
 def general_vectors(encoder: Encoder, of: Of, script: str, deadline: Deadline) -> Any:
-    """The vectors of general questions or passages in a script, (n, dim) float32.
+    """The vectors of general texts of a kind in a script, (n, dim) float32.
 
     Raises:
         EncoderError: they are not shipped for this encoder, and the texts cannot be embedded in time.
@@ -51,7 +53,7 @@ def embedded(encoder: Encoder, of: Of, script: str, deadline: Deadline) -> Any:
 
 
 def _texts(of: Of, script: str) -> tuple[str, ...]:
-    return (GENERAL if of == "questions" else PASSAGES)[script]
+    return _BY_KIND[of][script]
 
 
 @lru_cache(maxsize=1)

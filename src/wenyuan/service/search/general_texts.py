@@ -1,7 +1,7 @@
 """Texts about nothing in particular, and about everything: what a question and a passage are told apart from.
 
 All questions have something in common, and so have all passages of a language: the mean of the vectors of these texts
-(`common_vectors`).
+(`common_vectors`). None of the texts is an answer to a question on which the scores are measured.
 """
 
 from __future__ import annotations
@@ -110,6 +110,52 @@ PASSAGES = {
     ),
 }
 """Passages about everything, by script: what they have in common says nothing about what a passage is about."""
+
+
+EVERYDAY = {
+    "han": (
+        "台风预计周四登陆，沿海阵风可达十级，请减少外出。", "清蒸鲈鱼水开后上锅，蒸八分钟，淋热油和豉油。", "小狗要打狂犬疫苗，遛狗时拴好绳子。",
+        "大熊猫每天要吃十几公斤竹子，大部分时间在睡觉和进食。", "火星的一天比地球长约四十分钟，表面多是红色尘土。", "苏轼号东坡居士，是北宋文学家，词风豪放。",
+        "奥运会设三十多个大项，马拉松全程四十二公里多。", "鸦片战争后签订了《南京条约》，开放五处口岸。", "澳大利亚最大的城市是悉尼，首都是堪培拉。",
+        "一英寸等于二点五四厘米，华氏九十八度左右是正常体温。", "学钢琴先练手型，每天弹音阶半小时。", "多肉植物喜光耐旱，半个月浇一次水，夏天要遮阴。",
+        "宝宝长牙时爱流口水，可以给磨牙棒，睡前轻轻擦牙龈。", "落枕了先热敷，再慢慢转动脖子，别硬掰。", "衣服上的草渍可以用酒精擦，再用洗衣液搓洗。",
+        "笔记本电脑卡顿，可以清理灰尘、加一条内存。", "人民币对美元汇率今天微涨，股市三大指数收红。", "租房要看清押金和水电怎么算，交房时拍照留底。",
+        "余额不用的钱可以存定期，利率比活期高。", "满月酒一般请亲戚朋友吃顿饭，送红鸡蛋。", "空调制冷不好，多半是滤网脏了或者缺氟。",
+        "锅底烧糊了放小苏打煮开，泡一会儿再刷。", "象棋的马走日、象走田，将帅不能照面。", "泡绿茶水温八十度左右，第一泡一分钟就够。",
+        "西安的小吃有肉夹馍、凉皮和羊肉泡馍。", "从广州自驾到昆明一千三百多公里，中途最好住一晚。", "嗓子疼可以含片喝温水，三天不好去看医生。",
+        "脚上磨了水泡不要撕皮，消毒后贴创可贴。", "拍人像用大光圈虚化背景，注意脸上的光。", "这本小说讲三代人在草原上的故事，读来很感人。",
+        "养乌龟要晒背，水不要没过头，冬天会冬眠。", "剪窗花先把红纸对折，图案画在折边一侧。", "孩子上小学前先学会自己收书包、看时间。",
+        "自行车链条要定期上油，刹车皮薄了就换。", "背日语五十音可以编成歌，先平假名再片假名。", "三角形内角和是一百八十度，圆周率约三点一四。",
+        "洗头水温别太高，头发半干再吹，少用发胶。", "中秋节吃月饼赏月，一家人团圆。", "花粉过敏的人春天出门戴口罩，回家洗鼻子。",
+        "银河里有上千亿颗恒星，太阳只是其中一颗。", "公交车前门上后门下，老人凭卡免费。", "腌萝卜加盐杀水，再放糖和醋，冷藏一晚。",
+        "仓鼠怕热不怕冷，笼子里要放跑轮和木屑。", "爬山穿防滑的鞋，带足水，太阳落山前下来。",
+    ),
+    "latin": (
+        "A storm will reach the coast on Thursday, with gusts up to gale force; stay indoors.", "Steam the fish for eight minutes over boiling water and pour hot oil and ginger over it.",
+        "A puppy needs its rabies vaccination, and walks on a lead.", "Pandas eat more than ten kilos of bamboo a day and sleep for much of the rest.",
+        "A day on Mars is forty minutes longer than ours, and its dust is red.", "Jane Austen published Pride and Prejudice in 1813.",
+        "A marathon is a little over forty-two kilometres long; the Olympic Games have more than thirty sports.", "Columbus crossed the Atlantic in 1492.",
+        "The capital of Australia is Canberra, though Sydney is larger.", "An inch is 2.54 centimetres, and water boils at 212 degrees Fahrenheit.",
+        "At the piano start with scales, half an hour a day, with round fingers.", "Succulents like light and little water; every other week is enough.",
+        "When babies get teeth they dribble; give them a cold ring to chew.", "For a stiff neck use warmth, and turn the head slowly.",
+        "Grass stains come out of jeans with alcohol and a brush.", "A slow laptop gets faster with more memory and a clean fan.",
+        "Shares closed higher today, and the pound gained against the yen.", "Before you rent a flat ask for the deposit and the bills, and take pictures.",
+        "Money that you do not need now earns more in a savings account.", "For a christening bring a small present, a book or a silver spoon.",
+        "An air conditioner that does not cool has a dirty filter or too little gas.", "A burnt pan is soaked with baking soda and boiling water.",
+        "In draughts you must take when you can; in bridge the highest trump wins.", "Green tea is made with water at eighty degrees and drawn for two minutes.",
+        "In Naples try the pizza, and in Lisbon the custard tarts.", "The drive from Lyon to Barcelona takes some six hours; stay a night on the way.",
+        "For a sore throat suck lozenges and drink something warm.", "Do not open a blister on your heel; clean it and put a plaster on.",
+        "For portraits open the aperture wide and mind the light on the face.", "The novel follows three generations of a family of shepherds; it is long and sad.",
+        "A tortoise needs a lamp to bask under and sleeps through the winter.", "To cut a snowflake fold the paper three times and snip along the edges.",
+        "Before school children should know how to tie their shoes and tell the time.", "Oil the chain of your bicycle, and change the brake pads when they are thin.",
+        "In German the verb stands second; learn the articles with the nouns.", "The angles of a triangle add up to 180 degrees, and pi is about 3.14.",
+        "Leaves turn red in autumn because the green in them breaks down.", "Wash long hair with lukewarm water and let it dry halfway before you brush it.",
+        "Thanksgiving falls on the fourth Thursday of November; turkey and pie are eaten.", "Our galaxy has more than a hundred billion stars.",
+        "Bread keeps for three days in a box, and butter for weeks in the cold.", "Eight hours of sleep do most people good; no screens before bed.",
+        "A hamster runs in its wheel all night and must not get too warm.", "For a hike wear boots that grip, and carry water and a map.",
+    ),
+}  # fmt: skip
+"""Passages about daily life, which few libraries are asked for, by script: a question that is nearer to these has no answer there."""
 
 
 def script_of(query: str) -> str:

@@ -303,8 +303,10 @@ class OwnLegs:
             KnowledgeError: the encoder failed.
         """
         assert self._vectors is not None
-        general = self._vectors.general("passages", "han" if language == CHINESE else "latin", deadline)
-        nearest = np.sort(general @ aim.asked)[-_NEAREST:]
+        script = "han" if language == CHINESE else "latin"
+        kinds: tuple[Of, ...] = ("passages", "everyday")
+        near = [self._vectors.general(of, script, deadline) @ aim.asked for of in kinds]
+        nearest = np.sort(np.concatenate(near))[-_NEAREST:]
         return float(cosine - nearest.mean())
 
     def _by_legs(self, legs: Legs, request: LegRequest) -> Found:
