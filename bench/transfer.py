@@ -54,7 +54,8 @@ STRANGERS = 250
 VOTES = {"own": 1.0, "foreign": 0.1, "near": 0.1, "nonsense": 0.05}
 """What each kind of question counts in the fit, shared among the questions of a set and a scope. Removed ones do not: their
 neighbours often answer them, which nobody judged."""
-FIELDS = ("nearness", "keyword", "margin", "unknown", "strange")
+FIELDS = ("keyword", "nearness", "apart", "margin", "coverage", "strange")
+FITTED = ("nearness", "apart", "margin", "coverage")
 COMMON = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面而方后多定行学法所民得经"
 
 Asked = Mapping[str, Any]
@@ -97,17 +98,17 @@ def nonsense(seed: int = 5) -> Iterator[str]:
 
 @contextmanager
 def overheard(library: Library) -> Iterator[dict[str, Any]]:
-    """Nothing is refused; how the best passage stood to the last question, and all candidates' scores, are told."""
+    """Nothing is refused; how the best passages stood to the last question is told."""
     retriever: Any = library._retriever
     abstention, told = retriever._abstention, {}
     real = abstention.verdict
 
-    def verdict(query: Any, found: Any, ranked: Any, deadline: Any) -> Verdict:
+    def verdict(query: Any, found: Any, ranked: Any, coverage: Any, scope: Any, deadline: Any) -> Verdict:
         told.clear()
-        said = real(query, found, ranked, deadline)
-        how = abstention.standing(query, found, ranked, deadline) if ranked else Standing(keyword=0.0)
+        said = real(query, found, ranked, coverage, scope, deadline)
+        how = abstention.standing(query, found, ranked, coverage, deadline) if ranked else Standing(keyword=0.0)
         told.update({name: float(getattr(how, name)) for name in FIELDS}, p=said.probability)
-        told["field"] = found.candidates.scores[:60].tolist()
+        told["missing"] = bool(said.missing)
         return Verdict(said.probability, "")
 
     abstention.verdict = verdict
@@ -135,8 +136,9 @@ def one(
         return None
     best: dict[str, float] = {}
     for hit in hits:
-        best.setdefault(entries[hit.passage_id], hit.parts.get("raw", hit.score))
-    first = [[score, int(right.get(entry, 0) > 0)] for entry, score in list(best.items())[:K]]
+        parts = hit.parts
+        best.setdefault(entries[hit.passage_id], (parts["raw"] - parts["rivals"]) / parts["spread"])
+    first = [[evidence, int(right.get(entry, 0) > 0)] for entry, evidence in list(best.items())[:K]]
     return {**told, "text": text, "first": first, "said": hits[0].score if hits else 0.0}
 
 
@@ -220,7 +222,7 @@ def strangers_of(families: Sequence[Sequence[Path]], own: Sequence[Path]) -> lis
 
 
 def features(row: Asked) -> list[float]:
-    return [row["nearness"], row["keyword"], row["margin"], 1.0]
+    return [*(row[name] for name in FITTED), 1.0]
 
 
 def fitted(sets: Sequence[Told]) -> Model:
@@ -229,14 +231,14 @@ def fitted(sets: Sequence[Told]) -> Model:
     for told in sets:
         groups: dict[tuple[str, str], list[Asked]] = defaultdict(list)
         for row in told["rows"]:
-            if row["kind"] in VOTES and not row["strange"] and not row["unknown"]:
+            if row["kind"] in VOTES and not row["strange"] and not row["missing"]:
                 groups[row["kind"], row["scope"]].append(row)
         for (kind, _), rows in groups.items():
             x += map(features, rows)
             y += [float(kind == "own")] * len(rows)
             votes += [VOTES[kind] / len(rows)] * len(rows)
     c = logistic(np.array(x), np.array(y), np.array(votes))
-    return Model(nearness=c[0], keyword=c[1], margin=c[2], intercept=c[3])
+    return Model(**dict(zip(FITTED, c, strict=False)), intercept=c[-1])
 
 
 def logistic(x: Any, y: Any, votes: Any, ridge: float = 1e-3) -> list[float]:
@@ -255,10 +257,7 @@ def logistic(x: Any, y: Any, votes: Any, ridge: float = 1e-3) -> list[float]:
 
 
 def standing(row: Asked) -> Standing:
-    return Standing(
-        keyword=row["keyword"], nearness=row["nearness"], margin=row["margin"],
-        unknown=bool(row["unknown"]), strange=bool(row["strange"]),
-    )  # fmt: skip
+    return Standing(**{name: row[name] for name in FIELDS})
 
 
 def auc(own: Any, others: Any) -> float:
@@ -268,7 +267,7 @@ def auc(own: Any, others: Any) -> float:
 
 def lessons(rows: Sequence[Asked]) -> list[Judged]:
     return [
-        Judged(field=r["field"], scores=[s for s, _ in r["first"]], right=[bool(y) for _, y in r["first"]])
+        Judged(evidence=[e for e, _ in r["first"]], right=[bool(y) for _, y in r["first"]])
         for r in rows
         if r["first"]
     ]

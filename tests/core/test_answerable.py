@@ -138,12 +138,12 @@ def test_the_filter_is_the_scope(handbook: wenyuan.Library) -> None:
 def test_the_model() -> None:
     """Nearer, more of the words, further before the next is likelier; a query that looks like no text less; bounds hold."""
     model = MODELS["hybrid"]
-    plain = Standing(keyword=0.3, nearness=0.3, margin=0.05)
+    plain = Standing(keyword=0.3, nearness=0.2, apart=0.0, margin=0.05, coverage=0.3)
     chance = model.probability(plain)
     assert 0.0 < chance < 1.0
-    for better in (replace(plain, keyword=0.5), replace(plain, nearness=0.4), replace(plain, margin=0.1)):
-        assert model.probability(better) > chance
-    assert model.probability(replace(plain, strange=True)) < model.probability(replace(plain, unknown=True)) < chance
+    for better in ({"nearness": 0.3}, {"apart": 0.05}, {"margin": 0.1}, {"coverage": 0.5}):
+        assert model.probability(replace(plain, **better)) > chance
+    assert model.probability(replace(plain, strange=True)) < chance
     words = MODELS["keyword-only"]
     assert words.probability(Standing(keyword=0.9)) > 0.9 > 0.2 > words.probability(Standing(keyword=0.0))
 

@@ -122,6 +122,7 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
         "mode": answer.mode,
         "floor": answer.floor,
         "answerable": answer.answerable,
+        "missing_terms": list(answer.missing_terms),
         "legs": [asdict(leg) for leg in answer.legs],
         "ms": dict(answer.ms),
         "stale_by": round(answer.stale_by, 1),
@@ -190,6 +191,8 @@ def _show_grounds(terminal: Terminal, answer: Answer) -> None:
         terminal.show(terminal.text("wording", text=printable(wording.text)))
     if answer.answerable is not None:
         terminal.show(terminal.text("floor", floor=f"{answer.floor:.2f}", answerable=f"{answer.answerable:.3f}"))
+    if answer.missing_terms:
+        terminal.show(terminal.text("missing_terms", codes=printable(", ".join(answer.missing_terms))))
     for leg in answer.legs:
         _show_leg(terminal, leg)
 

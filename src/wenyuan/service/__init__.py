@@ -180,6 +180,7 @@ class Answer:
             those by a language model, which have no entries; part ``wording`` of a hit is the number of the one that fits it
             best, counted from 1.
         answerable: The probability that what was searched of our own holds an answer; None where nothing was searched.
+        missing_terms: Codes that the question names and that stand nowhere in what was searched of our own.
         calibrated: Whether probabilities were measured with the library's encoder; false for all but the built-in one.
         copies: Passages that say the same as one of `hits`, and are not given themselves.
         confidence: How many of the passages suffice; None where that was not asked.
@@ -206,6 +207,7 @@ class Answer:
     tuning: str = ""
     wordings: tuple[Wording, ...] = ()
     answerable: float | None = None
+    missing_terms: tuple[str, ...] = ()
     calibrated: bool = True
     copies: Copies = field(default_factory=dict)
     confidence: Confidence | None = None

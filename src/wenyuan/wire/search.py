@@ -154,6 +154,11 @@ class CoverageShape(BaseModel):
         description="The probability that what was searched holds an answer, 0..1; not there where nothing had to be asked.",
         json_schema_extra=no_default,
     )
+    missing_terms: list[str] | SkipJsonSchema[None] = Field(
+        None,
+        description="Codes that the question names and that stand nowhere in what was searched; not there for none.",
+        json_schema_extra=no_default,
+    )
     confidence: dict[str, dict[str, Any]] | SkipJsonSchema[None] = Field(
         None,
         description="By domain whose `top_k` is `confidence`: how many passages suffice, by which judge, at which risk it may be believed, and what it said is missing.",
@@ -438,11 +443,13 @@ def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:
     degraded: list[str] = []
     stale_by = 0.0
     likely: list[float] = []
+    missing: dict[str, None] = {}
     confidence: dict[str, Any] = {}
     for result in results:
         for domain, one in result.confidence.items():
             confidence.setdefault(domain, confidence_to_wire(one))
         likely += [] if result.answerable is None else [round(result.answerable, 6)]
+        missing |= dict.fromkeys(result.missing_terms)
         degraded += result.degraded
         stale_by = max(stale_by, round(result.stale_by, 1))
         for leg in result.legs:
@@ -451,6 +458,7 @@ def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:
             legs.append(entry | {name: value for name, value in also.items() if value})
     told: dict[str, Any] = {"legs": legs, "degraded": list(dict.fromkeys(degraded))}
     told |= {"answerable": max(likely)} if likely else {}
+    told |= {"missing_terms": list(missing)} if missing else {}
     told |= {"confidence": confidence} if confidence else {}
     return told | ({"stale_by": stale_by} if stale_by else {})
 

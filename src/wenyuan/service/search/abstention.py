@@ -122,10 +122,10 @@ class Abstention:
         if not ranked:
             best = float(found.candidates.scores.max(initial=0.0))
             return Verdict(0.0, why_empty(best, self._settings.floor or 0.0))
-        if any(hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked):
-            return Verdict(1.0, "")  # the place that the question names is there
         names, named = literal_names(query.text), codes(query.text)
         missing = tuple(code for code in named if not self._may_stand(code, ranked, scope, deadline))
+        if not missing and any(hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked):
+            return Verdict(1.0, "")  # the place that the question names is there
         whole = bare_name(query.text)
         if whole and CODED.search(whole) and _any_stands([whole], ranked):
             return Verdict(1.0, "", missing)

@@ -368,6 +368,7 @@ class Searched(NamedTuple):
     why: str
     answerable: float
     asked: Wordings
+    missing: tuple[str, ...] = ()
 
 
 def united(parts: Sequence[Searched], rewriting: Rewriting | None, *, copies: bool) -> Searched:
@@ -395,7 +396,7 @@ def united(parts: Sequence[Searched], rewriting: Rewriting | None, *, copies: bo
         others += [Wording(part.asked.text, part.asked.words, (), ()), *part.asked.others]
     return Searched(
         ranked, told, _legs(parts, rewriting), "" if ranked else parts[0].why, max(part.answerable for part in parts),
-        replace(parts[0].asked, others=tuple(others)),
+        replace(parts[0].asked, others=tuple(others)), parts[0].missing,
     )  # fmt: skip
 
 
@@ -435,7 +436,7 @@ def _searched(text: str, answer: Answer) -> Searched:
     ranked = [(hit, answer.passages[hit.passage_id]) for hit in answer.hits if hit.origin != "kg_rule"]
     return Searched(
         ranked, answer.copies, list(answer.legs), answer.reason, answer.answerable or 0.0,
-        Wordings(text, [], answer.wordings),
+        Wordings(text, [], answer.wordings), answer.missing_terms,
     )  # fmt: skip
 
 

@@ -22,7 +22,11 @@ from wenyuan.service.search.general_texts import EVERYDAY, GENERAL, PASSAGES
 
 Of = Literal["questions", "passages", "everyday"]
 
-_BY_KIND = {"questions": GENERAL, "passages": PASSAGES, "everyday": EVERYDAY}
+_BY_KIND: Mapping[Of, Mapping[str, tuple[str, ...]]] = {
+    "questions": GENERAL,
+    "passages": PASSAGES,
+    "everyday": EVERYDAY,
+}
 
 FILE = "common_vectors.npz"
 """Vectors by `key_of`, written by ``scripts/make_common_vectors.py``."""

@@ -220,6 +220,7 @@ class Retriever:
             mode=self.mode,
             floor=self._abstention.least,
             answerable=own_part.answerable if scope.sources else None,
+            missing_terms=own_part.missing,
             calibrated=self._abstention.measured,
             legs=tuple(legs),
             generation=change,
@@ -283,7 +284,7 @@ class Retriever:
             ranked = ordered(list(zip(hits, (passage for _, passage in ranked), strict=True)))
         if asked.reference and (lacking := missing_place(query.text, asked.reference, (p for _, p in ranked))):
             ranked, why = [], lacking
-        return Searched(ranked, copies, found.reports, why, verdict.probability, asked.wordings)
+        return Searched(ranked, copies, found.reports, why, verdict.probability, asked.wordings, verdict.missing)
 
     def _candidates(
         self,

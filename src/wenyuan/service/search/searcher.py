@@ -185,6 +185,7 @@ class SearchResult:
         stale_by: See `Answer`; what is behind is not kept.
         answerable: The probability that any of what was searched holds an answer: the highest of its domains. None where
             nothing had to be asked.
+        missing_terms: Codes that the question names and that stand in none of the domains.
         confidence: By domain whose ``top_k`` is ``confidence``, how many passages are given, and why.
         answers: What was asked of each domain and answered, for the audit.
         rewriting: What came of asking for other wordings; None where none were asked for.
@@ -203,6 +204,7 @@ class SearchResult:
     stale: Mapping[str, str] = field(default_factory=dict)
     stale_by: float = 0.0
     answerable: float | None = None
+    missing_terms: tuple[str, ...] = ()
     confidence: Mapping[str, Confidence] = field(default_factory=dict)
     rewriting: Rewriting | None = None
 
@@ -213,6 +215,11 @@ class SearchResult:
 
 _NOISE = 0.09
 """Of the score behind the probability: what scores less is more likely noise than help."""
+
+
+def _everywhere(missing: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The terms that each domain lacks."""
+    return tuple(term for term in missing[0] if all(term in others for others in missing))
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,6 +453,7 @@ class Searcher:
             ),
             stale_by=max(answer.stale_by for _, answer in answers),
             answerable=max((a.answerable for _, a in answers if a.answerable is not None), default=None),
+            missing_terms=_everywhere([answer.missing_terms for _, answer in answers]),
             confidence={area.domain: answer.confidence for area, answer in answers if answer.confidence is not None},
         )
 
