@@ -4,8 +4,8 @@ Its score alone does not tell: .6 is high in one collection, and typical of any 
 far it lies above the best other candidate, in the score and in each of its two legs, and above the middle of all candidates
 relative to their spread:
 
-    evidence(x) = 6.2 · (score − best other) + 2.8 · (keyword − best other) + 11.4 · (vector − best other)
-                  + .27 · (score − middle) / spread of the candidates
+    evidence(x) = 4.9 · (score − best other) + 2.8 · (keyword − best other) + 14.0 · (vector − best other)
+                  + .28 · (score − middle) / spread of the candidates
     p(x)        = 1 / (1 + e^−(intercept + slope · evidence))
 
 It is fitted passage by passage and does not add up to one: where several passages answer, each may be likely. Passages under
@@ -49,7 +49,7 @@ RIVALS = 10
 """How many of the first are looked at for the best other one."""
 _USUAL, _TRUST_IN_USUAL = 0.04, 10
 """The spread of most questions, and how many candidates it counts as: a handful has no spread of its own."""
-_AHEAD, _ABOVE = (6.2, 2.8, 11.4), 0.27
+_AHEAD, _ABOVE = (4.9, 2.8, 14.0), 0.28
 """What it counts that a passage lies before the best other one, in score, keyword and vector, and above the middle by a spread."""
 _ALONE = (0.2, 0.05)
 """How far a passage without rivals counts as standing before them in keyword and vector; in the score, by half of it."""
@@ -73,8 +73,8 @@ class Curve:
 
 
 CURVES: Mapping[str, Curve] = {
-    "hybrid": Curve(-0.95, 1.0),
-    "keyword-only": Curve(-0.6, 0.8),
+    "hybrid": Curve(-0.96, 1.0),
+    "keyword-only": Curve(-0.7, 0.8),
 }
 """By mode of the library. bench/transfer.py says how well they do elsewhere."""
 

@@ -39,7 +39,7 @@ class Coverage:
     """How much of what a question says its passages say, by words that are rare in general text.
 
     Args:
-        script: Of the question, ``han`` or ``latin``; passages in another language share no words with it.
+        script: Of the question, ``han`` or ``latin``.
     """
 
     def __init__(self, question: str, script: str) -> None:
@@ -47,11 +47,15 @@ class Coverage:
         self._weights = weights(question)
         self._all = sum(self._weights.values())
 
-    def of(self, passage: Passage) -> float:
-        """The share of what the question's words say that the passage has, 0..1."""
-        if (passage.language == CHINESE) != (self._script == "han"):
+    def among(self, passages: Sequence[Passage], language: str) -> float:
+        """The largest share of what the question's words say that one of the passages has, 0..1.
+
+        Args:
+            language: Of the best passage; `ACROSS` where it is not the question's.
+        """
+        if (language == CHINESE) != (self._script == "han"):
             return ACROSS
-        return self._share("\n".join((passage.title, *passage.headings, passage.lead, passage.text)))
+        return max(self._share("\n".join((one.title, *one.headings, one.lead, one.text))) for one in passages)
 
     def group(self, passage: Passage) -> Hashable:
         """The title and headings of a passage, if they alone have most of what it has of the question; else None.
@@ -104,9 +108,8 @@ class Abstention:
         self.least = ABSTAIN[settings.abstain] if settings.floor is None else settings.floor
         self.measured = encoder is None or encoder.fingerprint.id == MEASURED_WITH
         # An encoder whose cosines were not measured may call the right passage far away: what the words say is enough, too.
-        self._models = [MODELS["hybrid"]] if encoder is not None else []
-        if encoder is None or not self.measured:
-            self._models.append(MODELS["keyword-only"])
+        usual = ("hybrid",) if self.measured else ("other", "keyword-only")
+        self._models = [MODELS[mode] for mode in (("keyword-only",) if encoder is None else usual)]
 
     def verdict(
         self, query: AnalysedQuery, found: Found, ranked: Ranked, coverage: Coverage, scope: Scope, deadline: Deadline
@@ -157,7 +160,7 @@ class Abstention:
             nearness=self._own.nearness(query.script, aim, passage, deadline) if near and aim else 0.0,
             apart=self._own.apart(aim, max(cosines), passage.language, deadline) if near and aim else 0.0,
             margin=first[0] - first[1] if len(first) > 1 else ALONE,
-            coverage=max(coverage.of(passage) for _, passage in ranked[:FIRST]),
+            coverage=coverage.among([passage for _, passage in ranked[:FIRST]], passage.language),
             strange=strange(query.text, self._encoder),
         )
 
