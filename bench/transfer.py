@@ -44,7 +44,7 @@ from wenyuan.evaluation import measured
 from wenyuan.evaluation.data import read_judged
 from wenyuan.evaluation.run import Ranked, Run, default_cache, entries_of
 from wenyuan.service.library import Library
-from wenyuan.service.search.candidates import Verdict
+from wenyuan.service.search.abstention import Verdict
 
 K = 10
 DEPTH = 30

@@ -96,8 +96,8 @@ def test_what_is_chosen_is_chosen_by_the_others(bench: Any) -> None:
     assert transfer.best_weight([here, there]) == "0.5"
 
     def row(kind: str, nearness: float) -> dict[str, Any]:
-        return {"kind": kind, "scope": "all", "nearness": nearness, "keyword": 0.2, "passages": 50.0, "across": 0.0,
-                "strange": 0.0, "field": [0.8, 0.4], "first": [[0.8, int(kind == "own")]]}  # fmt: skip
+        return {"kind": kind, "scope": "all", "nearness": nearness, "keyword": 0.2, "apart": 0.1, "margin": 0.1,
+                "coverage": 0.5, "strange": 0.0, "missing": False, "first": [[1.5, int(kind == "own")]]}  # fmt: skip
 
     rows = [row("own", 0.4 + n / 100) for n in range(9)] + [row("foreign", 0.1 + n / 100) for n in range(9)]
     model = transfer.fitted([{"rows": rows}])
@@ -123,6 +123,6 @@ def test_a_set_is_asked_as_a_stranger_and_as_its_own(bench: Any, tmp_path: Path)
         (kind, "document") for kind in ("own", "near")
     } <= kinds
     own = [row for row in told["rows"] if (row["kind"], row["scope"]) == ("own", "document")]
-    assert len(own) == 2 and all(row["first"][0][1] == 1 and row["passages"] <= 3 for row in own)
+    assert len(own) == 2 and all(row["first"][0][1] == 1 for row in own)
     assert all(not any(right for _, right in row["first"]) for row in told["rows"] if row["kind"] != "own")
     assert told["weights"]["0.75"] == [1.0, 1.0]

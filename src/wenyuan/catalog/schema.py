@@ -83,7 +83,7 @@ feedback = sa.Table(
 )
 
 
-# Calibrations of a judge (`core.scoring.probability`): each counts as a tuning does.
+# Calibrations of a judge (`core.scoring.risk`): each counts as a tuning does.
 
 
 judge_tables = sa.MetaData()
@@ -96,7 +96,7 @@ calibrations = sa.Table(
     sa.Column("undone_seq", ID),
     sa.Column("created_at", sa.Float, nullable=False),
     sa.Column("undone_at", sa.Float),
-    sa.Column("calibration", JSON, nullable=False),  # see `core.scoring.probability.Calibration.stored`
+    sa.Column("calibration", JSON, nullable=False),  # see `core.scoring.risk.Calibration.stored`
     sa.Column("report", JSON, nullable=False),
     sqlite_autoincrement=True,
 )

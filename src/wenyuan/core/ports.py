@@ -272,7 +272,7 @@ class Reranker(Protocol):
 @runtime_checkable
 class Judge(Protocol):
     """Estimates the confidence that passages suffice to answer a question. The values are no probabilities until
-    calibrated (`core.scoring.probability`).
+    calibrated (`core.scoring.risk`).
 
     Attributes:
         model: As messages and records call it.

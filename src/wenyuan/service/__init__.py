@@ -144,7 +144,7 @@ class Confidence:
         k: Passages that are given, derived rules not counted.
         judge: Its model.
         asked: Of each question to it: the number of passages, its raw number, and its calibrated probability.
-        threshold, risk, questions: See `core.scoring.probability.Calibration`.
+        threshold, risk, questions: See `core.scoring.risk.Calibration`.
         calibration: The number of the calibration.
         follow_up: The result of asking it what is missing; None where it was not asked.
     """

@@ -5,7 +5,7 @@
     resolve                 addresses → passages; questions that must not be answered count, too: nothing suffices for them
     Retriever.retrieve      each question, of all sources of the library's own; which of its first k passages answer is known
     Judge.sufficiency       at 1, 3, 5, 8 … passages, as in a search
-    compared                judge and retrieval probability, each calibrated on the other folds (`core.scoring.probability`)
+    compared                judge and retrieval probability, each calibrated on the other folds (`core.scoring.risk`)
     threshold               how sure the judge must be for the risk that is asked for
 
 It is adopted only where it beats the library's own probability on questions that it was not calibrated on, and where a threshold

@@ -1,7 +1,7 @@
 """Decides how many passages suffice where ``top_k`` is ``confidence``, by a calibrated judge.
 
 The judge is asked whether the first 1, 3, 5, 8 … passages suffice, and its calibrated probability decides
-(`core.scoring.probability`). It sees no text that a language model may not see. Where it cannot be asked, or is not
+(`core.scoring.risk`). It sees no text that a language model may not see. Where it cannot be asked, or is not
 calibrated, scores decide, and the leg ``judge`` gives the reason. Where nothing sufficed, it may be asked once what is
 missing, which is searched, too. What leaves this process is the question as it is kept,
 that is redacted.
