@@ -114,12 +114,33 @@ def _book(pages: int) -> bytes:
 
 
 def test_running_headers_and_page_numbers_are_removed_with_a_note() -> None:
-    """Lines in the margins that three pages share are gone; what repeats in the body stays."""
+    """Of lines in the margins that three pages share the first one stays, page numbers go; what repeats in the body stays."""
     document = read(_book(4))
-    assert "ACME" not in document.text
+    assert document.text.count("ACME Safety Manual") == 1
+    assert document.text.startswith("ACME Safety Manual\n\nBody text")
     assert "Page" not in document.text
     assert document.text.count("This line repeats") == 4
     assert any("ACME Safety Manual" in note and "4 pages" in note for note in document.notes)
+
+
+def test_a_running_head_is_kept_once_and_only_where_nothing_else_says_it() -> None:
+    """A model's number that stands in the head alone is kept; a head that repeats the title, or says only which page it is, goes."""
+
+    def book(*first: Line) -> bytes:
+        pages: list[list[Line]] = [
+            [
+                (72, 810, f"Device XK-400 - page {at}"),
+                (72, 700, f"Text {'abcdef'[at]} of this page."),
+                (280, 30, f"- {at} -"),
+            ]
+            for at in range(1, 5)
+        ]
+        pages[0].extend(first)
+        return make_pdf(pages)
+
+    assert read(book()).text.count("XK-400") == 1
+    assert "- 2 -" not in read(book()).text
+    assert read(book((72, 650, "The device XK-400 turns."))).text.count("XK-400") == 1
 
 
 def test_what_is_said_of_a_break_in_a_listing_is_left_out() -> None:

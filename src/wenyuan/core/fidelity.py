@@ -31,7 +31,7 @@ class Uncertain(NamedTuple):
     """Characters ``text[start:end]`` of a document recognised with low confidence.
 
     Attributes:
-        kind: What the characters say: ``number``, ``date``, ``amount``, ``unit``, ``clause``.
+        kind: What the characters say: ``number``, ``date``, ``amount``, ``unit``, ``clause``, ``word``.
         confidence: The least of its characters, 0..1.
     """
 

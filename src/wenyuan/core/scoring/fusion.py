@@ -448,7 +448,8 @@ def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
     context = request.leeway.of(hit.score, request.topic.fit(passage)) if request.topic is not None else 0.0
     score = min(1.0, hit.score * (1.0 + context))
     # Where a number in a passage was recognised uncertainly, it is trusted one level less.
-    doubtful = passage.recognition is not None and passage.recognition.uncertain
+    told = passage.recognition
+    doubtful = told is not None and any(one.kind != "word" for one in told.uncertain)
     parts = {**hit.parts, "trust": trust_factor(max(1, passage.trust - 1) if doubtful else passage.trust)}
     if context:
         parts["context"] = context

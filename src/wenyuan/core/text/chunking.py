@@ -173,6 +173,10 @@ def _drafts(text: str, section: _Section, spans: Iterable[Span], places: _Places
         breaks += text.count("\n", seen, start)
         seen = start
         line = None if block.line is None else block.line + breaks
+        below = (each for each in section.blocks[index:] if each.kind != "heading" and each.start < end)
+        said = next(below, block) if block.kind == "heading" and block.page else block
+        if said.page and said.page != block.page:  # a heading at the end of a page is the next one's
+            block = replace(said, start=block.start)
         yield places.draft(section, block, (start, end), line)
 
 

@@ -10,7 +10,7 @@ import hashlib
 import importlib.util
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -501,6 +501,10 @@ def decode_letters(steps: NDArray[np.float32], characters: Sequence[str], length
 SURE = 0.98
 """A number whose least sure character is below this is uncertain; docs/ocr.md says how it was found."""
 
+SURE_WORD = 0.8
+"""A letter below this is uncertain, and the word with it; docs/ocr.md says how it was found."""
+
+_WORD = re.compile(r"[\u3400-\u9fff]+|[A-Za-z\u00c0-\u024f]{2,}")
 _DIGITS = "0-9０-９"
 _HAN_DIGITS = "〇零一二三四五六七八九十百千万亿兩两廿卅壹贰叁肆伍陆柒捌玖拾佰仟萬億"
 _NUMBER = rf"[{_DIGITS}]+(?:[.,:/．，：／×\-–—][{_DIGITS}]+)*"
@@ -541,7 +545,7 @@ def numbers(text: str) -> list[tuple[int, int, str]]:
 
 
 def uncertain(text: str, lines: Sequence[Line], sure: Mapping[int, Sequence[float]]) -> tuple[Uncertain, ...]:
-    """The uncertain numbers of a document.
+    """The uncertain numbers and words of a document.
 
     Letters and signs next to a number count with it, since they may be misread digits. So do digits of the next or
     previous line where a number ends at a line's end, since they may be the rest of it.
@@ -553,7 +557,23 @@ def uncertain(text: str, lines: Sequence[Line], sure: Mapping[int, Sequence[floa
     known: dict[int, float] = {}
     for at, values in sure.items():
         known |= {lines[at].start + offset: value for offset, value in enumerate(values)}
-    return tuple(_doubtful(text, known)) if known else ()
+    if not known:
+        return ()
+    found = [*_doubtful(text, known)]
+    taken = {at for one in found for at in range(one.start, one.end)}
+    return tuple(sorted([*found, *_doubtful_words(text, known, taken)]))
+
+
+def _doubtful_words(text: str, known: Mapping[int, float], taken: Container[int]) -> Iterator[Uncertain]:
+    """Words with a letter that was not read surely; of Chinese, which has no spaces, the characters in question."""
+    for word in _WORD.finditer(text):
+        low = [at for at in range(*word.span()) if known.get(at, 1.0) < SURE_WORD and at not in taken]
+        if low and word[0] < "\u3400":
+            yield Uncertain(*word.span(), "word", round(min(known[at] for at in low), 3))
+            continue
+        for _, run in itertools.groupby(enumerate(low), lambda each: each[1] - each[0]):
+            places = [at for _, at in run]
+            yield Uncertain(places[0], places[-1] + 1, "word", round(min(known[at] for at in places), 3))
 
 
 def _doubtful(text: str, known: Mapping[int, float]) -> Iterator[Uncertain]:

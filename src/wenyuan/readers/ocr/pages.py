@@ -22,6 +22,7 @@ from wenyuan.core.model import Document
 from wenyuan.readers import check_signature, ocr, suffix_of
 from wenyuan.readers.assemble import Original, rejected
 from wenyuan.readers.ocr import Recogniser
+from wenyuan.readers.ocr.seals import in_seal, seals
 from wenyuan.readers.pdf import document_of
 from wenyuan.readers.pdf.page import Pages, PrintedPage, in_pictures
 from wenyuan.readers.pdf.paragraphs import Upright, ordered
@@ -57,7 +58,8 @@ def recognised(content: bytes, *, name: str, page: int) -> dict[str, Any]:
     to be ``upright``, and ``rows`` of lines.
 
     Lines that are more likely no text are left out, and counted as ``dropped``. Each line has its ``text``, how ``sure`` each character is, its ``box`` on the page as shares of width and height (left,
-    top, right, bottom), and the ``place`` in points where it stands when the page is turned as its text is.
+    top, right, bottom), and the ``place`` in points where it stands when the page is turned as its text is. The lines of red
+    ``seals`` stand apart.
 
     Args:
         page: 1-based.
@@ -70,11 +72,15 @@ def recognised(content: bytes, *, name: str, page: int) -> dict[str, Any]:
     lines = recogniser.lines(picture)
     kept = [line for line in lines if line.confidence >= _LEAST_CONFIDENCE]
     rows, upright = ordered(kept, picture.size)
+    found = seals(picture)
+    pressed = {id(line.read) for row in rows for line in row if found and in_seal(picture, line.read.rect, found)}
+    own = [[line for line in row if id(line.read) not in pressed] for row in rows]
     return {
         "size": [round(side * points, 1) for side in picture.size],
         "upright": upright,
         "dropped": len(lines) - len(kept),
-        "rows": [[_told(line, picture.size, points) for line in row] for row in rows],
+        "rows": [[_told(line, picture.size, points) for line in row] for row in own if row],
+        "seals": [_told(line, picture.size, points) for row in rows for line in row if id(line.read) in pressed],
     }
 
 

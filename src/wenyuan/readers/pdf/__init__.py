@@ -498,10 +498,13 @@ def document_of(
     Raises:
         DocumentRejected: there is no text on them.
     """
-    kept, removed = without_running([page.lines for page in pages])
+    seals = [line for page in pages for line in page.lines if line.seal]
+    running = without_running([[line for line in page.lines if not line.seal] for page in pages])
+    kept, removed = running.kept, running.notes
     flow = flowing(pages, kept)
+    pieces = [*map(_alone, running.heads), *_with_seals(flow.pieces, seals), *map(_alone, running.feet)]
     document = assemble(
-        sectioned(flow.pieces, levels_are_sure=False),
+        sectioned(pieces, levels_are_sure=False),
         original,
         title=flow.largest if no_title(title) else title,
         media_type=media_type,
@@ -510,10 +513,28 @@ def document_of(
         metadata=metadata,
     )
     taken = sum(map(_size, (line for page in pages for line in page.lines))) - sum(
-        map(_size, (line for lines in kept for line in lines))
+        map(_size, (line for lines in (*kept, running.heads, running.feet, seals) for line in lines))
     )
-    running = msg("running heads, feet and page numbers are left out ({count} characters)", count=taken)
-    return marked(_with_fidelity(document, pages, flow, (*notes, *[running] * bool(taken))), pages)
+    left_out = msg("running heads, feet and page numbers are left out ({count} characters)", count=taken)
+    pressed = msg(
+        "read from seals, and no headings: {texts}", texts="; ".join(line.text for line in seals[:20])[:500]
+    )
+    told = (*notes, *[left_out] * bool(taken), *[pressed] * bool(seals))
+    return marked(_with_fidelity(document, pages, flow, told), pages)
+
+
+def _alone(line: PrintedLine) -> Piece:
+    """A line as a paragraph of its own, never a heading."""
+    return _piece(Paragraph(line.text, line.page, line.height, (), ((0, len(line.text), line),)), 0.0)
+
+
+def _with_seals(pieces: Sequence[Piece], seals: Sequence[PrintedLine]) -> list[Piece]:
+    """The pieces, and after the last of a page what its seals say."""
+    found = list(pieces)
+    for line in seals:
+        after = max((at for at, piece in enumerate(found, 1) if (piece.page or 0) <= line.page), default=len(found))
+        found.insert(after, _alone(line))
+    return found
 
 
 def _size(line: PrintedLine) -> int:

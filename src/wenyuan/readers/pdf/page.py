@@ -167,6 +167,7 @@ class PrintedLine:
         in_margin: Whether it is where headers and footers are, or its place is unknown.
         gaps: The wide spaces in it, from left to right.
         fixed: Whether it has such, and all letters of its font are equally wide: in a listing, spaces are text.
+        seal: Whether it is written in a seal.
         column: Which of several columns of its page it stands in; 0 for one that goes over all of them.
         confidence: Mean of its characters, 0..1, where it was recognised in an image.
         sure: Of each character of `text`, 0..1, where it was recognised.
@@ -185,6 +186,7 @@ class PrintedLine:
     confidence: float | None = None
     sure: tuple[float, ...] = ()
     column: int = 0
+    seal: bool = False
 
     @property
     def gapped(self) -> bool:
@@ -443,6 +445,8 @@ def printed(told: Mapping[str, Any], number: int) -> PrintedPage:
     width, height = told.get("size", (595.0, 842.0))
     frame = Frame((0.0, 0.0, width, height), 0, told.get("upright", 0))
     lines = _even([_recognised_line(row, number, frame.size[1]) for row in told.get("rows", ())])
+    pressed = (_recognised_line([part], number, frame.size[1]) for part in told.get("seals", ()))
+    lines += tuple(replace(line, seal=True) for line in pressed)
     own = "\n".join(line.text for line in lines)
     read = "failed" not in told  # pages of an interrupted run may be kept as a former version told them
     return PrintedPage(number, frame, lines, own, recognised=read, unread=not read, dropped=told.get("dropped", 0))

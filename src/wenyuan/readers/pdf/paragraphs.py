@@ -7,9 +7,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
@@ -344,6 +345,14 @@ _AT_AN_END = object()
 _MAX_RUNNING = 120  # characters
 _EDGE_LINES = 2
 _RUNNING_PAGES = 3
+_MOST_SAID = 6
+_PAGE_OF = re.compile(
+    r"(?i)(?:page|seite|p\.)\s*[0-9]{1,5}(?:\s*(?:of|/|von)\s*[0-9]{1,5})?|第\s*[0-9]{1,5}\s*[页頁](?:\s*[，,/]?\s*共\s*[0-9]{1,5}\s*[页頁])?"
+    r"|^[0-9]{1,5}(?=\s|\Z)|(?<=\s)[0-9]{1,5}(?:\s*/\s*[0-9]{1,5})?\Z"
+)
+"""The page's number with the words around it, or at an end."""
+_SAYS = re.compile(r"[^\W\d_]{3}|[\u2e80-\u9fff]{2}|[A-Za-z]+[- ]?[0-9]")
+"""What says more than which page it is."""
 _SHARED = 3  # pages on which a running line stands that is told in words
 
 
@@ -396,8 +405,24 @@ def _edge(lines: Sequence[PrintedLine]) -> set[int]:
     return {*first, *last, *outer}
 
 
-def without_running(pages: Sequence[Sequence[PrintedLine]]) -> tuple[list[list[PrintedLine]], list[str]]:
-    """The lines of each page without running headers and footers, and a note for each of these."""
+class Running(NamedTuple):
+    """Pages without what runs through them.
+
+    Attributes:
+        kept: The lines of each page that are its own.
+        heads: What stood at the top of pages in words, each once, as where it stood first: it may say what the document is.
+        feet: Likewise at the bottom.
+        notes: On what was taken out.
+    """
+
+    kept: list[list[PrintedLine]]
+    heads: list[PrintedLine]
+    feet: list[PrintedLine]
+    notes: list[str]
+
+
+def without_running(pages: Sequence[Sequence[PrintedLine]]) -> Running:
+    """The lines of each page without running headers and footers, what these say, and a note for each of them."""
     running = running_lines(pages)
     kept = [
         [line for index, line in enumerate(lines) if (at, index) not in running] for at, lines in enumerate(pages)
@@ -407,4 +432,26 @@ def without_running(pages: Sequence[Sequence[PrintedLine]]) -> tuple[list[list[P
     notes = [f"removed a running line from {count} pages: {text[:80]!r}" for text, count in shared.items()]
     if others := len(running) - sum(shared.values()):
         notes.append(f"removed {others} running lines with the page's number")
-    return kept, notes
+    heads, feet = _said_once(pages, kept, running)
+    return Running(kept, heads, feet, notes)
+
+
+def _said_once(
+    pages: Sequence[Sequence[PrintedLine]],
+    kept: Sequence[Sequence[PrintedLine]],
+    running: Mapping[tuple[int, int], str],
+) -> tuple[list[PrintedLine], list[PrintedLine]]:
+    """The first of each running line that is the same on its pages and whose words stand nowhere else in the text."""
+    bare = {place: _PAGE_OF.sub("", said).strip(" -–—|·") for place, said in running.items()}
+    same = Counter(bare.values())
+    text = "".join("".join(line.text.split()) for lines in kept for line in lines).casefold()
+    heads: list[PrintedLine] = []
+    feet: list[PrintedLine] = []
+    for (at, index), said in sorted(bare.items()):
+        words = "".join(said.split()).casefold()
+        if same[said] >= _SHARED and _SAYS.search(said) and words not in text:
+            line = pages[at][index]
+            height = max((each.top for each in pages[at]), default=0.0)
+            (heads if line.bottom > height / 2 else feet).append(line)
+            text += words
+    return heads[:_MOST_SAID], feet[:_MOST_SAID]
