@@ -14,7 +14,17 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from wenyuan.core.text import fold
-from wenyuan.core.text.modality import BOUNDING, DEONTIC, Duty, DutyName, relation, relation_changed
+from wenyuan.core.text.content import content_of, share_of
+from wenyuan.core.text.modality import (
+    BOUNDING,
+    DEONTIC,
+    EXCEPTION,
+    Duty,
+    DutyName,
+    relation,
+    relation_changed,
+    turned,
+)
 from wenyuan.core.text.numbers import HAN_NUMERALS, unit_of
 from wenyuan.core.text.signs import CURRENCIES
 from wenyuan.core.tokens import BETWEEN, Token, Tokens, tokens_of
@@ -44,6 +54,8 @@ _PERIODS = {
 _SYMMETRIC = frozenset(("and", "or", "和", "与", "及", "或", "以 及", "/"))
 """Words whose two sides may stand in either order."""
 _LONGEST = 6  # tokens of a part that stands in another's place
+_OTHER = 0.25  # share of a claim's words that may stand for other words where a number differs
+_NAME = re.compile(r"[A-Za-z]\w*(?:[_.]\w+)+")
 _SECONDS = {"=day": 86_400.0, "=second": 1.0}
 _AMOUNT = re.compile(r"=(-?[\d.e+]+)(day|second)")
 
@@ -124,8 +136,11 @@ def changed(pair: Pair, place: Place) -> DifferenceKind | None:
 
 
 def _related(pair: Pair) -> bool:
-    """Whether claim and sentence have the same words of order and extent in all."""
-    there = relation(pair.text.values[pair.low : pair.high])
+    """Whether claim and sentence have the same words of order and extent in all, or one an exception for the other's *only*."""
+    values = pair.text.values[pair.low : pair.high]
+    there = relation(values)
+    if (EXCEPTION.search(" ".join(pair.claim.values)) is None) != (EXCEPTION.search(" ".join(values)) is None):
+        return True
     return not relation_changed(relation(pair.claim.values), there, alone=False)
 
 
@@ -153,19 +168,29 @@ def _figure_changed(pair: Pair, place: Place) -> DifferenceKind | Literal["elsew
 
 
 def another_thing(pair: Pair, numbers: int) -> bool:
-    """Whether a claim speaks of another thing, which has other numbers: what the sentence begins with is another word, or a plain
-    number differs that names it (severity 2).
+    """Whether a claim speaks of another thing, which has other numbers: too many of its words stand in the place of other words, or
+    a name does, or a plain number that names it (severity 2).
 
     Args:
-        numbers: How many numbers differ.
+        numbers: How many numbers, units and dates differ.
     """
-    named = any(
+    named = numbers > 1 and any(
         b - a == d - c == 1
         and pair.claim.tokens[a].kind == pair.text.tokens[c].kind == "number"
         and a > 0 and pair.claim.tokens[a - 1].kind == "word"
         for a, b, c, d in pair.places
     )  # fmt: skip
-    return numbers > 1 and named
+    said, there = pair.claim.text, words_of(pair.text, pair.low, pair.high)
+    own, was = list(content_of(said)), list(content_of(there))
+    other = [
+        stem
+        for a, b, c, d in pair.places
+        if share_of(list(content_of(words_of(pair.text, c, d))), own) < 1
+        for stem in content_of(words_of(pair.claim, a, b))
+        if share_of([stem], was) < 1
+    ]
+    names, known = set(_NAME.findall(said)), set(_NAME.findall(there))
+    return named or len(other) > _OTHER * len(own) or bool(names - known and known - names)
 
 
 def _durations(tokens: Sequence[Token]) -> list[float]:
@@ -222,12 +247,23 @@ def bounds_of(text: Tokens, first: int = 0, end: int | None = None) -> Mapping[s
     """By number, quantity or date of a text, whether it is said to be the most or the least."""
     end = len(text.tokens) if end is None else end
     found: dict[str, set[DutyName]] = {t.value: set() for t in text.tokens[first:end] if t.kind != "word"}
-    for duty in text.duties:
+    for duty in _with_turned(text.duties):
         if duty.name in BOUNDING and first <= duty.first and duty.end <= end:
             at = _bounded(text, duty, first, end)
             if at is not None:
                 found[text.tokens[at].value].add(duty.name)
     return {value: frozenset(names) for value, names in found.items()}
+
+
+def _with_turned(duties: Sequence[Duty]) -> list[Duty]:
+    """Modal expressions, a *not* and the bound behind it as one."""
+    found: list[Duty] = []
+    for duty in duties:
+        if found and (one := turned(found[-1], duty)) is not None:
+            found[-1] = one
+        else:
+            found.append(duty)
+    return found
 
 
 def _bounded(text: Tokens, duty: Duty, first: int, end: int) -> int | None:
@@ -242,8 +278,8 @@ def _bounded(text: Tokens, duty: Duty, first: int, end: int) -> int | None:
 
 def _bound_changed(pair: Pair, place: Place) -> Literal["number_changed"] | None:
     """Whether a number has another bound in the claim; one that is left out counts where nothing else differs."""
-    claimed = _named(pair.claim, place.a, place.b) & BOUNDING
-    meant = _named(pair.text, place.c, place.d) & BOUNDING
+    claimed = {duty.name for duty in _with_turned(_duties_at(pair.claim, place.a, place.b))} & BOUNDING
+    meant = {duty.name for duty in _with_turned(_duties_at(pair.text, place.c, place.d))} & BOUNDING
     if claimed == meant:
         return None
     said, was = bounds_of(pair.claim), bounds_of(pair.text, pair.low, pair.high)
@@ -256,18 +292,14 @@ def _bound_changed(pair: Pair, place: Place) -> Literal["number_changed"] | None
     return "number_changed" if loose else None
 
 
-def _named(text: Tokens, first: int, end: int) -> set[DutyName]:
-    return {duty.name for duty in _duties_at(text, first, end)}
-
-
 # -- what must, may and must not be -----------------------------------------------------------------------
 
 
 def _duty_changed(pair: Pair, place: Place) -> DifferenceKind | None:
     """The kind of a change of what must, may or must not be; see `changed`."""
     a, b, c, d = place
-    claimed = [duty for duty in _duties_at(pair.claim, a, b) if duty.name not in BOUNDING]
-    meant = [duty for duty in _duties_at(pair.text, c, d) if duty.name not in BOUNDING]
+    claimed = [duty for duty in _with_turned(_duties_at(pair.claim, a, b)) if duty.name not in BOUNDING]
+    meant = [duty for duty in _with_turned(_duties_at(pair.text, c, d)) if duty.name not in BOUNDING]
     if not {duty.name for duty in claimed} & DEONTIC:
         meant = [duty for duty in meant if duty.name != "must"]  # "is reported" says what "shall be reported" says
     if not {duty.name for duty in meant} & DEONTIC:
@@ -278,6 +310,8 @@ def _duty_changed(pair: Pair, place: Place) -> DifferenceKind | None:
         return None  # one word of the same: 无需, 不需要
     if not pair.alone and (_alike(pair) or (claimed and all(_said_so(pair, duty) for duty in claimed))):
         return None  # it says so in another place
+    if not pair.alone and [duty.name for duty in claimed or meant] == ["may"] and not (claimed and meant):
+        return None  # *cancel free of charge* says that one can cancel
     if abs((b - a) - (d - c)) > FEW or (not pair.alone and _of_another_clause(pair, place)):
         return None  # a clause that one of both has, and the other has not or has elsewhere, says its own
     names = {duty.name for duty in (*claimed, *meant)}

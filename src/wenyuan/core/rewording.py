@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from wenyuan.core.differences import Change, DifferenceKind
 from wenyuan.core.quotation import conditional
-from wenyuan.core.text import has_han, placed_stems, sentences
+from wenyuan.core.text import has_han, sentences
+from wenyuan.core.text.content import GLUE, alike, content_of, share_of
 from wenyuan.core.tokens import Token, Tokens, tokens_of
 
 Span = tuple[int, int]
@@ -24,15 +25,8 @@ _NEARLY_ALL = 0.85
 """The same where nothing but that figure, or a negation, tells."""
 _NEAR = 0.34
 """The same for a sentence that may be about it, so that its figures were not made up."""
+_MORE = 4  # Chinese characters in turn, or half as many words
 _LEAST = 3  # words of a claim that say something
-_GLUE = frozenset(
-    "a an the of to in on at by for from with and or but if is are was were be been being it its this that these those they them "
-    "their there who which what when where while than then as so do doe did done has have had will would shall should must may "
-    "might can could need not no never onli ani each everi per into onto about up out over under within least most more less get "
-    "got onc also not n't".split()
-) | frozenset(
-    "的了在于和与及或由被把将对为是有其之并且也都就应当须必可以能不得未无没要会从至到等各该此这那每个者予内"
-)
 _DENIED = re.compile(
     r"(?:must|shall|may|should|will|can|is|are|was|were|do|does|did) ?(?:not|n['’]t)|cannot|never|forbidden|prohibited"
     "|不得|不准|不许|不应当?|不可以?|不能够?|不予|禁止|严禁|禁用|不(?=[^足到满少超同过需必用能可得应])",
@@ -71,7 +65,7 @@ def reworded(claim: Tokens, texts: Sequence[str]) -> Reworded | None:
     best: tuple[float, int, Span] | None = None
     for number, text in enumerate(texts):
         for span, near in _sentences(text):
-            share = _share(said.stems, near.stems)
+            share = share_of(said.stems, near.stems)
             if share >= _NEAR:
                 held |= {token.value for token in near.figures}
             if share >= _ENOUGH and (best is None or share > best[0]):
@@ -82,7 +76,7 @@ def reworded(claim: Tokens, texts: Sequence[str]) -> Reworded | None:
     missing = [token for token in said.figures if token.value not in held]
     sentence = texts[number][slice(*span)]
     there = _said(sentence)
-    if not _same_subject(said, there):
+    if not _same_subject(said, there) or _says_more(said, there):
         return None
     if len(missing) == 1:
         found = _figure(claim, missing[0], tokens_of(sentence), share)
@@ -98,23 +92,24 @@ def _sentences(text: str) -> tuple[tuple[Span, _Said], ...]:
 
 
 def _said(text: str) -> _Said:
-    stems = (stem for stem, _, _ in placed_stems(text)[1])
-    words = tuple(dict.fromkeys(stem for stem in stems if stem not in _GLUE and any(map(str.isalpha, stem))))
+    words = tuple(dict.fromkeys(content_of(text)))
     return _Said(words, tuple(token for token in tokens_of(text).tokens if token.kind != "word"))
-
-
-def _like(one: str, other: str) -> bool:
-    return one == other or (min(len(one), len(other)) >= 4 and (one.startswith(other) or other.startswith(one)))
-
-
-def _share(said: Sequence[str], there: Sequence[str]) -> float:
-    return sum(any(_like(one, other) for other in there) for one in said) / len(said)
 
 
 def _same_subject(said: _Said, there: _Said) -> bool:
     """Whether what either begins with is in the other, too: the words of what is spoken of."""
     first = 2 if has_han(said.stems[0]) else 1
-    return _share(said.stems[:first], there.stems) == 1 or _share(there.stems[:first], said.stems) == 1
+    return share_of(said.stems[:first], there.stems) == 1 or share_of(there.stems[:first], said.stems) == 1
+
+
+def _says_more(said: _Said, there: _Said) -> bool:
+    """Whether a claim has several words in turn that the sentence has not: what it says of the same is another thing."""
+    run = 0
+    for stem in said.stems:
+        run = 0 if share_of([stem], there.stems) else run + (1 if has_han(stem) else 2)
+        if run >= _MORE:
+            return True
+    return False
 
 
 def _figure(claim: Tokens, missing: Token, there: Tokens, share: float) -> Change | None:
@@ -150,7 +145,7 @@ def _clause_of(text: Tokens, token: Token) -> set[str]:
     end += 1
     while end < len(text.tokens) and text.tokens[end].after == "":
         end += 1
-    return {one.value for one in text.tokens[first:end]} - _GLUE
+    return {one.value for one in text.tokens[first:end]} - GLUE
 
 
 def _kind(token: Token) -> DifferenceKind:
@@ -163,13 +158,13 @@ def _denial(claim: str, sentence: str, said: _Said) -> Change | None:
         return None
     for part in (sentence, *_CLAUSES.split(sentence)):
         there = _said(part)
-        if not there.stems or min(_share(there.stems, said.stems), _share(said.stems, there.stems)) < _ENOUGH:
+        if not there.stems or min(share_of(there.stems, said.stems), share_of(said.stems, there.stems)) < _ENOUGH:
             continue
         found = [(True, *one) for one in _denials(claim, part)] + [(False, *one) for one in _denials(part, claim)]
         if len(found) != 1:
             continue
         ((added, words, denied),) = found
-        if denied and any(_like(denied, stem) for stem in (there if added else said).stems):
+        if denied and any(alike(denied, stem) for stem in (there if added else said).stems):
             return Change("", words) if added else Change(words, "")
     return None
 
@@ -183,4 +178,4 @@ def _denials(text: str, other: str) -> list[tuple[str, str]]:
 
 
 def _after(text: str, start: int) -> Iterator[str]:
-    return (stem for stem, _, _ in placed_stems(text[start:])[1] if stem not in _GLUE)
+    return content_of(text[start:])

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from wenyuan.core.text import CJK, fold, sentences
 from wenyuan.core.text.modality import EXTENT, Duty, duties
-from wenyuan.core.text.numbers import HAN_NUMERALS, NUMBER_WORDS, chinese_number, measured
+from wenyuan.core.text.numbers import HAN_NUMERALS, NUMBER_WORDS, Quantity, chinese_number, measured, unit_of
 from wenyuan.core.text.signs import BOUND, CODE, NUMBER, bound, in_one_unit, moments, power_at, powers, sign_before
 
 TokenKind = Literal["word", "number", "quantity", "date"]
@@ -73,7 +73,18 @@ _STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 _DAY, _YEAR = re.compile(r"\d"), re.compile(r"(?:19|20)\d\d(?:[/.-]\d{1,2}){0,2}|(?:\d{1,2}[/.-]){1,2}(?:19|20)\d\d")
 _ORDINALS = frozenset("first second third fourth fifth sixth seventh eighth ninth tenth".split())
 _BEFORE_MAY, _BEHIND_MAY = re.compile(r"(?<!\d)\d{1,2}(?:st|nd|rd|th)? (?:of )?\Z"), re.compile(r",? \d")
+_NO_VERB = re.compile(r"\Z|[^\w ]| (?:\d|(?:at|and|or|to|until|till|in|of|the|from|by|on)(?![a-z]))")
+"""What stands behind a month, and behind no *may*."""
 _PER_MILLE = re.compile(rf"千分之(?P<zh>[{HAN_NUMERALS}]+|\d+(?:\.\d+)?)|(?P<n>\d+(?:\.\d+)?) ?‰")
+_PERIOD_BEGINS, _PERIODS = (
+    re.compile(r" ?(?:每| per )"),
+    frozenset(("day", "week", "month", "year", "hour", "minute")),
+)
+_HALVES = re.compile(
+    rf"(?<![\w.])(?:(?P<n>{'|'.join(NUMBER_WORDS)}|\d{{1,6}}) and a half(?= (?P<unit>[a-z]+))|(?P<half>half an?) (?P<of>[a-z]+)"
+    r"|(?P<quarters>(?:a|one|three) quarters?) of an? (?P<part>[a-z]+)|(?P<zh>[一三])刻钟)"
+)
+"""Halves and quarters in words: four and a half hours, half a minute, a quarter of an hour, 一刻钟."""
 _GRAMS = re.compile(r"(?<![\w.,/])(?P<n>\d{1,9}(?:\.\d{1,6})?) ?g(?![a-z0-9/])")
 _RANGE_BEGINS = re.compile(r"(?<![\d.,/:\-])(?P<n>\d{1,9}(?:\.\d{1,6})?) ?(?:[~至到]|to|-) ?\Z")
 """A number that a quantity is the other end of: both are in its unit (−25 to −15 °C)."""
@@ -111,13 +122,20 @@ def tokens_of(text: str) -> Tokens:
 
 
 def _quantities(folded: str) -> Iterator[tuple[int, int, list[tuple[str, TokenKind]]]]:
-    for quantity in measured(folded):
+    for quantity in (_once(folded, each) for each in measured(folded)):
         date = quantity.unit in ("月", "号") or (quantity.unit == "year" and 1_000 <= quantity.value < 3_000)
         value, unit = (quantity.value, quantity.unit) if date else in_one_unit(quantity.value, quantity.unit)
         sign, start = ("", quantity.start) if date else sign_before(folded, quantity.start)
         if not date and (begins := _RANGE_BEGINS.search(folded, max(0, start - 24), start)) is not None:
             yield _amount(folded, float(begins["n"]), quantity.unit, *begins.span("n"))
         yield start, quantity.end, [(f"={sign}{value:.10g}{unit}", "date" if date else "quantity")]
+
+
+def _once(folded: str, quantity: Quantity) -> Quantity:
+    """A quantity without the period of *per day* and 每天, which are words of their own as *a day* is."""
+    unit, _, period = quantity.unit.partition("/")
+    per = _PERIOD_BEGINS.search(folded, quantity.start, quantity.end)
+    return quantity._replace(unit=unit, end=per.start()) if per is not None and period in _PERIODS else quantity
 
 
 def _amount(
@@ -129,13 +147,28 @@ def _amount(
 
 
 def _shares(folded: str) -> Iterator[tuple[int, int, list[tuple[str, TokenKind]]]]:
-    """Thousandths, as shares of a hundred, and grams written with a letter."""
+    """Thousandths, as shares of a hundred, halves and quarters in words, and grams written with a letter."""
     for match in _PER_MILLE.finditer(folded):
         said = match["n"] or match["zh"]
         value = float(said) if said[0].isdecimal() else float(chinese_number(said))
         yield match.start(), match.end(), [(f"={value / 10:.10g}%", "quantity")]
+    for match in _HALVES.finditer(folded):
+        value, name, end = _halved(match)
+        if (unit := unit_of(name)) is not None:
+            yield _amount(folded, value * unit[1], unit[0], match.start(), end)
     for match in _GRAMS.finditer(folded):
         yield _amount(folded, float(match["n"]), "g", *match.span())
+
+
+def _halved(match: re.Match[str]) -> tuple[float, str, int]:
+    """Value and unit of a match of `_HALVES`, and where it ends."""
+    if match["n"]:
+        return float(NUMBER_WORDS.get(match["n"]) or match["n"]) + 0.5, match["unit"], match.end("unit")
+    if match["half"]:
+        return 0.5, match["of"], match.end()
+    if match["quarters"]:
+        return (0.75 if match["quarters"].startswith("three") else 0.25), match["part"], match.end()
+    return (0.25 if match["zh"] == "一" else 0.75), "hour", match.end()
 
 
 def _moments(folded: str) -> Iterator[tuple[int, int, list[tuple[str, TokenKind]]]]:
@@ -197,7 +230,9 @@ def _of_date(match: re.Match[str]) -> bool:
     """Whether the name of a month stands by a number; what may be done at 5 °C is no month."""
     if match[0] == "may":
         before, after = match.string[max(0, match.start() - 9) : match.start()], match.string[match.end() :]
-        return _BEFORE_MAY.search(before) is not None or _BEHIND_MAY.match(after) is not None
+        return _BEHIND_MAY.match(after) is not None or (
+            _BEFORE_MAY.search(before) is not None and _NO_VERB.match(after) is not None
+        )
     return _DAY.search(match.string[max(0, match.start() - 9) : match.end() + 6]) is not None
 
 

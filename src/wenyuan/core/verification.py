@@ -208,7 +208,8 @@ def _differs(pair: Pair, like: bool) -> tuple[Kind, tuple[Change, ...]] | None:
     for place in pair.places:
         if kind := changed(pair, place):
             found.setdefault(kind, []).append(shown(pair, place))
-    if another_thing(pair, len(found.get("number_changed", ()))):
+    figures = sum(len(found.get(kind, ())) for kind in ("number_changed", "unit_changed", "date_changed"))
+    if figures and another_thing(pair, figures):
         return None
     for kind in DIFFERENCES:
         if kind in found and (like or kind not in _OF_DUTIES):

@@ -57,6 +57,13 @@ _RELATIONS = tuple((name, re.compile(pattern)) for name, pattern in (
 ))  # fmt: skip
 
 
+def turned(duty: Duty, follows: Duty) -> Duty | None:
+    """A bound that a *not* right before it turns: 不得 | 超过 is at most; None where these are no such two."""
+    if duty.name not in ("not", "must not") or follows.name not in BOUNDING or follows.first != duty.end:
+        return None
+    return Duty("at most" if follows.name == "at least" else "at least", duty.first, follows.end)
+
+
 def duties(folded: str, places: Iterable[tuple[int, int]]) -> Iterator[Duty]:
     """The modal expressions of a folded text; `places` are the beginnings and ends of its tokens."""
     starts, ends = {}, {}
@@ -66,6 +73,10 @@ def duties(folded: str, places: Iterable[tuple[int, int]]) -> Iterator[Duty]:
         first, last = starts.get(match.start()), ends.get(match.end())
         if first is not None and last is not None:  # not within a word: mustard
             yield Duty(_DUTIES[int((match.lastgroup or "d0")[1:])][0], first, last + 1)
+
+
+EXCEPTION = re.compile(r"(?<![a-z])(?:except|other than|unless|but for)(?![a-z])|除(?!草|尘|锈)")
+"""That somebody or something is left out: *nobody except* says *only*."""
 
 
 def relation(values: Iterable[str]) -> set[str]:

@@ -85,10 +85,13 @@ _DATE = re.compile(
     rf"|(?<![\d.,/\-])(?P<dm>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<mm>{_ANY_MONTH}),? (?P<ym>(?:19|20)\d\d)(?!\d)"
 )
 _TIME = re.compile(
-    r"(?<![\d:.])(?P<h>[01]?\d|2[0-4]):(?P<min>[0-5]\d)(?![\d:])(?P<half> ?[ap]\.?m\.?(?![a-z]))?"
+    r"(?<![\d:.])(?P<part>凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里)? ?(?<![\d:.])(?P<h>[01]?\d|2[0-4]):(?P<min>[0-5]\d)(?![\d:])(?P<half> ?[ap]\.?m\.?(?![a-z]))?"
     r"|(?<![\d:.])(?P<h12>1[0-2]|[1-9]) ?(?P<half12>[ap]\.?m\.?)(?![a-z])"
-    r"|(?<![\d:.个小])(?P<hz>[01]?\d|2[0-4])[时時点點](?:(?P<minz>[0-5]?\d)分?|(?P<halfz>半)|整)?(?![间間候期数\d钟鐘])"
+    r"|(?P<partz>凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里)? ?(?<![\d:.个小])(?P<hz>[01]?\d|2[0-4])[时時点點](?:(?P<minz>[0-5]?\d)分?|(?P<halfz>半)|整)?(?![间間候期数\d钟鐘])"
 )
+
+
+_LATER = ("下午", "傍晚", "晚上", "夜里")
 
 
 class Moment(NamedTuple):
@@ -115,7 +118,7 @@ def moments(folded: str) -> Iterator[Moment]:
         hour = int(match["h"] or match["h12"] or match["hz"])
         minute = 30 if match["halfz"] else int(match["min"] or match["minz"] or 0)
         half = match["half"] or match["half12"] or ""
-        if "p" in half and hour < 12:
+        if ("p" in half or (match["part"] or match["partz"]) in _LATER) and 0 < hour < 12:
             hour += 12
         elif "a" in half and hour == 12:
             hour = 0
