@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from liars_outcomes import FAILING, OUTCOMES, Outcome
+from liars_outcomes import FAILING, OUTCOMES, WORDED, Outcome
+from liars_wordings import LIES, MISSING
 
 FEATURES = {
     "en": {
@@ -54,6 +56,18 @@ HEADS = {
            "masked failures {masked}, unsupported claims {unsupported}."),
     "zh": ("由谁回答", "{liars} 种说谎者和 {faults} 种故障服务，中英文各 {outcomes} 个结果：被掩盖的失败 {masked}，无依据的论断 {unsupported}。"),
 }  # fmt: skip
+WORDINGS = {
+    "en": ("what is changed", "lies", "{liars} more liars, each in two languages, say a sentence of a manual with something changed, and {missing} what is "
+           "missing: words of a model that were given {said}, unsupported claims {said}."),
+    "zh": ("改动的内容", "谎言", "另有 {liars} 种说谎者（中英文各一），把手册中的一句话改动后说出；还有 {missing} 种谎称缺少什么：给出的模型文字 {said}，无依据的论断 {said}。"),
+}  # fmt: skip
+LIE_KINDS = {
+    "sign": "正负号", "unit": "单位、币种", "number": "数字", "wording": "其他措辞", "invisible": "不可见字符", "markup": "标记、表情、删除线",
+    "look-alike": "形近字符", "frame": "套上疑问、假设、否定", "cut": "去掉前提", "negation": "否定", "entity": "其他对象", "modality": "应当、可以、不得",
+    "only": "“只有”", "bound": "界限", "code": "编号", "parties": "双方对调", "order": "先后", "quantity": "全部、部分", "date": "日期、时刻",
+    "instruction": "对模型下的指令",
+}  # fmt: skip
+SHOWN = ("quoted", "extract", "nothing", "said")
 GROUPS = (("answer", "summary", "link", "context", "rewrite"), ("proposal",), ("judge", "missing"))
 """Features whose liars are much the same stand in one table."""
 FAILED_AS = ("failed", "extract", "waiting", "left out", "alone", "scores", "as it was")
@@ -68,6 +82,25 @@ def cell(outcome: Outcome | None, language: str) -> str:
         return "—"
     said = KINDS[language][outcome.kind]
     return f"{said}: `{outcome.reason}`" if outcome.reason else said
+
+
+def wordings(language: str) -> str:
+    """What becomes of lies about one sentence, by what they change."""
+    head, count, total = WORDINGS[language]
+    lines = [
+        f"| {head} | {count} | {' | '.join(KINDS[language][kind] for kind in SHOWN)} |",
+        f"|{'---|' * (len(SHOWN) + 2)}",
+    ]
+    for kind in dict.fromkeys(lie.kind for lie in LIES.values()):
+        found = [outcome for name, lie in LIES.items() if lie.kind == kind for outcome in WORDED[name]]
+        cells = []
+        for what in SHOWN:
+            why = Counter(outcome.reason for outcome in found if outcome.kind == what)
+            cells.append(", ".join(f"{n} `{reason}`" for reason, n in why.most_common()) or "—")
+        name = kind if language == "en" else LIE_KINDS[kind]
+        lines.append(f"| {name} | {len(found)} | {' | '.join(cells)} |")
+    said = sum(outcome.kind == "said" for pair in WORDED.values() for outcome in pair)
+    return "\n".join([*lines, "", total.format(liars=len(LIES), missing=len(MISSING), said=said)])
 
 
 def table(language: str) -> str:
@@ -91,4 +124,6 @@ def table(language: str) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lang", choices=list(HEADS), default="en")
-    print(table(parser.parse_args().lang))
+    lang = parser.parse_args().lang
+    print(table(lang))
+    print(f"\n{wordings(lang)}")

@@ -17,7 +17,7 @@ from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeErro
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.audit.replay import Replay
-from wenyuan.service.verification import MOST_CHARS, MOST_CLAIMS, JudgedClaim, VerifyRequest
+from wenyuan.service.verification import MOST_CHARS, MOST_CLAIMS, JudgedClaim, VerifyRequest, as_data
 
 TEXTS = {
     "policy": "# 投诉处理\n\n客户投诉应当在24小时内首次响应，并登记投诉编号。\n\n投诉登记之后，应当在五个工作日内答复客户。\n",
@@ -129,12 +129,12 @@ def test_what_is_no_source_is_told(library: wenyuan.Library) -> None:
 
 
 def test_a_paraphrase_is_not_judged(library: wenyuan.Library) -> None:
-    """It has the best passage and its probability, and no word of approval."""
-    found = judged(library, "投诉要多久内响应客户？")
-    assert found.verdict == "not_judged"
-    assert found.probability is not None
-    assert 0.0 < found.probability <= 1.0
-    assert found.evidence
+    """It has the nearest passage, and no word or number of approval."""
+    found = library.verify(VerifyRequest(claims=(Claim("投诉要多久内响应客户？"),)))
+    (said,) = as_data(found)["claims"]
+    assert said["verdict"] == "not_judged"
+    assert said["evidence"]
+    assert "probability" not in said
 
 
 def test_an_agent_sees_its_own_sources_only(library: wenyuan.Library) -> None:

@@ -526,7 +526,7 @@ def _show_verdict(terminal: Terminal, number: int, one: JudgedClaim) -> None:
         passage, quote = quoted.passage, quoted.quote[:_SHOWN]
         indented(terminal, f"「{printable(quote)}」" if terminal.language == "zh" else f"“{printable(quote)}”")
         indented(terminal, printable(f"{passage.title or passage.source_id} {stars(passage.trust)} <{passage.uri}>"))
-    if one.probability is not None:
-        indented(terminal, terminal.text("verify_probability", probability=f"{one.probability:.2f}"))
+    if one.verdict == "not_judged":
+        indented(terminal, terminal.text("verify_nearest"))
     if one.unknown:
         indented(terminal, terminal.text("verify_unknown", sources=", ".join(one.unknown)))

@@ -76,6 +76,7 @@ _BEFORE_MAY, _BEHIND_MAY = re.compile(r"(?<!\d)\d{1,2}(?:st|nd|rd|th)? (?:of )?\
 _NO_VERB = re.compile(r"\Z|[^\w ]| (?:\d|(?:at|and|or|to|until|till|in|of|the|from|by|on)(?![a-z]))")
 """What stands behind a month, and behind no *may*."""
 _PER_MILLE = re.compile(rf"千分之(?P<zh>[{HAN_NUMERALS}]+|\d+(?:\.\d+)?)|(?P<n>\d+(?:\.\d+)?) ?‰")
+_TWICE = re.compile(r"(?<![a-z])(?:twice|two times)(?![a-z])")
 _PERIOD_BEGINS, _PERIODS = (
     re.compile(r" ?(?:每| per )"),
     frozenset(("day", "week", "month", "year", "hour", "minute")),
@@ -152,6 +153,8 @@ def _shares(folded: str) -> Iterator[tuple[int, int, list[tuple[str, TokenKind]]
         said = match["n"] or match["zh"]
         value = float(said) if said[0].isdecimal() else float(chinese_number(said))
         yield match.start(), match.end(), [(f"={value / 10:.10g}%", "quantity")]
+    for match in _TWICE.finditer(folded):
+        yield *match.span(), [("=2次", "quantity")]
     for match in _HALVES.finditer(folded):
         value, name, end = _halved(match)
         if (unit := unit_of(name)) is not None:

@@ -2,7 +2,7 @@
 
 A claim is searched by keywords in what it cites and in everything the caller may see; the passages found are compared
 token by token (`core.verification`). Only where no passage has the claim's words is the hybrid search used, and then
-nothing is judged: the best passage and its probability are returned.
+nothing is judged: the nearest passage is returned.
 """
 
 from __future__ import annotations
@@ -138,7 +138,6 @@ class JudgedClaim:
         findings: All findings, gravest first.
         evidence: Where the library says it; of a paraphrase the best passage, whole.
         changes: What the evidence says, and what the claim says in its place.
-        probability: Probability that the passage answers the claim, where nothing was judged.
         unknown: Citations of nothing visible to the caller.
     """
 
@@ -148,7 +147,6 @@ class JudgedClaim:
     evidence: tuple[Quoted, ...] = ()
     changes: tuple[Change, ...] = ()
     rule: AgainstRule | None = None
-    probability: float | None = None
     unknown: tuple[str, ...] = ()
 
 
@@ -324,7 +322,7 @@ class Verifier:
         )  # fmt: skip
 
     def _not_judged(self, claim: Claim, cited: _Cited, visible: _Visible) -> JudgedClaim:
-        """A claim whose words are in no passage: gives the best passage and its probability."""
+        """A claim whose words are in no passage: gives the nearest passage."""
         query = replace(visible.query, text=claim.text, sources=tuple(sorted(visible.sources)))
         answer = self.retriever.retrieve(query, visible.deadline)
         if not answer.hits:
@@ -334,7 +332,7 @@ class Verifier:
         hit = answer.hits[0]
         passage = answer.passages[hit.passage_id]
         return JudgedClaim(
-            claim=claim, verdict="not_judged", findings=("not_judged",), probability=hit.score, unknown=cited.unknown,
+            claim=claim, verdict="not_judged", findings=("not_judged",), unknown=cited.unknown,
             evidence=(Quoted(passage=passage, start=0, end=len(passage.text)),),
         )  # fmt: skip
 
@@ -552,7 +550,6 @@ def _claim_as_data(one: JudgedClaim) -> dict[str, Any]:
         ],
         "changes": [{"was": change.was, "said": change.said} for change in one.changes],
         "rule": None if rule is None else {"id": rule.ref, "text": rule.text, "clause": rule.clause},
-        "probability": one.probability,
         "unknown_sources": list(one.unknown),
     }  # fmt: skip
 

@@ -112,7 +112,6 @@ class JudgedClaimShape(BaseModel):
     evidence: list[EvidenceShape]
     changes: list[ChangeShape]
     rule: ContradictedRuleShape | None
-    probability: float | None = Field(description="That the passage answers the claim, where nothing was judged.")
     unknown_sources: list[str] = Field(description="Citations that are nothing that the caller may see.")
 
 
