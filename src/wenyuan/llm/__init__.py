@@ -17,7 +17,7 @@ import httpx2
 from wenyuan.core.errors import ConfigError, LlmError, LlmRejected, LlmTimeout, LlmUnavailable, msg
 from wenyuan.core.ports import Deadline, ModelReply, ModelUse, TokenBudget
 from wenyuan.core.text.chunking import estimate_tokens
-from wenyuan.llm.replies import content_of, object_in
+from wenyuan.llm.replies import object_in, reply_of
 from wenyuan.runtime.http import JsonEndpoint, Kind, NotUnderstood, address
 from wenyuan.settings import LlmSettings
 
@@ -316,8 +316,8 @@ def _written_in(answer: Any, expected: int, component: str) -> _Written:
     if isinstance(answer, dict) and answer.get("error"):
         raise LlmUnavailable("answered with an error", component=component, hint="the server's own log says which")
     try:
-        text = content_of(answer["choices"][0]["message"])
-    except (TypeError, KeyError, IndexError) as error:
+        text = reply_of(answer["choices"][0]["message"])
+    except (TypeError, KeyError, IndexError, AttributeError) as error:
         raise LlmUnavailable("the answer is no chat completion", component=component, hint="check llm.url") from error
     text = _unicode(text[:_LONGEST])  # empty beside a refusal
     return _Written(text, *tokens_told(answer, expected, estimate_tokens(text)))

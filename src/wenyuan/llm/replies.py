@@ -6,11 +6,19 @@ import json
 import re
 from typing import Any
 
-_THOUGHT = re.compile(r"\A\s*<(think|thinking|thought|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_THOUGHT_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
+_NAMES = "(?:[a-z]+:)?(?:think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad)"
+_THOUGHT = re.compile(rf"\A\s*<({_NAMES})>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_ENDS = re.compile(
+    rf"</{_NAMES}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final(?:<\|constrain\|>json)?<\|message\|>",
+    re.IGNORECASE,
+)
+"""What stands behind a thought; the last one begins the answer of models that speak in channels."""
+_FENCED = re.compile(r"(?:```|~~~)(?:json[5c]?)?[ \t]*\n(.*?)\n[ \t]*(?:```|~~~)", re.DOTALL | re.IGNORECASE)
+_TRAILING = re.compile(r"(\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z))|,(?=\s*[}\]])", re.DOTALL)
+"""A text in quotes, or a comma that nothing follows."""
 _MOST_TRIED = 20
 """Braces at which an object may begin."""
+_DECODER = json.JSONDecoder(strict=False)  # models write line breaks into texts as they are
 
 
 def content_of(message: Any) -> str:
@@ -22,12 +30,30 @@ def content_of(message: Any) -> str:
     content = message["content"]
     if isinstance(content, list):
         parts = (
-            part.get("text")
+            part.get("text") if isinstance(part, dict) and part.get("type") in ("text", "output_text") else part
             for part in content
-            if isinstance(part, dict) and part.get("type") in ("text", "output_text")
         )
         return "".join(part for part in parts if isinstance(part, str))
     return content if isinstance(content, str) else ""
+
+
+def reply_of(message: Any) -> str:
+    """The text in which a message has the object that was asked for: its content, or where that is empty the arguments of its
+    one call of a tool, or what a server took for thoughts because the model never ended them.
+
+    Raises:
+        TypeError: it is no message.
+    """
+    content = content_of({"content": None, **message})
+    if content.strip():
+        return content
+    calls = message.get("tool_calls") or [{"function": message.get("function_call")}]
+    told = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    arguments = [function.get("arguments") for function in told if isinstance(function, dict)]
+    if len(arguments) == 1 and arguments[0]:
+        return arguments[0] if isinstance(arguments[0], str) else json.dumps(arguments[0], ensure_ascii=False)
+    thoughts = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    return next((thought for thought in thoughts if isinstance(thought, str)), "")
 
 
 def without_thoughts(text: str) -> str:
@@ -40,32 +66,59 @@ def without_thoughts(text: str) -> str:
 
 
 def object_in(text: str) -> Any:
-    """The JSON value in a reply: the whole of it, a fenced block, or the one object with prose around it.
+    """The JSON value in a reply: the whole of it, a fenced block, or the one object with prose around it; of a list of one
+    object, and of an object written as a text, that object.
 
     Raises:
         ValueError: there is none, or more than one.
     """
-    said = without_thoughts(text).strip()
+    said = without_thoughts(text).strip().lstrip("\ufeff").strip()
     try:
-        return json.loads(said)
+        return _unwrapped(_read(said))
     except ValueError as error:
         wrong = error
     for fenced in _FENCED.findall(said):
         try:
-            return json.loads(fenced)
+            return _unwrapped(_read(fenced))
         except ValueError:
             continue
     found, at = [], said.find("{")
-    decoder = json.JSONDecoder()
+    loose = _without_trailing(said[at:]) if at >= 0 else ""
+    at = 0 if loose else -1
     for _ in range(_MOST_TRIED):
         if at < 0:
             break
         try:
-            value, end = decoder.raw_decode(said, at)
-            found.append(value)
+            value, end = _DECODER.raw_decode(loose, at)
+            found += [value] if value not in found else []
         except ValueError:
             end = at + 1
-        at = said.find("{", end)
+        at = loose.find("{", end)
     if len(found) != 1:
         raise wrong
     return found[0]
+
+
+def _read(text: str) -> Any:
+    """JSON, with commas that nothing follows.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return json.loads(text, strict=False)
+    except ValueError:
+        loose = _without_trailing(text)
+        if loose == text:
+            raise
+        return json.loads(loose, strict=False)
+
+
+def _without_trailing(text: str) -> str:
+    return _TRAILING.sub(lambda found: found[1] or "", text)
+
+
+def _unwrapped(value: Any) -> Any:
+    if isinstance(value, str) and "{" in value:
+        return _read(value)
+    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) else value
