@@ -24,6 +24,7 @@ from http_door import EchoService, call, serving
 from mcp_clients import calling, over_http
 from wenyuan.cli.connect import RECIPES
 from wenyuan.cli.root import app
+from wenyuan.mcp import TOOLS
 from wenyuan.runtime import install_command
 from wenyuan.wire import RetrievalRequestShape
 from wenyuan.wire.rules import InferRequestShape
@@ -227,6 +228,8 @@ def test_models_can_read_how_to_ask(url: str) -> None:
     for path in ("/mcp", "/openapi.json", "/openapi-tools.json", "/v1/retrieve_fragments"):
         assert f"{url}{path}" in text
     assert "FAILED" in text
+    for tool in TOOLS:
+        assert f"\n- {tool.name}: " in text
 
 
 def test_a_service_without_sources_has_none_of_it() -> None:

@@ -196,8 +196,8 @@ def test_a_failure_is_counted_as_one(library: Any, url: str) -> None:
     ("tool", "arguments", "said"),
     [
         ("retrieve_fragments", {}, "query is required"),
-        ("retrieve_fragments", {"query": QUERY, "max_results": "3"}, "must be an integer"),
-        ("retrieve_fragments", {"query": QUERY, "top_k": 3}, "top_k is unknown"),
+        ("retrieve_fragments", {"query": QUERY, "max_results": "three"}, "must be an integer"),
+        ("retrieve_fragments", {"query": QUERY, "topn": 3}, "topn is unknown"),
         ("retrieve_fragments", {"query": QUERY, "context": {"as_of": "soon"}}, "must be a date"),
         ("retrieve_fragments", {"query": QUERY, "domain": "polcy"}, "did you mean 'policy'"),
         ("search", {"query": " "}, "must not be blank"),

@@ -5,18 +5,20 @@ What the tools do stands here, and knows nothing of the protocol's library; `mcp
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import NotPermitted, UnknownDomain, msg
+from wenyuan.core.errors import InvalidRequest, NotPermitted, UnknownDomain, msg
 from wenyuan.core.model import MAX_RESULTS, Fragment, RetrievalRequest
 from wenyuan.core.restrictions import restricted
 from wenyuan.core.text.summaries import visible
+from wenyuan.mcp.arguments import plain, schema_of
+from wenyuan.mcp.paging import PAGE, Block, Result, as_json, page_of, paged
 from wenyuan.service.fragments import FragmentsAnswer, FragmentsRequest
 from wenyuan.service.verification import as_data
 from wenyuan.wire import ContextShape, FilterTree, QueryText, Text, failed_body, request_from_wire
@@ -30,7 +32,7 @@ from wenyuan.wire.answering import (
     failed_verification,
     verify_from_wire,
 )
-from wenyuan.wire.search import Strict, checked
+from wenyuan.wire.search import MAX_TOKEN_BUDGET, Strict, checked
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library
@@ -40,27 +42,13 @@ if TYPE_CHECKING:
 
 DOOR = "mcp"
 _SEARCHED = 10
+_TIMES = 4
+"""How often the tokens of a snippet are sent, about: as a value and as a text, with what is said of it."""
 PRIORITY: Mapping[int, float] = {1: 1.0, 2: 0.6, 3: 0.3}
 """Priority of a fragment (1 is a mandatory rule) → priority of its block: 1 means effectively required."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A text for the model; `priority` 0 … 1, or None for no statement."""
-
-    text: str
-    priority: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A tool's result: one value for programs, and the same as texts for models."""
-
-    value: Mapping[str, Any]
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Tool:
     """An MCP tool.
 
@@ -68,6 +56,7 @@ class Tool:
         takes: What its arguments must be.
         gives: Schema of its value.
         right: What the caller's key must allow.
+        run: What it does, with at most so many tokens for its result.
         failed: Its value when it fails, with the reason; None: none.
         waits: Whether a call with these arguments, not checked yet, waits for a language model.
         offered: Whether the library has what it needs; the list of tools leaves it out otherwise.
@@ -79,7 +68,7 @@ class Tool:
     takes: type[BaseModel]
     gives: Mapping[str, Any] | None
     right: str
-    run: Callable[[Library, Mapping[str, Any], Principal], Result]
+    run: Callable[[Library, Mapping[str, Any], Principal, int], Result]
     failed: Callable[[str], Mapping[str, Any]] | None = None
     waits: Callable[[Mapping[str, Any]], bool] = lambda _arguments: False
     offered: Callable[[Library], bool] = lambda _library: True
@@ -94,7 +83,21 @@ class Tool:
         """
         if not principal.may(self.right):
             raise NotPermitted(msg("this needs a key with the right {right}", right=repr(self.right)))
-        return self.run(library, arguments, principal)
+        given = plain(arguments, self.schema)
+        page, asked = page_of(given), {name: value for name, value in given.items() if name not in PAGE}
+        return paged(self.run(library, asked, principal, page.max_tokens), page, asked)
+
+    def waiting(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether a call waits for a language model; one whose arguments are refused does not."""
+        try:
+            return self.waits(plain(arguments, self.schema))
+        except InvalidRequest:
+            return False
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its arguments, those of pages among them."""
+        return schema_of(self.takes)
 
 
 # --- what they take -----------------------------------------------------------------------------------------
@@ -102,6 +105,7 @@ class SearchArguments(Strict):
     """What to look for."""
 
     query: QueryText
+    limit: int = Field(_SEARCHED, ge=1, le=MAX_RESULTS)
 
 
 class FetchArguments(Strict):
@@ -126,16 +130,17 @@ class NoArguments(Strict):
 
 
 # --- what they do -------------------------------------------------------------------------------------------
-def _search(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
+def _search(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
     asked = checked(SearchArguments, arguments)
-    request = RetrievalRequest(query=asked.query, max_results=_SEARCHED)
+    request = RetrievalRequest(query=asked.query, max_results=asked.limit)
     given = library.fragments(FragmentsRequest(request=request, door=DOOR), principal)
     results = [{"id": _id(f), "title": _title(f), "url": f.source} for f in given.fragments]
     value = {"results": results}
-    return Result(value, (Block(_json(value)),))  # its clients read this one text as JSON: no other may stand beside
+    # Its clients read the one text as JSON: no other may stand beside.
+    return Result(value, (Block(as_json(value)),), rows="results", texts=False)
 
 
-def _fetch(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
+def _fetch(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
     asked = checked(FetchArguments, arguments)
     found = library.fetch(asked.id, principal, door=DOOR)
     value = {
@@ -145,10 +150,10 @@ def _fetch(library: Library, arguments: Mapping[str, Any], principal: Principal)
         "url": found.uri,
         "metadata": dict(found.metadata),
     }
-    return Result(value, (Block(_json(value)),))
+    return Result(value, (Block(as_json(value)),), text="text")
 
 
-def _retrieve(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
+def _retrieve(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
     asked = checked(RetrieveArguments, arguments)
     context = restricted(
         arguments.get("context"), domain=asked.domain, filter=asked.filter, min_trust=asked.min_trust
@@ -167,10 +172,10 @@ def _retrieve(library: Library, arguments: Mapping[str, Any], principal: Princip
             for f in given.fragments
         ],
     }
-    return Result(value, (Block(_heading(given)), *(map(_block, given.fragments))))
+    return Result(value, (Block(_heading(given)), *(map(_block, given.fragments))), rows="fragments")
 
 
-def _infer(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
+def _infer(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
     answer = library.infer_rules(unified.infer_from_wire(dict(arguments)), principal)
     value = unified.infer_to_wire(answer)
     said = (
@@ -182,23 +187,26 @@ def _infer(library: Library, arguments: Mapping[str, Any], principal: Principal)
     said += f"; NOT all of them: {', '.join(answer.truncated)}" if answer.truncated else ""
     said += f"; note: {'; '.join(answer.notes)}" if answer.notes else ""
     rules = (Block(f"[{i.metadata['passage_id']}] {visible(i.content)}", PRIORITY[i.priority]) for i in answer.items)
-    return Result(value, (Block(said), *rules))
+    return Result(value, (Block(said), *rules), rows="items")
 
 
-def _context(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
-    built = library.get_context(governed.context_from_wire(dict(arguments)), principal)
+def _context(library: Library, arguments: Mapping[str, Any], principal: Principal, tokens: int) -> Result:
+    asked = governed.context_from_wire(dict(arguments))
+    # No page of a context: what a task was given of a document is counted. What has no room is said in `withheld`.
+    budget = min(asked.token_budget or MAX_TOKEN_BUDGET, tokens // _TIMES)
+    built = library.get_context(replace(asked, token_budget=budget), principal)
     value = governed.context_to_wire(built)
-    return Result(value, (Block(_json(value["CONTEXT_DATA"])),))
+    return Result(value, (Block(as_json(value["CONTEXT_DATA"])),))
 
 
-def _verify(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
+def _verify(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
     found = library.verify(verify_from_wire(dict(arguments)), principal, door=DOOR)
     value = {"status": "SUCCESS", **as_data(found)}
     heading = "Verdicts: " + ", ".join(f"{count} {verdict}" for verdict, count in found.counts.items())
-    return Result(value, (Block(heading), *(Block(_json(claim)) for claim in value["claims"])))
+    return Result(value, (Block(heading), *(Block(as_json(claim)) for claim in value["claims"])), rows="claims")
 
 
-def _answer(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
+def _answer(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
     found = library.answer(answer_from_wire(dict(arguments)), principal, door=DOOR)
     value = {"status": "SUCCESS", **governed.answer_to_wire(found)}
     why = (
@@ -207,10 +215,12 @@ def _answer(library: Library, arguments: Mapping[str, Any], principal: Principal
         else f"{len(found.claims)} claims, each quoted from its source."
     )
     left_out = f" {len(found.dropped)} claims of the model were left out." if found.dropped else ""
-    return Result(value, (Block(why + left_out), *(Block(_json(claim)) for claim in value["claims"])))
+    return Result(
+        value, (Block(why + left_out), *(Block(as_json(claim)) for claim in value["claims"])), spare="fragments"
+    )
 
 
-def _sources(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
+def _sources(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
     checked(NoArguments, arguments)
     seen = library.readable_sources(principal)
     told = [
@@ -219,7 +229,9 @@ def _sources(library: Library, arguments: Mapping[str, Any], principal: Principa
         if source["source_id"] in seen
     ]
     lines = [f"{s['source_id']}: {s['title']} (domain {s['domain']}, trust {s['trust']})" for s in told]
-    return Result({"sources": told}, (Block("\n".join(lines) or "There are no sources that this caller may see."),))
+    if not told:
+        return Result({"sources": []}, (Block("There are no sources that this caller may see."),))
+    return Result({"sources": told}, tuple(map(Block, lines)), rows="sources")
 
 
 _TOLD_OF_SOURCES = (
@@ -229,10 +241,6 @@ _TOLD_OF_SOURCES = (
 
 
 # --- as texts -----------------------------------------------------------------------------------------------
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=dict)
-
-
 def _id(fragment: Fragment) -> str:
     return str(fragment.metadata.get("passage_id") or fragment.source)
 

@@ -55,7 +55,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, NotPermitted, as_sent
-from wenyuan.mcp import DOOR, TOOLS, Block, Tool
+from wenyuan.mcp import DOOR, TOOLS, Tool
+from wenyuan.mcp.paging import Block
 from wenyuan.wire import strict_json
 
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ async def serve_stdio(library: Library, principal: Principal) -> None:
             await server.run(read, write, server.create_initialization_options())
 
 
-_SCHEMAS: Mapping[str, dict[str, Any]] = {tool.name: tool.takes.model_json_schema() for tool in TOOLS}
+_SCHEMAS: Mapping[str, dict[str, Any]] = {tool.name: tool.schema for tool in TOOLS}
 
 
 class _Door:
@@ -296,7 +297,7 @@ class _Door:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:64]!r}: {', '.join(self._tools)}")
         principal = self._caller(context)
         arguments = params.arguments or {}
-        run = self._waiting if tool.waits(arguments) else self._run
+        run = self._waiting if tool.waiting(arguments) else self._run
         try:
             found = await run(partial(tool, self._library, arguments, principal))
         except KnowledgeError as error:

@@ -31,6 +31,7 @@ from wenyuan.core.restrictions import REFUSED
 from wenyuan.runtime import BOUNDS, Timing
 from wenyuan.server import ServerSettings, Service
 from wenyuan.server.access import Operation, RequestMetrics, Route, route
+from wenyuan.server.examples import SECURITY, told_by_example
 from wenyuan.server.handling import json_response
 from wenyuan.server.problems import PROBLEM_JSON, Pool
 from wenyuan.server.request_schemas import JSON, REF, any_json, as_strict_json
@@ -314,13 +315,14 @@ def document_of(settings: ServerSettings, served: Iterable[Route], known: Iterab
     for declared in served:
         if declared.operation is not None:
             told = declared.operation.described(declared, settings.failed_http_status)
+            told = told_by_example(told, open_to_all=declared.right is None)
             paths.setdefault(declared.path, {})[declared.method.lower()] = told
     paths, schemas = as_strict_json(paths, _schemas(tuple(known)))
     return {
         "openapi": "3.1.0",
         "info": {"title": "Wenyuan", "version": VERSION, "description": _WIRE_RULES},
         "paths": paths,
-        "components": {"schemas": schemas},
+        "components": {"schemas": schemas, "securitySchemes": dict(SECURITY)},
     }
 
 
