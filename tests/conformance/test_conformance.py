@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import unicodedata
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -79,8 +80,8 @@ LIARS = {
     "SourceIsAPath": ("10", "all-sources"),
     "SourceHasASpace": ("10", "all-sources"),
     "NoContent": ("01 02 04 11", ""),
-    "BlankContent": ("", "all-contents own-words"),
-    "MakesThingsUp": ("", "own-words"),
+    "BlankContent": ("01", "all-contents own-words"),
+    "MakesThingsUp": ("01", "own-words"),
     "SaysTheWrongThing": ("", "own-words"),
     "RepeatsTheBest": ("", "unique-sources"),
     "ErrorBesideSuccess": ("01 02 03 04 11", ""),
@@ -120,6 +121,39 @@ def examine(name: str, **options: object) -> Report:
 @pytest.fixture(scope="module")
 def sound() -> Report:
     return examine("Reference")
+
+
+class Slow(broken.Reference):
+    """Answers rightly, and late."""
+
+    def success(self, request):
+        time.sleep(0.2)
+        return super().success(request)
+
+
+def test_a_service_that_is_slow_has_a_verdict_in_time() -> None:
+    """Cases that were not asked in the time for all together fail, and say so."""
+    with serving(Slow()) as url:
+        report = run(HttpTarget(url), fault=FAULT, seconds=1.0)
+    late = [result for result in (*report.cases, *report.extra) if "1 s for all cases together" in result.detail]
+    assert late and not any(result.passed for result in late)
+    assert report.exit_code == 1
+
+
+class FailsWith500(broken.Reference):
+    """Says FAILED as it should, with a status of HTTP that says it, too."""
+
+    def respond(self, body, content_type, failing):
+        status, kind, content = super().respond(body, content_type, failing)
+        return (500 if b'"FAILED"' in content else status), kind, content
+
+
+def test_a_failure_under_another_status_is_mentioned() -> None:
+    """The case passes, since the contract asks for the body, and the report names the status."""
+    for service, said in ((FailsWith500(), True), (broken.Reference(), False)):
+        with serving(service) as url:
+            (case,) = run(HttpTarget(url), fault=FAULT, only=["TC-DP3-06"]).cases
+        assert case.passed and ("HTTP 500" in case.detail) is said
 
 
 class TestVerdicts:

@@ -92,7 +92,7 @@ def test_without_a_schema_one_fault_names_the_pack_that_has_it(run: Run) -> None
 def test_what_names_no_source_is_said_once(run: Run) -> None:
     """However many relations lack a source, one line says the option that gives it."""
     run("rules", "import", "construction")
-    shown = run("rules", "import", "lightrag", code=1)
+    shown = run("rules", "import", "lightrag", code=3)
     assert shown.stderr.count("--source ID") == 2  # the option, and how to register one
     assert "12 rules name no source" in shown.stderr
     assert max(map(len, shown.stderr.splitlines())) <= 80

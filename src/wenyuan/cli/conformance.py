@@ -51,6 +51,9 @@ def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there
     export_data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the documents to take in. 导出测试数据")
     ] = None,
+    seconds: Annotated[
+        float, typer.Option(min=1, metavar="S", help="For all cases together. 全部用例的时限（秒）")
+    ] = 300.0,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as JUnit XML. 另存报告")] = None,
 ) -> None:
     """Put the eleven cases of the contract to a service, over HTTP or as a Python object.
@@ -78,7 +81,7 @@ def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there
         return
     fault = fault_from_options(command=fault_command, restore=restore_command, header=fault_header, env=fault_env)
     with _target(terminal, url, python, adapter, engine, fault) as (target, switch):
-        report = run(target, fault=switch)
+        report = run(target, fault=switch, seconds=seconds)
     if junit is not None:
         junit.write_text(report.to_junit(), encoding="utf-8")
     terminal.document(report.to_json())

@@ -12,7 +12,7 @@ import typer
 
 from wenyuan.cli.options import SCREEN, AllOption, Commands, add_commands, interactive, opened
 from wenyuan.cli.retrieve import indented
-from wenyuan.cli.terminal import FAILED, OK, Terminal, printable
+from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal, printable
 from wenyuan.core.errors import msg
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def take(
 ) -> None:
     """Import rules from YAML, Excel, CSV, JSON Lines, and graphs (GraphML, JSON); a folder is one pack.
 
-    What the pack no longer says is retired. Faulty entries are refused and shown, with exit code 1; the rest is
-    imported.
+    What the pack no longer says is retired. Faulty entries are refused and shown, with exit code 3; the rest is
+    imported. Where nothing is right, nothing is, with exit code 1.
 
     导入规则（YAML、Excel、CSV、JSONL，以及 GraphML、JSON 形式的图）；先显示差异，有误的条目被拒绝，其余照常导入。
 
@@ -68,15 +68,22 @@ def take(
     with opened(terminal) as found:
         report = found.rules.take(read, dry_run=dry_run, default_source=source, default_status=status)
         names = 0 if dry_run else found.embed_names(_embedding(terminal), most=_MOST_NAMES)
-    code = FAILED if report.errors else OK
+    code = _code(bool(report.errors), report.checked.imported.nodes + report.checked.imported.statements)
     document = report_to_wire(report, dry_run=dry_run, most=_LISTED)
-    terminal.document({"status": "FAILED" if code else "SUCCESS", **document})
+    terminal.document({"status": "FAILED" if code == FAILED else "SUCCESS", **document})
     if not terminal.as_json:
         _show_report(terminal, report, dry_run=dry_run, everything=everything)
         _say_next(terminal, report, read)
     if names:
         terminal.say("rules_names", count=names)
     raise typer.Exit(code)
+
+
+def _code(faulty: bool, taken: int) -> int:
+    """The exit code of an import: of one with faults, whether anything was right."""
+    if not faulty:
+        return OK
+    return PARTLY if taken else FAILED
 
 
 def _say_next(terminal: Terminal, report: ImportReport, read: Book) -> None:
@@ -395,7 +402,7 @@ def import_synonyms(
 ) -> None:
     """Enter the synonyms of a file with the columns term, synonym and direction (both, one_way).
 
-    Faulty entries are refused and shown, with exit code 1; the rest is entered. The same file again changes nothing.
+    Faulty entries are refused and shown, with exit code 3 (1 where all are); the rest is entered. The same file again changes nothing.
     With --prune, what the file does not hold is shown and removed; of a file with faults nothing is.
 
     从文件导入同义词，列为：说法、同义词、方向（双向、单向）；有误的行被拒绝，其余照常导入；重复导入不会改变什么。
@@ -421,12 +428,13 @@ def import_synonyms(
     counts = {"added": put.added, "changed": put.changed, "unchanged": put.unchanged, "refused": refused}
     counts |= {"removed": len(removed)} if prune else {}
     faults = [{"line": fault.line, "field": fault.path, "message": fault.message} for fault in read.faults]
-    terminal.document({"status": "FAILED" if refused else "SUCCESS", **counts, "faults": faults})
+    code = _code(bool(refused), put.added + put.changed + put.unchanged)
+    terminal.document({"status": "FAILED" if code == FAILED else "SUCCESS", **counts, "faults": faults})
     _show_line_faults(terminal, read.faults)
     terminal.show(terminal.text("synonyms_imported", **counts))
     if prune:
         terminal.show(terminal.text("synonyms_not_pruned" if refused else "synonyms_pruned", count=len(removed)))
-    raise typer.Exit(FAILED if refused else OK)
+    raise typer.Exit(code)
 
 
 def _absent(entries: Iterable[Synonym], read: SynonymFile) -> list[Synonym]:

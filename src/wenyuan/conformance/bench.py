@@ -31,6 +31,7 @@ __all__ = [
     "FaultSwitch",
     "HeaderFault",
     "Mismatch",
+    "OutOfTime",
     "blank_faults",
     "documents",
     "envelope_faults",
@@ -478,12 +479,21 @@ class Case:
     needs_fault: bool = False
 
 
-class Bench:
-    """A target with its fault switch."""
+class OutOfTime(Exception):
+    """The time for all cases together is spent."""
 
-    def __init__(self, target: Target, fault: FaultSwitch | None = None) -> None:
-        self.target = target
+
+class Bench:
+    """A target with its fault switch.
+
+    Args:
+        seconds: That all cases may take together, beginning now.
+    """
+
+    def __init__(self, target: Target, fault: FaultSwitch | None = None, *, seconds: float = math.inf) -> None:
+        self.target: Target = _Bounded(target, time.monotonic() + seconds)
         self.fault = fault
+        self.seconds = seconds
 
     def ask(self, name: str, **changes: Any) -> Answer:
         """Send the manifest's request `name`, with members changed."""
@@ -514,6 +524,30 @@ class Bench:
         give_up = time.monotonic() + self.fault.settle
         while not self.fault.lasting and time.monotonic() < give_up and not _sound(self.ask("none")):
             time.sleep(0.1)
+
+
+class _Bounded:
+    """A target that is asked until a moment, and no longer."""
+
+    def __init__(self, target: Target, until: float) -> None:
+        self._target, self._until = target, until
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+    def ask(self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Answer:
+        """As the target; raises `OutOfTime` past the moment."""
+        self._check()
+        return self._target.ask(request, headers)
+
+    def send(self, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """As `ask`."""
+        self._check()
+        return self._target.send(body, headers)
+
+    def _check(self) -> None:
+        if time.monotonic() >= self._until:
+            raise OutOfTime
 
 
 def successful(answer: Answer) -> list[dict[str, Any]]:

@@ -43,7 +43,16 @@ def _many(bench: Bench) -> list[dict[str, Any]]:
 
 
 def _several_results(bench: Bench) -> str:
-    return f"{len(_many(bench))} fragments"
+    """Fragments whose content is the text itself: not blank, and from the documents that the service was given."""
+    fragments = _many(bench)
+    demand("texts", blank_faults(fragments))
+    for fragment in fragments:
+        if not dataset.origin(fragment["content"]):
+            raise Mismatch(
+                "words of the documents of --export-data",
+                msg("{content} as {source}", content=clip(fragment["content"]), source=fragment["source"]),
+            )
+    return f"{len(fragments)} fragments"
 
 
 def _single_result(bench: Bench) -> str:
@@ -89,7 +98,8 @@ def _internal_failure(bench: Bench) -> str:
         raise Mismatch("fragments [] beside FAILED", msg("{count} fragments", count=len(body["fragments"])))
     if not (body.get("error_message") or "").strip():
         raise Mismatch("error_message that says why", repr(body.get("error_message")))
-    return f"FAILED: {body['error_message']}"
+    by_status = "" if answer.status == 200 or not answer.by_http else f" (with HTTP {answer.status})"
+    return f"FAILED{by_status}: {body['error_message']}"
 
 
 def _missing_query(bench: Bench) -> str:

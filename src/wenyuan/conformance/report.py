@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from wenyuan.conformance.bench import Bench, Case, FaultSwitch, Mismatch
+from wenyuan.conformance.bench import Bench, Case, FaultSwitch, Mismatch, OutOfTime
 from wenyuan.conformance.cases import EXTRAS, OUTLINE
 from wenyuan.conformance.targets import Target, clip
 from wenyuan.core.errors import ConfigError, msg
@@ -154,20 +154,31 @@ CASES = {case.id: case for case in (*OUTLINE, *EXTRAS)}
 """Every case by id, the outline's first."""
 
 
-def run(target: Target, *, fault: FaultSwitch | None = None, only: Iterable[str] | None = None) -> Report:
+SECONDS = 300.0
+"""What all cases may take together: a service that keeps the contract takes some seconds."""
+
+
+def run(
+    target: Target,
+    *,
+    fault: FaultSwitch | None = None,
+    only: Iterable[str] | None = None,
+    seconds: float = SECONDS,
+) -> Report:
     """Run the cases on a target.
 
     Args:
         target: It must hold the documents that `export_data` writes, and nothing else.
         fault: How to make it fail on purpose; without, ``TC-DP3-06`` fails.
         only: Ids of the cases wanted; all when None.
+        seconds: That all cases may take together; those that are not asked in time fail, and say so.
 
     Raises:
         ConfigError: `only` names a case that does not exist, or is empty.
     """
     wanted = _selected(only)
     fitting = [case for case in wanted if target.takes_bytes or not case.needs_bytes]
-    bench = Bench(target, fault)
+    bench = Bench(target, fault, seconds=seconds)
     results = {case.id: run_case(bench, case) for case in sorted(fitting, key=_when)}
     outline = {case.id for case in OUTLINE}
     return Report(
@@ -182,6 +193,11 @@ def run_case(bench: Bench, case: Case) -> CaseResult:
     """Run one case; its faults are in the result's detail."""
     try:
         return CaseResult(case.id, True, f"{case.title}: {clip(case.check(bench))}")
+    except OutOfTime:
+        spent = msg(
+            "not asked to its end: the {seconds} s for all cases together are spent", seconds=f"{bench.seconds:g}"
+        )
+        return CaseResult(case.id, False, f"{case.title}: {spent}", spent)
     except Mismatch as found:
         finding = msg("{finding} ({section})", finding=found.message, section=case.section)
         return CaseResult(case.id, False, f"{case.title}: {finding}", finding)

@@ -1,10 +1,9 @@
-"""The engines of unified retrieval, built-in and third-party, with their result types."""
+"""The engines of unified retrieval, built-in and third-party."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -22,118 +21,13 @@ from wenyuan.core.errors import (
     refusing_once_closed,
 )
 from wenyuan.core.filters import In
-from wenyuan.core.model import ORIGIN_PRIORITY
-from wenyuan.core.rules.results import PRIORITY_FREE_GEN, Items, RetrievalItem
-from wenyuan.core.rules.results import UnifiedResponse as RetrievalResponse
 from wenyuan.core.scoring import support_factor
+from wenyuan.knowledge_retriever.config import PRIORITY_KG_RULE, PRIORITY_TEMPLATE, PRIORITY_VECTOR_CASE
+from wenyuan.knowledge_retriever.models import Items, ProcessRequirements, RetrievalItem, RetrievalResult
 from wenyuan.service.library import Library
 from wenyuan.service.rules import CaseQuestion, RuleItems, RuleQuestion
-from wenyuan.settings import RulesSettings
 
-__all__ = [
-    "CHAPTERS_NEED_KG",
-    "DEFAULT_VECTOR_THRESHOLD",
-    "DEFAULT_VECTOR_TOP_K",
-    "PRIORITY_FREE_GEN",
-    "PRIORITY_KG_RULE",
-    "PRIORITY_TEMPLATE",
-    "PRIORITY_VECTOR_CASE",
-    "TEMPLATE_COLLECTION",
-    "ForeignCases",
-    "Graph",
-    "Items",
-    "KGRetriever",
-    "ProcessRequirements",
-    "RetrievalItem",
-    "RetrievalResponse",
-    "RetrievalResult",
-    "VectorRetriever",
-    "Vectors",
-    "foreign_rules",
-]
-
-
-# Names and numbers of unified retrieval. A library's own settings, section ``rules``, come before them.
-
-
-_DEFAULTS = RulesSettings()
-
-PRIORITY_KG_RULE = ORIGIN_PRIORITY["kg_rule"]
-PRIORITY_VECTOR_CASE = ORIGIN_PRIORITY["vector"]
-PRIORITY_TEMPLATE = ORIGIN_PRIORITY["template"]
-
-DEFAULT_VECTOR_TOP_K: int = _DEFAULTS.case_top_k
-DEFAULT_VECTOR_THRESHOLD: float = _DEFAULTS.case_threshold
-"""Least score of a case, 0..1: of the score that it is given with; not of a raw cosine."""
-
-CHAPTERS_NEED_KG: set[str] = set(_DEFAULTS.chapters_need_rules)
-TEMPLATE_COLLECTION: str = _DEFAULTS.template_collection
-
-
-# What unified retrieval speaks in.
-
-
-@dataclass(slots=True)
-class RetrievalResult:
-    """A passage that `VectorRetriever` found.
-
-    Attributes:
-        score: 0..1.
-        file_id: URI of the document, with the fragment that finds the place.
-        context: Title and headings above the passage.
-        uri, title: Of the document; the URI with the fragment that finds the place.
-        trust: Of its source, 1..5; None: not known.
-        audit_id: Of the record of the search; ``""`` where there is none.
-        probability: That the passage answers, 0..1: falls with how many others answer as well. None: not known.
-    """
-
-    content: str
-    score: float
-    collection: str = ""
-    file_id: str = ""
-    context: str = ""
-    uri: str = ""
-    title: str = ""
-    trust: int | None = None
-    audit_id: str = ""
-    probability: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
-@dataclass(slots=True)
-class ProcessRequirements:
-    """The requirements of a process according to the rules graph.
-
-    Attributes:
-        safety_measures: By hazard, the measures against it.
-        other: What else the pattern collects, by group (``mandatory``, ``emergency`` …).
-        items: The same as results with score, path and evidence, where the engine knows them.
-        cut: Limits that cut what there is, in words; empty: this is the complete chain.
-    """
-
-    process_name: str
-    equipment: list[str] = field(default_factory=list)
-    hazards: list[str] = field(default_factory=list)
-    safety_measures: dict[str, list[str]] = field(default_factory=dict)
-    quality_points: list[str] = field(default_factory=list)
-    other: dict[str, list[str]] = field(default_factory=dict)
-    items: list[RetrievalItem] = field(default_factory=list)
-    cut: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it, without `items`; `other` and `cut` where there are any."""
-        return {
-            "process_name": self.process_name,
-            "equipment": list(self.equipment),
-            "hazards": list(self.hazards),
-            "safety_measures": {hazard: list(measures) for hazard, measures in self.safety_measures.items()},
-            "quality_points": list(self.quality_points),
-            **({"other": {group: list(names) for group, names in self.other.items()}} if self.other else {}),
-            **({"cut": list(self.cut)} if self.cut else {}),
-        }
+__all__ = ["ForeignCases", "Graph", "KGRetriever", "VectorRetriever", "Vectors", "foreign_rules"]
 
 
 # The two engines of unified retrieval, each on an open library: similar cases, and rules of the graph.
@@ -286,7 +180,7 @@ def result_of(item: RetrievalItem) -> RetrievalResult:
         score=item.score,
         collection=known.get("collection", ""),
         file_id=known.get("file_id", ""),
-        context=known.get("context", ""),
+        context=known.get("context") or None,
         uri=known.get("uri", ""),
         title=known.get("title", ""),
         trust=known.get("trust"),
@@ -457,9 +351,11 @@ class ForeignCases:
         return sorted((one for one in found if one.score >= question.threshold), key=lambda one: -one.score)
 
     def _case(self, result: Any) -> RetrievalItem:
-        collection = getattr(result, "collection", None) or ""
+        collection = _text(result, "collection")
         template = collection == self._templates
-        told = {name: value for name in _TOLD if (value := getattr(result, name, None))}
+        told = {
+            name: value for name in _TOLD if isinstance(value := getattr(result, name, None), (str, int)) and value
+        }
         try:
             return RetrievalItem(
                 content=result.content,
@@ -468,8 +364,8 @@ class ForeignCases:
                 score=result.score,
                 metadata={
                     "collection": collection,
-                    "file_id": getattr(result, "file_id", "") or "",
-                    "context": getattr(result, "context", "") or "",
+                    "file_id": _text(result, "file_id"),
+                    "context": _text(result, "context"),
                     **told,
                 },
             )
@@ -477,6 +373,12 @@ class ForeignCases:
             raise EngineError(
                 msg("it gave a result that is none: {message}", message=error.message), component="vector"
             ) from error
+
+
+def _text(result: Any, name: str) -> str:
+    """A text that a result has of itself; ``""`` where it has none."""
+    value = getattr(result, name, None)
+    return value if isinstance(value, str) else ""
 
 
 def _takes(call: Callable[..., Any]) -> Callable[[str], bool]:
@@ -505,7 +407,8 @@ def foreign_rules(engine: Any, question: RuleQuestion) -> RuleItems:
             unmatched.append(name)
         else:
             items += _called("kg_rule", partial(_items_of, chain))
-            cut += getattr(chain, "cut", ()) or ()
+            told = getattr(chain, "cut", ())
+            cut += told if isinstance(told, (list, tuple)) else ()
     reason = "" if items else "no process was named" if not question.processes else "no rule was found"
     return RuleItems(
         items=tuple(items), unmatched=tuple(unmatched), reason=reason, truncated=tuple(dict.fromkeys(cut))
