@@ -14,7 +14,7 @@ import sqlalchemy as sa
 import wenyuan
 from catalog_parts import BOTH, again, put
 from wenyuan.catalog import Catalog, schema
-from wenyuan.core.model import Block, Document, IndexRow, RetrievalRequest
+from wenyuan.core.model import Block, Document, IndexRow, RetrievalRequest, embedded_text
 from wenyuan.core.text import OWN, passage_terms
 from wenyuan.core.text.summaries import lead_of, with_lead
 from wenyuan.encoders.checking import HashingEncoder
@@ -211,9 +211,9 @@ def test_every_passage_stands_below_it(shelf: Shelf) -> None:
         assert row.text == f"{FIRST}\n{passage.text}"
         assert whole[passage.start : passage.end] == passage.text
         assert (passage.title, passage.lead) == ("B7", FIRST)
-    assert sorted(shelf.embedded) == sorted([FIRST, *(f"{row.heading_text}\n{row.text}" for row in rows)])
+    assert sorted(shelf.embedded) == sorted([FIRST, *(embedded_text(row.heading_text, row.text) for row in rows)])
     assert shelf.library.catalog.embedded_after(0, 100) == [
-        (row.passage_id, f"{row.heading_text}\n{row.text}", FIRST) for row in rows
+        (row.passage_id, embedded_text(row.heading_text, row.text), FIRST) for row in rows
     ]
     assert _text(passages[rows[-1].passage_id]) == f"{rows[-1].heading_text}\n{rows[-1].text}"
 

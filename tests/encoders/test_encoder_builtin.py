@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable
+from wenyuan.core.model import embedded_text
 from wenyuan.core.ports import Deadline, Encoder
 from wenyuan.encoders import builtin
 from wenyuan.encoders.builtin import BuiltinEncoder, Tokenizer, load_builtin
@@ -66,6 +67,19 @@ def test_meaning_is_nearer_than_chance(encoder: BuiltinEncoder, query: str, near
     assert q @ a > q @ b + 0.02
     lo, hi = encoder.fingerprint.scale
     assert lo - 0.05 < q @ b < q @ a < hi
+
+
+def test_a_heading_counts_little(encoder: BuiltinEncoder) -> None:
+    """Passages of one document, below the same title, are less alike than their joined texts are, and a heading alone counts
+    in full.
+    """
+    title = "员工差旅与费用报销管理制度"
+    texts = ["出差餐补每天 100 元。", "私教课须提前十二小时改约。"]
+    below = encoder.encode_passages([embedded_text(title, text) for text in texts])
+    joined = encoder.encode_passages([f"{title}\n{text}" for text in texts])
+    assert float(below[0] @ below[1]) < float(joined[0] @ joined[1]) - 0.02
+    alone = encoder.encode_passages([embedded_text(title, ""), title])
+    assert np.array_equal(alone[0], alone[1])
 
 
 def test_full_and_half_width_are_one(encoder: BuiltinEncoder) -> None:

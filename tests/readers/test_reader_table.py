@@ -266,6 +266,19 @@ def test_quoted_cells_keep_line_breaks_and_lines_are_counted() -> None:
     assert [block.line for block in document.blocks] == [2, 4]
 
 
+@pytest.mark.parametrize(
+    ("line", "cells"),
+    [
+        ('工资单在哪看？,"岚人事"系统，每月推送', '工资单在哪看？\n"岚人事"系统，每月推送'),
+        ('"Till" drawer?,"ask ""Ross"", please"', '"Till" drawer?\nask "Ross", please'),
+        ('a,"b" and "c"', 'a\n"b" and "c"'),
+    ],
+)
+def test_a_cell_may_begin_with_a_quotation(line: str, cells: str) -> None:
+    """``"name" and more`` is a cell with marks in it, as people write it by hand; cells in marks are read as ever."""
+    assert texts(from_csv(f'question,answer\nq1,"a, b"\n{line}\n')) == ["q1\na, b", cells]
+
+
 def test_tsv_does_not_split_at_commas() -> None:
     """In a tab-separated file a comma is text."""
     (document,) = read_tsv("问题\t答案\na,b\tc,d\n".encode(), uri="file:///f.tsv", name="f.tsv")

@@ -15,6 +15,7 @@ import pytest
 
 import wenyuan
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotFound, SourceError
+from wenyuan.core.model import BELOW
 from wenyuan.readers import sandbox
 from wenyuan.readers.sandbox import Sandbox
 from wenyuan.service.ingest.run import IngestReport, Progress
@@ -93,7 +94,7 @@ def test_first_run(shelf: Shelf) -> None:
     assert (report.passages, report.embedded) == (3, 3)
     assert len(shelf.embedded) == 3 + len({"投诉处理", "投诉处理\nLeave", "安全第一。"})  # passages and their labels
     assert shelf.counts() == {"documents": 2, "passages": 3, "vectors": 3, "failures": 0}
-    assert any(text.startswith("投诉处理\n") and "24 小时" in text for text in shelf.embedded)
+    assert any(text.startswith(f"投诉处理{BELOW}") and "24 小时" in text for text in shelf.embedded)
     assert report.seconds > 0
 
 

@@ -491,7 +491,7 @@ class Documents:
     def changes(self, after: int, upto: int, *, vectors: bool = True) -> Iterator[Change]:
         p, d, v = t.passages.c, t.documents.c, t.vectors.c
         removed = sa.select(p.passage_id, p.removed_seq).where(p.removed_seq > after, p.removed_seq <= upto)
-        columns = [p.passage_id, p.source_id, p.document_id, p.headings, p.text, p.seq, p.corrected, p.context,
+        columns = [p.passage_id, p.source_id, p.document_id, p.headings, p.text, p.seq, p.corrected, p.context, p.cell,
                    d.title, d.lead, d.language, d.collection, d.facets, d.effective_from, d.effective_until]  # fmt: skip
         added = sa.select(*columns, *([p.vector_key, p.removed_seq, v.vector, v.crc] if vectors else []))
         added = added.join(t.documents, d.document_id == p.document_id)

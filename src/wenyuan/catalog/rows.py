@@ -23,6 +23,7 @@ from wenyuan.core.model import (
     IndexRow,
     Passage,
     Source,
+    embedded_text,
     heading_text,
     indexed_headings,
     shown_title,
@@ -129,18 +130,23 @@ def index_row(row: sa.RowMapping, *, with_vector: bool) -> IndexRow:
     raw = row["vector"] if with_vector else None
     # Of a passage that was removed since, the vector may be gone already; the index will hear of it next.
     due = with_vector and row["vector_key"] is not None and row["removed_seq"] is None
+    headings = indexed_headings(row["headings"], context_of(row["context"]))
+    text = with_lead(row["lead"], row["text"], questions_of(row["corrected"]))
+    gone = with_vector and raw is None and row["removed_seq"] is not None
+    named = heading_text(shown_title(row["title"], row["cell"], row["text"]), headings) if gone else ""
     return IndexRow(
         passage_id=row["passage_id"],
         source_id=row["source_id"],
         document_id=row["document_id"],
-        heading_text=heading_text(row["title"], indexed_headings(row["headings"], context_of(row["context"]))),
-        text=with_lead(row["lead"], row["text"], questions_of(row["corrected"])),
+        heading_text=heading_text(row["title"], headings),
+        text=text,
         language=row["language"],
         collection=row["collection"],
         facets=row["facets"],
         valid_from=row["effective_from"] or 0,
         valid_until=row["effective_until"] or FOREVER,
         vector=stored_vector(raw, row["crc"], row["passage_id"]) if due or raw is not None else None,
+        unembedded=embedded_text(named, text) if gone else "",
     )
 
 

@@ -430,7 +430,7 @@ def _texts(connection: sa.Connection, after: int, limit: int, was: KeyOf) -> lis
     return [
         _Text(
             number,
-            embedded_text(heading_text(title, headings), with_lead(lead, text, questions)),
+            embedded_text(heading_text(shown_title(title, cell, text), headings), with_lead(lead, text, questions)),
             label if lead else label_as_embedded(label, text, known, was),
         )
         for number, known, title, lead, own, cell, text, told, said in connection.execute(query)

@@ -380,9 +380,19 @@ def label_text(title: str, headings: Sequence[str], lead: str, questions: Sequen
     return "\n".join(questions) or heading_text("" if lead else title, headings) or lead
 
 
+BELOW = "\x1f\n"
+"""Stands between heading and text in what is embedded: an encoder may count what stands above it for less. No text that was
+read has this character, and whoever does not heed it takes it out (`as_written`)."""
+
+
 def embedded_text(heading: str, text: str) -> str:
-    """The text embedded for a passage: its `heading_text` followed by its text."""
-    return f"{heading}\n{text}".strip()
+    """The text embedded for a passage: its `heading_text`, `BELOW`, and its text."""
+    return f"{heading}{BELOW}{text}".strip() if heading and text else (heading or text).strip()
+
+
+def as_written(embedded: str) -> str:
+    """What is embedded, as a text: the heading stands on lines of its own."""
+    return embedded.replace(BELOW, "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -431,6 +441,7 @@ class IndexRow:
         text: Of the passage, below the lead of its document where it has one (`core.text.summaries.with_lead`).
         valid_from: Proleptic ordinal day, 0 when open; ``valid_until`` likewise, inclusive, `FOREVER` when open.
         vector: ``(dim,)`` float32 unit vector, or None where the library has no encoder.
+        unembedded: Of a passage whose vector is gone, what was embedded; ``""`` elsewhere.
     """
 
     passage_id: int
@@ -444,6 +455,7 @@ class IndexRow:
     valid_from: int
     valid_until: int
     vector: Any = None
+    unembedded: str = ""
 
 
 FOREVER = date.max.toordinal()

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.errors import EncoderUnavailable, msg
-from wenyuan.core.model import EncoderFingerprint
+from wenyuan.core.model import BELOW, EncoderFingerprint, as_written
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring import checked_vectors
 from wenyuan.core.text import has_han, simplified
@@ -347,6 +347,8 @@ def _varint(value: int) -> bytes:
 
 HIDDEN, FFN, HEADS, LAYERS = 384, 1536, 12, 12
 MAX_TOKENS = 512
+HEADING = 0.15
+"""What title and headings above a passage count in its vector, of their information. Every passage of a document has them."""
 EPSILON = 1e-12
 _LARGEST = 63
 
@@ -407,6 +409,9 @@ def _quantised(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[n
 class Graph:
     """Token ids → the last layer's states, added up by `information`, ``(384,)``; safe to call from several threads.
 
+    Of a passage below a heading the states of the heading count `HEADING` of their information: each of its passages is
+    read with the title and headings, and what it is found by is what it says itself (docs/explanation/scoring.md).
+
     Raises:
         EncoderUnavailable: onnxruntime refuses the template or its weights.
     """
@@ -426,9 +431,13 @@ class Graph:
         self._information = information(file)
         self._places = file.floats("emb.pos").reshape(-1, HIDDEN) + file.floats("emb.type")[:HIDDEN]
 
-    def __call__(self, ids: list[int]) -> NDArray[np.float32]:
+    def __call__(self, ids: list[int], above: int = 0) -> NDArray[np.float32]:
+        """The sum for these tokens, of which the first `above` are of a heading; where all are, they count in full."""
         states = unpack(self._words[ids]) + self._places[: len(ids)]
-        feed = {"states": states[None], "shares": self._information[ids][None]}
+        shares = self._information[ids]
+        if above and shares[above:].any():
+            shares[:above] *= HEADING
+        feed = {"states": states[None], "shares": shares[None]}
         pooled: NDArray[np.float32] = run_session(self._session, None, feed, COMPONENT)[0, 0]
         return pooled
 
@@ -489,7 +498,7 @@ class BuiltinEncoder:
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a passage with prefix and marks, before truncation at `max_tokens`."""
-        return len(self._tokenizer(_PASSAGE + text))
+        return len(self._tokenizer(_PASSAGE + as_written(text)))
 
     def unlikely(self, text: str) -> bool:
         """Whether a text is no text in any of the model's hundred languages, judged by its vocabulary.
@@ -514,7 +523,7 @@ class BuiltinEncoder:
         progress: Callable[[int], None] | None = None,
     ) -> NDArray[np.float32]:
         return encode_each(
-            lambda text: self._graph(self._tokenizer(prefix + text, MAX_TOKENS)),
+            lambda text: self._vector(prefix, text),
             texts,
             dimension=HIDDEN,
             threads=self._threads,
@@ -522,6 +531,12 @@ class BuiltinEncoder:
             deadline=deadline,
             progress=progress,
         )
+
+    def _vector(self, prefix: str, text: str) -> NDArray[np.float32]:
+        heading, mark, _ = text.partition(BELOW)
+        ids = self._tokenizer(prefix + as_written(text), MAX_TOKENS)
+        # White space begins a new piece, so that a heading has the same pieces alone; but for the mark of the end.
+        return self._graph(ids, len(self._tokenizer(prefix + heading)) - 1 if mark else 0)
 
 
 def load_builtin(*, threads: int = 0) -> BuiltinEncoder:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.errors import ConfigError, EncoderUnavailable, VectorRejected, msg
-from wenyuan.core.model import EncoderFingerprint
+from wenyuan.core.model import EncoderFingerprint, as_written
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring import check_deadline, checked_vectors
 from wenyuan.core.scoring.evaluation import Change, changed
@@ -289,7 +289,7 @@ class HashingEncoder:
         return self._encode(texts)
 
     def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Any:
-        rows = self._encode(texts)
+        rows = self._encode([as_written(text) for text in texts])
         if progress and texts:
             progress(len(texts))
         return rows

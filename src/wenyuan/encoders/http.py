@@ -36,7 +36,7 @@ from wenyuan.core.errors import (
     VectorRejected,
     msg,
 )
-from wenyuan.core.model import EncoderFingerprint
+from wenyuan.core.model import EncoderFingerprint, as_written
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring import checked_vectors
 from wenyuan.core.scoring.rerank import checked_scores
@@ -138,7 +138,7 @@ class HttpEncoder:
         return self._encode(self.fingerprint.query_prefix, texts, deadline, None)
 
     def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Any:
-        return self._encode(self.fingerprint.passage_prefix, texts, None, progress)
+        return self._encode(self.fingerprint.passage_prefix, [as_written(text) for text in texts], None, progress)
 
     def close(self) -> None:
         """Close the connections."""

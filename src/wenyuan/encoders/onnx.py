@@ -23,7 +23,7 @@ from wenyuan.core.errors import (
     VectorRejected,
     msg,
 )
-from wenyuan.core.model import EncoderFingerprint
+from wenyuan.core.model import EncoderFingerprint, as_written
 from wenyuan.core.ports import Deadline, ModelUse
 from wenyuan.core.scoring import check_deadline, checked_vectors
 from wenyuan.core.scoring.rerank import checked_scores
@@ -356,7 +356,7 @@ class OnnxEncoder:
         return self._encode(self._layout.query_prefix, texts, deadline, None)
 
     def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Any:
-        return self._encode(self._layout.passage_prefix, texts, None, progress)
+        return self._encode(self._layout.passage_prefix, [as_written(text) for text in texts], None, progress)
 
     def close(self) -> None:
         """No-op: the session is freed with the encoder."""

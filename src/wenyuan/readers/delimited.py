@@ -67,11 +67,23 @@ def values_of(content: bytes, *, name: str, delimiter: str | None = None) -> tup
     if stated := _SEPARATOR.match(text):
         delimiter = stated[1]
         text = "\n" + text[stated.end() :]  # lines keep their numbers
+    delimiter = delimiter or _delimiter(text)
     try:
-        rows = list(_rows_of(text, delimiter or _delimiter(text)))
+        try:
+            rows = list(_rows_of(text, delimiter))
+        except csv.Error:  # people write: "name" and more, without a mark around all of it
+            rows = list(_rows_of(_quoted(text, delimiter), delimiter))
     except csv.Error as error:
         raise rejected(msg("it is not well-formed: {error}", error=error), name) from error
     return rows, [*decoded.notes, *cleaned]
+
+
+def _quoted(text: str, delimiter: str) -> str:
+    """The text with fields that begin with a quotation of their own (``"a" and b``) quoted as a whole."""
+    mark = re.escape(delimiter)
+    quoted, more = r'"(?:[^"]|"")*+"', rf"[^{mark}\r\n]"
+    fields = re.compile(rf"(?:\A|(?<=[{mark}\r\n]))(?:(?P<field>{quoted}{more}++)|{quoted})")
+    return fields.sub(lambda m: m[0] if m["field"] is None else '"' + m["field"].replace('"', '""') + '"', text)
 
 
 def _rows_of(text: str, delimiter: str) -> Iterator[Row]:

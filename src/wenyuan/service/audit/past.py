@@ -18,7 +18,6 @@ from wenyuan.core.model import (
     LabelVector,
     Passage,
     Source,
-    embedded_text,
     indexed_headings,
     label_text,
 )
@@ -76,7 +75,7 @@ class FeedAt:
         if not row.text:
             raise TextsGone(self._generation, row.source_id)
         if vectors and row.vector is None and self._embed is not None:
-            return replace(row, vector=self._embed(embedded_text(row.heading_text, row.text)))
+            return replace(row, vector=self._embed(row.unembedded))
         return row
 
 

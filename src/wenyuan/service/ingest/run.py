@@ -413,8 +413,9 @@ class Embedding:
         questions = () if passage.corrected is None else passage.corrected.questions
         text = with_lead(lead, passage.text, questions)
         headings = indexed_headings(passage.headings, passage.context)
-        embedded = embedded_text(heading_text(title, headings), text)
-        label = label_text(shown_title(title, passage.cell, passage.text), headings, lead, questions)
+        named = shown_title(title, passage.cell, passage.text)
+        embedded = embedded_text(heading_text(named, headings), text)
+        label = label_text(named, headings, lead, questions)
         key_of = partial(vector_key, self._encoder.fingerprint.key)
         if not (lead or questions or passage.context):
             label = label_as_embedded(label, passage.text, passage.label_key, key_of)

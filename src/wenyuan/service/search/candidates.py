@@ -12,7 +12,7 @@ import numpy as np
 
 from wenyuan.core.errors import EngineError, KnowledgeError, msg
 from wenyuan.core.filters import Filter, Scope, matches
-from wenyuan.core.model import FOREVER, ORIGIN_PRIORITY, IndexRow, Passage, embedded_text, heading_text
+from wenyuan.core.model import FOREVER, ORIGIN_PRIORITY, IndexRow, Passage, as_written, embedded_text, heading_text
 from wenyuan.core.ports import Deadline, Hit, Ranking, Reranker
 from wenyuan.core.scoring import law_of, rescale, trust_factor
 from wenyuan.core.scoring.fusion import CONTEXT_BOUND, Candidates, Fusion, reference_of
@@ -277,7 +277,7 @@ def _unasked(query: str, found: Ranked) -> str:
 def _text(passage: Passage) -> str:
     """The text given to the reranker, the same as is embedded: title, headings, the document's lead, text."""
     text = with_lead(passage.lead, passage.text)
-    return embedded_text(heading_text(passage.title, passage.headings), text)[:_MOST_CHARS]
+    return as_written(embedded_text(heading_text(passage.title, passage.headings), text))[:_MOST_CHARS]
 
 
 # Of which law a candidate is an article: see `core.scoring`.
