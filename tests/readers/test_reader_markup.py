@@ -312,8 +312,8 @@ def test_formulas_of_tex_keep_their_value(source: str, seen: str) -> None:
 def test_definitions_that_grow_are_put_in_within_bounds() -> None:
     """A name that stands for ten others, and so on, ends, and is named."""
     pairs = zip("abcdefgh", "bcdefghi", strict=True)
-    names = "".join(r"\newcommand{\NEXT}{".replace("NEXT", b) + rf"\{a} " * 10 + "}\n" for a, b in pairs)
-    document = read(rf"\newcommand{{\a}}{{ha}}{names} Begin \i end", "x.tex")
+    names = "".join(r"\newcommand{\xNEXT}{".replace("NEXT", b) + rf"\x{a} " * 10 + "}\n" for a, b in pairs)
+    document = read(rf"\newcommand{{\xa}}{{ha}}{names} Begin \xi end", "x.tex")
     assert len(document.text) < 1_000_000
     assert document.fidelity is not None
     assert document.fidelity.warnings
@@ -371,3 +371,14 @@ def test_boxes_of_a_chinese_page_are_called_in_chinese() -> None:
         "警告：不得打开运行中的水泵。" in read("水泵\n====\n\n.. warning:: 不得打开运行中的水泵。\n", "泵.rst").text
     )
     assert "注：水泵运行时会发热。" in read("= 水泵\n\nNOTE: 水泵运行时会发热。\n", "泵.adoc").text
+
+
+def test_what_tex_files_make_of_known_commands_changes_nothing() -> None:
+    """Files redefine commands for their own purposes, as for headings of a PDF: struck text stays struck."""
+    assert "~~100~~ 80" in read(r"\renewcommand{\sout}{} It costs \sout{100} 80 $\boxtimes$.", "x.tex").text
+
+
+def test_an_empty_comment_parts_code_from_a_quotation() -> None:
+    """Two stops alone take nothing of what stands below them."""
+    document = read("Code::\n\n  pump --on\n\n..\n\n  Quoted words.\n", "x.rst")
+    assert ("paragraph", "Quoted words.") in blocks(document)

@@ -5,13 +5,17 @@ import zipfile
 
 import pytest
 
+from pdf_files import make_pdf
 from wenyuan.readers import formulas, notation, number_formats, symbols
 from wenyuan.readers.delimited import read_csv
 from wenyuan.readers.docx import read_docx
+from wenyuan.readers.epub import read_epub
 from wenyuan.readers.html import read_html
 from wenyuan.readers.jsonl import read_jsonl
+from wenyuan.readers.mail import unpack_eml
 from wenyuan.readers.markdown import read_markdown
 from wenyuan.readers.opendocument import read_odt
+from wenyuan.readers.pdf import read_pdf
 from wenyuan.readers.rtf import read_rtf
 from wenyuan.readers.workbook import read_xlsx
 
@@ -241,3 +245,57 @@ def test_strict_packages_and_those_with_macros_are_read() -> None:
                     )
                 out.writestr(name, content)
         assert text_of(read_docx, made.getvalue(), "a.docm") == "seven days"
+
+
+def test_style_sheets_raise_lower_and_strike() -> None:
+    """What a class or a shift of small letters makes is seen as what an element makes."""
+    page = (
+        b"<style>.up, b.hi { font-size: 60%; vertical-align: super } .off {text-decoration: line-through}"
+        b".moved { font-size: 0.58em; position: relative; top: -0.33em; vertical-align: baseline }</style>"
+        b"<p>10<span class=up>6</span> and 10<span class='x moved'>9</span> for <span class=off>100</span> 80</p>"
+    )
+    assert "10^6 and 10^9 for ~~100~~ 80" in text_of(read_html, page, "x.html")
+
+
+def test_style_sheets_of_a_book_raise_lower_and_strike() -> None:
+    """Books keep their styles in files of their own."""
+    opf = (
+        '<package xmlns="http://www.idpf.org/2007/opf"><manifest>'
+        '<item id="c" href="c.xhtml" media-type="application/xhtml+xml"/><item id="s" href="s.css" media-type="text/css"/>'
+        '</manifest><spine><itemref idref="c"/></spine></package>'
+    )
+    entries = {
+        "META-INF/container.xml": '<container><rootfiles><rootfile full-path="b.opf"/></rootfiles></container>',
+        "b.opf": opf,
+        "s.css": ".s1 { vertical-align: super }",
+        "c.xhtml": '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>At 10<span class="s1">6</span> Pa</p></body></html>',
+    }
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as book:
+        for name, text in entries.items():
+            book.writestr(name, text)
+    assert "At 10^6 Pa" in text_of(read_epub, made.getvalue(), "b.epub")
+
+
+def test_powers_and_indexes_of_a_printed_page_keep_their_value() -> None:
+    """Small digits above or below the others are exponents and indexes; a digit in the usual size, or a small line, is not."""
+    page = [
+        (72, 700, "It runs at 10", 12), (136, 704, "6", 7), (143, 700, "Pa with H", 12), (195, 697, "2", 7), (199, 700, "O in 2026.", 12),
+        (72, 600, "Small print of 1999 and 2024.", 7),
+    ]  # fmt: skip
+    text = text_of(read_pdf, make_pdf([page]), "x.pdf")
+    assert "10^6" in text
+    assert "H₂" in text
+    assert "in 2026." in text and "Small print of 1999 and 2024." in text
+
+
+def test_flowed_mail_has_its_paragraphs_on_one_line() -> None:
+    """A line that ends with a space goes on; quotations by their depth, and of Chinese the space is not of the text."""
+
+    def mail(body: str, delsp: str = "no") -> str:
+        head = f"From: a@b.example\r\nContent-Type: text/plain; charset=utf-8; format=flowed; delsp={delsp}\r\n\r\n"
+        found = unpack_eml((head + body).encode(), uri="file:///x/a.eml", name="a.eml")
+        return found.documents[0].text
+
+    assert "The limit is 5 kg in all cases." in mail("The limit is \r\n5 kg in all \r\ncases.\r\nNew line.\r\n")
+    assert "水泵不得在温度超过60℃时运行" in mail("水泵不得在温度 \r\n超过60℃时运行\r\n", "yes")

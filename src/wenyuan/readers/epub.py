@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
-from wenyuan.readers.html import own_text, parsed
+from wenyuan.readers.html import own_text, parsed, styles_of
 from wenyuan.readers.markup import Package, beside, damaged, local
 from wenyuan.readers.page import Page
 from wenyuan.readers.text import measured, sectioned
@@ -82,6 +82,8 @@ class _Book:
                 items[node.get("id", "")] = (part, node.get("media-type", ""), node.get("properties") or "")
             elif (text := " ".join((node.text or "").split())) and local(node):
                 self._told.setdefault(local(node), text[:500])
+        sheets = (part for part, kind, _ in items.values() if kind == "text/css" and part in package)
+        self._styles = "\n".join(package.read(part).decode("utf-8", "replace") for part in sheets)
         contents = {part for part, _, said in items.values() if "nav" in said.split()}
         self._titles = _titles(package, items)
         self.chapters = self._spine(root, items, contents)
@@ -124,7 +126,7 @@ class _Book:
     def pieces(self, chapter: _Chapter) -> Iterator[Piece]:
         """The pieces of a chapter, with a heading."""
         tree, _ = parsed(self._package.read(chapter.part), xml=True)
-        page = Page(tree.body)
+        page = Page(tree.body, f"{self._styles}\n{styles_of(tree)}")
         self._left_out += page.left_out
         self.pictures += len(tree.css("img, svg, image"))
         self.added += page.added

@@ -126,7 +126,7 @@ class _Said(NamedTuple):
 
 
 def _read(tree: Any, original: Original, notes: tuple[str, ...], said: _Said) -> tuple[Document, Page]:
-    page = Page(tree.body)
+    page = Page(tree.body, styles_of(tree))
     document = assemble(
         sectioned(page.pieces),
         original,
@@ -156,6 +156,11 @@ def parsed(content: bytes, *, xml: bool) -> tuple[Any, tuple[str, ...]]:
     if xml or text.lstrip("\ufeff \t\r\n").startswith("<?xml"):
         text = _CLOSED.sub(r"<\1\2></\1>", text)  # to an HTML parser, <script/> would open a script
     return LexborHTMLParser(text), notes
+
+
+def styles_of(tree: Any) -> str:
+    """The style sheets that stand in a page."""
+    return "\n".join(node.text() for node in tree.css("style"))
 
 
 def own_text(tree: Any) -> str:

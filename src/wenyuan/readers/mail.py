@@ -333,9 +333,34 @@ def _plain(part: Message) -> str:
     content = payload if isinstance(payload, bytes) else b""
     charset = (part.get_content_charset() or "").lower()
     try:
-        return content.decode(_ALIASES.get(charset, charset or "utf-8"))
+        text = content.decode(_ALIASES.get(charset, charset or "utf-8"))
     except (LookupError, UnicodeDecodeError):
-        return legible(content.decode("utf-8", "surrogateescape"))
+        text = legible(content.decode("utf-8", "surrogateescape"))
+    if str(part.get_param("format") or "").lower() == "flowed":
+        return _unflowed(text, without_spaces=str(part.get_param("delsp") or "").lower() == "yes")
+    return text
+
+
+def _unflowed(text: str, *, without_spaces: bool) -> str:
+    """A text of ``format=flowed`` with each paragraph on one line (RFC 3676): a line that ends with a space goes on.
+
+    Args:
+        without_spaces: The space at its end is not of the text, as between Chinese characters.
+    """
+    lines: list[list[str]] = []
+    going_on: int | None = None  # the depth of the quotation that goes on
+    for line in text.replace("\r\n", "\n").split("\n"):
+        body = line.lstrip(">")
+        depth = len(line) - len(body)
+        body = body.removeprefix(" ")
+        flowed = body.endswith(" ") and body != "-- "
+        said = body[:-1] if flowed and without_spaces else body
+        if going_on == depth and body != "-- ":
+            lines[-1].append(said)
+        else:
+            lines.append([">" * depth + " " * bool(depth), said])
+        going_on = depth if flowed else None
+    return "\n".join(map("".join, lines))
 
 
 def _bytes_of(message: Message) -> bytes:

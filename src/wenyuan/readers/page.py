@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wenyuan.core.model import BlockKind
@@ -27,6 +27,9 @@ _NOTATION = {"sup": notation.UP, "sub": notation.DOWN, **dict.fromkeys(("s", "de
 _RAISING = re.compile(
     r"(?:^|;)(?:vertical-align:(super|sub)(?![a-z])|text-decoration(?:-line)?:[a-z ]*(line-through))"
 )
+_MOVED = re.compile(r"(?:^|;)top:(-?)0?\.[0-9]+em")
+_SMALLER = re.compile(r"(?:^|;)font-size:(?:0?\.[0-8][0-9]*em|[1-8][0-9](?:\.[0-9]+)?%)")
+_CLASS = re.compile(r"(?:[a-zA-Z]\w*)?\.([\w-]+)")
 _AROUND_ROLES = frozenset("navigation search contentinfo complementary".split())
 _AROUND_CLASSES = frozenset("navheader navfooter related sphinxsidebar headerlink".split())
 """What DocBook and Sphinx put around a page's text: running heads, ways to other pages, and to itself."""
@@ -55,7 +58,7 @@ _EMPTY = " "
 
 
 NOT_TEXT = ", ".join((
-    "script, style, template, noscript", *sorted(_AROUND), *(f"[role={role}]" for role in sorted(_AROUND_ROLES)),
+    "script, style, template, noscript, annotation, annotation-xml", *sorted(_AROUND), *(f"[role={role}]" for role in sorted(_AROUND_ROLES)),
     *(f".{name}" for name in sorted(_AROUND_CLASSES)),
 ))  # fmt: skip
 
@@ -77,9 +80,14 @@ class _Line(NamedTuple):
 
 
 class Page:
-    """The pieces of a page's body in order, and counts of the elements left out."""
+    """The pieces of a page's body in order, and counts of the elements left out.
 
-    def __init__(self, body: Any) -> None:
+    Args:
+        styles: The page's own style sheets, of which only raised, lowered and struck text counts.
+    """
+
+    def __init__(self, body: Any, styles: str = "") -> None:
+        self._classes = raising_classes(styles)
         self.pieces: list[Piece] = []
         self.added: list[str] = []  # repeated in each row that a cell covers
         self._left_out: Counter[str] = Counter()
@@ -192,7 +200,7 @@ class Page:
         if shade is not None:
             self._shades[node.mem_id] = shade
         signs = self._signs.get(node.parent.mem_id, "") if self._signs and node.parent is not None else ""
-        if (own := _sign_of(node, attributes)) not in signs or not own:
+        if (own := _sign_of(node, attributes, self._classes)) not in signs or not own:
             signs += own
         if signs:
             self._signs[node.mem_id] = signs
@@ -364,13 +372,36 @@ def _beside(node: Any, attributes: dict[str, str | None]) -> bool:
     return 2 * links > len(node.text().strip())
 
 
-def _sign_of(node: Any, attributes: dict[str, str | None]) -> str:
+def _sign_of(node: Any, attributes: dict[str, str | None], classes: Mapping[str, str]) -> str:
     """The sign of raised, lowered or struck text that an element makes; ``""`` for others."""
     sign = _NOTATION.get(node.tag, "")
     if not sign and attributes and (style := attributes.get("style")):
-        found = _RAISING.search(_SPACE.sub("", style).lower())
-        sign = "" if found is None else {"super": notation.UP, "sub": notation.DOWN}.get(found[1], notation.OUT)
+        sign = _raised_by(style)
+    if not sign and classes and attributes:
+        names = (attributes.get("class") or "").split()
+        sign = next((classes[name] for name in names if name in classes), "")
     return sign
+
+
+def _raised_by(style: str) -> str:
+    said = _SPACE.sub("", style).lower()
+    if found := _RAISING.search(said):
+        return {"super": notation.UP, "sub": notation.DOWN}.get(found[1], notation.OUT)
+    moved = _MOVED.search(said) if "position:relative" in said and _SMALLER.search(said) else None
+    return "" if moved is None else notation.UP if moved[1] else notation.DOWN
+
+
+def raising_classes(styles: str) -> dict[str, str]:
+    """The signs of raised, lowered and struck text by the name of the class that makes it, of a style sheet."""
+    if not any(word in styles for word in ("vertical-align", "line-through", "relative")):
+        return {}
+    found: dict[str, str] = {}
+    for rule in styles.split("}"):
+        chosen, _, said = rule.rpartition("{")
+        if sign := _raised_by(said):
+            names = (_CLASS.fullmatch(each.strip()) for each in chosen.rpartition(";")[2].split(","))
+            found |= {name[1]: sign for name in names if name}
+    return found
 
 
 def _said_by(node: Any) -> str | None:

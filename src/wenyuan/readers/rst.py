@@ -313,6 +313,8 @@ class _Page:
 
     def _explicit(self, lines: _Lines, at: int, depth: int) -> int:
         number, line = lines[at]
+        if line == ".." and not (at + 1 < len(lines) and lines[at + 1][1]):
+            return at + 1  # it parts what stands above from what stands below
         after = _indented(lines, at + 1, least=1)
         if match := NOTE.match(line):
             body = [(number, match["said"]), *_cut(lines[at + 1 : after])]

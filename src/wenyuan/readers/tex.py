@@ -96,7 +96,7 @@ class _Page:
         text, comments = without_comments(text)
         self.left_out["comments"] = comments
         whole = _Text(text, self)
-        self.names = definitions(text, whole.closings)
+        self.names = definitions(text, whole.closings, _COMMANDS.keys() | LETTERS.keys() | LEVELS.keys() | PLAIN)
         body = text.find("\\begin{document}")
         start = body + len("\\begin{document}") if body >= 0 else 0
         end = text.find("\\end{document}", start)

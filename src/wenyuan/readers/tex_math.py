@@ -23,7 +23,7 @@ _SIGNS: Mapping[str, str] = {
             "leftrightarrow=↔ Rightarrow=⇒ Leftarrow=⇐ Leftrightarrow=⇔ iff=⇔ implies=⇒ mapsto=↦ uparrow=↑ downarrow=↓ "
             "ldots=… cdots=… dots=… vdots=⋮ ddots=⋱ circ=° degree=° prime=′ angle=∠ perp=⊥ parallel=∥ mid=| star=⋆ bullet=• oplus=⊕ "
             "otimes=⊗ langle=⟨ rangle=⟩ lfloor=⌊ rfloor=⌋ lceil=⌈ rceil=⌉ hbar=ℏ ell=ℓ Re=ℜ Im=ℑ aleph=ℵ top=⊤ bot=⊥ dagger=† "
-            "ddagger=‡ checkmark=✓ square=□ blacksquare=■ micro=µ celsius=°C percent=% lvert=| rvert=| vert=| lVert=‖ rVert=‖ Vert=‖"
+            "ddagger=‡ checkmark=✓ boxtimes=☒ boxplus=⊞ ballotx=✗ square=□ blacksquare=■ micro=µ celsius=°C percent=% lvert=| rvert=| vert=| lVert=‖ rVert=‖ Vert=‖"
         ).split()
     )
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 _COMMENT = re.compile(
     r"\\begin\{(?P<code>[vV]erbatim|lstlisting|minted|alltt|comment)\*?\}|\\verb\*?(?P<sign>[^A-Za-z\s*])|\\url\{[^{}\n]*\}|\\."
@@ -58,13 +58,17 @@ def matching(text: str) -> dict[int, int]:
     return found
 
 
-def definitions(text: str, closings: Mapping[int, int]) -> dict[str, tuple[int, str | None, str]]:
-    """What names stand for: how many arguments they take, what the first is where it is not said, and the text."""
+def definitions(text: str, closings: Mapping[int, int], known: Set[str]) -> dict[str, tuple[int, str | None, str]]:
+    """What names stand for: how many arguments they take, what the first is where it is not said, and the text.
+
+    Args:
+        known: Names that stay what they are, whatever a file makes of them.
+    """
     found: dict[str, tuple[int, str | None, str]] = {}
     for match in _DEFINED.finditer(text):
         body = text[match.end() : closings.get(match.end() - 1, len(text))]
         name = match["name"] or match["defined"]
-        if len(body) <= 2_000 and f"\\{name}" not in body:
+        if name not in known and len(body) <= 2_000 and f"\\{name}" not in body:
             given = match["given"]
             found[name] = (int(match["count"] or 0), given[1:-1] if given else None, body)
     return found

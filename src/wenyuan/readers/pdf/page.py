@@ -18,6 +18,7 @@ from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.model import Document
 from wenyuan.readers import PagesWanted
 from wenyuan.readers.ocr import not_installed, uncertain
+from wenyuan.readers.pdf.scripts import with_scripts
 from wenyuan.readers.pdf.strokes import NOWHERE, Box, Drawn, Frame, drawn
 from wenyuan.runtime import install_command
 
@@ -375,9 +376,23 @@ def _cut(line: PrintedLine, stop: int, layer: _Layer) -> list[PrintedLine]:
             places.add(start + gap.end if gap else _right_of(rule.at, range(start, stop), layer))
     ends = [*sorted(places - {start, stop}), stop]
     if len(ends) == 1:
-        return [line]
+        return [_scripted(line, start, layer.box)]
     spans = [(a, a + len(layer.text[a:b].rstrip())) for a, b in pairwise([start, *ends])]
-    return [_line(layer, a, b, line.page) for a, b in spans if a < b]
+    return [_scripted(_line(layer, a, b, line.page), a, layer.box) for a, b in spans if a < b]
+
+
+def _scripted(line: PrintedLine, start: int, box: _Boxes) -> PrintedLine:
+    """The line with its powers and indexes as such.
+
+    Args:
+        start: Where it begins in the text of the page.
+    """
+    places = [gap.start for gap in line.gaps]
+    found = with_scripts(line.text, (line.bottom, line.top), start, box, places) if line.placed else None
+    if found is None:
+        return line
+    gaps = (gap._replace(start=at, end=at + gap.end - gap.start) for gap, at in zip(line.gaps, found[1], strict=True))
+    return replace(line, text=found[0], gaps=tuple(gaps))
 
 
 def _right_of(x: float, span: range, layer: _Layer) -> int:
