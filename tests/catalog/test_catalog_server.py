@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import postgres_server
+import wenyuan
 from catalog_parts import again, dropped, dsn_of, new_catalog, on_server, put, script, soon, texts
 from patience import HANGS, in_time
 from wenyuan.catalog import Catalog, postgres
@@ -519,3 +520,24 @@ def test_server_restarted(tmp_path: Path) -> None:
         assert audit.verify().ok
         assert audit.verify().records == 4
         audit.close()
+
+
+def test_an_opening_that_fails_leaves_no_session(place: Server) -> None:
+    """Where the audit's table is gone, whatever was opened before that is closed again."""
+    options: dict[str, Any] = {
+        "encoder": {"kind": "none"},
+        "catalog": {"dsn": dsn_of(place), "schema_name": place.schema},
+    }
+    import psycopg
+
+    wenyuan.open(place.folder, create=True, **options).close()
+    with psycopg.connect(dsn_of(place), autocommit=True) as session:
+        session.execute(f"ALTER TABLE {place.schema}.audit RENAME TO elsewhere")
+        ours = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        before = session.execute(ours).fetchone()
+        for _ in range(3):
+            with pytest.raises(CatalogError):
+                wenyuan.open(place.folder, **options)
+        with in_time():
+            while session.execute(ours).fetchone() != before:
+                time.sleep(0.01)

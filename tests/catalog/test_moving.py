@@ -21,7 +21,7 @@ from wenyuan.catalog import Catalog, backup, schema
 from wenyuan.catalog.backup import Step, move
 from wenyuan.catalog.postgres import Server
 from wenyuan.catalog.storage import Files
-from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, InvalidRequest
+from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, InvalidRequest
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.service.context import ContextRequest
 
@@ -115,6 +115,20 @@ def test_there_and_back(folder: Path, server: Server, made: Path, tmp_path: Path
         assert answered(library) == before
         assert library.audit.verify().ok
         assert library.catalog.library_id() == name
+
+
+def test_addresses_too_long_for_an_index_are_refused_first(tmp_path: Path, server: Server) -> None:
+    """Nothing is made on the server, and the table, the column and what to do are said."""
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        library.catalog.put_source(Source(source_id="s"))
+        library.catalog.record_failure("s", "file:///" + "长" * 900, "rejected", "too large")
+    with pytest.raises(CatalogError, match=r"1 rows of table failures have more than 2,400 bytes in uri") as refused:
+        move(Files(tmp_path / "library"), server)
+    assert "shorter names" in refused.value.hint
+    with wenyuan.open(tmp_path / "library", encoder={"kind": "none"}) as library:
+        library.catalog.forget_failures("s", ["file:///" + "长" * 900])
+        library.catalog.record_failure("s", "file:///" + "长" * 700, "rejected", "too large")
+    assert move(Files(tmp_path / "library"), server).tables["failures"] == 1
 
 
 def test_every_table_is_moved(folder: Path, server: Server) -> None:

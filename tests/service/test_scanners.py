@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import socket
 import socketserver
@@ -278,6 +279,31 @@ def test_what_is_released_is_taken_in(desk: wenyuan.Library) -> None:
     assert upload(desk, "b.md", BAD).state == "added"
     assert upload(desk, "c.md", BAD + b"!").state == "failed"
     assert desk.catalog.value(f"quarantine/{released.sha256}")["reason"] == "Test.Trojan"
+
+
+def test_decisions_on_what_was_set_aside_are_recorded(desk: wenyuan.Library) -> None:
+    """Who released and who discarded which bytes is in the audit, by their SHA-256."""
+    upload(desk, "b.md", BAD)
+    upload(desk, "c.md", BAD + b"!")
+    desk.quarantine.release(hashlib.sha256(BAD).hexdigest())
+    desk.quarantine.discard(hashlib.sha256(BAD + b"!").hexdigest())
+    desk.audit.flush()
+    records = [one for one in desk.audit.list(kind="registry") if one.record["object"].startswith("quarantine/")]
+    assert [(one.record["action"], one.record["object"], one.principal) for one in records] == [
+        ("discarded", f"quarantine/{hashlib.sha256(BAD + b'!').hexdigest()}", "local"),
+        ("released", f"quarantine/{hashlib.sha256(BAD).hexdigest()}", "local"),
+    ]
+
+
+def test_what_a_killed_process_had_begun_to_set_aside_goes(desk: wenyuan.Library) -> None:
+    """A copy that is not whole is deleted when the next is set aside, unless it was begun within the hour."""
+    folder = desk.folder / "quarantine"
+    for name in (".old", ".young"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "content").write_bytes(b"half")
+    os.utime(folder / ".old", (0, 0))
+    upload(desk, "b.md", BAD)
+    assert sorted(one.name for one in folder.iterdir()) == [".young", hashlib.sha256(BAD).hexdigest()]
 
 
 def test_what_is_discarded_is_judged_anew(desk: wenyuan.Library) -> None:

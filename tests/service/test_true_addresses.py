@@ -14,8 +14,11 @@ import pytest
 import wenyuan
 from catalog_parts import dropped, dsn_of, on_server
 from wenyuan.catalog.storage import ADOPTED
+from wenyuan.core.connectors import Entry
 from wenyuan.core.redaction import LEVELS
 from wenyuan.service.ingest.corrections import CorrectionRequest
+from wenyuan.service.ingest.holdings import Memory
+from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.uploads import Given
 
 ALIKE = {
@@ -177,3 +180,17 @@ def test_an_address_that_no_index_takes_keeps_no_other_file_out(library: Any, tm
             file.unlink()
     library.ingest("s")
     assert library.catalog.failures("s") == {}
+
+
+def test_an_entry_that_no_index_takes_is_fetched_again(library: Any) -> None:
+    """What a connector lists under a longer key than PostgreSQL can index is not remembered there, and stops nothing."""
+    chance = random.Random(9)
+    library.catalog.put_source(wenyuan.Source(source_id="s"))
+    memory = Memory(library.catalog, "s", "how", Redactor.of(wenyuan.Source(source_id="s")))
+    memory.begin()
+    for key in ("short", "".join(chance.choices("bcdfghjklmnpqrst", k=5_000))):
+        memory.note(Entry(key=key, uri=f"git:///{key}", name="a.md", version="1"), ["git:///a"])
+    memory.end(whole=True)
+    known = Memory(library.catalog, "s", "how", Redactor.of(wenyuan.Source(source_id="s"))).known
+    everything = library.catalog.database.place.longest_key is None
+    assert (len(known.entries), known.complete) == ((2, True) if everything else (1, False))

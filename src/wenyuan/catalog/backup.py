@@ -287,6 +287,7 @@ def move(origin: Place, target: Place, tell: Tell = lambda _: None) -> Moved:
         stack.callback(old.close)
         stack.enter_context(old.indexing())
         stack.enter_context(old.writing())
+        _check_keys(origin, target)
         _prepare(target, old.library_id())
         pairs = _pairs(origin, target, stack)
         counts = {pair.table.name: _moved(pair, tell) for pair in pairs}
@@ -314,6 +315,43 @@ def _prepare(target: Place, library_id: str) -> None:
         if not names:
             make_tables(connection, 0, target)
             connection.execute(t.library.insert(), {"key": MOVING, "value": library_id})
+
+
+def _check_keys(origin: Place, target: Place) -> None:
+    """Raise CatalogError where the target cannot index a text of the library; before anything is made there."""
+    if target.longest_key is None:
+        return
+    with reading(origin.reader, "looking for long addresses") as connection:
+        for table in _CATALOG:
+            for column in _indexed_texts(table):
+                length = (
+                    sa.func.octet_length(column)
+                    if origin.longest_key
+                    else sa.func.length(sa.cast(column, sa.LargeBinary))
+                )
+                too_long = sa.select(sa.func.count()).select_from(table).where(length > target.longest_key)
+                if count := connection.scalar(too_long):
+                    raise CatalogError(
+                        msg(
+                            "{count} rows of table {table} have more than {limit} bytes in {column}, which PostgreSQL cannot "
+                            "index",
+                            count=count, table=table.name, limit=f"{target.longest_key:,}", column=column.name,
+                        ),
+                        component="catalog",
+                        hint="give these files shorter names, or remove them, and refresh the source; what was removed of it "
+                        "goes with the source",
+                    )  # fmt: skip
+
+
+def _indexed_texts(table: sa.Table) -> list[sa.Column[Any]]:
+    """The columns of a table that an index of PostgreSQL holds as they are."""
+    columns = set(table.primary_key.columns)
+    for index in table.indexes:
+        columns.update(index.columns)
+    for constraint in table.constraints:
+        if isinstance(constraint, sa.UniqueConstraint):
+            columns.update(constraint.columns)
+    return [c for c in table.columns if c in columns and isinstance(c.type, sa.String)]
 
 
 class _Pair(NamedTuple):

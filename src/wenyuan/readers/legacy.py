@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +15,7 @@ from wenyuan.core.model import Document
 from wenyuan.readers import READERS, load_reader
 from wenyuan.readers.assemble import rejected
 from wenyuan.readers.worker import environment, give_up_network
+from wenyuan.runtime.children import child
 
 # LibreOffice runs in a process of its own with a profile of its own in a temporary folder: no macros, no links that are followed, no
 # network where the system lets it give that up, within time, memory and size; what it leaves behind goes with the folder.
@@ -101,23 +100,19 @@ def _run(program: str, content: bytes, name: str, folder: Path, form: str, most:
         program, f"-env:UserInstallation={profile.as_uri()}", "--headless", "--norestore", "--nolockcheck", "--nodefault",
         "--nofirststartwizard", "--convert-to", form, "--outdir", str(out), str(source),
     ]  # fmt: skip
-    process = subprocess.Popen(  # noqa: S603 - arguments of ours, no shell
+    started = child(
         [sys.executable, "-B", "-P", "-m", "wenyuan.readers.legacy", str(int(seconds)), *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd=folder,
         env=environment() | {"HOME": str(folder)},
-        start_new_session=True,
     )
     try:
-        process.wait(seconds)
+        with started as process:
+            process.wait(seconds)
     except subprocess.TimeoutExpired as error:
         raise rejected(msg("converting it took longer than {seconds} s", seconds=f"{seconds:g}"), name) from error
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # with all processes that it started
-        process.wait()
     made = out / f"in.{form}"
     if not made.is_file():
         raise rejected("LibreOffice does not take it: it is damaged, or of another kind", name)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import select
 import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Literal
 
 from wenyuan.core.errors import ConfigError, msg
 from wenyuan.core.scanning import ACCEPTED, ScannerFailed, Verdict, plain_reason, verdict_of
+from wenyuan.runtime.children import child
 
 _MOST_SAID = 64 * 1024  # bytes of its output; one that says more gives no verdict
 _LOOK_EVERY = 0.02  # seconds, for whether it has ended while something that it started still has its output open
@@ -73,29 +74,29 @@ class CommandScanner:
 
     def _run(self, content: bytes, name: str) -> tuple[int, str]:
         # It is given a file, not a pipe: a program that neither reads nor ends keeps nobody waiting.
-        with tempfile.TemporaryFile() as given:
-            given.write(content)
-            given.seek(0)
+        with ExitStack() as stack:
             try:
-                process = subprocess.Popen(  # noqa: S603  (the owner set it)
-                    [_argument(word, name) for word in self._command],
-                    stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/",
-                    env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}, start_new_session=True,
+                given = stack.enter_context(tempfile.TemporaryFile())
+                given.write(content)
+                given.seek(0)
+                if shutil.which(self._command[0]) is None:
+                    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+                process = stack.enter_context(
+                    child(
+                        [_argument(word, name) for word in self._command],
+                        stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/",
+                        env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"},
+                    )
                 )  # fmt: skip
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
                 raise ScannerFailed(
                     msg("it cannot be started: {reason}", reason=reason), component=self.name
                 ) from error
-        try:
+            assert process.stdout is not None
+            stack.callback(process.stdout.close)
             said = self._said(process)
             return process.returncode, said.decode("utf-8", "replace").strip()
-        finally:
-            with suppress(ProcessLookupError):  # what it has started goes with it
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            assert process.stdout is not None
-            process.stdout.close()
 
     def _said(self, process: subprocess.Popen[bytes]) -> bytes:
         """The output of a process until it has ended, whoever else still holds it open.

@@ -272,7 +272,8 @@ class Memory:
     """The remembered entries of a source during one run.
 
     An entry counts as unchanged when its version is the same, it was read in the same way, and all its documents are
-    live. Nothing is kept of an entry that names a value which the source's redaction takes out.
+    live. Nothing is kept of an entry that names a value which the source's redaction takes out, nor of one whose key or
+    address is longer than the catalog can index: such an entry is fetched at each run.
     """
 
     def __init__(self, catalog: Catalog, source_id: str, how: str, redactor: Redactor) -> None:
@@ -317,6 +318,9 @@ class Memory:
             self._new.append(one)
 
     def _keepable(self, entry: Entry) -> bool:
+        most = self._catalog.database.place.longest_key
+        if most is not None and max(len(text.encode("utf-8", "replace")) for text in (entry.key, entry.uri)) > most:
+            return False
         named = all(self._redactor.uri(text) == text for text in (entry.key, entry.uri, entry.name))
         return (
             named and self._redactor.text(entry.note) == entry.note

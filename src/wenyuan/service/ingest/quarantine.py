@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
 
 _MOST = 1_000  # files; of further ones no copy is kept
+_BEGUN = 3_600.0  # seconds after which a copy that is not whole was given up
 _SHA256 = re.compile("[0-9a-f]{64}")
 _Value = TypeVar("_Value", str, int, float)
 _ABOUT, _CONTENT = "about.json", "content"
@@ -91,6 +92,7 @@ class Quarantine:
                 return False
             if target.is_dir() and not target.is_symlink():  # what is left of a copy
                 shutil.rmtree(target)
+            self._clear()
             made = Path(tempfile.mkdtemp(prefix=".", dir=self.folder))
             try:
                 _write(made / _CONTENT, content)
@@ -105,6 +107,13 @@ class Quarantine:
                 component="quarantine",
             ) from error
         return True
+
+    def _clear(self) -> None:
+        """Delete what a process that was killed had begun to set aside."""
+        for one in self.folder.glob(".*"):
+            with suppress(FileNotFoundError):  # another process was faster, or has ended its own
+                if one.stat().st_mtime < time.time() - _BEGUN:
+                    shutil.rmtree(one)
 
     def release(self, name: str) -> Quarantined:
         """Let a file be taken in at the next refresh or upload; its copy is deleted.
