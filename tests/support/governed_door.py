@@ -112,6 +112,7 @@ def at(path: str, **ids: str) -> str:
             "correction_id": "1",
             "page": "1",
             "passage_id": "3",
+            "sha256": "0" * 64,
             **ids,
         }
     )

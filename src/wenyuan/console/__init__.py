@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from wenyuan.console import documents, health, rules, search, sources
+from wenyuan.console import documents, health, quarantine, rules, search, sources
 from wenyuan.console import visit as signing
 from wenyuan.console.forms import FILTERS, BadForm
 from wenyuan.console.visit import COOKIE, HEADERS, Api, Attempts, Page, Refused, Reply, Sessions, Visit
@@ -56,6 +56,7 @@ _AREAS = (
     health.AUDIT_PAGES,
     health.EVALUATION_PAGES,
     sources.PEOPLE_PAGES,
+    quarantine.PAGES,
     health.PAGES,
 )
 _PAGES: Mapping[tuple[str, str], Page] = {where: page for area in _AREAS for where, page in area.items()}

@@ -76,6 +76,7 @@ async def health(visit: Visit) -> Response:
     return visit.page(
         "health.html",
         ready=ready,
+        aside=await visit.glance("v1", "quarantine"),
         hidden=hidden,
         numbers=numbers,
         up=time.time() - numbers["process_start_time_seconds"] if "process_start_time_seconds" in numbers else None,

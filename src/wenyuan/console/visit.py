@@ -394,7 +394,8 @@ class Visit:
     def area(self) -> str:
         """The console section of this page, by its path."""
         first = self.request.url.path.removeprefix("/console/").partition("/")[0]
-        return "sources" if first in ("documents", "corrections") else first
+        within = {"documents": "sources", "corrections": "sources", "quarantine": "health"}
+        return within.get(first, first)
 
     @property
     def here_or_search(self) -> str:

@@ -47,6 +47,7 @@ from wenyuan.server.routes.audit import Audit
 from wenyuan.server.routes.documents import CorrectionRoutes, DocumentRoutes, Originals
 from wenyuan.server.routes.evaluations import Evaluations, Feedback
 from wenyuan.server.routes.governance import KeyRoutes, Synonyms, Tasks, ToolPages
+from wenyuan.server.routes.quarantine import QuarantineRoutes
 from wenyuan.server.routes.registry import Agents, IngestJobs, SourceList, Sources
 from wenyuan.server.routes.rules import Rules, United
 from wenyuan.server.routes.uploads import Uploads
@@ -66,7 +67,7 @@ __all__ = ["FAULT_HEADER", "STATUS_HEADER", "create_app"]
 _SIMPLE = (Fragments, SourceList, Metrics, Probes)
 _LIBRARY = (
     Fragments, Knowledge, Answers, ToolPages, Dify, Mcp, Stores, Sources, DocumentRoutes, CorrectionRoutes, Originals,
-    Uploads, Agents, Tasks, Synonyms, Audit, Feedback, Evaluations, United, Rules, KeyRoutes, Metrics, Probes,
+    Uploads, QuarantineRoutes, Agents, Tasks, Synonyms, Audit, Feedback, Evaluations, United, Rules, KeyRoutes, Metrics, Probes,
 )  # fmt: skip
 ROUTES: tuple[Route, ...] = tuple(one for part in _LIBRARY for _, one in declared(part))
 """All that a server can have."""
@@ -130,7 +131,8 @@ def _parts(service: Service, handler: RequestHandler, authenticate: Authenticate
         Fragments(service, handler), Knowledge(service, handler), Answers(service, handler), ToolPages(),
         Dify(library, handler), Mcp(library, handler),
         Stores(library, handler), Sources(library, handler, time.time, runs), DocumentRoutes(library, handler),
-        CorrectionRoutes(library, handler), Originals(library, handler), Uploads(library, handler, runs), Agents(library, handler, keys_changed),
+        CorrectionRoutes(library, handler), Originals(library, handler), Uploads(library, handler, runs),
+        QuarantineRoutes(library, handler), Agents(library, handler, keys_changed),
         Tasks(library, handler), Synonyms(library, handler), Audit(library, handler), Feedback(library, handler),
         Evaluations(library, handler), United(library, handler), Rules(library, handler),
         KeyRoutes(library.catalog, handler, keys_changed, time.time),
