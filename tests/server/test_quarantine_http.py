@@ -55,7 +55,10 @@ def test_who_may(opened: Opened) -> None:
         ("GET", "/v1/quarantine"),
         *(("POST", f"/v1/quarantine/{NAMES[0]}/{do}") for do in ("release", "discard")),
     ]
-    for token, found in ((key(library, "ingest", "registry", "audit"), 403), (key(library, "admin", agent="desk"), 404)):
+    for token, found in (
+        (key(library, "ingest", "registry", "audit"), 403),
+        (key(library, "admin", agent="desk"), 404),
+    ):
         for method, path in paths:
             body = {} if method == "POST" else None
             assert send(url, method, path, body, token).status == (found if method == "POST" else 403)
