@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import struct
+import zipfile
 
 import openpyxl
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from compound_files import workbook_97
 from package_files import opendocument
 from wenyuan.core.errors import DocumentRejected
-from wenyuan.readers.workbook import read_ods, read_xls, read_xlsx
+from wenyuan.readers.workbook import read_ods, read_xls, read_xlsb, read_xlsx
 
 
 def row(*cells: str, attributes: str = "") -> str:
@@ -98,3 +100,97 @@ def test_gigantic_and_broken_sheets_are_refused_by_name(content: bytes, reason: 
     with pytest.raises(DocumentRejected, match=reason) as caught:
         (read_xls if content.startswith(b"\xd0") else read_ods)(content, uri="file:///a.x", name="a.x")
     assert caught.value.component == "a.x"
+
+
+NUMBERS = [
+    (0.125, "0.0%", "12.5% (0.125)"),
+    (1234.0, "000000", "001234 (1234)"),
+    (45717.0, "yyyy-mm-dd", "2025-03-01"),
+    (-20.0, '0" °C"', "-20 °C"),
+    (5.25, '0.00" kg"', "5.25 kg"),
+]
+
+
+def test_numbers_of_xls_are_read_as_the_sheet_shows_them() -> None:
+    """Formats count in the binary files of Excel 97, for whole numbers, which are packed, and for others."""
+    rows: list[list[str | tuple[float, str]]] = [["item", "value"]]
+    rows += [[f"n{at}", (value, code)] for at, (value, code, _) in enumerate(NUMBERS)]
+    (document,) = read_xls(workbook_97({"S": rows}), uri="file:///a.xls", name="a.xls")
+    assert [line.partition("value: ")[2] for line in document.text.split("\n\n")] == [seen for _, _, seen in NUMBERS]
+
+
+def xlsb() -> bytes:
+    """A binary workbook of Excel 2007 with a sheet of texts and numbers."""
+
+    def record(kind: int, body: bytes = b"") -> bytes:
+        head = bytes([kind]) if kind < 128 else bytes([kind & 0x7F | 0x80, kind >> 7])
+        size = len(body)
+        return head + (bytes([size]) if size < 128 else bytes([size & 0x7F | 0x80, size >> 7])) + body
+
+    def text(said: str) -> bytes:
+        return struct.pack("<I", len(said)) + said.encode("utf-16-le")
+
+    book = (
+        record(131)
+        + record(143)
+        + record(156, struct.pack("<II", 0, 1) + text("rId1") + text("S"))
+        + record(144)
+        + record(132)
+    )
+    styles = record(278) + record(615, struct.pack("<I", len(NUMBERS)))
+    for at, (_, code, _) in enumerate(NUMBERS):
+        styles += record(44, struct.pack("<H", 164 + at) + text(code))
+    styles += record(616) + record(617, struct.pack("<I", 1 + len(NUMBERS)))
+    for form in (0, *(164 + at for at in range(len(NUMBERS)))):
+        styles += record(47, struct.pack("<HHHHHHBBHH", 0xFFFF, form, 0, 0, 0, 0, 0, 0, 0, 0)[:16])
+    styles += record(618) + record(279)
+    cells = record(129) + record(148, struct.pack("<IIII", 0, len(NUMBERS), 0, 1)) + record(145)
+    for row in range(1 + len(NUMBERS)):
+        cells += record(0, struct.pack("<II", row, 0) + b"\0" * 17)
+        if row == 0:
+            cells += record(6, struct.pack("<II", 0, 0) + text("item")) + record(
+                6, struct.pack("<II", 1, 0) + text("value")
+            )
+        else:
+            cells += record(6, struct.pack("<II", 0, 0) + text(f"n{row}"))
+            cells += record(5, struct.pack("<IId", 1, row, NUMBERS[row - 1][0]))
+    cells += record(146) + record(130)
+    relation = (
+        '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+        '<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.bin"/>'
+        '<Relationship Id="rId2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.bin"/>'
+        "</Relationships>"
+    )
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, body in {
+            "xl/workbook.bin": book, "xl/_rels/workbook.bin.rels": relation.encode(), "xl/styles.bin": styles,
+            "xl/worksheets/sheet1.bin": cells,
+        }.items():  # fmt: skip
+            archive.writestr(name, body)
+    return made.getvalue()
+
+
+def test_numbers_of_xlsb_are_read_as_the_sheet_shows_them() -> None:
+    """Formats count in the binary files of later versions, too."""
+    (document,) = read_xlsb(xlsb(), uri="file:///a.xlsb", name="a.xlsb")
+    assert [line.partition("value: ")[2] for line in document.text.split("\n\n")] == [seen for _, _, seen in NUMBERS]
+
+
+def test_numbers_of_ods_have_their_plain_value_beside_what_is_shown() -> None:
+    """What a cell shows is read, and its value where that is not found by it."""
+
+    def cell(kind: str, said: str, shown: str) -> str:
+        return (
+            f'<table:table-cell office:value-type="{kind}" office:{said}><text:p>{shown}</text:p></table:table-cell>'
+        )
+
+    cells = [cell("percentage", 'value="0.125"', "12.5%"), cell("float", 'value="1234"', "001234"), cell("float", 'value="5.25"', "5.25 kg"),
+             cell("date", 'date-value="2025-03-01"', "2025年3月1日")]  # fmt: skip
+    (document,) = read_ods(
+        ods(f"<table:table-row>{''.join(cells)}</table:table-row>"), uri="file:///a.ods", name="a.ods"
+    )
+    assert "12.5% (0.125)" in document.text
+    assert "001234 (1234)" in document.text
+    assert "2025年3月1日 (2025-03-01)" in document.text
+    assert "5.25 kg" in document.text and "(5.25)" not in document.text

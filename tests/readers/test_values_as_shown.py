@@ -299,3 +299,22 @@ def test_flowed_mail_has_its_paragraphs_on_one_line() -> None:
 
     assert "The limit is 5 kg in all cases." in mail("The limit is \r\n5 kg in all \r\ncases.\r\nNew line.\r\n")
     assert "水泵不得在温度超过60℃时运行" in mail("水泵不得在温度 \r\n超过60℃时运行\r\n", "yes")
+
+
+@pytest.mark.parametrize(
+    ("code", "seen"),
+    [
+        (r" EQ \f(1,2) ", "1/2"), (r"EQ \f(a+b;c)", "(a+b)/c"), (r"EQ \r(3,x)", "3√(x)"), (r"EQ 10\s\up8(6)", "10^6"), (r"EQ H\s\do4(2)O", "H₂O"),
+        (r"EQ \b\bc\[(\f(1,\r(,2)))", "[1/√(2)]"), (r"EQ \f(1", "1/"),
+    ],
+)  # fmt: skip
+def test_formulas_that_are_fields_of_word_are_read(code: str, seen: str) -> None:
+    """Fields of the kind EQ draw fractions, roots and powers, and have no text beside their code."""
+    shown = notation.plain(formulas.of_field(code))
+    assert shown == seen
+    field = (
+        '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText xml:space="preserve">'
+        + code
+        + '</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    )
+    assert f"Take {seen} of it" in text_of(read_docx, word(run("Take ") + field + run(" of it")), "x.docx")

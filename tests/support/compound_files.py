@@ -95,25 +95,36 @@ def _chain(first: int, count: int) -> list[int]:
     return [*range(first + 1, first + count), _END] if count else []
 
 
-def workbook_97(sheets: Mapping[str, Sequence[Sequence[str]]]) -> bytes:
-    """A workbook of Excel 97 with texts in its cells."""
+def workbook_97(
+    sheets: Mapping[str, Sequence[Sequence[str | tuple[float, str]]]],
+) -> bytes:
+    """A workbook of Excel 97 with texts in its cells, or numbers with their formats."""
+    codes = sorted({cell[1] for rows in sheets.values() for row in rows for cell in row if not isinstance(cell, str)})
+    styles = b"".join(_record(0x041E, struct.pack("<H", 164 + at) + _text(code, 2)) for at, code in enumerate(codes))
+    for form in (0, *(164 + at for at in range(len(codes)))):
+        styles += _record(0x00E0, struct.pack("<HH", 0, form) + b"\0" * 16)
+
+    def record(r: int, c: int, cell: str | tuple[float, str]) -> bytes:
+        if isinstance(cell, str):
+            return _record(0x0204, struct.pack("<HHH", r, c, 0) + _text(cell, 2))
+        value, style = cell[0], 1 + codes.index(cell[1])
+        if value == int(value):
+            return _record(0x027E, struct.pack("<HHHI", r, c, style, (int(value) & 0x3FFFFFFF) << 2 | 2))
+        return _record(0x0203, struct.pack("<HHHd", r, c, style, value))
+
     begin = _record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0005, 0, 0, 0, 0))
     end = _record(0x000A, b"")
     bodies = []
     for rows in sheets.values():
-        cells = b"".join(
-            _record(0x0204, struct.pack("<HHH", r, c, 0) + _text(cell, 2))
-            for r, row in enumerate(rows)
-            for c, cell in enumerate(row)
-        )
+        cells = b"".join(record(r, c, cell) for r, row in enumerate(rows) for c, cell in enumerate(row))
         bodies.append(_record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0010, 0, 0, 0, 0)) + cells + end)
     names = [struct.pack("<BB", 0, 0) + _text(name, 1) for name in sheets]
-    at = len(begin) + sum(len(name) + 8 for name in names) + len(end)
+    at = len(begin) + len(styles) + sum(len(name) + 8 for name in names) + len(end)
     listed = b""
     for name, body in zip(names, bodies, strict=True):
         listed += _record(0x0085, struct.pack("<I", at) + name)
         at += len(body)
-    return compound({"Workbook": begin + listed + end + b"".join(bodies)})
+    return compound({"Workbook": begin + styles + listed + end + b"".join(bodies)})
 
 
 def _record(kind: int, content: bytes) -> bytes:

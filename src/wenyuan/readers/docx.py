@@ -47,7 +47,8 @@ _CONTENTS_STYLE = re.compile(r"toc.*|目录.*|目錄.*")
 _SIGNS = {f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}tab": "\t", f"{_W}noBreakHyphen": "-"}
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _REFERENCES = (f"{_W}footnoteReference", f"{_W}endnoteReference")
-_LETTERS = (*_TEXTS, f"{_MATH}oMath", f"{_W}sym", *_REFERENCES)
+_FIELDS = (f"{_W}instrText", f"{_W}fldChar")
+_LETTERS = (*_TEXTS, f"{_MATH}oMath", f"{_W}sym", *_REFERENCES, *_FIELDS)
 _VERTICAL = {"superscript": notation.UP, "subscript": notation.DOWN}
 _PRIVATE = re.compile("[\uf000-\uf0ff]")
 _UNREAD = {"chart": "chart", "relIds": "diagram", "OLEObject": "embedded object", "control": "form control", "subDoc": "subDoc",
@@ -126,6 +127,7 @@ class _Body:
     def __init__(self, package: Any) -> None:
         self.title = ""
         self.added: list[str] = []  # what is written into the text that is in no run: numbers, merged cells again
+        self._field = ""  # the code of the field that is open
         self.unknown: Counter[str] = Counter()  # what is in the file and is not read, by kind
         self._left_out: Counter[str] = Counter()
         self._package = package
@@ -288,8 +290,22 @@ class _Body:
             return self._symbol(node)
         if node.tag in _REFERENCES:
             return self._reference(node) * numbered
+        if node.tag in _FIELDS:
+            return self._field_of(node)
         signs = self._signs(node) if node.text else ""
         return f"{signs}{self._symbols(node)}{notation.END * len(signs)}"
+
+    def _field_of(self, node: Any) -> str:
+        """What a formula that is written as a field shows, at its end; nothing of other fields, whose result is text."""
+        if node.tag == f"{_W}instrText":
+            self._field += node.text or ""
+            return ""
+        code, self._field = self._field.strip(), ""
+        if node.get(f"{_W}fldCharType") == "begin" or code[:2].upper() != "EQ":
+            return ""
+        shown = formulas.of_field(code)
+        self.added.append(notation.plain(shown))
+        return shown
 
     def _signs(self, text: Any) -> str:
         """The signs of raised, lowered and struck text of the run that holds a text: its own, or its style's."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from wenyuan.readers import notation
+
 _MAX_DEPTH = 100
 _SIMPLE = re.compile(r"-?[\w.,%′°]+\Z")
 _CALL = re.compile(r"[\w]*\([^()]*\)\Z|√\([^()]*\)\Z")
@@ -173,3 +175,71 @@ _MATHML: Mapping[str, _Written] = {
     "mtable": lambda _term, cells, *_: "[" + "; ".join(cells) + "]",
     **dict.fromkeys(("mtr", "mlabeledtr"), lambda _term, cells, *_: ", ".join(cells)),
 }
+
+
+# Fields of Word: EQ \f(1,2).
+
+_FIELD = re.compile(r"\\([a-zA-Z])((?:\s*\\[a-zA-Z]{2}\s*[0-9]{0,4}(?:\\?[()\[\]{}|<>])?){0,6})\s*\(")
+_MAX_FIELD = 4_000
+
+
+def of_field(code: str, depth: int = 0) -> str:
+    """What a field ``EQ`` of Word shows, with the signs of `notation` for what is raised or lowered."""
+    text = code.strip()[:_MAX_FIELD]
+    if depth == 0:
+        text = text[2:] if text[:2].upper() == "EQ" else text
+    parts: list[str] = []
+    at = 0
+    while depth < 20 and (found := _FIELD.search(text, at)):
+        close = _closing(text, found.end())
+        parts.append(text[at : found.start()])
+        said = [of_field(each, depth + 1) for each in _arguments(text[found.end() : close])]
+        parts.append(_switched(found[1].lower(), found[2].lower(), said))
+        at = close + 1
+    shown = "".join([*parts, text[at:]])
+    return shown.replace("\\,", ",").replace("\\(", "(").replace("\\)", ")").strip()
+
+
+def _closing(text: str, at: int) -> int:
+    depth = 1
+    while at < len(text):
+        if text[at] == "\\":
+            at += 1
+        elif text[at] == "(":
+            depth += 1
+        elif text[at] == ")":
+            depth -= 1
+            if depth == 0:
+                return at
+        at += 1
+    return at
+
+
+def _arguments(text: str) -> list[str]:
+    found, depth, start, at = [], 0, 0, 0
+    while at < len(text):
+        if text[at] == "\\":
+            at += 1
+        elif text[at] in "()":
+            depth += 1 if text[at] == "(" else -1
+        elif text[at] in ",;" and depth == 0:
+            found.append(text[start:at])
+            start = at + 1
+        at += 1
+    return [*found, text[start:]]
+
+
+def _switched(name: str, options: str, said: Sequence[str]) -> str:
+    first, second, third = (*said, "", "", "")[:3]
+    if name == "f":
+        return over(first, second)
+    if name == "r":
+        return f"{first}√({second})" if second else f"√({first})"
+    if name == "s":
+        return notation.lowered(first) if "do" in options else notation.raised(first)
+    if name == "b":
+        left = next((sign for sign in "[{|<" if sign in options), "(")
+        return left + first + {"[": "]", "{": "}", "|": "|", "<": ">"}.get(left, ")")
+    if name == "i":
+        return f"{scripts('∫', first, second)} {third}"
+    return {"a": "; ", "l": ", "}.get(name, "").join(said)

@@ -7,16 +7,17 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from wenyuan.core.errors import DocumentRejected, NoDocument, msg
+from wenyuan.core.fidelity import Fidelity
 from wenyuan.core.model import Document
 from wenyuan.readers import CONTAINERS, READERS, read_guarded, suffix_of
 from wenyuan.readers.archive import Opening, Unpacked
-from wenyuan.readers.legacy import converted, needs_conversion
+from wenyuan.readers.legacy import converted, formulas_in, needs_conversion
 from wenyuan.readers.worker import (
     Died,
     Limits,
@@ -111,10 +112,13 @@ class Sandbox:
             if suffix_of(name) in _PLAIN and len(content) <= self.limits.in_process_bytes and not self._reader:
                 return read_guarded(content, uri=uri, name=name, reader=reader)
             isolated = True
+            formulas = 0
             if needs_conversion(content, suffix_of(name)):
+                formulas = formulas_in(content)
                 content = converted(content, name=name, suffix=suffix_of(name), most=self.limits.max_bytes)
             asked = {"uri": uri, "name": name, "reader": reader, "blocks": self.limits.blocks}
-            return self._isolated(content, asked, watch or Watch())
+            documents = self._isolated(content, asked, watch or Watch())
+            return _with_lost_formulas(documents, formulas) if formulas else documents
 
         def opens(name: str) -> bool:
             return not self._reader and suffix_of(name) in CONTAINERS
@@ -229,6 +233,14 @@ def read_file(path: Path, *, uri: str, limits: Limits | None = None) -> ReadOutc
     """
     with Sandbox(limits) as sandbox:
         return sandbox.read_file(path, uri=uri)
+
+
+def _with_lost_formulas(documents: Sequence[Document], count: int) -> tuple[Document, ...]:
+    """The documents of a converted file; the first one warns of its formulas."""
+    first, *others = documents
+    told = msg("formulas in it are objects of their own ({count}), which conversion may leave out", count=count)
+    fidelity = first.fidelity or Fidelity()
+    return (replace(first, fidelity=replace(fidelity, warnings=(*fidelity.warnings, told))), *others)
 
 
 def _not_valid(error: Exception, name: str) -> DocumentRejected:

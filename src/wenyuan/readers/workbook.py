@@ -22,12 +22,13 @@ from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
 from wenyuan.readers.archive import check_archive
 from wenyuan.readers.assemble import Original, assemble, rejected, stem
+from wenyuan.readers.binary_cells import shown_of_xls, shown_of_xlsb
 from wenyuan.readers.delimited import read_csv
 from wenyuan.readers.html import read_html
 from wenyuan.readers.packages import transitional
 from wenyuan.readers.table import Row, names_repeated, row_pieces
 from wenyuan.readers.text import measured
-from wenyuan.readers.xlsx_cells import CellStyles, ShownCells
+from wenyuan.readers.xlsx_cells import CellStyles, ShownCells, says_value
 
 # Finds hidden rows and columns of a sheet in the workbook's XML, since the cell parser does not report them.
 #
@@ -206,15 +207,19 @@ class TableOfOds:
     first: int = 0
     began: int = 0
     typed: bool = False
+    value: str = ""
     shown: ShownCells = field(default_factory=lambda: ShownCells({}, []))
     height: int = 0
     width: int = 0
 
     def say(self, text: str) -> None:
         """Take the text of a cell as it is shown; one that is repeated too often to be read cell by cell is left as it is."""
-        if self.typed and text.strip() and self.cell - self.first <= _MOST_SHOWN:
+        text = text.strip()
+        if text and self.value and not says_value(text, self.value):
+            text = f"{text} ({self.value})"
+        if self.typed and text and self.cell - self.first <= _MOST_SHOWN:
             for row in range(max(self.began, self.row - _MOST_SHOWN), self.row):
-                self.shown.texts.setdefault(row, []).extend((at, text.strip()) for at in range(self.first, self.cell))
+                self.shown.texts.setdefault(row, []).extend((at, text) for at in range(self.first, self.cell))
 
     @property
     def hidden(self) -> Hidden:
@@ -240,6 +245,7 @@ class TableOfOds:
         elif kind in ("table-cell", "covered-table-cell"):
             self.first, self.cell = self.cell, min(self.cell + _repeated(said, "columns"), _MAX_COLUMNS)
             self.typed = said.get("value-type", "string") not in ("string", "boolean")
+            self.value = said.get("value") or said.get("date-value", "").removesuffix("T00:00:00")
         elif kind == "p":
             self.height, self.width = max(self.height, self.row), max(self.width, self.cell)
 
@@ -337,7 +343,7 @@ def read_ods(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 
 def read_xlsb(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     """Read a binary workbook of Excel 2007 and later; see `read_xlsx`. Hidden rows and columns are read, too."""
-    found = sheets_of(content, name=name, needs="xl/workbook.bin")
+    found = sheets_of(content, name=name, needs="xl/workbook.bin", hiding=_shown_by(shown_of_xlsb))
     return _documents(found, Original(content, uri, name), _XLSB, warnings=[_all_cells()])
 
 
@@ -351,7 +357,7 @@ def read_xls(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     if not content.startswith(b"\xd0\xcf\x11\xe0"):
         page = b"<" in content[:1_024].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")[:1]
         return (read_html if page else read_csv)(content, uri=uri, name=name)
-    found = sheets_of(content, name=name, needs="")
+    found = sheets_of(content, name=name, needs="", hiding=_shown_by(shown_of_xls))
     return _documents(found, Original(content, uri, name), _XLS, warnings=[_all_cells()])
 
 
@@ -444,6 +450,23 @@ def _hidden_of_xlsx(
         return {name: (cells.of(part), styles.of(cells.ended(part))) for name, part in parts if name in shown}
 
     return of
+
+
+def _shown_by(read: Callable[[bytes], Sequence[ShownCells]]) -> Hiding:
+    """What cells of binary workbooks show, which do not tell what is hidden."""
+
+    def of_file(
+        content: bytes, _name: str
+    ) -> Callable[[Any, Sequence[str]], Mapping[str, tuple[Hidden, ShownCells | None]]]:
+        cells = read(content)
+
+        def of(book: Any, _shown: Sequence[str]) -> Mapping[str, tuple[Hidden, ShownCells | None]]:
+            names = (sheet.name for sheet in book.sheets_metadata)
+            return {name: (Hidden(), found) for name, found in zip(names, cells, strict=False)}
+
+        return of
+
+    return of_file
 
 
 def _hidden_of_ods(

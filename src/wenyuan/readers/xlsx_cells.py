@@ -97,7 +97,7 @@ def displayed(number: float, code: str, *, since_1904: bool = False) -> str:
     if not shown:
         return ""
     value = number_formats.plain(number, code, since_1904=since_1904)
-    if not value or _same(shown, value):
+    if not value or says_value(shown, value):
         return shown
     return f"{shown} ({value})"
 
@@ -105,7 +105,7 @@ def displayed(number: float, code: str, *, since_1904: bool = False) -> str:
 _BESIDE = re.compile(r"[^0-9.\-]")
 
 
-def _same(shown: str, value: str) -> bool:
+def says_value(shown: str, value: str) -> bool:
     """Whether a plain value is found by what is shown: its digits stand there, or it is only rounded."""
     if re.search(rf"(?<![0-9.]){re.escape(value)}(?![0-9])", shown) or ":" in shown:
         return True
