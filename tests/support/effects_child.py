@@ -1,11 +1,13 @@
 """Forks children that change a library and are killed before one of their effects: a change of the file system, as
-Python's audit events tell it, or a commit of a database, before it and behind it.
+Python's audit events tell it, or a commit of a database, before it and behind it. Or the disk is full from one effect on:
+no file can be made, written through or committed.
 
 SQLite's own writes are not seen one by one: what counts of them is the commit. Commands come as lines of JSON.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -15,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pysqlite3.dbapi2 as driver
 import sqlalchemy as sa
 
 import wenyuan
@@ -23,41 +26,51 @@ import wenyuan.catalog
 import wenyuan.readers.markdown
 import wenyuan.readers.rulebooks
 import wenyuan.readers.sandbox
+from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.records import Pair
+from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.service.ingest.corrections import CorrectionRequest
+from wenyuan.service.ingest.registry import embed_anew
 from wenyuan.service.uploads import Given
 
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 CHANGES = frozenset(("os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"))
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 class Effects:
-    """Counts effects, and kills the process before one of them."""
+    """Counts effects, and kills the process before one of them, or lets none of them happen from one on."""
 
-    def __init__(self, die_at: int) -> None:
-        self.die_at, self.seen, self.on = die_at, 0, False
+    def __init__(self, die_at: int, how: str) -> None:
+        self.die_at, self.seen, self.on, self.full = die_at, 0, False, how == "full"
         sys.addaudithook(self.hook)
         sa.event.listen(sa.engine.Engine, "commit", self.committing)
         sync = os.fsync
 
         def fsync(handle: Any) -> None:
-            self.effect()
+            self.effect(FULL)
             sync(handle)
 
         os.fsync = fsync
 
-    def effect(self) -> None:
+    def effect(self, error: Exception | None = None) -> None:
+        """Count one; `error` is raised where it needs room on a disk that is full."""
         if self.on:
             self.seen += 1
-            if self.seen == self.die_at:
+            if self.full and error is not None and 0 < self.die_at <= self.seen:
+                raise error
+            if self.seen == self.die_at and not self.full:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     def hook(self, event: str, told: tuple[Any, ...]) -> None:
         writes = event == "open" and isinstance(told[2], int) and told[2] & WRITES and told[0] != "/dev/null"
         if event in CHANGES or writes:
-            self.effect()
+            named = not isinstance(told[0], int)  # else it is open already
+            new = event == "os.mkdir" or (writes and named and not Path(os.fsdecode(told[0])).exists())
+            self.effect(FULL if new else None)
 
     def committing(self, connection: Any) -> None:
-        self.effect()
+        self.effect(sa.exc.OperationalError("COMMIT", None, driver.OperationalError("database or disk is full")))
 
 
 def given(came: Path, files: dict[str, str]) -> list[Given]:
@@ -90,6 +103,12 @@ def step_of(library: Any, do: str, files: dict[str, str], extra: dict[str, Any],
         return lambda: library.add(wenyuan.Source(source_id="docs", path=extra["path"]))
     if do == "refresh":
         return lambda: library.ingest("docs")
+    if do == "tune":
+        pairs = [Pair(question=question, answer=answer) for question, answer in extra["pairs"]]
+        return lambda: library.tune(pairs)
+    if do == "reembed":
+        encoder = HashingEncoder(extra["dimension"])
+        return lambda: embed_anew(library.catalog, encoder, library.catalog.encoder().key)
     if do == "rules":
         book = wenyuan.readers.rulebooks.read_book(Path(extra["path"]))
         return lambda: library.rules.take(book)
@@ -105,16 +124,24 @@ def step_of(library: Any, do: str, files: dict[str, str], extra: dict[str, Any],
     return lambda: library.correction_desk.correct(wanted)
 
 
-def work(folder: str, do: str, files: dict[str, str], extra: dict[str, Any], die_at: int, acks: str) -> int:
-    """Returns the number of effects."""
-    effects = Effects(die_at)
-    with wenyuan.open(folder, encoder={"kind": "none"}) as library:
+def work(
+    folder: str, do: str, files: dict[str, str], extra: dict[str, Any], die_at: int, acks: str, how: str = "kill"
+) -> tuple[int, str]:
+    """Returns the number of effects, and what was said of a full disk."""
+    effects, said = Effects(die_at, how), ""
+    with wenyuan.open(folder, **extra.get("options", {"encoder": {"kind": "none"}})) as library:
         step = step_of(library, do, files, extra, Path(f"{folder}-came"))
         effects.on = True
-        step()
+        try:
+            report = step()
+            said = " ".join(getattr(report, "failed", {}).values()) if how == "full" else ""
+        except KnowledgeError as error:
+            if how != "full":
+                raise
+            said = str(error)
         effects.on = False
         Path(acks).touch()
-    return effects.seen
+    return effects.seen, said
 
 
 def main() -> None:
@@ -125,7 +152,7 @@ def main() -> None:
         if pid == 0:
             code = 1
             try:
-                os.write(writes, str(work(**command)).encode())
+                os.write(writes, json.dumps(work(**command)).encode())
                 code = 0
             except BaseException:
                 traceback.print_exc()
@@ -133,10 +160,12 @@ def main() -> None:
                 os._exit(code)
         os.close(writes)
         _, status = os.waitpid(pid, 0)
+        seen, said = json.loads(os.read(reads, 60_000) or '[0, ""]')
         answer = {
             "killed": os.WIFSIGNALED(status),
             "failed": os.WIFEXITED(status) and os.WEXITSTATUS(status) != 0,
-            "effects": int(os.read(reads, 20) or 0),
+            "effects": seen,
+            "said": said,
         }
         os.close(reads)
         print(json.dumps(answer), flush=True)
