@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from growth import MOST_RATIO, PARSERS, SHAPES, ratio
+from growing_files import FILES
+from growth import MOST_RATIO, PARSERS, SHAPES, of_files, ratio
+from wenyuan.core.errors import DocumentRejected
+from wenyuan.readers import unpack_guarded
 
 _LISTED = {
     ".md": "square brackets, emphasis, quotations, backticks, nested items",
@@ -33,6 +36,15 @@ _LISTED = {
     "redaction": "digits, spaced digits, letters, at signs, percent, base64, Chinese names, numerals",
     "extract": "full stops, letters",
     "query": "Chinese, letters",
+    "tokens of a claim": "letters, capitals, numerals",
+    "comparison": "letters, numerals",
+    "spelling": "spaces, hyphens",
+    "form of a name": "spaces, hyphens",
+    "addressed to a model": "blank lines, spaced lines, spaces",
+    "quantities": "numerals, digits, commas",
+    "terms": "letters, dots",
+    "file name": "percent, slashes",
+    "strict JSON": "square brackets, quotes, digits",
     "links": "open tags, comments, CDATA, divisions",
     "sitemap": "open tags, ampersands",
     "robots": "wildcards",
@@ -51,6 +63,34 @@ def test_time_grows_no_faster_than_the_input(parser: str, thorough: bool) -> Non
         pytest.skip("only with --thorough")
     found = {shape: ratio(PARSERS[parser], SHAPES[shape]) for shape in shapes}
     assert not {shape: round(value, 1) for shape, value in found.items() if value > MOST_RATIO}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_time_grows_no_faster_than_what_a_file_holds(name: str) -> None:
+    """Eight times the paragraphs, cells, members, parts or objects of a file take far less than 64 times the time."""
+    parse, shape = of_files(name)
+    assert ratio(parse, shape) <= MOST_RATIO
+
+
+def test_parts_in_one_another_are_refused_before_they_are_parsed() -> None:
+    """A mail's parser asks at each line for the end of every part around it: those of a hundred are all that are taken."""
+    _, _, build = FILES["parts in one another"]
+    for depth, told in ((90, ""), (110, "nested too deeply"), (100_000, "nested too deeply")):
+        if not told:
+            unpack_guarded(build(depth), uri="file:///x.eml", name="x.eml")
+            continue
+        with pytest.raises(DocumentRejected, match=told):
+            unpack_guarded(build(depth), uri="file:///x.eml", name="x.eml")
+
+
+def test_a_digest_of_many_mails_is_read() -> None:
+    """Parts beside one another are not parts in one another, however many there are, and each with parts of its own."""
+    each = "--a\nContent-Type: multipart/alternative; boundary=i{0}\n\n--i{0}\nContent-Type: text/plain\n\nLeave {0}\n--i{0}--\n"
+    body = "".join(each.format(number) for number in range(300))
+    head = "From: a@b.example\nSubject: x\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=a\n\n"
+    unpacked = unpack_guarded(f"{head}{body}--a--\n".encode(), uri="file:///x.eml", name="x.eml")
+    assert "Leave 0" in unpacked.documents[0].text
+    assert "Leave 299" in unpacked.parts[-1].content.decode()
 
 
 def test_a_quadratic_parser_is_noticed() -> None:

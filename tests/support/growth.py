@@ -7,22 +7,39 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from python_multipart.multipart import parse_options_header
 from starlette.requests import cookie_parser
 
+from growing_files import FILES, read
+from wenyuan.connectors import Answer, wait_for
 from wenyuan.connectors.pages import links_of, sitemap_of
 from wenyuan.connectors.robots import parse_robots, robots_text
 from wenyuan.console.visit import preferred
-from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.addresses import legible, stated_address, told_words
+from wenyuan.core.answering import quote_between
+from wenyuan.core.claims import claims_of
+from wenyuan.core.errors import DocumentRejected, InvalidRequest
+from wenyuan.core.quotation import whole
 from wenyuan.core.redaction import Redaction, policy_for
+from wenyuan.core.rules.conditions import read as read_condition
+from wenyuan.core.rules.names import form_of, spell
+from wenyuan.core.scanning import plain_reason
+from wenyuan.core.text import identifiers, passage_terms, sentences, table_headers
 from wenyuan.core.text.chunking import chunk
-from wenyuan.core.text.summaries import lead_of, summarize
+from wenyuan.core.text.literals import literal_names
+from wenyuan.core.text.numbers import quantities
+from wenyuan.core.text.signs import moments
+from wenyuan.core.text.structure import clause_keys
+from wenyuan.core.text.summaries import instruction_like, lead_of, summarize
 from wenyuan.core.text.synonyms import SynonymTable
+from wenyuan.core.verification import compared_with, tokens_of
 from wenyuan.readers import READERS, read_guarded, unpack_guarded
 from wenyuan.service.search import analysed
+from wenyuan.wire import strict_json
 
-Parse = Callable[[str], object]
+Parse = Callable[[Any], object]
 
 MOST_RATIO = 18.0
 """Eight times the input takes eight times the time, or by n log n about eleven times; 64 times where it is quadratic."""
@@ -30,6 +47,7 @@ _LEAST_SECONDS = 0.06
 _FIRST, _LARGEST = 4_096, 262_144
 _FRONT_MATTER, _PASSAGE = 15_000, 2_000
 """Characters: front matter that is longer is none, and an extract is made of a passage, which is no longer."""
+_CLAIMS = 16_000
 _REDACTION = Redaction(policy_for("internal"), b"k" * 32)
 
 
@@ -71,6 +89,11 @@ def _robots(text: str) -> None:
     parse_robots(robots_text(f"User-agent: *\nDisallow: /{text}".encode()), "wenyuan").allows("https://x.example/a/b")
 
 
+def _refused(call: Callable[[], object]) -> None:
+    with contextlib.suppress(InvalidRequest):
+        call()
+
+
 PARSERS: Mapping[str, Parse] = {
     **{
         suffix: partial(_read, suffix=suffix)
@@ -108,6 +131,29 @@ PARSERS: Mapping[str, Parse] = {
     "passages of Markdown": partial(_passages, suffix=".md"),
     "redaction": _redacted,
     "extract": lambda text: summarize(text[:_PASSAGE], "报销 limits"),
+    "claims": lambda text: claims_of(text[:_CLAIMS]),
+    "tokens of a claim": lambda text: tokens_of.__wrapped__(text[:_CLAIMS]),
+    "comparison": lambda text: compared_with(tokens_of.__wrapped__("报销 30 days"), text[:_CLAIMS]),
+    "spelling": spell,
+    "form of a name": form_of,
+    "addressed to a model": instruction_like,
+    "identifiers": identifiers,
+    "quantities": quantities,
+    "moments": lambda text: list(moments(text)),
+    "clauses": clause_keys,
+    "header of a table": table_headers,
+    "sentences": sentences,
+    "terms": lambda text: passage_terms("", text),
+    "literal names": literal_names,
+    "quotation": lambda text: whole(text, len(text) // 2, len(text) // 2 + 1),
+    "quotation's words": told_words,
+    "quote between": lambda text: quote_between(text, "报销", "limits"),
+    "file name": legible,
+    "stated address": stated_address,
+    "strict JSON": lambda text: _refused(lambda: strict_json.loads(text.encode())),
+    "condition": lambda text: _refused(lambda: read_condition(text)),
+    "reason of a scanner": plain_reason,
+    "day of a server": lambda text: wait_for(Answer(status=503, headers={"retry-after": text})),
     "query": lambda text: analysed(text, SynonymTable()),
     "links": _links,
     "sitemap": lambda text: _sitemap("<urlset>" + text),
@@ -208,7 +254,17 @@ SHAPES: Mapping[str, str] = {
 }
 
 
-def curve(parse: Parse, shape: str) -> Iterator[tuple[int, float]]:
+Shape = str | Callable[[int], Any]
+"""What an input repeats, or what makes an input of a size."""
+
+
+def of_files(name: str) -> tuple[Parse, Shape]:
+    """What reads the files of `growing_files`, and what makes one by the size that is measured."""
+    suffix, size_of_part, build = FILES[name]
+    return partial(read, suffix), lambda size: build(max(1, size // size_of_part))
+
+
+def curve(parse: Parse, shape: Shape) -> Iterator[tuple[int, float]]:
     """Processor seconds of a parser by characters of its input, until a call takes long enough to be measured."""
     size = _FIRST
     while True:
@@ -219,7 +275,7 @@ def curve(parse: Parse, shape: str) -> Iterator[tuple[int, float]]:
         size *= 4
 
 
-def ratio(parse: Parse, shape: str) -> float:
+def ratio(parse: Parse, shape: Shape) -> float:
     """How many times longer an input takes than an eighth of it; 0 where no input takes long enough to tell.
 
     The least of three tries counts: a busy machine makes single calls longer, never shorter.
@@ -237,11 +293,11 @@ def ratio(parse: Parse, shape: str) -> float:
     return took / eighth
 
 
-def _input(shape: str, size: int) -> str:
-    return shape * (size // len(shape))
+def _input(shape: Shape, size: int) -> Any:
+    return shape * (size // len(shape)) if isinstance(shape, str) else shape(size)
 
 
-def _seconds(parse: Parse, text: str) -> float:
+def _seconds(parse: Parse, text: Any) -> float:
     """Processor seconds of a call, without the collector of garbage: what it looks through is this process's."""
     collects = gc.isenabled()
     gc.disable()

@@ -63,8 +63,9 @@ class Tokens:
 BETWEEN = "\0"
 """Stands before and behind each value in `Tokens.joined`."""
 _MEASURES = "个個名种種项項条條款章节節级級类類件份批户戶家台套处處层層部篇页頁期届屆位所站座辆輛成元年月日天周岁人次"
+_LONGEST = 20  # of a Chinese number: a run of them is looked at once, and not from each of its places to its end
 _TOKEN = re.compile(
-    rf"{EXTENT}|(?<=第)[{HAN_NUMERALS}]+|[{HAN_NUMERALS}]+(?=[{_MEASURES}])|[{CJK}]|{CODE}|{NUMBER}|{BOUND}|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)*"
+    rf"{EXTENT}|(?<=第)[{HAN_NUMERALS}]{{1,{_LONGEST}}}|[{HAN_NUMERALS}]{{1,{_LONGEST}}}(?=[{_MEASURES}])|[{CJK}]|{CODE}|{NUMBER}|{BOUND}|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)*"
 )
 _CLAUSE = re.compile(r"[，、：,:—()（）]")
 _MONTHS = frozenset("january february march april may june july august september october november december".split())

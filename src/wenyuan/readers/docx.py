@@ -28,7 +28,7 @@ from wenyuan.readers.assemble import (
     rejected,
     unread,
 )
-from wenyuan.readers.markup import covered
+from wenyuan.readers.markup import covered, property_of
 from wenyuan.readers.numbering import Numbering
 from wenyuan.readers.packages import transitional
 from wenyuan.readers.text import measured, sectioned
@@ -245,7 +245,7 @@ class _Body:
         number: str | None = None
         level: int | None = None
         for holder, name in ((p, ""), *((s.element, s.style_id) for s in _lineage(style))):
-            numbering = holder.find(f"{_W}pPr/{_W}numPr")
+            numbering = property_of(holder, f"{_W}pPr", f"{_W}numPr")
             if numbering is None:
                 continue
             values = {child.tag: child.get(f"{_W}val") for child in numbering}
@@ -317,7 +317,7 @@ class _Body:
         for tag, of in (("vertAlign", _VERTICAL), ("strike", None), ("dstrike", None)):
             holders = (run, *(each.element for each in _lineage(self._styles.get(style)))) if style else (run,)
             for holder in holders:
-                node = holder.find(f"{_W}rPr/{_W}{tag}")
+                node = property_of(holder, f"{_W}rPr", f"{_W}{tag}")
                 if node is not None:
                     value = node.get(f"{_W}val")
                     if of:
@@ -336,7 +336,7 @@ class _Body:
         if not _PRIVATE.search(said):
             return said
         run = text.getparent()
-        fonts = run.find(f"{_W}rPr/{_W}rFonts") if run is not None else None
+        fonts = property_of(run, f"{_W}rPr", f"{_W}rFonts") if run is not None else None
         font = "" if fonts is None else fonts.get(f"{_W}ascii") or fonts.get(f"{_W}hAnsi") or ""
         return "".join(self._shown_symbol(font, char) if _PRIVATE.match(char) else char for char in said)
 
@@ -389,7 +389,7 @@ class _Body:
 
     def _left_row(self, row: Any) -> bool:
         """Whether a row is hidden or deleted with tracking; counts it if so."""
-        deleted = row.find(f"{_W}trPr/{_W}del") is not None
+        deleted = property_of(row, f"{_W}trPr", f"{_W}del") is not None
         hidden = not deleted and bool(_says(row, "trPr", "hidden"))
         self._left_out.update(["deleted passages"] * deleted + ["hidden rows"] * hidden)
         return deleted or hidden
@@ -410,7 +410,7 @@ class _Body:
             for cell in cells:
                 paragraphs = () if left else _paragraphs(cell)
                 text = " ".join(" ".join(self._text(p) for p in paragraphs).split())
-                merge = cell.find(f"{_W}tcPr/{_W}vMerge")
+                merge = property_of(cell, f"{_W}tcPr", f"{_W}vMerge")
                 if merge is not None and merge.get(f"{_W}val") != "restart" and not text:
                     text = above.get(column, "")
                     self.added.append(text * (not left))
@@ -421,8 +421,8 @@ class _Body:
             above = texts
             filled = {at: text for at, text in texts.items() if text}
             if filled and not left:
-                told = kinds.of(filled)
-                yield [Cell(text or EMPTY_CELL, told.get(at, "")) for at, text in texts.items() if at <= max(filled)]
+                told, last = kinds.of(filled), max(filled)
+                yield [Cell(text or EMPTY_CELL, told.get(at, "")) for at, text in texts.items() if at <= last]
 
 
 class _Own:
@@ -491,7 +491,7 @@ def _paragraphs(root: Any) -> Iterator[Any]:
 
 
 def _own(holder: Any, tag: str, properties: str = "pPr") -> str | None:
-    node = holder.find(f"{_W}{properties}/{_W}{tag}")
+    node = property_of(holder, f"{_W}{properties}", f"{_W}{tag}")
     return None if node is None else node.get(f"{_W}val")
 
 
@@ -525,10 +525,10 @@ def _heading_level(p: Any, style: Any, names: list[str]) -> int | None:
 
 def _is_deleted(p: Any) -> bool:
     """Whether the paragraph mark is deleted or moved away with tracking."""
-    return any(p.find(f"{_W}pPr/{_W}rPr/{_W}{tag}") is not None for tag in ("del", "moveFrom"))
+    return any(property_of(p, f"{_W}pPr", f"{_W}rPr/{_W}{tag}") is not None for tag in ("del", "moveFrom"))
 
 
 def _says(holder: Any, properties: str, tag: str) -> bool | None:
     """An on/off property of an element; None where it is not set."""
-    node = holder.find(f"{_W}{properties}/{_W}{tag}")
+    node = property_of(holder, f"{_W}{properties}", f"{_W}{tag}")
     return None if node is None else node.get(f"{_W}val") not in ("0", "false", "off")

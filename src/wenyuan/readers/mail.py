@@ -26,6 +26,7 @@ from wenyuan.core.text import has_han
 from wenyuan.readers import is_read, suffix_of
 from wenyuan.readers.archive import MAX_BYTES, MAX_DEPTH, Part, Unpacked, left_out
 from wenyuan.readers.assemble import Original, Piece, assemble, rejected
+from wenyuan.readers.boundaries import check_parts
 from wenyuan.readers.html import own_text, parsed
 from wenyuan.readers.mhtml import html_of
 from wenyuan.readers.page import Page
@@ -78,6 +79,7 @@ def unpack_eml(content: bytes, *, uri: str, name: str) -> Unpacked:
     Raises:
         DocumentRejected: it is nested too deeply, or is no mail.
     """
+    check_parts(content)
     message = email.message_from_bytes(content, policy=email.policy.compat32)
     letter = Letter(headers=_headers(message))
     _collect(message, letter)

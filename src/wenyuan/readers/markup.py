@@ -7,7 +7,7 @@ import posixpath
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count
+from itertools import count, islice
 from typing import Any, NamedTuple
 
 from wenyuan.core.errors import DocumentRejected, msg
@@ -107,6 +107,24 @@ class Package:
             for node in self.xml(rels)
             if local(node) == "Relationship" and node.get("TargetMode") != "External"
         }
+
+
+_FIRST = 8
+
+
+def properties_of(holder: Any, tag: str) -> Any | None:
+    """The properties of an element, such as a run's or a paragraph's; None where it has none.
+
+    They stand first in what they belong to, and are looked for there alone: among a million runs of a paragraph that has
+    none, they would be looked for by each of them.
+    """
+    return next((child for child in islice(holder, _FIRST) if child.tag == tag), None)
+
+
+def property_of(holder: Any, properties: str, tag: str) -> Any | None:
+    """An element of an element's properties; None where it is not there."""
+    found = properties_of(holder, properties)
+    return None if found is None else found.find(tag)
 
 
 def beside(part: str, target: str) -> str:

@@ -11,6 +11,7 @@ from email.message import Message
 from wenyuan.core.addresses import stated_address
 from wenyuan.core.model import Document
 from wenyuan.readers.assemble import rejected
+from wenyuan.readers.boundaries import check_parts
 from wenyuan.readers.html import read_html
 
 _MAX_PARTS = 5_000
@@ -22,6 +23,7 @@ def read_mhtml(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     Raises:
         DocumentRejected: it has no HTML part, or no visible text.
     """
+    check_parts(content)
     message = email.message_from_bytes(content, policy=email.policy.compat32)
     page = next(_pages(message), None)
     if page is None:

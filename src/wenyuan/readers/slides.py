@@ -12,7 +12,7 @@ from wenyuan.core.text import has_han
 from wenyuan.readers import formulas, notation
 from wenyuan.readers.archive import check_archive
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
-from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
+from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, properties_of, table_piece
 from wenyuan.readers.packages import transitional
 from wenyuan.readers.text import measured
 
@@ -266,7 +266,7 @@ def _text(paragraph: Any) -> str:
 
 def _signs(text: Any) -> str:
     """The signs of raised, lowered and struck text of the run that holds a text."""
-    properties = text.getparent().find(f"{_A}rPr")
+    properties = properties_of(text.getparent(), f"{_A}rPr")
     if properties is None:
         return ""
     moved = (properties.get("baseline") or "0").rstrip("%")
@@ -284,7 +284,7 @@ def _runs_of(paragraphs: Sequence[Any], page: int, *, listed: bool) -> Iterator[
     lines: list[str] = []
     numbers: dict[int, int] = {}
     for paragraph in paragraphs:
-        properties = paragraph.find(f"{_A}pPr")
+        properties = properties_of(paragraph, f"{_A}pPr")
         said = {local(node) for node in properties} if properties is not None else set()
         level = int(properties.get("lvl", "0")) if properties is not None else 0
         marked = bool(said & set(_MARKS)) or (listed and len(paragraphs) > 1 and "buNone" not in said)
@@ -296,7 +296,7 @@ def _runs_of(paragraphs: Sequence[Any], page: int, *, listed: bool) -> Iterator[
             continue
         numbers = {at: number for at, number in numbers.items() if at <= level}
         mark = "-"
-        if "buAutoNum" in said:
+        if properties is not None and "buAutoNum" in said:
             first = int(properties.find(f"{_A}buAutoNum").get("startAt", "1"))
             numbers[level] = numbers.get(level, first - 1) + 1
             mark = f"{numbers[level]}."

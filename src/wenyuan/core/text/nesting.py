@@ -6,7 +6,7 @@ import re
 
 from wenyuan.core.errors import DocumentRejected
 
-_MAX_DEPTH = 6_000  # browsers stop at about 500
+_MAX_DEPTH = 600  # browsers stop at 512
 _MAX_TABLES = 200  # each costs its page several levels, and the reader a walk through all below it
 _NESTING = re.compile(
     r"<(/?)(div|section|article|main|aside|nav|header|footer|figure|details|table|ul|ol|dl|blockquote|center)"

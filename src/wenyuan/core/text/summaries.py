@@ -284,7 +284,7 @@ _ORDERS = re.compile(
     | (?<![a-z])you\sare\snow\s(?:an?|the|in|no\slonger|free)(?![a-z]) | (?<![a-z])(?:developer|dan|jailbreak)\smode
     | (?<![a-z])(?:do\snot|don't|never)\s(?:tell|inform|(?:mention|reveal)\s(?:this|it)\sto)\s(?:the\s)?user
     | (?<![a-z])(?:reveal|print|repeat|output|show)\s(?:me\s)?your\s(?:[a-z]+\s){0,2}?(?:prompt|instruction)
-    | <\|?/?(?:im_start|im_end|system|endoftext)\|?> | \[/?inst\] | (?:^|\n)[#>\s]*(?:system|assistant)\s?:
+    | <\|?/?(?:im_start|im_end|system|endoftext)\|?> | \[/?inst\] | (?:^|\n)(?:[#>]|[^\S\n])*(?:system|assistant)\s?:
     | (?:忽略|无视|忘记|忘掉|不要理会|不必理会|不要遵守|抛开|绕过)[^。！？\n]{0,6}
         (?:以上|上述|上面|之前|前面|先前|此前|所有|全部|一切|任何|系统|你的|你收到|原有)[^。！？\n]{0,8}
         (?:指令|指示|提示|规则|设定|命令|内容|对话|约束|限制)
