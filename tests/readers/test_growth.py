@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from growing_files import FILES
@@ -44,6 +47,7 @@ _LISTED = {
     "quantities": "numerals, digits, commas",
     "terms": "letters, dots",
     "file name": "percent, slashes",
+    "reply of a model": "fences, thoughts, members, braces, quotes",
     "strict JSON": "square brackets, quotes, digits",
     "links": "open tags, comments, CDATA, divisions",
     "sitemap": "open tags, ampersands",
@@ -86,11 +90,20 @@ def test_parts_in_one_another_are_refused_before_they_are_parsed() -> None:
 def test_a_digest_of_many_mails_is_read() -> None:
     """Parts beside one another are not parts in one another, however many there are, and each with parts of its own."""
     each = "--a\nContent-Type: multipart/alternative; boundary=i{0}\n\n--i{0}\nContent-Type: text/plain\n\nLeave {0}\n--i{0}--\n"
-    body = "".join(each.format(number) for number in range(300))
+    body = "".join(each.format(number) for number in range(150))
     head = "From: a@b.example\nSubject: x\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=a\n\n"
     unpacked = unpack_guarded(f"{head}{body}--a--\n".encode(), uri="file:///x.eml", name="x.eml")
     assert "Leave 0" in unpacked.documents[0].text
-    assert "Leave 299" in unpacked.parts[-1].content.decode()
+    assert any(part.content.startswith(b"Leave 149") for part in unpacked.parts)
+
+
+@pytest.mark.parametrize("page", ["SECURITY.md", "SECURITY.zh.md"])
+def test_the_page_on_security_says_how_much_is_tried(page: str) -> None:
+    """The numbers of parsers, shapes and kinds of files there are those of the table."""
+    text = (Path(__file__).parents[2] / page).read_text("utf-8")
+    parsers, shapes, files = map(str, (len(PARSERS), len(SHAPES), len(FILES)))
+    said = re.findall(r"(\d+) ?(?:parsers|hostile shapes|kinds\s+of files|个解析器|种恶意形状|种内容)", text)
+    assert sorted(said) == sorted([parsers, shapes, files])
 
 
 def test_a_quadratic_parser_is_noticed() -> None:

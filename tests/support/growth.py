@@ -35,6 +35,7 @@ from wenyuan.core.text.structure import clause_keys
 from wenyuan.core.text.summaries import instruction_like, lead_of, summarize
 from wenyuan.core.text.synonyms import SynonymTable
 from wenyuan.core.verification import compared_with, tokens_of
+from wenyuan.llm.replies import object_in
 from wenyuan.readers import READERS, read_guarded, unpack_guarded
 from wenyuan.service.search import analysed
 from wenyuan.wire import strict_json
@@ -87,6 +88,11 @@ def _redacted(text: str) -> None:
 
 def _robots(text: str) -> None:
     parse_robots(robots_text(f"User-agent: *\nDisallow: /{text}".encode()), "wenyuan").allows("https://x.example/a/b")
+
+
+def _reply(text: str) -> None:
+    with contextlib.suppress(ValueError):
+        object_in(text)
 
 
 def _refused(call: Callable[[], object]) -> None:
@@ -153,6 +159,7 @@ PARSERS: Mapping[str, Parse] = {
     "strict JSON": lambda text: _refused(lambda: strict_json.loads(text.encode())),
     "condition": lambda text: _refused(lambda: read_condition(text)),
     "reason of a scanner": plain_reason,
+    "reply of a model": _reply,
     "day of a server": lambda text: wait_for(Answer(status=503, headers={"retry-after": text})),
     "query": lambda text: analysed(text, SynonymTable()),
     "links": _links,
@@ -183,6 +190,9 @@ SHAPES: Mapping[str, str] = {
     "components": "<A b={",
     "comments of components": "{/*",
     "anchors": "a: &a b\nc: *a\n",
+    "fences": "a```\n",
+    "thoughts": "</think>",
+    "members": '{"a":',
     "paragraphs": "a\n\n",
     "open tags": "<a ",
     "tags": "<b><i>",

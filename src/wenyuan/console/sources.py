@@ -168,7 +168,7 @@ def _settings(form: Form, shown: Mapping[str, Any] | None = None) -> dict[str, A
         return {}
     try:
         value = json.loads(form["settings"] or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise NoJson from error
     if not isinstance(value, dict):
         raise NoJson

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 _NAMES = "(?:[a-z]+:)?(?:think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad)"
@@ -13,7 +14,8 @@ _THOUGHT_ENDS = re.compile(
     re.IGNORECASE,
 )
 """What stands behind a thought; the last one begins the answer of models that speak in channels."""
-_FENCED = re.compile(r"(?:```|~~~)(?:json[5c]?)?[ \t]*\n(.*?)\n[ \t]*(?:```|~~~)", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"(?:```|~~~)(?:json[5c]?)?[ \t]*\n", re.IGNORECASE)
+_FENCE_ENDS = re.compile(r"\n[ \t]*(?:```|~~~)")
 _TRAILING = re.compile(r"(\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z))|,(?=\s*[}\]])", re.DOTALL)
 """A text in quotes, or a comma that nothing follows."""
 _MOST_TRIED = 20
@@ -60,9 +62,20 @@ def without_thoughts(text: str) -> str:
     """A reply without what the model thought before it; some servers leave out the mark that begins a thought."""
     said = _THOUGHT.sub("", text)
     ends = list(_THOUGHT_ENDS.finditer(said))
-    first = said.find("{")
-    behind = [end for end in ends if first < 0 or end.start() < first or "{" in said[end.end() :]]
+    first, last = said.find("{"), said.rfind("{")
+    behind = [end for end in ends if first < 0 or end.start() < first or last >= end.end()]
     return said[behind[-1].end() :] if behind else said
+
+
+def _fenced(said: str) -> Iterator[str]:
+    """The contents of fenced blocks."""
+    begins = _FENCE.search(said)
+    while begins is not None:
+        ends = _FENCE_ENDS.search(said, begins.end())
+        if ends is None:
+            return
+        yield said[begins.end() : ends.start()]
+        begins = _FENCE.search(said, ends.end())
 
 
 def object_in(text: str) -> Any:
@@ -77,7 +90,7 @@ def object_in(text: str) -> Any:
         return _unwrapped(_read(said))
     except ValueError as error:
         wrong = error
-    for fenced in _FENCED.findall(said):
+    for fenced in _fenced(said):
         try:
             return _unwrapped(_read(fenced))
         except ValueError:
@@ -91,7 +104,7 @@ def object_in(text: str) -> Any:
         try:
             value, end = _DECODER.raw_decode(loose, at)
             found += [value] if value not in found else []
-        except ValueError:
+        except (ValueError, RecursionError):
             end = at + 1
         at = loose.find("{", end)
     if len(found) != 1:
@@ -107,11 +120,13 @@ def _read(text: str) -> Any:
     """
     try:
         return json.loads(text, strict=False)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
     except ValueError:
         loose = _without_trailing(text)
         if loose == text:
             raise
-        return json.loads(loose, strict=False)
+    return _read(loose)
 
 
 def _without_trailing(text: str) -> str:

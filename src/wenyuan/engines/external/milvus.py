@@ -309,7 +309,10 @@ class MilvusCollection:
             return str(entity.get(name) or "") if name is not None else ""
 
         metadata = entity.get(named.metadata) if named.metadata is not None else None
-        members = json.loads(metadata) if isinstance(metadata, (str, bytes)) else metadata
+        try:
+            members = json.loads(metadata) if isinstance(metadata, (str, bytes)) else metadata
+        except (ValueError, RecursionError) as error:
+            raise EngineUnavailable("the answer is not JSON", component=self.component) from error
         key = str(entity[named.id])
         return OutsideHit(
             key=key,

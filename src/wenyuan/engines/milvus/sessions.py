@@ -406,7 +406,7 @@ def newest(session: Session, collection: str) -> Mark | None:
     try:
         body = json.loads(row["body"]) if isinstance(row["body"], (str, bytes)) else row["body"]
         return Mark(step=int(row["step"]), total=np.array(row["total"], np.float32), **{n: body[n] for n in _BODY})
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise IndexCorrupt(
             msg("its mark cannot be read ({kind})", kind=type(error).__name__),
             component=session.component,
