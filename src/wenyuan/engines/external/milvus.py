@@ -312,7 +312,9 @@ class MilvusCollection:
         try:
             members = json.loads(metadata) if isinstance(metadata, (str, bytes)) else metadata
         except (ValueError, RecursionError) as error:
-            raise EngineUnavailable("the answer is not JSON", component=self.component) from error
+            raise EngineUnavailable(
+                "the collection holds metadata that is no JSON", component=self.component
+            ) from error
         key = str(entity[named.id])
         return OutsideHit(
             key=key,
