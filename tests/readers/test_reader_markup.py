@@ -382,3 +382,9 @@ def test_an_empty_comment_parts_code_from_a_quotation() -> None:
     """Two stops alone take nothing of what stands below them."""
     document = read("Code::\n\n  pump --on\n\n..\n\n  Quoted words.\n", "x.rst")
     assert ("paragraph", "Quoted words.") in blocks(document)
+
+
+def test_coloured_code_in_tex_is_read_as_code() -> None:
+    """The commands that colour words go, lines and signs stay."""
+    code = "\\begin{Highlighting}[]\n\\ControlFlowTok{if}\\NormalTok{ x }\\OperatorTok{\\textgreater{}}\\NormalTok{ \\{1\\}:}\n  \\NormalTok{y}\n\\end{Highlighting}"
+    assert blocks(read(code, "x.tex")) == [("code", "if x > {1}:\n  y")]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 from package_files import opendocument
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
+from wenyuan.readers.flat import read_fods, read_fodt
 from wenyuan.readers.opendocument import read_odp, read_odt
 
 
@@ -181,3 +184,37 @@ def test_a_row_that_repeats_a_cell_a_million_times_is_bounded() -> None:
     cell = '<table:table-cell table:number-columns-repeated="1000000"><text:p>x</text:p></table:table-cell>'
     document = read(f"<table:table><table:table-row>{cell}</table:table-row></table:table>")
     assert document.text.count("x") == 1_000
+
+
+_SPACES = (
+    'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
+    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
+)
+
+
+def flat(kind: str, body: str) -> bytes:
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?><office:document {_SPACES} office:mimetype="application/vnd.oasis.opendocument.{kind}">'
+        "<office:master-styles><style:header><text:p>Head</text:p></style:header></office:master-styles>"
+        f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document>"
+    ).encode()
+
+
+def test_flat_files_are_read_as_the_archives_are() -> None:
+    """One file of XML in place of an archive, with its own hash; another kind of file is refused by name."""
+    text = flat("text", '<text:h text:outline-level="1">Pumps</text:h><text:p>They turn.</text:p>')
+    (document,) = read_fodt(text, uri="file:///a.fodt", name="a.fodt")
+    assert (document.title, document.sha256) == ("Pumps", hashlib.sha256(text).hexdigest())
+    cell = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+    rows = "".join(
+        f"<table:table-row>{cell.format(a)}{cell.format(b)}</table:table-row>"
+        for a, b in (("part", "count"), ("bolt", "4"))
+    )
+    (document,) = read_fods(
+        flat("spreadsheet", f'\n <table:table table:name="S">\n  {rows}\n </table:table>\n'),
+        uri="file:///a.fods",
+        name="a.fods",
+    )
+    assert document.text == "part: bolt; count: 4"
+    with pytest.raises(DocumentRejected, match="no flat OpenDocument"):
+        read_fodt(b"<html/>", uri="file:///a.fodt", name="a.fodt")

@@ -32,7 +32,7 @@ from wenyuan.readers.tex_names import (
     TABLES,
     VERBATIM,
 )  # fmt: skip
-from wenyuan.readers.tex_source import JOINED, definitions, own_text, without_comments
+from wenyuan.readers.tex_source import JOINED, definitions, own_text, plain_code, without_comments
 from wenyuan.readers.tex_units import plain_number, plain_unit
 from wenyuan.readers.text import measured, readable
 
@@ -372,7 +372,7 @@ class _Text(Source):
             self._page.unknown[name] += 1
         elif name in VERBATIM:
             _, skip = self.options(at, end)
-            code = self.text[skip:after] if "\n" in inner else inner
+            code = plain_code(self.text[skip:after] if "\n" in inner else inner)
             if name == "minted":
                 code = code.partition("}")[2]
             if self._tables:

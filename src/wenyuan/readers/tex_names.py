@@ -80,7 +80,7 @@ TABLES: Mapping[str, int] = {
 """Environments of tables, with how many arguments they take."""
 
 VERBATIM = frozenset(
-    "verbatim Verbatim lstlisting minted alltt BVerbatim LVerbatim filecontents code CodeInput CodeOutput".split()
+    "verbatim Verbatim Highlighting lstlisting minted alltt BVerbatim LVerbatim filecontents code CodeInput CodeOutput".split()
 )
 FORMULAS = frozenset("equation displaymath math gather multline eqnarray dmath ".split())
 ALIGNED = frozenset(

@@ -74,6 +74,23 @@ def definitions(text: str, closings: Mapping[int, int], known: Set[str]) -> dict
     return found
 
 
+_COLOURED = re.compile(r"\\[A-Z][A-Za-z]{1,30}Tok\{((?:[^{}\\]|\\[{}_$&#%~^ ]|\\[a-z]{4,20}(?:\{\})?){0,2000})\}")
+_WRITTEN = {"textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "textquotesingle": "'", "textgreater": ">",
+            "textless": "<", "textbar": "|", "textdollar": "$"}  # fmt: skip
+_ESCAPED = re.compile(r"\\(?:([a-z]{4,20})(?:\{\}|\s)?|([{}_$&#%~^ ]))")
+
+
+def plain_code(code: str) -> str:
+    """Code without the commands that colour it, as programs that export LaTeX write them."""
+    if "Tok{" not in code:
+        return code
+
+    def shown(match: re.Match[str]) -> str:
+        return _ESCAPED.sub(lambda sign: sign[2] or _WRITTEN.get(sign[1] or "", sign[0]), match[1])
+
+    return _COLOURED.sub(shown, code)
+
+
 # The text of a file without its commands: what is read is compared with it.
 
 _COMMANDS_OUT = re.compile(
