@@ -78,6 +78,9 @@ def test_a_heading_counts_little(encoder: BuiltinEncoder) -> None:
     below = encoder.encode_passages([embedded_text(title, text) for text in texts])
     joined = encoder.encode_passages([f"{title}\n{text}" for text in texts])
     assert float(below[0] @ below[1]) < float(joined[0] @ joined[1]) - 0.02
+    path = encoder.encode_passages([embedded_text(f"{title}\n第二章 标准", text) for text in texts])
+    # A short one below title and headings is read alone, too.
+    assert float(path[0] @ path[1]) < float(below[0] @ below[1])
     alone = encoder.encode_passages([embedded_text(title, ""), title])
     assert np.array_equal(alone[0], alone[1])
 

@@ -349,6 +349,8 @@ HIDDEN, FFN, HEADS, LAYERS = 384, 1536, 12, 12
 MAX_TOKENS = 512
 HEADING = 0.15
 """What title and headings above a passage count in its vector, of their information. Every passage of a document has them."""
+SHORT = 130
+"""Tokens of a passage below a title and headings that is read without them, too, since they would outweigh it."""
 EPSILON = 1e-12
 _LARGEST = 63
 
@@ -533,10 +535,16 @@ class BuiltinEncoder:
         )
 
     def _vector(self, prefix: str, text: str) -> NDArray[np.float32]:
-        heading, mark, _ = text.partition(BELOW)
+        heading, mark, own = text.partition(BELOW)
         ids = self._tokenizer(prefix + as_written(text), MAX_TOKENS)
-        # White space begins a new piece, so that a heading has the same pieces alone; but for the mark of the end.
-        return self._graph(ids, len(self._tokenizer(prefix + heading)) - 1 if mark else 0)
+        if not mark:
+            return self._graph(ids)
+        # White space begins a new piece, so that a heading has the same pieces alone, but for the mark of the end.
+        below, short = self._graph(ids, len(self._tokenizer(prefix + heading)) - 1), self._tokenizer(prefix + own)
+        if "\n" not in heading or len(short) > SHORT:
+            return below
+        both: NDArray[np.float32] = checked_vectors((below, self._graph(short)), 2, HIDDEN, COMPONENT).sum(axis=0)
+        return both
 
 
 def load_builtin(*, threads: int = 0) -> BuiltinEncoder:
