@@ -3,7 +3,8 @@
     python bench/redaction_forms.py [--all]
 
 Half of the templates are held apart: rules are tuned on the others. Printed: recall of both halves with n, by class; forms below .95,
-with ``--all`` every form; recall on the texts of `redaction_texts`, which were written before the rules were mended; and decoys by kind.
+with ``--all`` every form; recall on the texts of `redaction_texts`, which were written before the rules were mended; on
+those of `redaction_written`, half of which are held apart; and decoys by kind.
 """
 
 from __future__ import annotations
@@ -16,8 +17,14 @@ from collections import defaultdict
 
 from redaction import covered, written
 from redaction_fill import decoys, items
+from redaction_people import People
 from redaction_values import value
+from redaction_written import FORMS
+from redaction_written import decoys as written_decoys
+from wenyuan.core.redaction import Redaction, policy_for
+from wenyuan.readers import READERS, read_guarded
 
+_REDACTION = Redaction(policy_for("restricted"), b"k" * 32)
 TEMPLATES = {  # the second half of each row is held apart
     "cn_id": ("身份证号：{}", "本人身份证{}，现申请", "ID card {} on file", "证件号码 {}（复印件附后）", "公民身份号码为{}。", "His ID number is {}."),
     "bank_card": ("卡号：{}", "请打款到{}，谢谢", "card {} exp 09/27", "银行账号{}，开户行工行", "My card number is {}", "退款至尾号不符，卡号 {}"),
@@ -150,6 +157,36 @@ def _show_texts(draw: random.Random) -> None:
     print("texts as people write them: " + ", ".join(f"{kind} {sum(h)} of {len(h)}" for kind, h in hits.items()))
 
 
+def _left(form: str, text: str) -> str:
+    """A text as it is kept: tables are read as files are, so that their columns are known."""
+    if form != "table":
+        return _REDACTION.text(text).text
+    suffix = ".md" if text.startswith("|") else ".tsv" if "\t" in text.partition("\n")[0] else ".csv"
+    documents = read_guarded(text.encode(), uri=f"file:///x{suffix}", name=f"x{suffix}", reader=READERS[suffix])
+    return _REDACTION.document(documents[0])[0].text
+
+
+def _show_written() -> None:
+    """Of the texts of `redaction_written`: the share of values that no longer stand in them, by half and class."""
+    hits: dict[str, list[list[bool]]] = defaultdict(lambda: [[], []])
+    for seed in (7, 8):
+        people = People(seed)
+        for form, texts in FORMS.items():
+            for at, text in enumerate(texts):
+                filled, values = people.fill(text)
+                left = _left(form, filled)
+                for kind, said in values:
+                    hits[kind][at % 2].append(said not in left)
+    for half, name in enumerate(("rules were mended on", "held apart")):
+        all_of = [hit for halves in hits.values() for hit in halves[half]]
+        row = ", ".join(
+            f"{kind} {sum(h[half]) / len(h[half]):.3f} of {len(h[half])}" for kind, h in hits.items() if h[half]
+        )
+        print(f"{len(FORMS)} forms a person writes, {name}: {sum(all_of) / len(all_of):.3f} of {len(all_of)}: {row}")
+    lost = [text for _, text, value in written_decoys() if value not in _REDACTION.text(text).text]
+    print(f"decoys in them: {len(lost)} of {len(written_decoys())}{f', as {lost[0]!r}' if lost else ''}")
+
+
 def _show_decoys(draw: random.Random) -> None:
     kinds = {"as people write them": decoys(), **made_decoys(draw)}
     false = {kind: [text for text in texts if covered(text)] for kind, texts in kinds.items()}
@@ -189,6 +226,7 @@ def main() -> None:
         )
         print(f"{kind:12} {row}  {'forms' if '--all' in sys.argv else 'below .95'}: {low or '–'}")
     _show_texts(draw)
+    _show_written()
     _show_decoys(draw)
 
 

@@ -61,6 +61,8 @@ ELSEWHERE = {
     "redaction_fill": "fills the texts of redaction_forms.py",
     "redaction_peers": "needs Presidio",
     "redaction_texts": "the texts of redaction_forms.py",
+    "redaction_people": "the values of redaction_forms.py",
+    "redaction_written": "the texts of redaction_forms.py",
     "redaction_values": "makes the values of redaction_forms.py",
     "reranking": "gathers for cross_encoder.py, below",
     "restarts": "stops a PostgreSQL again and again, which the tests of the engines do",

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.errors import DocumentRejected, KnowledgeError, msg
 from wenyuan.core.model import Block, Document, Facet
-from wenyuan.core.redaction import encoded, identifiers, messengers, passwords, people, places, secrets
+from wenyuan.core.redaction import encoded, identifiers, messengers, neighbours, passwords, people, places, secrets
 from wenyuan.core.redaction.matching import OPAQUE, Finding, Rule, View, find, views_of
 from wenyuan.core.redaction.names import DISTRICT, NAME_RULES, kind_named, told
 from wenyuan.core.redaction.names import RULES as PLACE_RULES
@@ -141,6 +141,7 @@ _RULES = (
     *PLACE_RULES,
     *NAME_RULES,
     *people.RULES,
+    *neighbours.RULES,
     *messengers.RULES,
     *places.RULES,
     *encoded.RULES,

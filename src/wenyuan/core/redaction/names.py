@@ -272,7 +272,7 @@ DISTRICT = re.compile(
 """A province, city or district, as it begins an address."""
 
 _NUMBER = "[0-9a-z甲乙丙丁东南西北一二三四五六七八九十百零〇]"
-_UNITS = "号楼|号院|号|弄|栋|幢|座|单元|室|楼|层|户|组"
+_UNITS = "号楼|号院|号|弄|栋|幢|座|塔|单元|室|楼|层|户|组"
 # A street, and a number with its unit; 三号线, 3号文, 一号机 number other things.
 _HOUSE = re.compile(
     rf"[路街道巷弄胡同村庄里苑园区镇乡屯](?:\s?(?:{_NUMBER}|[0-9]-){{1,6}}(?:{_UNITS})(?![线文令机门桩梯柜泵灯口]))"
