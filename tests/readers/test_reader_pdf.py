@@ -259,3 +259,15 @@ def test_running_lines_that_name_the_section_at_hand_are_left_out() -> None:
     assert not any(foot in document.text for foot in feet)
     assert all(f"let for {at * 40}" in document.text for at in range(2, 9))
     assert "removed 7 running lines with the page's number" in document.notes
+
+
+def test_what_stands_beside_the_text_of_a_page_is_counted() -> None:
+    """Fields of forms, comments and stamps are named in the warnings; links are not."""
+    kinds = (b"Widget /FT /Tx /T (a) /V (42)", b"Text /Contents (see)", b"Stamp", b"Link")
+    noted = b" ".join(b"<< /Type /Annot /Subtype /" + kind + b" /Rect [0 0 9 9] >>" for kind in kinds)
+    content = make_pdf([[(72, 700, "The pump turns.")]]).replace(b"/MediaBox", b"/Annots [" + noted + b"] /MediaBox")
+    document = read(content)
+    assert document.fidelity is not None
+    assert document.fidelity.warnings == (
+        "content of kinds that are not read: comments (1), form fields (1), stamps (1)",
+    )

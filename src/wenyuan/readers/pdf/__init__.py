@@ -12,7 +12,8 @@ from typing import Any
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document, Facet
-from wenyuan.readers.assemble import Original, Piece, assemble, no_title, rejected
+from wenyuan.readers.assemble import Original, Piece, assemble, no_title, rejected, unread
+from wenyuan.readers.pdf.annotations import beside_text
 from wenyuan.readers.pdf.page import (
     Pages,
     PrintedLine,
@@ -576,8 +577,10 @@ def _pages(pdf: Any, name: str, recognised: Pages | None) -> tuple[list[PrintedP
     pages: list[PrintedPage] = []
     pictures: list[int] = []
     characters = 0
+    beside: Counter[str] = Counter()
     for index in range(len(pdf)):
         page = pdf[index]
+        beside += beside_text(page)
         pages.append(text_layer(page, index + 1))
         characters += len(pages[-1].own)
         if needs_picture(page, pages[-1].own, pages[-1].unmapped):
@@ -587,4 +590,5 @@ def _pages(pdf: Any, name: str, recognised: Pages | None) -> tuple[list[PrintedP
             raise rejected(
                 msg("it holds more than {max_characters} characters", max_characters=f"{_MAX_CHARACTERS:,}"), name
             )
-    return in_pictures(pages, pictures, recognised, name)
+    read, notes = in_pictures(pages, pictures, recognised, name)
+    return read, [*notes, *unread(beside)]
