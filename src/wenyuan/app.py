@@ -4,7 +4,6 @@ together.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
@@ -13,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from wenyuan.catalog import Catalog
-from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.storage import Place, place_of
-from wenyuan.catalog.task_anchor import TaskAnchor
 from wenyuan.catalog.tasks import TaskLedger, TokenLedger
 from wenyuan.core.addresses import legible
 from wenyuan.core.connectors import Connector
@@ -30,6 +27,7 @@ from wenyuan.engines import MemoryEngine
 from wenyuan.runtime import install_command, usable_cores
 from wenyuan.scanners.selection import open_scanner
 from wenyuan.service.audit import change_record
+from wenyuan.service.governance import log_of, tasks_of
 from wenyuan.service.ingest import Recognition, Remote
 from wenyuan.service.ingest.library_key import KeyLoss, check_lost, marked_key, new_key
 from wenyuan.service.ingest.quarantine import Quarantine
@@ -132,7 +130,7 @@ def _assembled(path: Path, settings: Settings, place: Place, catalog: Catalog, o
     engine = _engine(settings, path, spec, catalog)
     opening.callback(engine.close)
     traces = _traces(settings.tracing, catalog.library_id(), questions.text)
-    audit = _audit(place, settings, catalog)
+    audit = log_of(place, settings, catalog)
     if audit is not None:
         opening.callback(audit.close)
     return Library(
@@ -188,7 +186,7 @@ def renew_key(folder: str | Path, **overrides: Any) -> KeyLoss:
     place = place_of(path, settings.catalog)
     with closing(Catalog.open(place)) as catalog:
         check_lost(catalog, path)
-        audit = _audit(place, settings, catalog)
+        audit = log_of(place, settings, catalog)
         with ExitStack() as stack:
             if audit is not None:
                 stack.callback(audit.close)
@@ -246,20 +244,6 @@ def _questions(settings: Settings, catalog: Catalog, folder: Path) -> Questions:
     names = load_names(settings.redaction.ner) if settings.redaction.ner else None
     redacting = partial(Redactor.of, key=catalog.pseudonym_key() or marked_key(catalog, folder), names=names)
     return Questions(redacting, catalog.sources, settings.audit.sensitivity)
-
-
-def _audit(place: Place, settings: Settings, catalog: Catalog) -> AuditLog | None:
-    if not settings.audit.enabled:
-        return None
-    kept = settings.audit
-    return AuditLog(
-        place.folder,
-        place=place.audit(),
-        keep_queries=kept.keep_queries,
-        retention=kept.retention_days * 86_400.0,
-        names=catalog.names(),
-        anchor=catalog.anchor,
-    )
 
 
 def _traces(settings: TracingSettings, library_id: str, shown: Callable[[str], str]) -> Traces | None:
@@ -330,9 +314,7 @@ def _remote(reader: _Reader, allowed: SourcesSettings) -> Remote:
 
 
 def _tasks(folder: Path, place: Place, catalog: Catalog, releasing: ExitStack) -> TaskLedger:
-    server = place.tasks()
-    anchor = None if server is not None else TaskAnchor(catalog.database, folder / "tasks.db")
-    tasks = TaskLedger(folder, place=server, anchor=anchor)
+    tasks = tasks_of(folder, place, catalog)
     releasing.callback(tasks.close)
     return tasks
 
@@ -569,8 +551,3 @@ class _Reader:
             return None
         workers = self._ocr.workers or min(usable_cores(), _MOST_PAGES)
         return PageWorkers(workers, PageStore(self._folder / "ocr", VERSION))
-
-
-def default_library() -> Path:
-    """The folder in ``WENYUAN_LIBRARY``, else ``./library``."""
-    return Path(os.environ.get("WENYUAN_LIBRARY") or "library")

@@ -240,6 +240,12 @@ class OcrSettings(_Section):
     workers: int = Field(default=0, ge=0, le=64)  # pages at one time, a process for each; 0: the cores, at most 4
 
 
+class UploadSettings(_Section):
+    """What is kept of uploaded files."""
+
+    keep_versions: int = Field(default=20, ge=0, le=10_000)  # of each file, beside the one in its place
+
+
 class AuditSettings(_Section):
     """The record of what was asked and answered."""
 
@@ -307,6 +313,7 @@ class Settings(BaseSettings):
     sources: SourcesSettings = SourcesSettings()
     redaction: RedactionSettings = RedactionSettings()
     ocr: OcrSettings = OcrSettings()
+    uploads: UploadSettings = UploadSettings()
     audit: AuditSettings = AuditSettings()
     tracing: TracingSettings = TracingSettings()
     server: ServerSettings = ServerSettings()
@@ -466,3 +473,8 @@ def _meaning(shape: type[BaseModel], kind: str, message: str, name: str) -> str:
         return message
     near = get_close_matches(name, list(shape.model_fields), n=1)
     return "there is no such setting" + (msg("; did you mean {near}?", near=repr(near[0])) if near else "")
+
+
+def default_library() -> Path:
+    """The folder in ``WENYUAN_LIBRARY``, else ``./library``."""
+    return Path(os.environ.get("WENYUAN_LIBRARY") or "library")

@@ -146,6 +146,7 @@ def test_every_message_is_used() -> None:
         "col_",
         "audit_",
         "did_",
+        "history_",
         "withheld_",
         "where_",
         "type_",

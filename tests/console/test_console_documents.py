@@ -54,7 +54,10 @@ def test_the_report_names_every_file(opened: Opened) -> None:
     assert "已收录 4 个文件，1 个失败" in seen.text("#report h2")
     assert seen.count("#report .state.ok") == 4
     assert "已损坏" in seen.text("#report .why")
-    assert seen.count("table tbody tr") == 4
+    assert seen.count("table tbody tr") == 5
+    failed = browser.get("/console/sources/desk/documents", state="failed")
+    assert "已损坏" in failed.text("tbody .why")
+    assert "重新上传：wenyuan document upload desk" in failed.text("tbody .small")
     page = browser.get("/console/sources/desk/documents", q="pump")
     assert page.count("table tbody tr") == 1
     assert "没有这样的文档" in browser.get("/console/sources/desk/documents", q="zzz").text(".lead")

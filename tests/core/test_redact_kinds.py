@@ -96,3 +96,24 @@ LET_BE = [
 def test_what_only_looks_like_such_a_value_is_let_be(text: str) -> None:
     """Products, versions, roles, rules about passwords and base64 of a text stay."""
     assert redact(text, DROP).text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "应急电话：010-62345678", "消防应急电话 0755-83241234，值班电话 83241234", "联系电话：021-5555 6666",
+        "应急值班电话：(0571)87654321", "总机电话 010-62345678 转 801", "Emergency phone: +86 10 6234 5678",
+    ],
+)  # fmt: skip
+def test_landlines_are_kept_under_internal_whatever_word_stands_before(text: str) -> None:
+    """A landline is no person's own telephone: its kind decides, not that it is called a telephone; a mobile is masked."""
+    from wenyuan.core.model import Source
+    from wenyuan.service.ingest.redaction import Redactor
+
+    def redacted(level: str, words: str) -> str:
+        return Redactor.of(Source(source_id="s", sensitivity=level), key=b"k" * 32).text(words)  # type: ignore[arg-type]
+
+    assert redacted("internal", text) == text
+    assert redacted("confidential", text) != text
+    assert "13800138000" not in redacted("internal", f"{text}，手机 13800138000")
+    assert redacted("internal", "电话 62345678") != "电话 62345678", "without a word that says whose it is"

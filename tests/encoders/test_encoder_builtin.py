@@ -216,7 +216,7 @@ def test_a_late_query_times_out(encoder: BuiltinEncoder) -> None:
 
 def test_two_libraries_share_one_model() -> None:
     """Loading again costs nothing: the graph is the same object."""
-    assert load_builtin()._graph is load_builtin(threads=1)._graph
+    assert load_builtin().ready() is load_builtin(threads=1).ready()
 
 
 def test_the_carrier_is_never_imported() -> None:
@@ -324,9 +324,9 @@ def test_a_file_that_cannot_be_read_is_an_error(fresh: Path) -> None:
 
 def test_a_model_that_computes_something_else_is_refused(encoder: BuiltinEncoder) -> None:
     """The guard compares with known vectors: tokens shifted by one are found out."""
+    tokenizer, graph = encoder.ready()
     wrong = BuiltinEncoder(
-        lambda text, limit=0: [min(i + 1, 250_000) for i in encoder._tokenizer(text, limit)],  # type: ignore[arg-type]
-        encoder._graph,
+        lambda: (lambda text, limit=0: [min(i + 1, 250_000) for i in tokenizer(text, limit)], graph),  # type: ignore[arg-type,return-value]
         1,
     )
     with pytest.raises(EncoderUnavailable, match="other vectors"):

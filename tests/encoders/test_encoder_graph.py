@@ -67,14 +67,14 @@ def test_damping_brings_the_vectors_nearer_to_the_plain_model(
 ) -> None:
     """Half the distance at least, on texts that it was not made from."""
     encoder = load_builtin()
-    tokenizer = encoder._tokenizer
+    tokenizer, graph = encoder.ready()
     file = builtin.read_weights(builtin.find_weights())
     texts = [f"passage: {text}" for text in GUARD_TEXTS] + [
         "query: 工伤认定要多长时间？",
         "query: how do I roll back?",
     ]
     plain = [unit(script._forward(file, tokenizer(text))) for text in texts]
-    damped = [unit(encoder._graph(tokenizer(text))) for text in texts]
+    damped = [unit(graph(tokenizer(text))) for text in texts]
     quiet = {name: np.ones_like(by) for name, by in damping().items()}
     monkeypatch.setattr(builtin, "damping", lambda: quiet)
     loud = [unit(Graph(file)(tokenizer(text))) for text in texts]
@@ -89,7 +89,7 @@ def test_damping_brings_the_vectors_nearer_to_the_plain_model(
 def test_rare_words_count_more_than_commas(script: ModuleType) -> None:
     """States are added up by what their pieces say, in the fast model as in the plain one; marks say nothing."""
     encoder = load_builtin()
-    tokenizer = encoder._tokenizer
+    tokenizer, graph = encoder.ready()
     file = builtin.read_weights(builtin.find_weights())
     told = information(file)
     assert told[[file.bos, file.eos, file.pad]].max() == 0
@@ -97,13 +97,13 @@ def test_rare_words_count_more_than_commas(script: ModuleType) -> None:
     comma, helmet = (told[tokenizer._pieces.piece_to_id(piece)] for piece in (",", "安全"))
     assert 0 < comma < helmet / 2
     ids = tokenizer("passage: , , , , , , , , , , 安全帽, , , , , , , , , ,")
-    (plain, fast, equal) = (unit(v) for v in (script._forward(file, ids), encoder._graph(ids), evenly(encoder, ids)))
+    (plain, fast, equal) = (unit(v) for v in (script._forward(file, ids), graph(ids), evenly(encoder, ids)))
     assert plain @ fast > plain @ equal + 0.0005  # states of one text are near to one another
 
 
 def evenly(encoder: BuiltinEncoder, ids: list[int]) -> Any:
     """The mean of the states."""
-    graph = copy.copy(encoder._graph)
+    graph = copy.copy(encoder.ready()[1])
     graph._information = np.ones_like(graph._information)
     return graph(ids)
 

@@ -129,11 +129,12 @@ def test_a_whole_audit_verifies_and_an_altered_one_does_not(run: Run, folder: Pa
     other = f"{whole['records']}:{'0' * 64}"
     assert "has another hash" in run("verify", "--head", other, code=1).stdout
     with raw(folder) as connection:
-        connection.execute("UPDATE audit SET record = replace(record, 'wiki', 'crm_') WHERE seq = 3")
-    assert "FAULT at record 3: edited" in run("verify", code=1).stdout
-    assert "第 3 条记录有问题：被修改" in run("verify", "--lang", "zh", code=1).stdout
+        (seq,) = connection.execute("SELECT min(seq) FROM audit WHERE record LIKE '%wiki%'").fetchone()
+        connection.execute("UPDATE audit SET record = replace(record, 'wiki', 'crm_') WHERE seq = ?", (seq,))
+    assert f"FAULT at record {seq}: edited" in run("verify", code=1).stdout
+    assert f"第 {seq} 条记录有问题：被修改" in run("verify", "--lang", "zh", code=1).stdout
     found = document(run("verify", "--json", code=1))
-    assert (found["status"], found["first_fault"]["seq"]) == ("FAILED", 3)
+    assert (found["status"], found["first_fault"]["seq"]) == ("FAILED", seq)
 
 
 def test_an_export_verifies_and_overwrites_nothing(run: Run, tmp_path: Path) -> None:

@@ -28,6 +28,10 @@ from wenyuan.service.verification import VerifyRequest, as_data
 ASKED = "客户投诉多久首次响应"
 
 
+READER = Principal(key_id="reader", rights=frozenset({"search"}))
+"""One who may search, and does not keep the library."""
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with scans(tmp_path_factory.mktemp("scans"), search={"deadline": 60}) as made:
@@ -182,10 +186,11 @@ def test_copyright_counts_for_the_document_not_the_page(tmp_path: Path, terms: s
     with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
         library.add(Source(source_id="laws", path=str(docs), copyright=terms))
         number = library.list_documents().documents[0]["document_id"]
-        whole = library.document_passages(number).passages
+        assert all(one["text"] for one in library.document_passages(number).passages), "who keeps it sees it"
+        whole = library.document_passages(number, READER).passages
         after, paged = 0, []
         for _ in whole:
-            page = library.document_passages(number, after=after, limit=1)
+            page = library.document_passages(number, READER, after=after, limit=1)
             paged += page.passages
             after = page.next
         assert [one["text"] for one in paged] == [one["text"] for one in whole]
@@ -201,12 +206,15 @@ def test_copyright_counts_for_passages(library: Any) -> None:
     try:
         for terms, most in (("excerpt<=12", 12), ("deny", 0)):
             library.catalog.put_source(replace(before, copyright=terms))
-            (passage,) = library.document_passages(number).passages
+            (passage,) = library.document_passages(number, READER).passages
             assert len(passage["text"]) <= most
             assert passage["withheld"] is True
             assert not passage.get("uncertain")
             if most == 0:
                 assert passage["text"] == ""
+            (own,) = library.document_passages(number).passages
+            assert not own["withheld"]
+            assert len(own["text"]) > 12
     finally:
         library.catalog.put_source(before)
 

@@ -14,6 +14,7 @@ from wenyuan.catalog.anchor import Anchor
 from wenyuan.catalog.corrections import ContextSentences, Corrections
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, name_library
+from wenyuan.catalog.history import PastDocuments
 from wenyuan.catalog.learning import Calibrations, Evaluations, Synonyms, Tunings
 from wenyuan.catalog.readings import Listings, Origins, Readings
 from wenyuan.catalog.rules.graph import RulesGraph
@@ -62,6 +63,7 @@ class Catalog:
         self.rule_names = NameVectors(database)
         self.citations = Citations(database)
         self.anchor = Anchor(database)
+        self.history = PastDocuments(database)
 
     # -- life ---------------------------------------------------------------------------------------
 
@@ -256,6 +258,10 @@ class Catalog:
     chars_up_to = delegate("readings", Readings.chars_up_to)
     document_lines = delegate("readings", Readings.document_lines)
     worst_read = delegate("readings", Readings.worst_read)
+
+    past_document = delegate("history", PastDocuments.past_document)
+    past_documents = delegate("history", PastDocuments.past_documents)
+    past_texts = delegate("history", PastDocuments.past_texts)
 
     kept_sentences = delegate("contexts", ContextSentences.kept_sentences)
     keep_sentences = delegate("contexts", ContextSentences.keep_sentences)

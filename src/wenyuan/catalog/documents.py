@@ -185,11 +185,11 @@ class Documents:
                 )
         return found
 
-    def failures(self, source_id: str) -> Mapping[str, str]:
-        """URI → reason, of the documents that could not be ingested."""
+    def failures(self, source_id: str, but: str = "") -> Mapping[str, str]:
+        """URI → reason, of the documents that could not be ingested; without those of the code `but`."""
         f = t.failures.c
         with self.database.reading("listing failures") as connection:
-            query = sa.select(f.uri, f.reason).where(f.source_id == source_id).order_by(f.uri)
+            query = sa.select(f.uri, f.reason).where(f.source_id == source_id, f.code != but).order_by(f.uri)
             return dict(connection.execute(query).all())
 
     # -- passages -------------------------------------------------------------------------------------

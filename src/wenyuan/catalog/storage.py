@@ -334,7 +334,14 @@ class Place(Protocol):
 
 
 OnChange = Callable[
-    [Literal["registry", "agent", "key", "rule", "task", "synonym", "correction"], str, str, Any, Any], None
+    [
+        Literal["registry", "agent", "key", "rule", "task", "synonym", "correction", "document", "refresh"],
+        str,
+        str,
+        Any,
+        Any,
+    ],
+    None,
 ]
 """``on_change(kind, action, id, before, after)``; values of `core`, None for what was not there or is gone."""
 

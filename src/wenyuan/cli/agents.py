@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import Commands, add_commands, interactive, opened, words
+from wenyuan.cli.options import Commands, add_commands, interactive, opened_record, words
 from wenyuan.cli.terminal import OK, Terminal
 from wenyuan.core.access import AUTO, CONFIDENCE
 from wenyuan.core.errors import joined, msg
 
 if TYPE_CHECKING:
     from wenyuan.core.access import Agent, Key
-    from wenyuan.service.library import Library
+    from wenyuan.service.governance import GovernanceDesk
 
 
 # ``agent list``, ``show``, ``set`` and ``remove``.
@@ -48,7 +48,7 @@ def list_agents(ctx: typer.Context) -> None:
     from wenyuan.core.access import agent_to_wire
 
     terminal: Terminal = ctx.obj
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         agents = found.catalog.agents()
     terminal.document({"status": "SUCCESS", "agents": [agent_to_wire(agent) for agent in agents]})
     if not agents:
@@ -76,7 +76,7 @@ def show_agent(
     from wenyuan.core.access import agent_to_wire
 
     terminal: Terminal = ctx.obj
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         known = found.catalog.agent(agent)
         made = found.catalog.keys()
     keys = [key.key_id for key in made if key.agent_id == agent and key.revoked_at is None]
@@ -119,7 +119,7 @@ def put_agent(
         "token_budget": token_budget,
         "knowledge_scope": [_domain(text) for text in scope] if scope else None,
     }
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         described, unknown = _put(found, agent, {name: value for name, value in given.items() if value is not None})
     terminal.document({"status": "SUCCESS", "agent": described, "unknown_domains": unknown})
     terminal.show(terminal.text("agent_set", agent=agent))
@@ -127,7 +127,7 @@ def put_agent(
         terminal.say("unknown_domains", domains=", ".join(unknown))
 
 
-def _put(library: Library, agent_id: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _put(library: GovernanceDesk, agent_id: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Create or update an agent; returns it, and those of its domains that no source has."""
     from wenyuan.core.access import agent_to_wire, parse_agent
 
@@ -163,7 +163,7 @@ def remove_agent(
       wenyuan agent remove support
     """
     terminal: Terminal = ctx.obj
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         known = found.catalog.agent(agent).agent_id
         if not yes and interactive() and not typer.confirm(terminal.text("really_agent", agent=known), err=True):
             terminal.say("not_removed")
@@ -218,7 +218,7 @@ def create(
     """
     terminal: Terminal = ctx.obj
     allowed, until = _rights(words(rights) or []), _expiry(expires)
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         key, token = found.catalog.create_key(agent, allowed, until)
     terminal.document({"status": "SUCCESS", "key": _document(key), "token": token})
     terminal.show(token, wrap=False)
@@ -297,7 +297,7 @@ def list_keys(ctx: typer.Context) -> None:
       wenyuan key list
     """
     terminal: Terminal = ctx.obj
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         keys = found.catalog.keys()
     terminal.document({"status": "SUCCESS", "keys": [_document(key) for key in keys]})
     if not keys:
@@ -323,7 +323,7 @@ def revoke(
       wenyuan key revoke 1f2e3d4c
     """
     terminal: Terminal = ctx.obj
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         found.catalog.revoke_key(key)
     terminal.document({"status": "SUCCESS", "key_id": key})
     terminal.show(terminal.text("key_revoked", id=key))
@@ -365,7 +365,7 @@ def list_all(ctx: typer.Context) -> None:
     from wenyuan.core.access import profile_to_wire
 
     terminal: Terminal = ctx.obj
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         profiles = [profile_to_wire(profile) for profile in found.catalog.profiles()]
     terminal.document({"status": "SUCCESS", "profiles": profiles})
     if not profiles:
@@ -393,7 +393,7 @@ def show(
     from wenyuan.core.errors import NotFound
 
     terminal: Terminal = ctx.obj
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         known = {one.profile_id: one for one in found.catalog.profiles()}
     if profile not in known:
         raise NotFound(msg("there is no profile {profile}", profile=repr(profile)), hint="wenyuan task list")
@@ -431,7 +431,7 @@ def put(
 
     terminal: Terminal = ctx.obj
     given: Mapping[str, Any] = {"tasks": task, "domains": domain, "terms": term, "title": title}
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         catalog = found.catalog
         known = {one.profile_id: profile_to_wire(one) for one in catalog.profiles()}
         kept = known.get(profile, {"profile_id": profile})
@@ -457,7 +457,7 @@ def remove(
       wenyuan task remove complaint
     """
     terminal: Terminal = ctx.obj
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         found.catalog.remove_profile(profile)
     terminal.document({"status": "SUCCESS", "profile_id": profile})
     terminal.show(terminal.text("profile_removed", profile=profile))

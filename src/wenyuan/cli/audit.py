@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import Commands, add_commands, opened
+from wenyuan.cli.options import Commands, add_commands, opened, opened_record
 from wenyuan.cli.terminal import FAILED, OK, Terminal, confidence_told, follow_up_told, printable
 from wenyuan.core.errors import KnowledgeError, msg
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase queries", "renew head", "imported", "approve", "renewed",
-        "reject", "retire", "evidence withdrawn", "read")  # fmt: skip
+        "reject", "retire", "evidence withdrawn", "read", "uploaded", "replaced", "deleted", "ingested", "failed")  # fmt: skip
 _TOLD = frozenset(("action", "object", "changes"))
 
 
@@ -240,7 +240,7 @@ _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
 @contextmanager
 def _log(terminal: Terminal) -> Iterator[AuditLog]:
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         yield found.audit
 
 
@@ -249,7 +249,7 @@ def list_all(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="retrieval, fetch, registry, agent, key, rule, task, refresh, tuning, feedback, evaluation, synonym, correction, verification, answer, audit. 种类"
+            help="retrieval, fetch, registry, agent, key, rule, task, refresh, tuning, feedback, evaluation, synonym, correction, document, verification, answer, audit. 种类"
         ),
     ] = None,
     principal: Annotated[str | None, typer.Option(metavar="KEY", help="Who: a key's id, or local. 操作者")] = None,
@@ -355,12 +355,12 @@ def verify(
     """
     terminal: Terminal = ctx.obj
     counts = ""
-    with opened(terminal) as library:
+    with opened_record(terminal) as library:
         if renew:
             library.audit.renew_head()
         found = library.audit.verify(head)
         try:
-            library.health.check_tasks()
+            library.check_tasks()
         except KnowledgeError as error:
             counts = terminal.own(f"{error.message} → {error.hint}")
     ok = found.ok and not counts

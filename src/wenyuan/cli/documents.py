@@ -109,6 +109,43 @@ def delete(
     terminal.show(terminal.text("document_deleted", source=source_id, documents=documents))
 
 
+def history(ctx: typer.Context, document: _Number) -> None:
+    """The versions of a document, the newest first: from which day to which each counted, and what changed.
+
+    文档的历次版本，最新的在前：各自的有效期，以及与前一版相比的变化。
+
+    Example 示例:
+      wenyuan document history 12
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        told = found.document_history(document)
+    terminal.document({"status": "SUCCESS", **told})
+    terminal.show(printable(told["title"] or told["uri"]), wrap=False)
+    for one in told["versions"]:
+        _show_version(terminal, one)
+    if told["more"]:
+        terminal.say("history_more", count=told["more"])
+
+
+def _show_version(terminal: Terminal, one: Mapping[str, Any]) -> None:
+    begins, ends = one["effective_from"] or "…", one["effective_until"] or "…"
+    state = terminal.text(f"history_{one['state']}")
+    number = "" if one["document_id"] is None else f" #{one['document_id']}"
+    terminal.show(f"{begins} – {ends}  {state}{number}", wrap=False)
+    if one["first"]:
+        terminal.show("  " + terminal.text("history_first"), wrap=False)
+        return
+    terminal.show("  " + terminal.text("history_counts", **one["counts"]), wrap=False)
+    for change in one["changes"]:
+        terminal.show(
+            f"  {terminal.text('history_' + change['kind'])} {printable(change['place'])}".rstrip(), wrap=False
+        )
+        marks = {"same": ("", ""), "out": ("[-", "-]"), "in": ("{+", "+}")}
+        said = "".join(marks[kind][0] + text + marks[kind][1] for kind, text in change["pieces"])
+        indented(terminal, said)
+
+
 def _named(path: Path) -> list[tuple[str, Path]]:
     """A file with its name, or the files of a folder with theirs; SourceError where there are none, or not all of them
     can be seen. As of any source, hidden ones and links that lead out of the folder are left out.
@@ -315,6 +352,7 @@ def _percent(share: float | None) -> str:
 _COMMANDS: Commands = {
     "list": (list_all, "List documents. 列出文档"),
     "show": (show, "Show one. 查看文档"),
+    "history": (history, "Versions of one, and what changed. 历次版本"),
     "upload": (upload, "Upload files. 上传文件"),
     "replace": (replace, "Replace one by its new version. 替换为新版本"),
     "delete": (delete, "Delete one. 删除文档"),

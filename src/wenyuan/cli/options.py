@@ -23,6 +23,7 @@ from wenyuan.runtime.regular import read_regular
 
 if TYPE_CHECKING:
     from wenyuan.core.errors import InvalidRequest
+    from wenyuan.service.governance import GovernanceDesk
     from wenyuan.service.library import Library
 
 
@@ -214,6 +215,19 @@ def opened(terminal: Terminal, **overrides: Any) -> Iterator[Library]:
 
     with open_library(terminal.folder, **overrides) as library:
         yield library
+
+
+@contextmanager
+def opened_record(terminal: Terminal) -> Iterator[GovernanceDesk]:
+    """The record alone of the library that the caller means: no index, no encoder, no reader.
+
+    Raises:
+        KnowledgeError: see `wenyuan.service.governance.open_governance`.
+    """
+    from wenyuan.service.governance import open_governance
+
+    with open_governance(terminal.folder) as desk:
+        yield desk
 
 
 @contextmanager

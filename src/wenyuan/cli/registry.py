@@ -16,13 +16,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.library import note_keyword_only, show_report, with_content
-from wenyuan.cli.options import Commands, add_commands, ended_by_sigterm, interactive, opened, unlogged, words
+from wenyuan.cli.options import (
+    Commands,
+    add_commands,
+    ended_by_sigterm,
+    interactive,
+    opened,
+    opened_record,
+    unlogged,
+    words,
+)
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Bar, Terminal
 from wenyuan.core.errors import joined, msg
 
 if TYPE_CHECKING:
     from wenyuan.core.model import Source
     from wenyuan.core.registry import Plan
+    from wenyuan.service.governance import GovernanceDesk
     from wenyuan.service.library import Library
     from wenyuan.service.operations.refresh import RefreshOutcome, Worker
 
@@ -443,7 +453,7 @@ def list_all(
       wenyuan source list
     """
     terminal: Terminal = ctx.obj
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         listed = found.list_sources()
     terminal.document({"status": "SUCCESS", "sources": listed})
     if not listed:
@@ -482,7 +492,7 @@ def show(
       wenyuan source show policies
     """
     terminal: Terminal = ctx.obj
-    with opened(terminal) as found:
+    with opened_record(terminal) as found:
         described = asdict(found.catalog.source(source)) | dict(found.catalog.counts(source))
         state = _state(found, source)
         failures = _failures(found, source)
@@ -509,14 +519,14 @@ def _spoken(terminal: Terminal, key: str, value: Any) -> str:
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _state(library: Library, source: str) -> dict[str, Any]:
-    from wenyuan.service.operations.refresh import describe_state
+def _state(library: GovernanceDesk, source: str) -> dict[str, Any]:
+    from wenyuan.service.operations import describe_state
 
     catalog = library.catalog
     return describe_state(catalog.source_states().get(source), catalog.source(source), time.time())
 
 
-def _failures(library: Library, source: str) -> Mapping[str, str]:
+def _failures(library: GovernanceDesk, source: str) -> Mapping[str, str]:
     failures: Mapping[str, str] = library.catalog.failures(source)
     return failures
 

@@ -76,7 +76,7 @@ class Terminal:
     @property
     def folder(self) -> Path:
         """The library's folder."""
-        from wenyuan.app import default_library
+        from wenyuan.settings import default_library
 
         return self.library or default_library()
 

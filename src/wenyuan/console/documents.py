@@ -159,6 +159,14 @@ async def shown(visit: Visit) -> Response:
     return await _shown(visit, visit.request.path_params["document_id"])
 
 
+async def history(visit: Visit) -> Response:
+    """The versions of a document, and what changed from one to the next."""
+    number = visit.request.path_params["document_id"]
+    found = await visit.get("v1", "documents", number, "history")
+    source = await visit.glance("v1", "sources", found["source_id"])
+    return visit.page("document_history.html", number=number, history=found, source=source)
+
+
 async def _shown(visit: Visit, number: str, status: int = 200, **told: Any) -> Response:
     form = Form(visit.request.query_params.multi_items())
     document = await visit.get("v1", "documents", number)
@@ -278,6 +286,7 @@ PAGES: Mapping[tuple[str, str], Page] = {
     ("POST", "sources/{source_id}/documents"): uploaded,
     ("GET", "passages/{passage_id}"): opened,
     ("GET", "documents/{document_id}"): shown,
+    ("GET", "documents/{document_id}/history"): history,
     ("GET", "documents/{document_id}/pages/{page}"): pictured,
     ("GET", "documents/{document_id}/original"): downloaded,
     ("POST", "documents/{document_id}/replace"): replaced,

@@ -16,7 +16,7 @@ from wenyuan.core.scoring.risk import Calibration
 
 KINDS = (
     "retrieval", "fetch", "registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation",
-    "synonym", "correction", "verification", "answer", "audit",
+    "synonym", "correction", "document", "verification", "answer", "audit",
 )  # fmt: skip
 """What a record is about; ``fetch``: a document that was given to read; ``verification``: verdicts on an answer;
 ``answer``: what a language model's claims became; ``audit``: what was expired or erased in the

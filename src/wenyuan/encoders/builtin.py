@@ -444,9 +444,7 @@ class Graph:
         return pooled
 
 
-# The built-in encoder: multilingual-e5-small on a plain CPU, offline (384 dimensions, 512 tokens).
-#
-# Measured on one core (``bench/encoder.py``): a query takes 3-5 ms, a passage of 200 tokens 43-60 ms; the model adds
+# The built-in encoder: 384 dimensions, 512 tokens. On one core (``bench/encoder.py``) a query takes 3-5 ms, a passage of 200 tokens 43-60 ms; the model adds
 # 200 MB. Vectors alone reach nDCG@10 .95 on XQuAD-zh. Cosines of unrelated texts lie in .69-.86, so a raw cosine is
 # never a threshold: see ``fingerprint.scale``.
 
@@ -462,7 +460,7 @@ GUARD_COSINE = 0.99
 _QUERY, _PASSAGE = "query: ", "passage: "
 _UNLIKELY_PIECE, _UNLIKELY_LETTER = -12.8, -5.0  # mean log-probability; hardly a real question has less
 _ENOUGH_LETTERS = 6  # ``KYC`` is as unlikely as nonsense is
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 class BuiltinEncoder:
@@ -482,16 +480,16 @@ class BuiltinEncoder:
         scale=(0.70, 1.0),
     )
 
-    def __init__(self, tokenizer: Tokenizer, graph: Graph, threads: int) -> None:
-        self._tokenizer, self._graph, self._threads = tokenizer, graph, threads
+    def __init__(self, model: Callable[[], tuple[Tokenizer, Graph]], threads: int) -> None:
+        self._load, self._threads = model, threads
+
+    def ready(self) -> tuple[Tokenizer, Graph]:
+        """The model; loaded, unless it is."""
+        with _lock:
+            return self._load()
 
     def encode_queries(self, texts: Sequence[str], *, deadline: Deadline | None = None) -> Any:
-        """Unit vectors of queries.
-
-        Raises:
-            EncoderTimeout: the deadline passed; it is looked at before every text.
-            EncoderUnavailable: the model failed.
-        """
+        """Unit vectors of queries; EncoderTimeout where the deadline passed before a text, EncoderUnavailable."""
         return self._encode(_QUERY, texts, deadline=deadline)
 
     def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Any:
@@ -500,7 +498,7 @@ class BuiltinEncoder:
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a passage with prefix and marks, before truncation at `max_tokens`."""
-        return len(self._tokenizer(_PASSAGE + as_written(text)))
+        return len(self.ready()[0](_PASSAGE + as_written(text)))
 
     def unlikely(self, text: str) -> bool:
         """Whether a text is no text in any of the model's hundred languages, judged by its vocabulary.
@@ -508,7 +506,7 @@ class BuiltinEncoder:
         A sentence takes a few long pieces. Letters at random take a piece for every one or two of them; characters at
         random are rare ones. docs/explanation/scoring.md gives its rate on real questions.
         """
-        a_piece, a_character = self._tokenizer.likelihood(text)
+        a_piece, a_character = self.ready()[0].likelihood(text)
         if has_han(text):
             return a_piece < _UNLIKELY_PIECE
         return a_character < _UNLIKELY_LETTER and sum(c.isalnum() for c in text) >= _ENOUGH_LETTERS
@@ -524,6 +522,7 @@ class BuiltinEncoder:
         deadline: Deadline | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> NDArray[np.float32]:
+        self.ready()
         return encode_each(
             lambda text: self._vector(prefix, text),
             texts,
@@ -536,30 +535,36 @@ class BuiltinEncoder:
 
     def _vector(self, prefix: str, text: str) -> NDArray[np.float32]:
         heading, mark, own = text.partition(BELOW)
-        ids = self._tokenizer(prefix + as_written(text), MAX_TOKENS)
+        tokenizer, graph = self.ready()
+        ids = tokenizer(prefix + as_written(text), MAX_TOKENS)
         if not mark:
-            return self._graph(ids)
+            return graph(ids)
         # White space begins a new piece, so that a heading has the same pieces alone, but for the mark of the end.
-        below, short = self._graph(ids, len(self._tokenizer(prefix + heading)) - 1), self._tokenizer(prefix + own)
+        below, short = graph(ids, len(tokenizer(prefix + heading)) - 1), tokenizer(prefix + own)
         if "\n" not in heading or len(short) > SHORT:
             return below
-        both: NDArray[np.float32] = checked_vectors((below, self._graph(short)), 2, HIDDEN, COMPONENT).sum(axis=0)
+        both: NDArray[np.float32] = checked_vectors((below, graph(short)), 2, HIDDEN, COMPONENT).sum(axis=0)
         return both
 
 
 def load_builtin(*, threads: int = 0) -> BuiltinEncoder:
-    """The built-in encoder. The first call loads the model (under a second); later calls share it.
+    """As `open_builtin`, loaded. EncoderUnavailable also where the model gives other vectors on this machine."""
+    encoder = open_builtin(threads=threads)
+    encoder.ready()
+    return encoder
+
+
+def open_builtin(*, threads: int = 0) -> BuiltinEncoder:
+    """The built-in encoder, whose model is loaded with the first text, or by `BuiltinEncoder.ready`; all share one.
 
     Args:
-        threads: For `encode_passages` and for many queries at once; 0 means every core the process may use.
+        threads: For many texts at once; 0: every core the process may use.
 
     Raises:
-        EncoderUnavailable: the weights are not installed or not the expected ones, or the model does not give
-            the vectors it must give on this machine.
+        EncoderUnavailable: the weights are not there, or others.
     """
-    with _lock:
-        tokenizer, graph = _model()
-    return BuiltinEncoder(tokenizer, graph, threads or usable_cores())
+    verify(find_weights())
+    return BuiltinEncoder(_model, threads or usable_cores())
 
 
 @lru_cache(maxsize=1)
@@ -575,7 +580,7 @@ def _model() -> tuple[Tokenizer, Graph]:
         loading = pool.submit(Tokenizer, file)
         graph = Graph(file)
         tokenizer = loading.result()
-    _guard(BuiltinEncoder(tokenizer, graph, threads=1))
+    _guard(BuiltinEncoder(lambda: (tokenizer, graph), threads=1))
     return tokenizer, graph
 
 
@@ -589,12 +594,7 @@ def _guard(encoder: BuiltinEncoder) -> None:
     worst = float((got * expected).sum(axis=1).min())
     if not worst > GUARD_COSINE:
         raise EncoderUnavailable(
-            msg(
-                "the model gives other vectors than it must on this machine (cosine {worst}, at least "
-                "{guard_cosine} expected)",
-                worst=f"{worst:.3f}",
-                guard_cosine=GUARD_COSINE,
-            ),
+            msg("the model gives other vectors than it must on this machine (cosine {worst}, at least {guard_cosine} expected)", worst=f"{worst:.3f}", guard_cosine=GUARD_COSINE),
             component=COMPONENT,
             hint="try another version of onnxruntime, or name another encoder in the settings",
-        )
+        )  # fmt: skip

@@ -15,9 +15,9 @@ def open_encoder(settings: EncoderSettings) -> Encoder | None:
         case "none":
             return None
         case "builtin":
-            from wenyuan.encoders.builtin import load_builtin
+            from wenyuan.encoders.builtin import open_builtin
 
-            return load_builtin(threads=settings.threads)
+            return open_builtin(threads=settings.threads)
         case "hashing":
             from wenyuan.encoders.checking import HashingEncoder
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from wenyuan.core.answering import Turn
 from wenyuan.core.filters import Filter, Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit, Ranking
-from wenyuan.core.scoring.probability import Curve
-from wenyuan.core.scoring.rerank import Copies
-from wenyuan.core.text.synonyms import Wording
-from wenyuan.service.rules.derive import Derived
+
+if TYPE_CHECKING:
+    from wenyuan.core.answering import Turn
+    from wenyuan.core.scoring.probability import Curve
+    from wenyuan.core.scoring.rerank import Copies
+    from wenyuan.core.text.synonyms import Wording
+    from wenyuan.service.rules.derive import Derived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,8 @@ from wenyuan.service.ingest import at_home
 from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.holdings import find_files
 from wenyuan.service.ingest.redaction import Redactor
+from wenyuan.service.ingest.source_run import NOT_KEPT
+from wenyuan.service.ingest.versions import FOLDER
 from wenyuan.service.operations import iso_time
 from wenyuan.service.search.searcher import LOCAL
 
@@ -117,7 +119,7 @@ class DocumentDesk:
         own = "live" if principal.agent_id is not None else state
         found = self.catalog.listed_documents(
             names, today=date.today(), state=own, words=q.strip(), after=_place(after), limit=limit + 1,
-            deadline=self.access.retriever.deadline(),
+            deadline=self.access.retriever.limit(),
         )  # fmt: skip
         last = found[limit - 1] if len(found) > limit else None
         return DocumentPage(
@@ -137,8 +139,8 @@ class DocumentDesk:
     def passages(
         self, document_id: int, principal: Principal = LOCAL, *, after: int = 0, limit: int = 50
     ) -> PassagePage:
-        """Passages of a document in order, with texts as far as copyright allows: so much of the whole document, not of
-        each page.
+        """Passages of a document in order, with texts as far as copyright allows to others than who keeps the library: so
+        much of the whole document, not of each page.
 
         Args:
             after: The number of the last passage of the page before.
@@ -149,7 +151,8 @@ class DocumentDesk:
         held, sources = self._held(document_id, principal)
         terms = parse_copyright(sources[held.source_id].copyright)
         # Before the page is read: of a document that is removed between the two, nothing is given.
-        room = terms.room(self.catalog.document_chars({document_id}).get(document_id, 0))
+        chars = self.catalog.document_chars({document_id}).get(document_id, 0)
+        room = None if keeps_library(principal) else terms.room(chars)
         if room is not None and after:
             room = max(0, room - self.catalog.chars_up_to(document_id, after))
         found, more = self.catalog.passages_of_document(document_id, after=after, limit=limit)
@@ -240,6 +243,8 @@ class DocumentDesk:
 def _remedy(code: str, source_id: str) -> str:
     """The command that helps with a document that could not be ingested."""
     again = f"wenyuan ingest {source_id}"
+    if code == NOT_KEPT:
+        return msg("mend the file, then upload it again: wenyuan document upload {source} FILE", source=source_id)
     if code == "unreadable":
         return msg("see to it that this user may read the file, then: {again}", again=again)
     if code == "address_taken":
@@ -520,7 +525,7 @@ class Originals:
         if not source.path or not uri.startswith("file:") or not any(mark in unquote(uri) for mark in _TAKEN_OUT):
             return uri
         addresses = Addresses(self.catalog, source.source_id, self.redacting(source))
-        files: Sequence[Path] = find_files(Path(source.path), self.readable).files
+        files: Sequence[Path] = find_files(Path(source.path), self.readable, FOLDER).files
         found = (file_uri(file.absolute()) for file in files)
         file, mark, part = uri.partition("?")
         return next((address for address in found if addresses.stored(address) == file), file) + mark + part

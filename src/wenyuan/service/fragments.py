@@ -440,7 +440,7 @@ class DocumentAccess:
         live = [one.evidence for one in held.seen(view)]
         if not live:
             raise _nothing(ref)
-        nodes = self.catalog.rules.nodes(sorted({held.src, held.dst}), deadline=self.retriever.deadline())
+        nodes = self.catalog.rules.nodes(sorted({held.src, held.dst}), deadline=self.retriever.limit())
         ends = [nodes[end].name if end in nodes else key for end, key in ((held.src, held.statement.src), (held.dst, held.statement.dst))]  # fmt: skip
         schema = stored_schema(self.catalog.value(SCHEMAS))
         relation = " / ".join(dict.fromkeys(relation_labels(schema, held.statement.rel).values()))

@@ -32,12 +32,14 @@ from wenyuan.service import Answer
 from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
 from wenyuan.service.audit.replay import Replay, fates_within
 from wenyuan.service.context import Context, ContextRequest, ContextService
+from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk, Draw, Originals
 from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, fragments_of
 from wenyuan.service.generation import Rewriter, Summarizer
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.generation.context_sentences import ContextSentences
 from wenyuan.service.generation.proposals import Proposer
+from wenyuan.service.governance import checked_log
 from wenyuan.service.ingest import Ingester, Recognition, Remote
 from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.quarantine import Quarantine
@@ -46,8 +48,8 @@ from wenyuan.service.ingest.registry import Ingestion
 from wenyuan.service.learning.evaluation import Evaluator
 from wenyuan.service.learning.sufficiency import JudgeTuner
 from wenyuan.service.learning.tuning import Feedback, Tuner
-from wenyuan.service.operations import Freshness, IndexFollower
-from wenyuan.service.operations.health import Health, Readiness, listed_sources
+from wenyuan.service.operations import Freshness, IndexFollower, listed_sources
+from wenyuan.service.operations.health import Health, Readiness
 from wenyuan.service.operations.refresh import BackgroundRefresh
 from wenyuan.service.queries import asked, narrowing
 from wenyuan.service.rules import name_vectors_of
@@ -191,7 +193,9 @@ class Library:
             drawable=reading.drawable, readable=reading.readable, redacting=reading.questions.redacting,
             uploads=storage.folder / "uploads", connect=reading.remote.connect if reading.remote else None,
         )  # fmt: skip
-        self.desk = DocumentDesk(catalog=catalog, access=self.document_access)
+        self.desk, self.past = (
+            DocumentDesk(catalog=catalog, access=self.document_access), DocumentHistory(catalog=catalog),
+        )  # fmt: skip
         self.verifier = Verifier(
             catalog=catalog, engine=engine, retriever=retriever, searcher=searcher, recorder=recorder,
             seconds=settings.search.deadline,
@@ -238,7 +242,7 @@ class Library:
         )  # fmt: skip
         self.ingestion = Ingestion(ingester=ingester, traits=self.traits, health=self.health, refusal=models.refusal)
         self.uploads, self.correction_desk = (
-            Uploads(catalog=catalog, ingestion=self.ingestion), CorrectionDesk(ingestion=self.ingestion),
+            Uploads(catalog=catalog, ingestion=self.ingestion, keep=settings.uploads.keep_versions), CorrectionDesk(ingestion=self.ingestion),
         )  # fmt: skip
         self._follower = IndexFollower(catalog, engine)
 
@@ -419,6 +423,7 @@ class Library:
     corrections = delegate("correction_desk", CorrectionDesk.corrections)
     list_documents = delegate("desk", DocumentDesk.list_documents)
     document = delegate("desk", DocumentDesk.document)
+    document_history = delegate("past", DocumentHistory.history)
     document_passages = delegate("desk", DocumentDesk.passages)
     place_of_passage = delegate("desk", DocumentDesk.place_of)
     readable_sources = delegate("document_access", DocumentAccess.readable_sources)
@@ -429,9 +434,7 @@ class Library:
     @property
     def audit(self) -> AuditLog:
         """The audit log: ``list``, ``show``, ``verify``, ``export``; KnowledgeError when it is switched off."""
-        if self.recorder.log is None:
-            raise KnowledgeError("the audit is switched off", component="audit", hint="audit.enabled = true")
-        return self.recorder.log
+        return checked_log(self.recorder.log)
 
     def replay(self, audit_id: str, *, exact: bool = False, principal: Principal = LOCAL) -> Replay:
         """Ask an audited question again, of the library as it is, or (`exact`) as it was; for an agent, in its scope now.

@@ -17,7 +17,9 @@ import unicodedata
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
@@ -39,6 +41,8 @@ from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.registry import Ingestion
 from wenyuan.service.ingest.run import IngestReport, Progress
+from wenyuan.service.ingest.source_run import NOT_KEPT
+from wenyuan.service.ingest.versions import next_version, version_at, versions_in
 from wenyuan.service.upload_journal import INCOMING, Journal, alone, has_journal, recover, unfinished
 
 if TYPE_CHECKING:
@@ -98,6 +102,7 @@ class _Placed:
     before: bool  # whether one was there
     same: bool  # and had the same bytes
     shown: str = ""  # its address as it is stored, once it was read
+    kept: tuple[int, ...] = ()  # steps of the journal that keep the version before it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -106,6 +111,7 @@ class Uploads:
 
     catalog: Catalog
     ingestion: Ingestion
+    keep: int = 0  # earlier versions of each file
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -198,6 +204,15 @@ class Uploads:
             raise InvalidRequest(msg("{name}: {reason}", name=given.name, reason=reason))
         home = self.home(source)
         old = file.relative_to(home).as_posix()
+        if (version := version_at(PurePosixPath(old))) is not None:
+            raise InvalidRequest(
+                msg(
+                    "document {document_id} is an earlier version of {name}",
+                    document_id=document_id,
+                    name=version.name,
+                ),
+                hint="replace the one that is in its place now: wenyuan document history",
+            )
         if PurePosixPath(name).suffix.lower() == file.suffix.lower():
             name = old
         else:
@@ -216,11 +231,19 @@ class Uploads:
         self.ingestion.check_may_write()
         with self._alone():
             source, file = self._file_of(document_id)
-            with self._journal(source, {file: None}, ()) as journal:
-                journal.do(0)
-                report = self._read(source, None)
-            self._drop_empty(self.home(source))
-        return source.source_id, report.retired
+            home = self.home(source)
+            name = file.relative_to(home).as_posix()
+            gone = [file, *(home / one.place for one in versions_in(home, name))]  # none of them comes to life again
+            shown = self._addresses(source).stored(file_uri(file)) or ""
+            live = self.catalog.live_documents(source.source_id)
+            own = sum(uri.partition("?")[0].partition("#")[0] == shown for uri in live)
+            with self._journal(source, dict.fromkeys(gone, None), ()) as journal:
+                for number in range(len(gone)):
+                    journal.do(number)
+                self._read(source, None)
+            self._drop_empty(home)
+        self._audited("deleted", source, shown, {"documents": own, "versions": len(gone) - 1})
+        return source.source_id, own
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -277,8 +300,8 @@ class Uploads:
     # -- in the folder -----------------------------------------------------------------------------------
 
     def home(self, source: Source) -> Path:
-        """The folder of a source's uploads."""
-        return self._ingester.uploads / source.source_id
+        """The folder of a source's uploads; absolute, as addresses of its files are."""
+        return self._ingester.uploads.absolute() / source.source_id
 
     def _checked(self, given: Given, named: Mapping[str, Given]) -> tuple[str, str]:
         """The name under which a file is stored, and the reason why it is refused."""
@@ -313,7 +336,7 @@ class Uploads:
         return Addresses(self.catalog, source.source_id, self._ingester.redacting(source))
 
     def _files(self, source: Source) -> list[Path]:
-        return sorted(file for file in self.home(source).absolute().rglob("*") if file.is_file())
+        return sorted(file for file in self.home(source).rglob("*") if file.is_file())
 
     def _take(
         self,
@@ -322,31 +345,66 @@ class Uploads:
         progress: Callable[[Progress], None] | None,
         instead_of: Path | None = None,
     ) -> tuple[dict[str, Taken], IngestReport]:
-        home = self.home(source).absolute()
-        with self._alone():
-            placed = [_placed(home, name, given.path) for name, given in named.items()]
-            moves: dict[Path, Path | None] = {home / name: given.path for name, given in named.items()}
+        home = self.home(source)
+        with self._alone(), self.incoming() as spare:
+            placed, moves = self._planned(home, named, instead_of, spare)
+            leaving = len(moves)
             if instead_of is not None and instead_of not in moves:
-                moves[instead_of] = None
+                moves |= _leaving(home, instead_of)
             with self._journal(source, moves, (EncoderError, EngineError, CatalogError)) as journal:
-                for number in range(len(placed)):
-                    journal.do(number)
-                report = self._read(source, progress)
-                addresses = self._addresses(source)
-                for one in placed:
-                    one.shown = addresses.stored(file_uri(one.target)) or ""
-                failed = [one for one in placed if one.shown in report.failed or one.shown in report.data]
                 for number, one in enumerate(placed):
-                    if one in failed:
-                        journal.take_back(number)
-                if failed:
-                    self._forget(source, [one.shown for one in failed])
-                elif len(moves) > len(placed):
-                    journal.do(len(placed))  # not before its new version was read
+                    for step in (*one.kept, number):
+                        journal.do(step)
+                report = self._read(source, progress and partial(_of_own, progress, len(placed)))
+                if not self._taken_back(source, placed, report, journal) and len(moves) > leaving:
+                    for step in range(leaving, len(moves)):
+                        journal.do(step)  # not before its new version was read
                     report.retired += self._read(source, None).retired
             self._drop_empty(home)
+        report.files, report.unchanged = len(placed), sum(one.same for one in placed)  # not those that were there
         live = self.catalog.live_documents(source.source_id)
-        return {one.name: _told(one, report, live) for one in placed}, report
+        taken = {one.name: _told(one, report, live) for one in placed}
+        for one in placed:
+            state = taken[one.name].state
+            if state in ("added", "changed"):
+                action = "replaced" if state == "changed" or instead_of is not None else "uploaded"
+                self._audited(action, source, one.shown, {"documents": list(taken[one.name].documents)})
+        return taken, report
+
+    def _planned(
+        self, home: Path, named: Mapping[str, Given], instead_of: Path | None, spare: Path
+    ) -> tuple[list[_Placed], dict[Path, Path | None]]:
+        """The files with their places, and the moves that bring them there and keep what was there before."""
+        placed = [_placed(home, name, given.path) for name, given in named.items()]
+        moves: dict[Path, Path | None] = {home / name: given.path for name, given in named.items()}
+        for one in placed if self.keep else ():
+            former = one.target if one.before and not one.same else None
+            if instead_of is not None and instead_of != one.target:
+                former = instead_of
+            if former is not None:
+                kept = _keeping(home, one.name, former, self.keep, spare)
+                one.kept = tuple(range(len(moves), len(moves) + len(kept)))
+                moves |= kept
+        return placed, moves
+
+    def _taken_back(self, source: Source, placed: Sequence[_Placed], report: IngestReport, journal: Journal) -> bool:
+        """Undo what was done for files that could not be read; whether there were any."""
+        addresses = self._addresses(source)
+        for one in placed:
+            one.shown = addresses.stored(file_uri(one.target)) or ""
+        failed = [(number, one) for number, one in enumerate(placed) if one.shown in (report.failed | report.data)]
+        for number, one in failed:
+            for step in (number, *one.kept):
+                journal.take_back(step)
+        if failed:
+            self._note_failures(source, [(one, (report.failed | report.data)[one.shown]) for _, one in failed])
+            if any(one.kept for _, one in failed):
+                self._read(source, None)  # what was kept of them is no version before any other
+        return bool(failed)
+
+    def _audited(self, action: str, source: Source, shown: str, more: Mapping[str, object]) -> None:
+        told = {"source_id": source.source_id, "uri": shown, **more}
+        self.catalog.database.on_change("document", action, shown, None, told)
 
     def _read(self, source: Source, progress: Callable[[Progress], None] | None) -> IngestReport:
         """Ingest the folder; if it is empty, retire all documents of the source."""
@@ -354,9 +412,14 @@ class Uploads:
             return self.ingestion.ingest(source.source_id, progress)
         return self.ingestion.clear(source.source_id)
 
-    def _forget(self, source: Source, shown: Sequence[str]) -> None:
-        """Delete failures of files that were not kept: a refresh could not fix them."""
-        self.catalog.forget_failures(source.source_id, shown)
+    def _note_failures(self, source: Source, failed: Sequence[tuple[_Placed, str]]) -> None:
+        """Keep failures of new files listed until a file of the name is taken in. Where a version could not be read, the
+        one before it is in its place, and nothing is wrong with that.
+        """
+        self.catalog.forget_failures(source.source_id, [one.shown for one, _ in failed])
+        for one, reason in failed:
+            if not one.before:
+                self.catalog.record_failure(source.source_id, one.shown, NOT_KEPT, reason)
 
     @staticmethod
     def _drop_empty(home: Path) -> None:
@@ -364,6 +427,47 @@ class Uploads:
         for where, _, _ in os.walk(home, topdown=False):
             with suppress(OSError):  # it is not empty, or stays for another reason: nothing is read there
                 Path(where).rmdir()
+
+
+def _of_own(progress: Callable[[Progress], None], count: int, at: Progress) -> None:
+    """Tell of the files that are uploaded, not of the others of their folder, which are as they were."""
+    progress(replace(at, files=min(count, at.files - at.unchanged), files_total=count, unchanged=0))
+
+
+def _keeping(home: Path, name: str, former: Path, most: int, spare: Path) -> dict[Path, Path | None]:
+    """The moves that keep a file as an earlier version of the one of a name, and no more versions than `most`.
+
+    Args:
+        former: The file; a copy of it is made in `spare`.
+    """
+    own = former.relative_to(home).as_posix()
+    moves: dict[Path, Path | None] = {}
+    before = versions_in(home, own)
+    if own != name:  # its versions become those of the file of another name
+        for one in before:
+            moved = replace(one, name=name)
+            moves[home / moved.place] = _second(home / one.place, spare)
+    elif len(before) >= most:
+        moves |= {home / one.place: None for one in before[: len(before) - most + 1]}
+    version = replace(next_version(home, own, former.name, date.today()), name=name)
+    moves[home / version.place] = _second(former, spare)
+    return moves
+
+
+def _leaving(home: Path, file: Path) -> dict[Path, Path | None]:
+    """The moves that take away a file that another one stands in for, and what was kept of its versions."""
+    name = file.relative_to(home).as_posix()
+    return dict.fromkeys((file, *(home / one.place for one in versions_in(home, name))), None)
+
+
+def _second(file: Path, spare: Path) -> Path:
+    """A copy of a file. No second name for it: that would be written to by whoever has the file open."""
+    other = spare / uuid.uuid4().hex
+    try:
+        shutil.copy2(file, other)
+    except OSError as error:
+        raise _not_kept(file, error) from error
+    return other
 
 
 def _placed(home: Path, name: str, given: Path) -> _Placed:

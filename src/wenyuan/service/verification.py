@@ -280,6 +280,7 @@ class Verifier:
 
     def _verified(self, request: VerifyRequest, query: Query) -> Verification:
         day = query.as_of or date.today()
+        self.retriever.ready()
         deadline = deadline_after(self.seconds * math.ceil(len(request.claims) / _PER_DEADLINE))
         with until(deadline):
             change = self.engine.sync(self.catalog, deadline=deadline)

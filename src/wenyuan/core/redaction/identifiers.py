@@ -212,6 +212,25 @@ def _landline(view: View, match: re.Match[str]) -> Span | None:
     return start, end, plain_number(match[0])
 
 
+_LAND_DIGITS = re.compile(r"(?:86|0)(?:10|2[0-9]|[3-9][0-9]{2})[2-8][0-9]{6,7}")
+_LOCAL = re.compile(r"[2-8][0-9]{2,3}[ \-]?[0-9]{4}")
+_OFFICE = re.compile(
+    r"应急|报警|消防|火警|急救|救援|抢修|值班|热线|总机|前台|保卫|医务|投诉|举报|服务|监督|emergency|switchboard|reception|front desk|hotline|duty"
+)
+_EXTENDED = re.compile(rf"{_EXTENSION[:-1]}\Z")
+
+
+def _of_a_line(view: View, number: str, start: int) -> bool:
+    """Whether a telephone number is that of a landline in China: with its area code, or, where a word says whose it is (an
+    office for emergencies, say), without.
+    """
+    own = _EXTENDED.sub("", number)
+    digits = "".join(c for c in own if c.isdecimal())
+    if _LAND_DIGITS.fullmatch(digits):
+        return own.startswith("+86") or digits[0] == "0"
+    return bool(_LOCAL.fullmatch(own)) and near(view, start, _OFFICE, 16)
+
+
 _PLUS = re.compile(rf"\+[1-9](?:[ .\-()]{{0,3}}[0-9]){{6,14}}(?![0-9]){_EXTENSION}")
 _AMERICAN = re.compile(
     rf"[2-9(](?<![0-9\-].)(?:[0-9]{{2}}([\-.])[0-9]{{3}}\1|(?<=\()[2-9][0-9]{{2}}\)[ \-]?[0-9]{{3}}-)"
@@ -230,6 +249,14 @@ _FREE_CALL = re.compile(r"[48]00[ \-]?[0-9]")
 
 
 def _plus(view: View, match: re.Match[str]) -> Span | None:
+    return None if _of_a_line(view, match[0], match.start()) else _dialled(view, match)
+
+
+def _plus_land(view: View, match: re.Match[str]) -> Span | None:
+    return _dialled(view, match) if _of_a_line(view, match[0], match.start()) else None
+
+
+def _dialled(view: View, match: re.Match[str]) -> Span | None:
     before = view.lower[match.start() - 1 : match.start()]
     if (before.isascii() and before.isalnum()) or serial(view, match.start(), match.end()):
         return None
@@ -250,11 +277,19 @@ def _said(view: View, match: re.Match[str]) -> Span | None:
     """A number that a word calls a telephone number; company hotlines are not personal."""
     if _LETTER_BEFORE.search(view.lower, max(0, match.start() - 1), match.start()) and match[0][0].isascii():
         return None  # hotel 1234567
+    if _of_a_line(view, match["number"], match.start("number")):
+        return None
+    return _called(view, match["number"], match.start("number"))
+
+
+def _said_land(view: View, match: re.Match[str]) -> Span | None:
+    if not _of_a_line(view, match["number"], match.start("number")):
+        return None
     return _called(view, match["number"], match.start("number"))
 
 
 def _said_after(view: View, match: re.Match[str]) -> Span | None:
-    return _called(view, match[0], match.start())
+    return None if _of_a_line(view, match[0], match.start()) else _called(view, match[0], match.start())
 
 
 def _called(view: View, number: str, start: int) -> Span | None:
@@ -272,6 +307,8 @@ NUMBER_RULES = (
     Rule("us_ssn", _SSN_APART, _ssn_apart, needs=("ssn", "social", "社会安全")),
     Rule("cn_mobile", _MOBILE, _mobile),
     Rule("cn_landline", _LANDLINE, _landline),
+    Rule("cn_landline", _PLUS, _plus_land, needs=("+",)),
+    Rule("cn_landline", _SAID, _said_land, needs=_PHONE_NEEDS),
     Rule("phone", _PLUS, _plus, needs=("+",)),
     Rule("phone", _AMERICAN, _american),
     Rule("phone", _SAID, _said, needs=_PHONE_NEEDS),

@@ -155,6 +155,44 @@ _PASSAGES: Mapping[str, Any] = {
 }
 
 
+_VERSION: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["document_id", "state", "effective_from", "effective_until", "read_at", "counts", "changes"],
+    "properties": {
+        "document_id": {"type": ["integer", "null"], "description": "None of what answers no more."},
+        "title": _TEXT,
+        "state": {"enum": ["live", "not_yet", "superseded", "expired", "replaced"]},
+        **dict.fromkeys(("effective_from", "effective_until", "removed_at"), _OR_NULL),
+        "read_at": _TEXT,
+        "first": {"type": "boolean", "description": "Whether nothing is known of a version before it."},
+        "counts": {"type": "object", "properties": dict.fromkeys(("added", "removed", "changed"), _COUNT)},
+        "changes": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["kind", "place", "pieces"],
+                "properties": {
+                    "kind": {"enum": ["added", "removed", "changed"]},
+                    "place": _TEXT,
+                    "pieces": {
+                        "type": "array",
+                        "description": "Runs of words: `same`, `out` or `in`, and the words.",
+                        "items": {"type": "array", "items": _TEXT, "minItems": 2, "maxItems": 2},
+                    },
+                },
+            },
+        },
+    },
+}
+_HISTORY: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["source_id", "uri", "title", "versions", "more"],
+    "properties": {
+        **dict.fromkeys(("source_id", "uri", "title"), _TEXT),
+        "versions": {"type": "array", "items": _VERSION},
+        "more": {**_COUNT, "description": "How many older ones are not listed."},
+    },
+}
 _CORRECTION: Mapping[str, Any] = {
     "type": "object",
     "required": [
@@ -221,6 +259,23 @@ class DocumentRoutes:
     )
     async def passages(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._passages(request))
+
+    @route(
+        "GET",
+        "/v1/documents/{document_id}/history",
+        "ingest",
+        kept("The versions of a document, the newest first, and what changed from one to the next", _HISTORY),
+    )
+    async def history(self, request: Request) -> Response:
+        if request.state.principal.agent_id is not None:
+            raise missing("document")  # what it was is not an agent's to know
+        return await self._handler.pool.run(lambda: self._history(request))
+
+    def _history(self, request: Request) -> Response:
+        try:
+            return json_response(self._library.document_history(document_number(request)))
+        except NotFound as error:
+            raise missing("document") from error
 
     def _list(self, request: Request) -> Response:
         wanted = queried(request, DocumentsQueryShape)

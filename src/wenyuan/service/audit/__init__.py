@@ -342,6 +342,7 @@ Changed = Literal[
     "evaluation",
     "synonym",
     "correction",
+    "document",
 ]
 
 

@@ -20,6 +20,7 @@ from wenyuan.service.ingest.holdings import LocalHoldings, Memory, ReadContent, 
 from wenyuan.service.ingest.redaction import RedactionChange, Redactor, change_of
 from wenyuan.service.ingest.run import IngestReport, Progress
 from wenyuan.service.ingest.source_run import SourceRun, digest
+from wenyuan.service.ingest.versions import FOLDER, Arrivals
 from wenyuan.service.rules.quotes import WithdrawnEvidence, follow_quotes
 from wenyuan.service.upload_journal import recover_unless_busy
 
@@ -184,7 +185,11 @@ class Ingester:
         if is_remote(source.path):
             self._read_remote(source, run)
             return
-        found = LocalHoldings(Path(source.path), self.readable, self.read)
+        home = self.uploads.absolute() / source.source_id
+        uploaded = Path(source.path) == home
+        if uploaded:
+            run.arrivals = Arrivals(home)
+        found = LocalHoldings(Path(source.path), self.readable, self.read, FOLDER if uploaded else "")
         run.take_all(found)
         run.retire_vanished()
 

@@ -78,8 +78,11 @@ class Found:
     skipped: Mapping[str, int]
 
 
-def find_files(path: Path, readable: Callable[[str], bool]) -> Found:
+def find_files(path: Path, readable: Callable[[str], bool], hidden: str = "") -> Found:
     """The files at or below `path`. Hidden ones and links that lead out of the folder are left out.
+
+    Args:
+        hidden: A hidden folder right below `path` whose files are found all the same.
 
     A link to a file that is gone is found like any other: that it cannot be read is for the reader to say.
 
@@ -91,7 +94,7 @@ def find_files(path: Path, readable: Callable[[str], bool]) -> Found:
             raise SourceError(
                 msg("there is no file or folder {path}", path=path), hint="check the path, or mount what it lies on"
             )
-        found = [path] if is_file(path) else sorted(_walk(path))
+        found = [path] if is_file(path) else sorted(_walk(path, hidden))
     except OSError as error:
         raise _shut(path, error) from error
     files = tuple(f for f in found if readable(f.name))
@@ -120,14 +123,15 @@ def nothing_to_read(path: str, skipped: Mapping[str, int]) -> SourceError:
     )
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, hidden: str) -> Iterator[Path]:
     root = folder.resolve()
 
     def refuse(error: OSError) -> None:
         raise _shut(error.filename, error) from error
 
     for where, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        here = hidden if where == str(folder) else ""
+        folders[:] = sorted(name for name in folders if not name.startswith(".") or name == here)
         for name in names:
             file = Path(where, name)
             if name.startswith(".") or not (is_file(file) or file.is_symlink()):
@@ -163,9 +167,13 @@ class LocalHoldings:
     cut = ""
 
     def __init__(
-        self, path: Path, readable: Callable[[str], bool], read: Callable[[Path, str], Iterable[Document]]
+        self,
+        path: Path,
+        readable: Callable[[str], bool],
+        read: Callable[[Path, str], Iterable[Document]],
+        hidden: str = "",
     ) -> None:
-        found = find_files(path, readable)
+        found = find_files(path, readable, hidden)
         self.total, self.skipped = len(found.files), found.skipped
         self._files = tuple(LocalFile(file, read) for file in found.files)
 

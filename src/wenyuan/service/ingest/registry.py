@@ -371,12 +371,22 @@ class Ingestion:
             self._catalog.set_value("encoder", asdict(self._encoder.fingerprint))
         report = self.ingester.ingest(source, progress, register)
         self._settle()
+        self._audited(report)
         return report
+
+    def _audited(self, report: IngestReport) -> None:
+        """Record what a reading of a source changed, if it changed anything."""
+        told = {name: getattr(report, name) for name in ("added", "changed", "retired")} | {
+            "failures": len(report.failed)
+        }
+        if any(told.values()):
+            self._catalog.database.on_change("refresh", "ingested", report.source_id, None, told)
 
     def clear(self, source_id: str) -> IngestReport:
         """Retire all documents of a source whose uploaded files are all deleted."""
         report = self.ingester.clear(self._catalog.source(source_id))
         self._settle()
+        self._audited(report)
         return report
 
     def behind(self, source: Source) -> bool:

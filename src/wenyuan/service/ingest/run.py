@@ -39,6 +39,7 @@ from wenyuan.core.terms_of_use import (
     validity_from,
 )
 from wenyuan.core.text.summaries import label_as_embedded, with_lead
+from wenyuan.service.ingest.versions import series_of, superseded_by
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
@@ -94,7 +95,7 @@ def settle(catalog: Catalog, source_id: str) -> Mapping[str, tuple[str, ...]]:
         InvalidRequest: documents that supersede one another in a loop, or what is not there.
     """
     live = catalog.live_versions(source_id)
-    series = _series(live)
+    series, replaced = _series(live), superseded_by(live)
     named, notes = _named(live)
     items = [
         Validity(
@@ -102,7 +103,11 @@ def settle(catalog: Catalog, source_id: str) -> Mapping[str, tuple[str, ...]]:
             effective_from=v.effective_from,
             effective_until=None if v.own_until == _UNKNOWN_END else v.own_until,
             status="draft" if v.effective_from == _NOT_YET else "in_force",
-            supersedes=tuple(dict.fromkeys((*named.get(v.document_id, ()), *series.get(v.document_id, ())))),
+            supersedes=tuple(
+                dict.fromkeys(
+                    (*named.get(v.document_id, ()), *series.get(v.document_id, ()), *replaced.get(v.document_id, ()))
+                )
+            ),
         )
         for v in live
     ]
@@ -174,6 +179,8 @@ def _named(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mappin
             saying.setdefault((_path(version.uri), name), version)
     known: dict[str, list[LiveVersion]] = {}
     for version in live if saying else ():
+        if series_of(version.uri)[1]:
+            continue  # what is named is what is in its place now
         for name in {version.uri, version.title, _path(version.uri).stem}:
             known.setdefault(name, []).append(version)
     found: dict[int, list[str]] = {}

@@ -24,17 +24,20 @@ from wenyuan.core.text import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.summaries import lead_of
 from wenyuan.service.ingest.addresses import Addresses
-from wenyuan.service.ingest.holdings import Holding, Holdings, Memory
+from wenyuan.service.ingest.holdings import Holding, Holdings, LocalFile, Memory
 from wenyuan.service.ingest.run import AddressTaken, Embedding, IngestReport, Progress, Stated, dated, settle
 
 if TYPE_CHECKING:
     from wenyuan.service.ingest import Ingester
+    from wenyuan.service.ingest.versions import Arrivals
 
 _PART = re.compile("[?&#]")  # what a part's address has behind that of its file
 _BATCH_EMBEDDED = 192  # passages in one commit: some seconds of embedding
 _BATCH_PLAIN = 2_000
 _SYNC_AFTER = 4_000  # passages after which the index follows during a long run
 _SYNC_SECONDS = 2.0  # or this time: queries meanwhile use the index, which may not be far behind
+NOT_KEPT = "not_kept"
+"""Code of an uploaded file that could not be read, and so was not kept: no reading of the folder meets it again."""
 _TRIES = 5  # commits of one batch, while others change what it rests on
 _LINES, _LINES_TYPE = (".jsonl", ".ndjson"), "application/jsonl"  # whose documents may have addresses of their own
 
@@ -73,6 +76,7 @@ class SourceRun:
         self._unread = 0  # files that were as before
         self._read: list[str] = []  # of the current file: the URIs of its documents
         self.memory: Memory | None = None  # of what a connector listed
+        self.arrivals: Arrivals | None = None  # of files that were uploaded
         self.redactor = ingester.redacting(source)
         self.addresses = Addresses(ingester.catalog, source.source_id, self.redactor)
         self._sentences = ingester.contexts.of(source, self.redactor) if ingester.contexts is not None else None
@@ -160,7 +164,7 @@ class SourceRun:
             for part, reason in document.refused:
                 self._fail(_storable(self._address(part, file)), DocumentRejected(reason))
             try:
-                self._take(document, content if document.uri == holding.uri else None, file)
+                self._take(self._dated(document, holding), content if document.uri == holding.uri else None, file)
             except DocumentRejected as error:
                 own = self._address(document.uri, file)
                 if not isinstance(error, AddressTaken):  # else its older version stays
@@ -169,9 +173,16 @@ class SourceRun:
             if self._size >= (_BATCH_EMBEDDED if self._to.encoder else _BATCH_PLAIN):
                 self.flush()
 
+    def _dated(self, document: Document, holding: Holding) -> Document:
+        """The document with the days from and until which it counts."""
+        told = dated(document)
+        if self.arrivals is None or not isinstance(holding, LocalFile):
+            return told
+        return self.arrivals.dated(told, holding.path)
+
     def _take(self, document: Document, content: str | None, file: tuple[str, str]) -> None:
         """Take one document of a file; `content` is the file's digest if it has the file's address."""
-        settled = self._stated.settled(dated(document))
+        settled = self._stated.settled(document)
         own = self._address(settled.uri, file)
         document, counts = self.redactor.document(settled)
         document = replace(document, uri=own)
@@ -217,6 +228,8 @@ class SourceRun:
         self._seen.add(uri)
         told = error.strerror if isinstance(error, OSError) and error.strerror else error
         reason = str(error) if isinstance(error, DocumentRejected) else msg("cannot be read: {error}", error=told)
+        if hint := getattr(error, "hint", ""):  # such as the command that installs what is missing
+            reason = msg("{reason}; {hint}", reason=reason, hint=hint)
         reason = self.redactor.text(_storable(reason))
         self.report.failed[uri] = reason
         code = getattr(error, "code", "unreadable")
@@ -358,7 +371,7 @@ class SourceRun:
         if gone:
             self.report.retired += self._to.catalog.retire_documents(source_id, gone)
         kept = {self._to.catalog.failure_key(uri) for uri in failed}
-        old = [uri for uri in self._to.catalog.failures(source_id) if uri not in kept]
+        old = [uri for uri in self._to.catalog.failures(source_id, NOT_KEPT) if uri not in kept]
         self._to.catalog.forget_failures(source_id, old)
         self.addresses.end(self._seen | held)
 

@@ -167,6 +167,39 @@ def _health(source: Source, state: SourceState, now: float) -> SourceHealth:
     )
 
 
+_NOTHING = {"documents": 0, "passages": 0, "vectors": 0, "failures": 0}
+
+
+def source_counts(catalog: Catalog) -> tuple[tuple[SourceHealth, ...], Mapping[str, Mapping[str, int]]]:
+    """Refresh states of all sources, and counts of what each holds."""
+    counts = catalog.counts_by_source()
+    found = healths(catalog, time.time())
+    return found, {h.source.source_id: counts.get(h.source.source_id, _NOTHING) for h in found}
+
+
+def listed_sources(catalog: Catalog) -> list[dict[str, object]]:
+    """Each source with counts of its content and its freshness."""
+    found, counts = source_counts(catalog)
+    now = time.time()
+    return [
+        {
+            "source_id": source.source_id,
+            "title": source.title,
+            "type": source.type,
+            "path": source.path,
+            "domain": source.domain,
+            "trust": source.trust,
+            "language": source.language,
+            "collection": source.collection,
+            "copyright": source.copyright,
+            **counts[source.source_id],
+            **describe_state(health.state, source, now),
+        }
+        for health in found
+        for source in (health.source,)
+    ]
+
+
 class Freshness:
     """Which sources are overdue. Cached for a second; safe to share between threads.
 

@@ -15,7 +15,7 @@ from wenyuan.core.records import AuditProgress
 from wenyuan.runtime import Timing, deadline_after
 from wenyuan.service import Query
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.operations import SourceHealth, describe_state, healths
+from wenyuan.service.operations import SourceHealth, source_counts
 from wenyuan.service.operations.refresh import BackgroundRefresh, WorkerProgress
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.search.execution import CacheCounts
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
 
 # Statistics of a library for ``/metrics``, and the state of each source.
-
-
-_NOTHING = {"documents": 0, "passages": 0, "vectors": 0, "failures": 0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,13 +66,6 @@ class LibraryStats:
     judge: ModelUse | None = None
 
 
-def source_counts(catalog: Catalog) -> tuple[tuple[SourceHealth, ...], Mapping[str, Mapping[str, int]]]:
-    """Refresh states of all sources, and counts of what each holds."""
-    counts = catalog.counts_by_source()
-    found = healths(catalog, time.time())
-    return found, {h.source.source_id: counts.get(h.source.source_id, _NOTHING) for h in found}
-
-
 def index_lag(feed: ChangeFeed, engine: Engine) -> IndexLag:
     """How far an index is behind."""
     status = engine.status()
@@ -85,29 +75,6 @@ def index_lag(feed: ChangeFeed, engine: Engine) -> IndexLag:
         changes=max(0, feed.seq() - status.watermark),
         seconds=feed.lag(status.watermark),
     )
-
-
-def listed_sources(catalog: Catalog) -> list[dict[str, object]]:
-    """Each source with counts of its content and its freshness."""
-    found, counts = source_counts(catalog)
-    now = time.time()
-    return [
-        {
-            "source_id": source.source_id,
-            "title": source.title,
-            "type": source.type,
-            "path": source.path,
-            "domain": source.domain,
-            "trust": source.trust,
-            "language": source.language,
-            "collection": source.collection,
-            "copyright": source.copyright,
-            **counts[source.source_id],
-            **describe_state(health.state, source, now),
-        }
-        for health in found
-        for source in (health.source,)
-    ]
 
 
 # What the first question would have to wait for, made ready in a thread as soon as a server begins.
@@ -201,6 +168,7 @@ class Health:
 
         def work() -> None:
             self.deriver.known(self.catalog.seq())
+            self.retriever.ready()
             self._asked(_NO_HURRY)
 
         self.warmth = WarmUp(work)
@@ -263,7 +231,7 @@ class Health:
         return "the names of the rules are read" if found else "the library has no rules"
 
     def _check_search(self) -> str:
-        self._asked(_PATIENT * self.retriever.deadline().remaining())
+        self._asked(_PATIENT * self.retriever.limit().remaining())
         return "a question is answered"
 
     def _check_audit(self) -> str:

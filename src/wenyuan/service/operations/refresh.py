@@ -144,7 +144,7 @@ class Worker:
         source = self._catalog.source(source_id)
         try:
             if self._claim(source_id, wait=10.0):
-                return self._work(source, None, progress)
+                return self._audited(self._work(source, None, progress), asked=True)
         except (KeyboardInterrupt, SystemExit):  # wherever it came, perhaps before the work had begun
             self._let_go(source_id)
             raise
@@ -209,12 +209,22 @@ class Worker:
             if at is None or at > self._clock():
                 self._let_go(source_id)
                 return None
-            return self._work(source, stop, None)
+            return self._audited(self._work(source, stop, None), asked=False)
         except CatalogBusy as error:
             log.info("refresh of %s is put off: %s", source_id, error)
         except NotFound:  # the source was removed since
             self._let_go(source_id)
         return None
+
+    def _audited(self, outcome: RefreshOutcome, *, asked: bool) -> RefreshOutcome:
+        """Record a refresh that failed, and one that was asked for and found nothing new; what changed is recorded."""
+        report = outcome.report
+        changed = report is not None and (report.added or report.changed or report.retired or report.failed)
+        if outcome.failure or (asked and not changed):
+            action = "failed" if outcome.failure else "ingested"
+            told = {"unchanged": 0 if report is None else report.unchanged}
+            self._catalog.database.on_change("refresh", action, outcome.source_id, None, told)
+        return outcome
 
     def _work(
         self, source: Source, stop: threading.Event | None, progress: Callable[[Progress], None] | None

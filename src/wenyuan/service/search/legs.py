@@ -79,6 +79,16 @@ class QueryVectors:
             known = self._general[of, script] = vectors, vectors.mean(axis=0)
         return known
 
+    def means(self, deadline: Deadline) -> None:
+        """Embed what vectors are centred by, unless that is known; an encoder that none is shipped for takes a while.
+
+        Raises:
+            EncoderError: the texts cannot be embedded in time.
+        """
+        for script in SCRIPTS:
+            self.mean("questions", script, deadline)
+            self.mean("passages", script, deadline)
+
     def of(self, query: str, deadline: Deadline) -> tuple[Any, bool]:
         """The unit vector of a query, (dim,) float32, and whether it came from the cache; raises an `EncoderError`."""
         text = unicodedata.normalize("NFKC", query.strip())

@@ -68,6 +68,7 @@ from wenyuan.service.search.candidates import (
     united,
 )
 from wenyuan.service.search.execution import Leg, LegExecutor, Traces
+from wenyuan.service.search.first_use import FirstUse
 from wenyuan.service.search.general_texts import SCRIPTS, script_of
 from wenyuan.service.search.legs import (
     Aim,
@@ -144,7 +145,31 @@ class Retriever:
         self._abstention = Abstention(self._own, engine, record, encoder, settings)
         self.mode = "hybrid" if encoder is not None else "keyword-only"
         self.floors = partial(record.floor, self.mode)
-        self.deadline = partial(deadline_after, settings.deadline)
+        self.limit = partial(deadline_after, settings.deadline)
+        self._first_use = FirstUse(self._loading())
+
+    def _loading(self) -> Sequence[Callable[[Deadline], object]]:
+        """What the first question would have to wait for, of what lies in this process."""
+        steps: list[Callable[[Deadline], object]] = []
+        if (load := getattr(self._encoder, "ready", None)) is not None:
+            steps.append(lambda _: load())
+        if self._vectors is not None and getattr(self._encoder, "works_here", False):
+            steps.append(self._vectors.means)
+        if self._engine.works_here or self._engine.name == "memory":
+            steps.append(lambda deadline: self._engine.sync(self._record, deadline=deadline))
+        if self._rules is not None:
+            rules = self._rules
+            steps.append(lambda _: rules.known(self._record.seq()))
+        return steps
+
+    def ready(self) -> None:
+        """Return when what questions need is loaded, or cannot be: see `FirstUse`."""
+        self._first_use.ready()
+
+    def deadline(self) -> Deadline:
+        """The deadline of a question that begins now. To load what the first one needs does not count."""
+        self.ready()
+        return self.limit()
 
     def close(self) -> None:
         self._executor.close()
@@ -376,11 +401,11 @@ class Retriever:
 
     def registry(self, change: int | None = None, deadline: Deadline | None = None) -> Sources:
         """The registry at a change of the catalog, by default the latest."""
-        return self._registry.at(self._record.seq() if change is None else change, deadline or self.deadline())
+        return self._registry.at(self._record.seq() if change is None else change, deadline or self.limit())
 
     def follow(self) -> None:
         """Bring the index up to date, within the time of one request."""
-        self._engine.sync(self._record, deadline=self.deadline())
+        self._engine.sync(self._record, deadline=self.limit())
 
     def tuning(self) -> Tuning | None:
         """The tuning in effect now."""
@@ -399,7 +424,7 @@ class Retriever:
         """What a task id contributes to rankings."""
         if not task_id:
             return Told()
-        deadline = deadline or self.deadline()
+        deadline = deadline or self.limit()
         return self._topics.told(task_id, self._engine.sync(self._record, deadline=deadline), deadline)
 
     def profile(self, script: str, tuning: Tuning | None) -> CollectionProfile:
@@ -430,16 +455,16 @@ class Retriever:
     def aim(self, question: str, vector: Any) -> Aim:
         """The vector search target of a query without any tuning."""
         script = script_of(question)
-        return self._own.aim(script, vector, self.profile(script, None), self.deadline())
+        return self._own.aim(script, vector, self.profile(script, None), self.limit())
 
     def shares(self, candidates: Collection[int]) -> Mapping[int, float]:
         """Statute factors of candidates; see `OwnLegs.shares`."""
-        return self._own.shares(candidates, self.profile(SCRIPTS[0], None).traits.law, self.deadline())
+        return self._own.shares(candidates, self.profile(SCRIPTS[0], None).traits.law, self.limit())
 
     def labels(self, passages: Collection[int]) -> Mapping[int, Any]:
         """Label vectors of passages, in libraries where labels count."""
         counted = self.profile(SCRIPTS[0], None).traits.labels
-        return self._labels.of(passages, self.deadline()) if counted else {}
+        return self._labels.of(passages, self.limit()) if counted else {}
 
     def _addressed(self, foreign: list[tuple[Hit, Passage]], scope: Scope) -> list[tuple[Hit, Passage]]:
         """External passages; their addresses are removed if a more trusted visible source holds that document."""
