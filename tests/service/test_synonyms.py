@@ -442,7 +442,7 @@ def test_a_file_is_imported(place: Path, tmp_path: Path, encoding: str) -> None:
     command(place, "synonyms", "remove", "晚交楼")
     (tmp_path / "s.csv").write_bytes(TABLE.encode(encoding))
     done = command(place, "synonyms", "import", str(tmp_path / "s.csv"), lang="zh")
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     for said in (
         "第 5 行  说法必须是 1 到 64 个字符的字符串",
         "第 6 行  方向必须是“双向”或“单向”",
@@ -468,7 +468,7 @@ def test_what_a_file_does_not_hold_is_removed(place: Path, tmp_path: Path) -> No
     before = labels()
     assert {"赔", "过年", "WFH"} <= before
     refused = command(place, "synonyms", "import", str(file), "--prune", lang="zh")
-    assert refused.exit_code == 1 and "没有移除任何条目" in refused.output
+    assert refused.exit_code == 3 and "没有移除任何条目" in refused.output
     assert {"赔", "过年", "WFH"} <= labels()
     file.write_text("说法,同义词,方向\n逾期交付,晚交楼,双向\nsick day,paid medical leave,单向\n", "utf-8")
     assert command(place, "synonyms", "import", str(file)).exit_code == 0
