@@ -68,11 +68,10 @@ def test_the_rule_that_answers_is_among_the_first_three(served: Served, held: bo
 
 
 def test_questions_in_spoken_words_are_answered_no_worse(served: Served) -> None:
-    """Of thirty that nobody looked at before, 17 are; where one names no thing of the graph, nothing is guessed."""
+    """Of thirty, 28 are by one of the first three rules."""
     asked = [one for some in ASKED.values() for one in some if one.get("fresh")]
     missed = missed_of(served, asked)
-    assert (len(asked), len(missed) <= 13) == (30, True), missed
-    assert sum(not first for _, first in missed) >= len(missed) - 4
+    assert (len(asked), len(missed) <= 2) == (30, True), missed
 
 
 @pytest.mark.parametrize(

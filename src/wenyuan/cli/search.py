@@ -157,6 +157,8 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
         terminal.show(terminal.text("reason", reason=terminal.own(answer.reason)))
     if answer.stale_by:
         terminal.show(terminal.text("stale_by", seconds=ceil(answer.stale_by)))
+    for note in answer.derived.notes if answer.derived is not None else ():
+        terminal.show(terminal.own(note))
     for rank, hit in enumerate(likely, 1):
         terminal.show("")
         copies = answer.copies.get(hit.passage_id, ())

@@ -72,6 +72,8 @@ def fragments_of(answer: Answer, restrictions: Sequence[str] = ()) -> tuple[Frag
         about["stale_by"] = round(answer.stale_by, 1)
     if answer.degraded:
         about["degraded"] = ", ".join(answer.degraded)
+    if answer.derived is not None and answer.derived.notes:
+        about["rule_notes"] = list(map(str, answer.derived.notes))
     derived = {} if answer.derived is None else answer.derived.details  # path, evidence and condition of a rule
     return tuple(
         Fragment(

@@ -383,6 +383,9 @@ def _damaged(why: str) -> CatalogUnavailable:
 log = logging.getLogger(__name__)
 _BATCH = 64  # names embedded at once: less than a second of work
 _MOST = 50  # guesses that are compared further
+_MOST_NODES = 3  # nodes that a text may mean
+_NEAR = 0.04  # how much less than the likeliest another one may be
+_LATIN = 5 / 6  # of the threshold, for a text without Chinese: measured, see docs/rules.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,7 +421,13 @@ class NameVectors:
             self._work.join()
 
     def likely(
-        self, version: int, entries: Sequence[LexiconEntry], embed: Callable[[], Any], without: Set[int] = frozenset()
+        self,
+        version: int,
+        entries: Sequence[LexiconEntry],
+        embed: Callable[[], Any],
+        without: Set[int] = frozenset(),
+        *,
+        latin: bool = False,
     ) -> list[tuple[int, float]] | str:
         """Nodes and their similarity to the text (0..1), best first; or why that is not known yet.
 
@@ -426,6 +435,7 @@ class NameVectors:
             version: Of the graph whose names `entries` are.
             embed: Gives the vector of the text, (dim,) float32.
             without: Nodes invisible to the caller, which do not count towards the limit.
+            latin: The text has no Chinese: then it lies further from all names.
         """
         import numpy as np
 
@@ -437,8 +447,9 @@ class NameVectors:
         if without:
             likeness[np.isin(names.nodes, list(without))] = -1.0
         best: dict[int, float] = {}
+        least = max(self._threshold * (_LATIN if latin else 1.0), float(likeness.max(initial=0.0)) - _NEAR)
         for at in np.argsort(-likeness, kind="stable")[:_MOST]:
-            if likeness[at] >= self._threshold:
+            if likeness[at] >= least and len(best) < _MOST_NODES:
                 best.setdefault(int(names.nodes[at]), float(likeness[at]))
         return list(best.items())
 

@@ -106,7 +106,34 @@ def read(
             for rule, weight in first
             if weight is not None and weight.answers and _path(rule) not in kept
         ]
+        notes += [
+            msg(
+                "{stated} does not reach what {end} is required from: {rule}",
+                stated=", ".join(value_of(name, told.values[name], schema, language_of(text)) for name in short),
+                end=repr(rule.end.label(language_of(text))),
+                rule=_conditions(rule, schema, language_of(text)),
+            )
+            for rule, weight in zip(inference.rules, weights, strict=True)
+            if weight is not None
+            and weight.answers
+            and (short := _not_reached(rule, schema, {**given, **told.values}, told.values))
+        ]
     return Read(inference=inference, weights=weights, stated=told.values, notes=tuple(dict.fromkeys(notes)))
+
+
+def _not_reached(
+    rule: DerivedRule, schema: Schema, known: Mapping[str, Any], told: Mapping[str, float | int]
+) -> tuple[str, ...]:
+    """The stated parameters with which a rule would hold only where something else applies that is not known."""
+    for text in (step.edge.condition for step in rule.steps if step.edge.condition):
+        condition = compile_condition(text, schema.parameters)
+        outcome = condition.check(known)
+        others = [schema.parameters.get(name) for name in outcome.missing]
+        if outcome.state != "unknown" or not all(one is not None and one.type == "boolean" for one in others):
+            continue
+        if condition.check({**known, **dict.fromkeys(outcome.missing, False)}).state == "not_met":
+            return tuple(name for name in condition.names if name in told)
+    return ()
 
 
 def spans(question: RuleQuestion, recognised: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]]:
@@ -150,6 +177,8 @@ def _doubt(said: str, names: Sequence[str]) -> str:
 # The leg that derives: text or names → nodes of the rules graph → rules → hits, without a language model.
 
 
+_LEADING = 0.9  # confidence of a start that was not named itself, but leads to what was
+_MOST_LEADING = 40  # statements that are followed back from what was named
 _LEAST_CONFIDENCE = 0.5  # of a recognised name: below it is a guess, on which nobody should build
 
 
@@ -345,7 +374,9 @@ class Deriver:
         """
         hidden: Set[int] = frozenset()
         while True:
-            starts, named, unmatched = _starts(known, question, guess, hidden)
+            starts, named, unmatched = self._from_ends(known, question, hidden, view, deadline) or _starts(
+                known, question, guess, hidden
+            )
             doubtful = {one["node_id"] for one in named if bounded or "by" in one}
             recognised = self._told(named, doubtful, known.schema, view, deadline) if doubtful else named
             meant = {one["node_id"] for one in recognised}
@@ -354,6 +385,39 @@ class Deriver:
                 return [start for start in starts if start.node_id in meant], recognised, unmatched
             hidden = hidden | more
             deadline.check("rules leg")
+
+    def _from_ends(
+        self, known: _Known, question: RuleQuestion, hidden: Set[int], view: View, deadline: Deadline
+    ) -> _Recognised | None:
+        """Start nodes for a text that names what rules lead to, and nothing that they start at: those that lead there.
+
+        None where it names something to start at, or no such end either.
+        """
+        if question.processes is not None:
+            return None
+        kinds = {pattern.start for pattern in known.schema.patterns.values()}
+        link = partial(known.linker.link, question.text, without=hidden)
+        if any(span.by == "name" for span in link(kinds=kinds).spans):
+            return None
+        ends = {
+            candidate.node_id: span.text
+            for span in link(kinds=set(known.schema.kinds) - kinds).spans
+            for candidate in span.candidates
+            if span.by == "name" and candidate.score >= _LEAST_CONFIDENCE
+        }
+        relations = list(known.schema.relations)
+        edges = (
+            self._graph.edges(list(ends), relations, view=view, limit=_MOST_LEADING, deadline=deadline, inverse=True)
+            if ends
+            else []
+        )
+        subjects = self._graph.nodes(sorted({e.end.node_id for e in edges}), deadline=deadline) if edges else {}
+        leading = [node for node in subjects.values() if node.kind in kinds and node.node_id not in hidden]
+        recognised = tuple(
+            {"text": question.text, "node_id": node.node_id, "kind": node.kind, "confidence": _LEADING, "by": "end"}
+            for node in leading
+        )
+        return ([Start(node.node_id, _LEADING) for node in leading], recognised, ()) if leading else None
 
     def _told(
         self,
@@ -455,10 +519,12 @@ class _Guess:
     notes: tuple[str, ...] = ()
     without: Set[int] = frozenset()
 
-    def __call__(self, _text: str) -> Sequence[tuple[int, float]]:
+    def __call__(self, text: str) -> Sequence[tuple[int, float]]:
         if self.names is None or self.embed is None:
             return ()
-        found = self.names.likely(self.known.version, self.known.starts, self.embed, self.without)
+        found = self.names.likely(
+            self.known.version, self.known.starts, self.embed, self.without, latin=not has_han(text)
+        )
         if isinstance(found, str):
             self.notes = (found,)
             return ()

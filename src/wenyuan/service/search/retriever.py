@@ -80,6 +80,7 @@ from wenyuan.service.search.legs import (
     no_outside,
     unaddressed,
 )
+from wenyuan.service.search.placement import placed
 from wenyuan.settings import RulesSettings, SearchSettings
 
 _DEEPER = 2
@@ -233,7 +234,7 @@ class Retriever:
         derived = None if deriving is None else self._executor.outcome(deriving, "rules leg", deadline)
         if derived is not None:
             legs.append(LegReport(name="rules", state="ok", ms=derived.ms, hits=len(derived.found)))
-            ranked = sorted([*ranked, *derived.found], key=order)[: query.limit if query.rules == "within" else None]
+            ranked = self._with_rules(query, ranked, derived)
         if not ranked and not query.partial and (down := [leg for leg in legs if leg.state == "failed"]):
             raise EngineUnavailable(
                 msg("nothing was found, and {error}", error=down[0].error), component=down[0].name
@@ -371,6 +372,20 @@ class Retriever:
         return self._executor.begin(
             lambda: rules.derive(*given, min_trust=query.min_trust, embed=embed, bounded=bounded), "rules"
         )
+
+    def _with_rules(
+        self, query: Query, ranked: list[tuple[Hit, Passage]], derived: Derived
+    ) -> list[tuple[Hit, Passage]]:
+        """Passages and derived rules in one order; beside one another, all of both."""
+        if query.rules != "within":
+            return sorted([*ranked, *derived.found], key=order)
+        answering = {
+            hit.passage_id
+            for hit, _ in derived.found
+            if "asked" not in hit.parts or derived.details[hit.passage_id].get("answers")
+        }
+        found = list(derived.found)
+        return placed(ranked, found, answering, query.text, query.limit, self._engine.information)
 
     def derive(self, query: Query, deadline: Deadline | None = None) -> Answer:
         """Rules only: what follows for the processes that the query gives or its text names.

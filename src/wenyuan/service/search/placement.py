@@ -1,0 +1,87 @@
+"""Places of derived rules among the passages of an answer.
+
+A rule that answers what was asked for competes by its score, and goes first where scores are equal; one that says as much of
+the question as any passage that probably answers goes first, with the highest of their scores. One that does not answer has
+at most a reserved share of the places, behind every passage that probably answers, and no higher score than that, so that
+scores fall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+
+from wenyuan.core.model import Passage
+from wenyuan.core.ports import Hit
+from wenyuan.core.text import OWN, search_terms
+from wenyuan.core.text.summaries import visible
+from wenyuan.service.search.candidates import order
+
+Ranked = list[tuple[Hit, Passage]]
+Information = Callable[[Sequence[str]], Mapping[str, float]]
+"""The inverse document frequency of terms."""
+
+_LIKELY = 0.5
+"""Probability from which on a passage is taken for an answer."""
+_RESERVE = 5
+"""One place of so many is reserved for rules that do not answer."""
+_COVERS = 0.6
+"""A rule must say so much of the question, in proportion to the passage that says most, to answer instead of it."""
+_COMPARED = 4
+"""Rules that are compared with the question, for each place that there is."""
+
+
+def placed(
+    passages: Ranked, rules: Ranked, answering: Set[int], question: str, limit: int, information: Information
+) -> Ranked:
+    """Passages and rules in one order, at most `limit`, scores falling.
+
+    Args:
+        passages: Best first.
+        rules: Best first.
+        answering: Numbers of the rules that answer what the question asks for, or that it names without asking.
+        information: Weighs the question's words.
+    """
+    if not passages or not rules:
+        return sorted([*passages, *rules], key=order)[:limit]
+    named = [pair for pair in rules if pair[0].passage_id in answering]
+    first = _answering(passages, named[: _COMPARED * limit], question, information)
+    chosen = {hit.passage_id for hit, _ in first}
+    reserved = [pair for pair in rules if pair[0].passage_id not in chosen][: limit // _RESERVE]
+    main = sorted([*passages, *first], key=order)[: limit - len(reserved)]
+    probable = [pair for pair in main if pair[0].origin == "kg_rule" or pair[0].score >= _LIKELY]
+    behind = min((hit.score for hit, _ in probable), default=1.0)
+    at = max((number for number, pair in enumerate(main, 1) if pair[0].score >= behind), default=0) if probable else 0
+    lowered = [(hit._replace(score=min(hit.score, behind)), passage) for hit, passage in reserved]
+    return [*main[:at], *sorted([*lowered, *main[at:]], key=order)]
+
+
+def _answering(passages: Ranked, rules: Ranked, question: str, information: Information) -> Ranked:
+    """The rules that say about as much of the question as the passages that probably answer it."""
+    likely = [_text(passage) for hit, passage in passages if hit.score >= _LIKELY]
+    if not likely:
+        return rules
+    share, highest = _share(question, information), max(hit.score for hit, _ in passages)
+    most = max(map(share, likely))
+    told = [(hit, passage, share(_text(passage))) for hit, passage in rules]
+    return [
+        (hit._replace(score=max(hit.score, highest)) if said >= most and "asked" in hit.parts else hit, passage)
+        for hit, passage, said in told
+        if said >= _COVERS * most
+    ]
+
+
+def _text(passage: Passage) -> str:
+    return "\n".join((passage.title, *passage.headings, visible(passage.text)))
+
+
+def _share(question: str, information: Information) -> Callable[[str], float]:
+    """A function that says how much of the question's information is said in a text, 0..1."""
+    wanted = [term for term in dict.fromkeys(search_terms(question)) if "~" not in term and not term.startswith(OWN)]
+    weights = information(wanted)
+    whole = sum(weights.values())
+
+    def share(text: str) -> float:
+        held = set(search_terms(text))
+        return sum(weight for term, weight in weights.items() if term in held) / whole if whole else 1.0
+
+    return share
