@@ -192,12 +192,14 @@ def test_every_door_ranks_rules_alike(served: Served, question: str) -> None:
     posted = send(url, "POST", "/v1/infer_rules", {"context": question}, token).json["items"]
     assert [item["metadata"]["statement_id"] for item in posted] == order
     fragments = library.retrieve_fragments(RetrievalRequest(query=question, max_results=8)).fragments
-    assert [f.metadata["statement_id"] for f in fragments] == order[:8]
+    given = [f.metadata["statement_id"] for f in fragments if f.metadata["origin"] == "kg_rule"]
+    assert given and given == order[: len(given)]  # passages have what rules that do not answer leave
     assert all(f.metadata.get("answers", False) for f in fragments[:1])
     searched = library.find(SearchRequest(query=question, limit=8)).passages
-    assert [f.derivation["statement_id"] for f in searched] == order[:8]
+    assert [f.derivation["statement_id"] for f in searched if f.derivation] == given
     tool = over_http(url, calling("infer_rules", context=question), token=token).structured_content
-    assert [item["metadata"]["statement_id"] for item in tool["items"]] == order
+    told = [item["metadata"]["statement_id"] for item in tool["items"]]
+    assert told == order[: len(told)] and (len(told) == len(order)) != ("next_cursor" in tool)
 
 
 @pytest.mark.parametrize(
