@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -285,7 +285,7 @@ def _bound_changed(pair: Pair, place: Place) -> Literal["number_changed"] | None
     said, was = bounds_of(pair.claim), bounds_of(pair.text, pair.low, pair.high)
     common = said.keys() & was.keys()
     alone = pair.alone
-    if any(said[value] != was[value] and ((said[value] and was[value]) or alone) for value in common):
+    if any(_differ(said[value], was[value], alone=alone) for value in common):
         return "number_changed"
     few = place.b - place.a <= FEW and place.d - place.c <= FEW
     loose = claimed and meant and few and not any(said.values()) and not any(was.values())
@@ -293,6 +293,11 @@ def _bound_changed(pair: Pair, place: Place) -> Literal["number_changed"] | None
 
 
 # -- what must, may and must not be -----------------------------------------------------------------------
+
+
+def _differ(said: Set[DutyName], was: Set[DutyName], *, alone: bool) -> bool:
+    """Whether a number has another bound; a sentence may name it twice, with both."""
+    return said != was and (alone or bool(said and was and not said < was))
 
 
 def _duty_changed(pair: Pair, place: Place) -> DifferenceKind | None:

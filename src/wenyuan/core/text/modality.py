@@ -25,6 +25,7 @@ class Duty(NamedTuple):
 DEONTIC = frozenset(("must", "may", "must not", "need not"))
 BOUNDING = frozenset(("at most", "at least"))
 _AHEAD = rf"(?= ?[\d{HAN_NUMERALS}¥$€半-])"
+_EACH_AHEAD = rf"(?= ?(?:每.)?[\d{HAN_NUMERALS}])"
 _LESS = "less|fewer|earlier|lower|shorter|younger|lighter|smaller|cheaper|narrower|cooler|colder"
 _MORE = (
     "more|greater|later|longer|higher|older|heavier|larger|bigger|deeper|wider|faster|taller|hotter|warmer|thicker"
@@ -35,14 +36,14 @@ _DUTIES: tuple[tuple[DutyName, str], ...] = (
      "|should not|shouldn['’]t|prohibited|forbidden|not (?:be )?(?:permitted|allowed)"),
     ("need not", "不必|无需|无须|毋须|不需要?|不用|可以?不|need not|needn['’]t|(?:is|are|be) not required|not required|exempt|optional"),
     ("at most", f"[<≤≦⩽]=?|不超过|不高于|不大于|不多于|不重于|不长于|不迟于|不晚于|至多|最多|最[重长高大晚迟低小早](?=不超过|不得超过|为?{_AHEAD[3:-1]})|以下|以内|之内"
-     f"|低于|少于|小于|短于|轻于|早于|不到{_AHEAD}|不足{_AHEAD}|未满|不满{_AHEAD}"
+     f"|低于|少于|小于|短于|轻于|早于|不到{_EACH_AHEAD}|不足{_EACH_AHEAD}|未满|不满{_EACH_AHEAD}"
      f"|at most|(?:no|not) (?:{_MORE}) than|(?:{_LESS}) than|or (?:{_LESS}|under|below)|at the latest|up to|below|under|within|maximum"
      rf"|by(?= (?:the )?(?:\d|end of|{_DATES})(?!\d*%))"),
     ("at least", f"[>≥≧⩾]=?|不少于|不低于|不小于|不早于|至少|最少|以上|超过|高于|多于|大于|长于|重于|晚于|迟于|达到?{_AHEAD}|满{_AHEAD}|逾{_AHEAD}"
      f"|at least|(?:no|not) (?:{_LESS}) than|(?:{_MORE}) than|or (?:{_MORE}|over|above)|above|over|exceed(?:s|ing)?|minimum"),
     ("must", "应当|必须|务必|须|(?<![供反适相响效感对回呼照答报顺因])应(?![用急变聘邀答收付对])|需要?(?!求)|must|shall|should|required|obliged|ha(?:s|ve) to|mandatory|needs? to"),
     ("may", "可以|允许|准许|有权|才可以?|才能|方可|方能|可用(?=于)|慎用|能够|可(?![能靠见行用])|(?<![功性可智技职机潜势才不只方])能(?![力源量耗效够])|may|might|can|could|allowed|permitted|entitled"),
-    ("not", "没有|不予|不|未|无|沒|没|非(?!常)|勿|莫|not|no|never|without|neither|nor|none|(?<![a-z])[a-z]+n['’]t"),
+    ("not", "没有|不予|不(?!在此限)|未|无|沒|没|非(?!常)|勿|莫|not|no|never|without|neither|nor|none|(?<![a-z])[a-z]+n['’]t"),
 )  # fmt: skip
 _DUTY = re.compile("|".join(f"(?P<d{number}>{pattern})" for number, (_, pattern) in enumerate(_DUTIES)))
 
