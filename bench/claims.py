@@ -1,17 +1,21 @@
 """What verdicts are worth on claims as people write them: reworded with the meaning kept, or changed in one thing.
 
-    python bench/claims.py [--half tuned|apart] [--show]
+    python bench/claims.py [--set fillers|branches|last] [--half tuned|apart] [--show] [--lang en|zh]
 
-Each row below is a sentence of a rule or manual with rewordings that say the same, and with claims that do not; its fillers make
-several of each. Every second row is held apart (``--half apart``): nothing is to be tuned on it.
+Three sets of sentences of rules and manuals, with rewordings that say the same and claims that do not: `fillers` below, where words
+put into sixteen sentences make several of each; `branches`, sentences of contracts, staff, medicine, operations, building, consumer
+law, travel and safety (``claims_by_branch.yaml``); and `last` (``claims_last.yaml``), written when the checks were finished. Every second sentence may be left out (``--half apart``).
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
+
+import yaml
 
 import wenyuan
 from verify import CHANGED, holding
@@ -100,52 +104,104 @@ ROWS = (
         (("sign", "{a}的公差为+{b}毫米，工作压力≥{c}兆帕。"), ("bound", "{a}的公差为±{b}毫米，工作压力≤{c}兆帕。"), ("number", "{a}的公差为±{d}毫米，工作压力≥{c}兆帕。"))),
 )  # fmt: skip
 NAMED = {
-    "number": {"number_changed"}, "number+": {"number_changed"}, "unit": {"unit_changed", "number_changed"},
-    "date": {"date_changed"}, "sign": {"number_changed"}, "bound": {"number_changed", "modality_changed"},
+    "number": {"number_changed"}, "unit": {"unit_changed", "number_changed"}, "date": {"date_changed", "number_changed"},
+    "sign": {"number_changed"}, "bound": {"number_changed", "modality_changed"},
     "negation": {"negation_changed", "modality_changed"}, "modality": {"modality_changed", "negation_changed"},
-    "context": {"part", "negation_changed"}, "relation": {"relation_changed", "modality_changed"},
-    "entity": {"not_judged", "nothing_found"}, "invented": {"not_judged", "nothing_found"},
+    "context": {"part", "negation_changed"}, "relation": {"relation_changed", "modality_changed", "part"},
+    "entity": {"not_judged", "nothing_found"}, "invented": {"not_judged", "nothing_found"}, "another": {"not_judged", "nothing_found"},
 }  # fmt: skip
-"""The verdicts that name what was changed."""
+"""The verdicts that name what was changed; of a time of day that is its number, and of an *only* that was left out its part."""
+SETS = {"branches": "claims_by_branch.yaml", "last": "claims_last.yaml"}
 
 
-def made(half: str) -> Iterator[tuple[str, str, bool]]:
-    """Kind, claim, and whether the claim is true (``true``: reworded), of one half of the rows or of all."""
+def made(half: str) -> Iterator[tuple[str, str]]:
+    """Kind and claim (``true``: reworded with the meaning kept) of one half of the rows or of all."""
     for number, row in enumerate(ROWS):
         if half and (number % 2 == 0) != (half == "tuned"):
             continue
         for filler in row.fillers:
             said = dict(zip("abcdef", filler, strict=False))
-            for text in row.true:
-                yield "true", text.format_map(said), True
-            for kind, text in row.false:
-                yield kind, text.format_map(said), False
+            yield from (("true", text.format_map(said)) for text in row.true)
+            yield from ((kind, text.format_map(said)) for kind, text in row.false)
+
+
+def of_set(name: str, half: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """The sentences of a set, and kind and claim of one half of its rows or of all."""
+    if name == "fillers":
+        texts = [row.text.format_map(dict(zip("abcdef", f, strict=False))) for row in ROWS for f in row.fillers]
+        return texts, list(made(half))
+    rows = yaml.safe_load((Path(__file__).parent / SETS[name]).read_text("utf-8"))
+    asked = [row for number, row in enumerate(rows) if not half or (number % 2 == 0) == (half == "tuned")]
+    claims = [("true", text) for row in asked for text in row["same"]]
+    return [row["text"] for row in rows], claims + [(kind, text) for row in asked for kind, text in row["changed"]]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--set", choices=("fillers", *SETS), default="")
     parser.add_argument("--half", choices=("tuned", "apart"), default="")
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--lang", choices=list(HEADS), default="en")
     given = parser.parse_args()
-    texts = [row.text.format_map(dict(zip("abcdef", f, strict=False))) for row in ROWS for f in row.fillers]
-    claims = list(made(given.half))
-    found: dict[str, Counter[str]] = defaultdict(Counter)
-    with holding(texts) as library:
-        verdicts = _asked(library, [text for _, text, _ in claims])
-    for (kind, text, true), verdict in zip(claims, verdicts, strict=True):
-        found[kind][verdict] += 1
-        wrong = verdict in (*CHANGED, "part", "stitched") if true else verdict not in NAMED[kind]
-        if given.show and wrong:
-            print(f"{kind}: {verdict}: {text}")
-    print("| claim | n | named | called a change | verbatim | not judged |\n|---|---|---|---|---|---|")
-    for kind, of in found.items():
-        n = sum(of.values())
-        named = "—" if kind == "true" else f"{sum(of[v] for v in NAMED[kind]) / n:.3f}"
-        changed = sum(of[v] for v in (*CHANGED, "part", "stitched")) / n
-        print(
-            f"| {kind} | {n} | {named} | {changed:.3f} | {of['verbatim'] / n:.3f} | {(of['not_judged'] + of['nothing_found']) / n:.3f} |"
+    found: dict[str, dict[str, Counter[str]]] = {}
+    for name in [given.set] if given.set else ["fillers", *SETS]:
+        texts, claims = of_set(name, given.half)
+        with holding(texts) as library:
+            verdicts = _asked(library, [text for _, text in claims])
+        of = found[name] = defaultdict(Counter)
+        for (kind, text), verdict in zip(claims, verdicts, strict=True):
+            of[kind][verdict] += 1
+            wrong = verdict in ACCUSED if kind == "true" else verdict not in NAMED[kind.removesuffix("+")]
+            if given.show and wrong:
+                print(f"{kind}: {verdict}: {text}")
+    print(table(found, given.lang))
+
+
+ACCUSED = (*CHANGED, "stitched")
+
+
+HEADS = {
+    "en": ("claim", {"fillers": "16 sentences, four fillings", "branches": "92 of eight branches", "last": "20 written last"},
+           "{n} claims; false ones that are called verbatim: {taken}"),
+    "zh": ("句子", {"fillers": "16 句，各填四组内容", "branches": "八个领域 92 句", "last": "最后写的 20 句"}, "共 {n} 句；不实而判为 `verbatim` 的：{taken}"),
+}  # fmt: skip
+LABELS = {
+    "true": ("reworded, the meaning kept: called a change", "换了说法、意思不变：判为有改动"), "number": ("number", "改数字"),
+    "unit": ("unit, currency", "改单位、币种"), "date": ("date, time of day", "改日期、时刻"), "sign": ("sign (−, ±)", "改正负号"),
+    "bound": ("bound (≥, up to)", "改上下限"), "negation": ("negation", "增减否定"), "modality": ("must, may", "改要求程度"),
+    "context": ("condition or exception left out", "略去条件或除外"), "relation": ("before/after, all/some, only, parties exchanged", "前后、全部与部分、仅、双方对调"),
+    "entity": ("another name (`not_judged`)", "换名称（`not_judged`）"), "invented": ("invented (`not_judged`)", "无中生有（`not_judged`）"),
+    "another": ("of another thing, with its number (`not_judged`)", "说的是别的事物及其数字（`not_judged`）"),
+}  # fmt: skip
+BESIDES = {"en": ", reworded besides", "zh": "，同时换了说法"}
+
+
+def table(found: Mapping[str, Mapping[str, Counter[str]]], language: str) -> str:
+    """By set and kind: the share that is named, with the number of claims; of those that are true what is called changed."""
+    head, names, total = HEADS[language]
+    lines = [f"| {head} | {' | '.join(names[name] for name in found)} |", f"|{'---|' * (len(found) + 1)}"]
+    kinds = dict.fromkeys(kind for of in found.values() for kind in of)
+    for kind in [name for name in KINDS if name in kinds]:
+        label = LABELS[kind.removesuffix("+")][language == "zh"] + (BESIDES[language] if kind.endswith("+") else "")
+        lines.append(
+            f"| {label} | {' | '.join(cell(kind, of.get(kind, Counter()), language) for of in found.values())} |"
         )
-    print(f"{len(claims)} claims")
+    n = sum(sum(counts.values()) for of in found.values() for counts in of.values())
+    taken = sum(counts["verbatim"] for of in found.values() for kind, counts in of.items() if kind != "true")
+    return "\n".join([*lines, "", total.format(n=n, taken=taken)])
+
+
+KINDS = ("true", *(name + more for name in NAMED for more in ("", "+")))
+
+
+def cell(kind: str, counts: Counter[str], language: str) -> str:
+    """Of true claims the share that is called changed, of others the share whose kind is named, with their number."""
+    n = sum(counts.values())
+    if not n:
+        return "—"
+    counted = ACCUSED if kind == "true" else NAMED[kind.removesuffix("+")]
+    share = f"{sum(counts[verdict] for verdict in counted) / n:.3f}".removeprefix("0")
+    return f"{share} of {n}" if language == "en" else f"{share}（{n}）"
 
 
 def _asked(library: wenyuan.Library, texts: list[str]) -> list[str]:

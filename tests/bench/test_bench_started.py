@@ -19,7 +19,7 @@ SMALL = {
     "audit": "--records 100",
     "cache": "--passages 60 --repeats 3",
     "capacity": "",
-    "claims": "--half tuned",
+    "claims": "--half tuned --set last",
     "codes": "--rows 17000 --queries 2 --candidates 50",
     "commands": "--rounds 1 --commands --help",
     "context": "{zh} --cache {cache} --contexts document",

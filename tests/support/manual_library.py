@@ -22,7 +22,7 @@ def manual(folder: Path, language: str, server: Server) -> Iterator[wenyuan.Libr
     text = "\n\n".join([f"# {title}", *SENTENCES[language].values()])
     (folder / "manual" / "manual.md").write_text(text + "\n", "utf-8")
     chosen: dict[str, Any] = {
-        "encoder": {"kind": "hashing"}, "search": {"deadline": 60, "abstain": "lenient"}, "cache": {"seconds": 0},
+        "encoder": {"kind": "hashing"}, "search": {"deadline": 60, "abstain": "off"}, "cache": {"seconds": 0},
         "llm": {"url": server.url, "model": "m-7b", "key": KEY, "timeout": 30},
     }  # fmt: skip
     with wenyuan.open(folder / "library", create=True, **chosen) as library:

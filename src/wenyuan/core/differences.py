@@ -11,10 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from wenyuan.core.text import fold
-from wenyuan.core.text.content import content_of, share_of
+from wenyuan.core.text.content import GLUE, content_of, share_of
 from wenyuan.core.text.modality import (
     BOUNDING,
     DEONTIC,
@@ -130,9 +131,15 @@ def changed(pair: Pair, place: Place) -> DifferenceKind | None:
     few = b - a <= FEW and d - c <= FEW
     alone = pair.alone
     ordered = relation_changed(relation(claim.values[a:b]), relation(text.values[c:d]), alone=alone)
-    if few and ordered and (alone or not _related(pair)):
+    if few and ordered and (alone or not _related(pair)) and (alone or not _only_among_others(pair, place)):
         return "relation_changed"
     return _bound_changed(pair, place) or _duty_changed(pair, place)
+
+
+def _only_among_others(pair: Pair, place: Place) -> bool:
+    """Whether an *only* of one side stands among other words that differ: it may be said by these."""
+    said = relation(pair.claim.values[place.a : place.b]) ^ relation(pair.text.values[place.c : place.d])
+    return said == {"only"} and place.b - place.a + place.d - place.c > FEW
 
 
 def _related(pair: Pair) -> bool:
@@ -158,12 +165,15 @@ def _figure_changed(pair: Pair, place: Place) -> DifferenceKind | Literal["elsew
         return ""
     if not was or _durations(said) == _durations(was) != []:
         return "elsewhere"
-    if not pair.alone and _stands(pair, place):
+    if (not pair.alone and _stands(pair, place)) or ({t.kind for t in said} & {"date"}) - {t.kind for t in was}:
         return "elsewhere"
     if any(t.kind == "date" for t in (*said, *was)):
         return "date_changed"
     clock = any(":" in t.value for t in (*said, *was))
     same = not clock and _figures(claim, said) == _figures(text, was) and _signs(said) == _signs(was)
+    if {t.kind for t in said}.isdisjoint(t.kind for t in was):  # *40 total hours* has its unit further on
+        strange = same and (_counts_something(claim, place.a, place.b) or _counts_something(text, place.c, place.d))
+        return "unit_changed" if strange else "elsewhere"
     return "unit_changed" if same else "number_changed"
 
 
@@ -191,6 +201,14 @@ def another_thing(pair: Pair, numbers: int) -> bool:
     ]
     names, known = set(_NAME.findall(said)), set(_NAME.findall(there))
     return named or len(other) > _OTHER * len(own) or bool(names - known and known - names)
+
+
+def _counts_something(text: Tokens, first: int, end: int) -> bool:
+    """Whether a plain number is followed by a word here: by a unit that is not known."""
+    tokens = text.tokens[first:end]
+    return any(
+        one.kind == "number" and other.kind == "word" and other.value not in GLUE for one, other in pairwise(tokens)
+    )
 
 
 def _durations(tokens: Sequence[Token]) -> list[float]:
@@ -256,7 +274,7 @@ def bounds_of(text: Tokens, first: int = 0, end: int | None = None) -> Mapping[s
 
 
 def _with_turned(duties: Sequence[Duty]) -> list[Duty]:
-    """Modal expressions, a *not* and the bound behind it as one."""
+    """Modal expressions, a *not* and the bound that it turns as one."""
     found: list[Duty] = []
     for duty in duties:
         if found and (one := turned(found[-1], duty)) is not None:
@@ -264,6 +282,19 @@ def _with_turned(duties: Sequence[Duty]) -> list[Duty]:
         else:
             found.append(duty)
     return found
+
+
+def _bounds_at(text: Tokens, first: int, end: int) -> set[DutyName]:
+    """The bounds whose words are among these tokens, as a *not* before them turns them."""
+    here = {duty.end for duty in _duties_at(text, first, end) if duty.name in BOUNDING}
+    return {duty.name for duty in _with_turned(text.duties) if duty.name in BOUNDING and duty.end in here}
+
+
+def _of_bounds(text: Tokens) -> set[int]:
+    """Where the *not* of a turned bound begins."""
+    return {duty.first for duty in _with_turned(text.duties)} - {
+        duty.first for duty in text.duties if duty in _with_turned(text.duties)
+    }
 
 
 def _bounded(text: Tokens, duty: Duty, first: int, end: int) -> int | None:
@@ -278,8 +309,7 @@ def _bounded(text: Tokens, duty: Duty, first: int, end: int) -> int | None:
 
 def _bound_changed(pair: Pair, place: Place) -> Literal["number_changed"] | None:
     """Whether a number has another bound in the claim; one that is left out counts where nothing else differs."""
-    claimed = {duty.name for duty in _with_turned(_duties_at(pair.claim, place.a, place.b))} & BOUNDING
-    meant = {duty.name for duty in _with_turned(_duties_at(pair.text, place.c, place.d))} & BOUNDING
+    claimed, meant = _bounds_at(pair.claim, place.a, place.b), _bounds_at(pair.text, place.c, place.d)
     if claimed == meant:
         return None
     said, was = bounds_of(pair.claim), bounds_of(pair.text, pair.low, pair.high)
@@ -295,6 +325,12 @@ def _bound_changed(pair: Pair, place: Place) -> Literal["number_changed"] | None
 # -- what must, may and must not be -----------------------------------------------------------------------
 
 
+def _same_bounds(pair: Pair) -> bool:
+    """Whether no number has another bound in the claim."""
+    said, was = bounds_of(pair.claim), bounds_of(pair.text, pair.low, pair.high)
+    return all(said[value] == was[value] for value in said.keys() & was.keys())
+
+
 def _differ(said: Set[DutyName], was: Set[DutyName], *, alone: bool) -> bool:
     """Whether a number has another bound; a sentence may name it twice, with both."""
     return said != was and (alone or bool(said and was and not said < was))
@@ -303,8 +339,11 @@ def _differ(said: Set[DutyName], was: Set[DutyName], *, alone: bool) -> bool:
 def _duty_changed(pair: Pair, place: Place) -> DifferenceKind | None:
     """The kind of a change of what must, may or must not be; see `changed`."""
     a, b, c, d = place
-    claimed = [duty for duty in _with_turned(_duties_at(pair.claim, a, b)) if duty.name not in BOUNDING]
-    meant = [duty for duty in _with_turned(_duties_at(pair.text, c, d)) if duty.name not in BOUNDING]
+    claimed = [duty for duty in _duties_at(pair.claim, a, b) if duty.name not in BOUNDING]
+    meant = [duty for duty in _duties_at(pair.text, c, d) if duty.name not in BOUNDING]
+    if _same_bounds(pair):
+        claimed = [duty for duty in claimed if duty.first not in _of_bounds(pair.claim)]
+        meant = [duty for duty in meant if duty.first not in _of_bounds(pair.text)]
     if not {duty.name for duty in claimed} & DEONTIC:
         meant = [duty for duty in meant if duty.name != "must"]  # "is reported" says what "shall be reported" says
     if not {duty.name for duty in meant} & DEONTIC:

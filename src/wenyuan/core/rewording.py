@@ -28,8 +28,8 @@ _NEAR = 0.34
 _MORE = 4  # Chinese characters in turn, or half as many words
 _LEAST = 3  # words of a claim that say something
 _DENIED = re.compile(
-    r"(?:must|shall|may|should|will|can|is|are|was|were|do|does|did) ?(?:not|n['’]t)|cannot|never|forbidden|prohibited"
-    "|不得|不准|不许|不应当?|不可以?|不能够?|不予|禁止|严禁|禁用|不(?=[^足到满少超同过需必用能可得应])",
+    r"(?:(?:must|shall|may|should|will|can|is|are|was|were|do|does|did) ?(?:not|n['’]t)|cannot|never|forbidden|prohibited)(?! exceed)"
+    "|(?:不得|不准|不许|不应当?|不可以?|不能够?|不予|禁止|严禁|禁用|不(?=[^足到满少超同过需必用能可得应]))(?![少超高低多大小迟晚早][于过])",
     re.IGNORECASE,
 )
 _CLAUSES = re.compile(r"[，,；;：:]")
@@ -84,6 +84,22 @@ def reworded(claim: Tokens, texts: Sequence[str]) -> Reworded | None:
     if not missing and share >= _NEARLY_ALL and (change := _denial(claim.text, sentence, said)) is not None:
         return Reworded(number, "negation_changed", span, change)
     return None
+
+
+def said_so(claim: Tokens, texts: Sequence[str], than: str) -> bool:
+    """Whether a sentence of these texts has all figures of a claim, and as many of its words as another text has.
+
+    Args:
+        than: The text whose figures differ.
+    """
+    said, other = _said(claim.text), _said(than)
+    figures = {token.value for token in said.figures}
+    least = share_of(said.stems, other.stems)
+    return not figures <= {token.value for token in other.figures} and any(
+        figures <= {token.value for token in near.figures} and share_of(said.stems, near.stems) >= least
+        for text in texts
+        for _, near in _sentences(text)
+    )
 
 
 @lru_cache(maxsize=1_024)
@@ -156,25 +172,26 @@ def _denial(claim: str, sentence: str, said: _Said) -> Change | None:
     """The one denial of a sentence, or of a clause of it, that a claim leaves out or adds, before a word that both have."""
     if conditional(claim) != conditional(sentence):
         return None
+    if len(_DENIED.findall(claim)) == len(_DENIED.findall(sentence)):
+        return None
     for part in (sentence, *_CLAUSES.split(sentence)):
         there = _said(part)
         if not there.stems or min(share_of(there.stems, said.stems), share_of(said.stems, there.stems)) < _ENOUGH:
             continue
-        found = [(True, *one) for one in _denials(claim, part)] + [(False, *one) for one in _denials(part, claim)]
+        own, other = _denials(claim), _denials(part)
+        found = [(True, *one) for one in own.items() if one[0] not in other]
+        found += [(False, *one) for one in other.items() if one[0] not in own]
         if len(found) != 1:
             continue
-        ((added, words, denied),) = found
+        ((added, denied, words),) = found
         if denied and any(alike(denied, stem) for stem in (there if added else said).stems):
             return Change("", words) if added else Change(words, "")
     return None
 
 
-def _denials(text: str, other: str) -> list[tuple[str, str]]:
-    """The denials of a text that another has not before the same words, each with the word that it denies."""
-    found = (
-        (text[m.start() : m.end() + 2], m[0].strip(), next(_after(text, m.end()), "")) for m in _DENIED.finditer(text)
-    )
-    return [(words, denied) for there, words, denied in found if there not in other]
+def _denials(text: str) -> dict[str, str]:
+    """The denials of a text, by the word that each denies."""
+    return {next(_after(text, match.end()), ""): match[0].strip() for match in _DENIED.finditer(text)}
 
 
 def _after(text: str, start: int) -> Iterator[str]:

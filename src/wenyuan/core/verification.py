@@ -52,6 +52,7 @@ LIKE = 0.7
 _LIKE_BACK = 0.65  # share of the text's tokens there that the claim must have, for its duties to be those of the text
 _PIECE = 5  # tokens of a piece at least
 _PIECES = 5  # pieces of a claim at most
+_LONG = 8  # tokens that each of more than two pieces has on average
 _STITCHED = 0.9  # share of the claim that its pieces make up
 
 
@@ -121,7 +122,12 @@ def stitched(claim: Tokens, texts: Sequence[str]) -> list[tuple[int, tuple[int, 
         homes.add((of, sum(token.after == "sentence" for token in read[of].tokens[1 : first + 1])))
         covered += best
         at += best
-    if len(homes) < 2 or len(pieces) > _PIECES or covered < _STITCHED * len(values) or _in_turn(read, ranges):
+    if (
+        len(homes) < 2
+        or len(pieces) > min(_PIECES, max(2, len(values) // _LONG))
+        or covered < _STITCHED * len(values)
+        or _in_turn(read, ranges)
+    ):
         return []
     return pieces
 

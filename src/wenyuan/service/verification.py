@@ -25,7 +25,7 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Deadline, Engine, until
 from wenyuan.core.records import AuditRecord
-from wenyuan.core.rewording import reworded
+from wenyuan.core.rewording import reworded, said_so
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text import search_terms
 from wenyuan.core.tokens import Tokens, tokens_of
@@ -446,6 +446,9 @@ _CHANGED = frozenset(
 )
 
 
+_FIGURES = ("number_changed", "unit_changed", "date_changed")
+
+
 def _in_force(registry: Sources, sources: frozenset[str], day: date) -> frozenset[str]:
     return frozenset(name for name in sources if registry.in_force(name, day))
 
@@ -473,6 +476,8 @@ def _best(tokens: Tokens, passages: Sequence[Passage], cited: _Cited) -> tuple[_
             ),
         )
         match = None if best.kind == "paraphrase" else _Match(passage, best.kind, best)
+        if match is not None and match.words in _FIGURES and _said_elsewhere(tokens, passages, _quoted(match)):
+            return None, [], True
         if best.kind in ("verbatim", "part") or best.share >= _SURE:
             # Another passage may have less of a paraphrase, with a number changed: that is not what was meant.
             return match, [], True
@@ -481,6 +486,11 @@ def _best(tokens: Tokens, passages: Sequence[Passage], cited: _Cited) -> tuple[_
     if match is None and not pieces and (other := reworded(tokens, texts)) is not None:
         match = _Match(passages[other.number], other.kind, Comparison(other.kind, (other.span,), (other.change,)))
     return match, pieces, bool(found or pieces or match)
+
+
+def _said_elsewhere(tokens: Tokens, passages: Sequence[Passage], quoted: Sequence[Quoted]) -> bool:
+    """Whether another sentence says it, in other words, with the claim's own figures."""
+    return said_so(tokens, [passage.text for passage in passages], " ".join(one.quote for one in quoted))
 
 
 def _quoted(match: _Match) -> tuple[Quoted, ...]:

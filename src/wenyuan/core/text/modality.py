@@ -43,7 +43,7 @@ _DUTIES: tuple[tuple[DutyName, str], ...] = (
      f"|at least|(?:no|not) (?:{_LESS}) than|(?:{_MORE}) than|or (?:{_MORE}|over|above)|above|over|exceed(?:s|ing)?|minimum"),
     ("must", "应当|必须|务必|须|(?<![供反适相响效感对回呼照答报顺因])应(?![用急变聘邀答收付对])|需要?(?!求)|must|shall|should|required|obliged|ha(?:s|ve) to|mandatory|needs? to"),
     ("may", "可以|允许|准许|有权|才可以?|才能|方可|方能|可用(?=于)|慎用|能够|可(?![能靠见行用])|(?<![功性可智技职机潜势才不只方])能(?![力源量耗效够])|may|might|can|could|allowed|permitted|entitled"),
-    ("not", "没有|不予|不(?!在此限)|未|无|沒|没|非(?!常)|勿|莫|not|no|never|without|neither|nor|none|(?<![a-z])[a-z]+n['’]t"),
+    ("not", "没有|未能|不予|不(?!在此限)|未|无|沒|没|非(?!常)|勿|莫|not|no|never|without|neither|nor|none|(?<![a-z])[a-z]+n['’]t"),
 )  # fmt: skip
 _DUTY = re.compile("|".join(f"(?P<d{number}>{pattern})" for number, (_, pattern) in enumerate(_DUTIES)))
 
@@ -59,8 +59,8 @@ _RELATIONS = tuple((name, re.compile(pattern)) for name, pattern in (
 
 
 def turned(duty: Duty, follows: Duty) -> Duty | None:
-    """A bound that a *not* right before it turns: 不得 | 超过 is at most; None where these are no such two."""
-    if duty.name not in ("not", "must not") or follows.name not in BOUNDING or follows.first != duty.end:
+    """A bound that a *not* before it turns: 不得 | 超过, *not* take *more than* are at most; None where these are no such two."""
+    if duty.name not in ("not", "must not") or follows.name not in BOUNDING or follows.first - duty.end > 1:
         return None
     return Duty("at most" if follows.name == "at least" else "at least", duty.first, follows.end)
 

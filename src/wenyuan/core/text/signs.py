@@ -80,9 +80,9 @@ _MONTHS = {name: number for number, name in enumerate(
     "january february march april may june july august september october november december".split(), 1)}  # fmt: skip
 _ANY_MONTH = "|".join(_MONTHS)
 _DATE = re.compile(
-    r"(?<![\d.,/\-])(?P<y>(?:19|20)\d\d)(?P<s>[-/.])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})(?![\d/\-]|\.\d)"
+    r"(?<![\d./\-])(?<!\d,)(?P<y>(?:19|20)\d\d)(?P<s>[-/.])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})(?![\d/\-]|\.\d)"
     rf"|(?<![a-z])(?P<mn>{_ANY_MONTH}) (?P<dn>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<yn>(?:19|20)\d\d)(?!\d)"
-    rf"|(?<![\d.,/\-])(?P<dm>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<mm>{_ANY_MONTH}),? (?P<ym>(?:19|20)\d\d)(?!\d)"
+    rf"|(?<![\d./\-])(?<!\d,)(?P<dm>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<mm>{_ANY_MONTH}),? (?P<ym>(?:19|20)\d\d)(?!\d)"
 )
 _TIME = re.compile(
     r"(?<![\d:.])(?P<part>凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里)? ?(?<![\d:.])(?P<h>[01]?\d|2[0-4]):(?P<min>[0-5]\d)(?![\d:])(?P<half> ?[ap]\.?m\.?(?![a-z]))?"
