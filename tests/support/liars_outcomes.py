@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from proposal_parts import LIARS as PROPOSED
+
 Kind = Literal[
     "said", "quoted", "extract", "nothing", "indexed", "asked", "alone", "left out", "waiting", "failed", "counted", "not adopted",
     "scores", "as it was",
@@ -62,7 +64,89 @@ PLACED: Mapping[str, str] = {
     "talker": "sentence", "rambler": "length", "refuser": "sentence",
 }  # fmt: skip
 """Of each liar who says where a passage stands, why the sentence is left out; ``""``: it is indexed, and never shown."""
-REWORDED: Mapping[str, tuple[Outcome, Outcome]] = {
+REWORDED: Mapping[str, str] = {
+    "perfect": "", "misattributor": "", "fabricator": "new_identifier", "number": "new_number", "unit": "new_number",
+    "date": "new_number", "negation": "new_negation", "obedient": "instruction", "rambler": "no_question", "parrot": "same",
+}  # fmt: skip
+"""Of each liar who says a question in other words, why these are left out; ``""``: they are asked besides the question."""
+JUDGED: Mapping[str, Outcome] = {
+    "perfect": Outcome("counted"),
+    **dict.fromkeys(("inverted", "coin", "always", "short lists"), Outcome("not adopted")),
+    **dict.fromkeys(("above one", "no number"), Outcome("scores", "llm_rejected")),
+}
+"""Of each judge that says how sure it is that passages suffice."""
+MISSED: Mapping[str, Outcome] = {
+    "perfect": Outcome("asked"), "number": Outcome("left out", "new_number"), "fabricator": Outcome("left out", "new_identifier"),
+    "obedient": Outcome("left out", "instruction"), "rambler": Outcome("left out", "no_question"),
+    "talker": Outcome("left out", "no_question"), "parrot": Outcome("left out", "same"), "refuser": Outcome("nothing"),
+    "no text": Outcome("as it was", "llm_rejected"), "empty": Outcome("as it was", "llm_rejected"),
+}  # fmt: skip
+"""Of each judge that says what is missing, in one line to be searched."""
+FAILING: Mapping[str, str] = {
+    "cut": "llm_rejected", "wrong schema": "llm_rejected", "prose": "llm_rejected", "error after 200": "llm_unavailable",
+    "breaks off": "llm_unavailable", "drip": "llm_timeout", "endless": "llm_unavailable", "large": "llm_unavailable",
+    "html": "llm_unavailable", "401": "llm_unavailable", "429": "llm_unavailable", "500": "llm_unavailable",
+    "redirect": "llm_unavailable", "no choices": "llm_unavailable",
+}  # fmt: skip
+"""Of each endpoint that fails, the code of the failure."""
+
+
+def _answered(claims: list[tuple[str, str]] | None, dropped: list[tuple[str, bool]]) -> Outcome:
+    why = dropped[0][0] if dropped else ""
+    if claims is None:
+        return Outcome("extract", why)
+    if not claims:
+        return Outcome("nothing")
+    return Outcome("said" if claims[0][0] == "model" else "quoted", why)
+
+
+def _judge_code(fault: str) -> str:
+    """A judge's answer without a number is of no form, though an answer without choices may be of another service."""
+    return "llm_rejected" if fault == "no choices" else FAILING[fault]
+
+
+OUTCOMES: Mapping[str, Mapping[str, Outcome]] = {
+    "answer": {
+        **{liar: _answered(*told) for liar, told in ANSWERED.items()},
+        **{fault: Outcome("failed", code) for fault, code in FAILING.items()},
+    },
+    "summary": {
+        **{liar: Outcome("quoted" if liar in CHOSEN else "extract") for liar in ANSWERED},
+        **{fault: Outcome("extract", code) for fault, code in FAILING.items()},
+    },
+    "link": {**LINKED, **{fault: Outcome("failed", code) for fault, code in FAILING.items()}},
+    "proposal": {
+        **{liar: Outcome("left out", why) for liar, (_, why) in PROPOSED.items()},
+        "refuser": Outcome("nothing"),
+        **{fault: Outcome("failed", code) for fault, code in FAILING.items()},
+    },
+    "context": {
+        **{liar: Outcome("left out", why) if why else Outcome("indexed") for liar, why in PLACED.items()},
+        **{
+            fault: Outcome("left out", "form") if code == "llm_rejected" else Outcome("waiting", code)
+            for fault, code in FAILING.items()
+        },
+    },
+    "rewrite": {
+        **{liar: Outcome("left out", why) if why else Outcome("asked") for liar, why in REWORDED.items()},
+        "refuser": Outcome("alone"),
+        **{fault: Outcome("alone", code) for fault, code in FAILING.items()},
+    },
+    "judge": {
+        **JUDGED,
+        **{fault: Outcome("scores", _judge_code(fault)) for fault in FAILING},
+    },
+    "missing": {
+        **MISSED,
+        **{fault: Outcome("as it was", _judge_code(fault)) for fault in FAILING},
+        # It is asked for a line of text, and what these write is one.
+        "cut": Outcome("left out", "no_question"),
+        "wrong schema": Outcome("left out", "no_question"),
+        "prose": Outcome("left out", "new_number"),
+    },
+}
+"""By feature, of each liar and each endpoint that fails. To add a feature: its table here, and a test over its rows."""
+WORDED: Mapping[str, tuple[Outcome, Outcome]] = {
     "minus dropped": (Outcome("extract", "number_changed"), Outcome("extract", "number_changed")),
     "minus to plus": (Outcome("extract", "number_changed"), Outcome("extract", "number_changed")),
     "plus-minus to plus": (Outcome("extract", "number_changed"), Outcome("extract", "number_changed")),
