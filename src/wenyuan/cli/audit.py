@@ -143,6 +143,8 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
     withheld: Mapping[str, Mapping[str, int]] = said.get("withheld", {})
     counts = [terminal.text(f"withheld_{reason}", count=len(refs)) for reason, refs in withheld.items()]
     yield "audit_withheld", ", ".join(counts)
+    for entry in said.get("nearest", ()):
+        yield "audit_nearest", f"{entry['ref']}  {entry['score']:.3f}  {entry['uri']}"
     for rank, entry in enumerate(fragments, 1):
         trust = terminal.text("trust")
         yield "", f"{rank:>4}  {entry['ref']}  {entry['score']:.3f}  {trust} {entry['trust']}"

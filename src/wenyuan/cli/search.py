@@ -55,9 +55,9 @@ def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     history: HistoryOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="How each score came about. 解释得分")] = False,
 ) -> None:
-    """Search the library. To find nothing is an answer, too: it comes with its reason.
+    """Search the library. To find nothing is an answer, too: it comes with its reason, and with the nearest passage as such.
 
-    检索知识库；没有结果时会说明原因。
+    检索知识库；没有结果时会说明原因，并列出最接近的段落。
 
     Example 示例:
       wenyuan search "投诉多久答复" -k 3
@@ -69,7 +69,9 @@ def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     terminal: Terminal = ctx.obj
     condition = _condition(filter_by)
     turns = conversation(history_in(history), wanted=rewrite)
-    context = None if turns is None else {"rewrite": True, "history": [turn._asdict() for turn in turns]}
+    context: dict[str, Any] = {"nearest": True}
+    if turns is not None:
+        context |= {"rewrite": True, "history": [turn._asdict() for turn in turns]}
     with opened(terminal) as found:
         answer = found.search(
             query, limit=limit, sources=source or None, filter=condition, as_of=as_of, context=context
@@ -95,30 +97,31 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
     from wenyuan.service.fragments import beside_hit
     from wenyuan.service.generation.answers import rewritten
 
-    fragments = []
-    for rank, hit in enumerate(answer.hits, 1):
-        passage = answer.passages[hit.passage_id]
+    def entry(hit: Hit, passage: Passage) -> dict[str, Any]:
         known = {
             key: value
             for key, value in asdict(passage).items()
             if key not in ("uri", "text", "recognition", "corrected")
         }
         known |= beside_hit(passage, answer.stale, answer.copies.get(hit.passage_id, ()))
-        entry = {
-            "rank": rank,
+        told = {
             "source": passage.uri,
             "content": passage.text,
             "retrieval_score": hit.score,
             "metadata": known | {"passage_id": passage.ref, "origin": hit.origin, "scores": dict(hit.parts)},
         }
         if explain:
-            entry |= {"explanation": explained(hit, weight, answer.curve), "wording": answer.wording_of(hit) or query}
-        fragments.append(entry)
+            told |= {"explanation": explained(hit, weight, answer.curve), "wording": answer.wording_of(hit) or query}
+        return told
+
     return {
         "status": "SUCCESS",
         "query": query,
-        "fragments": fragments,
+        "fragments": [
+            {"rank": rank, **entry(hit, answer.passages[hit.passage_id])} for rank, hit in enumerate(answer.hits, 1)
+        ],
         "reason": answer.reason,
+        **({"nearest": entry(*answer.nearest)} if answer.nearest else {}),
         "mode": answer.mode,
         "floor": answer.floor,
         "answerable": answer.answerable,
@@ -155,6 +158,7 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
         terminal.say("try_doctor")
     if not answer.hits:
         terminal.show(terminal.text("reason", reason=terminal.own(answer.reason)))
+    _show_nearest(terminal, query, answer)
     if answer.stale_by:
         terminal.show(terminal.text("stale_by", seconds=ceil(answer.stale_by)))
     for note in answer.derived.notes if answer.derived is not None else ():
@@ -162,7 +166,7 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
     for rank, hit in enumerate(likely, 1):
         terminal.show("")
         copies = answer.copies.get(hit.passage_id, ())
-        _show_hit(terminal, query, rank, hit, answer.passages[hit.passage_id], copies)
+        _show_hit(terminal, query, str(rank), hit, answer.passages[hit.passage_id], copies)
         if explain:
             _show_why(terminal, answer, hit, weight)
     if unlikely := len(answer.hits) - len(likely):
@@ -170,6 +174,15 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
         terminal.show(terminal.text("found_unlikely", count=unlikely))
     if explain:
         _show_grounds(terminal, answer)
+
+
+def _show_nearest(terminal: Terminal, query: str, answer: Answer) -> None:
+    """Print the passage that is nearest to a question without an answer, as what it is."""
+    if answer.nearest:
+        hit, passage = answer.nearest
+        terminal.show("")
+        terminal.show(terminal.text("nearest"))
+        _show_hit(terminal, query, "", hit, passage, answer.copies.get(hit.passage_id, ()))
 
 
 def in_words(terminal: Terminal, formula: str) -> str:
@@ -218,7 +231,7 @@ def _show_leg(terminal: Terminal, leg: LegReport) -> None:
 
 
 def _show_hit(
-    terminal: Terminal, query: str, rank: int, hit: Hit, passage: Passage, copies: Sequence[Passage]
+    terminal: Terminal, query: str, rank: str, hit: Hit, passage: Passage, copies: Sequence[Passage]
 ) -> None:
     from rich.text import Text
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from wenyuan.client.replies import (
+    Fragments,
     Knowledge,
     Passages,
     Reply,
@@ -31,7 +32,7 @@ from wenyuan.client.rules import DocumentCalls, RulesCalls
 from wenyuan.core.arguments import checking_arguments, fits
 from wenyuan.core.contract import required_query
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, msg, refusing_once_closed
-from wenyuan.core.model import Fragment, RetrievalRequest
+from wenyuan.core.model import RetrievalRequest
 from wenyuan.core.ports import Deadline
 from wenyuan.core.restrictions import check_applied, named, refuse_options, restricted
 
@@ -140,10 +141,12 @@ class Client(RulesCalls, DocumentCalls):
         domain: str | None = None,
         filter: Mapping[str, Any] | None = None,
         min_trust: int | None = None,
-    ) -> tuple[Fragment, ...]:
+    ) -> Fragments:
         """The most relevant fragments, best first; empty only when the service found nothing.
 
         Args:
+            context: Background of the query. With ``"nearest": True``, `Fragments.nearest` is the nearest passage where an answer
+                is too unlikely.
             domain: Only sources of this knowledge domain.
             filter: Only passages that meet it: ``{"metadata.year": {"ge": 2024}}``, joined by AND; "and", "or", "not".
             min_trust: Only sources that are trusted so much, 1 to 5.
@@ -158,9 +161,10 @@ class Client(RulesCalls, DocumentCalls):
         wanted = named(domain=domain, filter=filter, min_trust=min_trust)
         body = _encode(RetrievalRequest(query=query, max_results=max_results, context=context))
 
-        def read(reply: Reply) -> tuple[Fragment, ...]:
+        def read(reply: Reply) -> Fragments:
             found = read_reply(reply, max_results=max_results, component=self._component)
-            check_applied(found, wanted, component=self._component)
+            shown = found if found.nearest is None else (found.nearest,)
+            check_applied(shown, wanted, component=self._component)
             return found
 
         return self._ask(_Request("POST", self._url, body), (query,), read)
@@ -177,7 +181,7 @@ class Client(RulesCalls, DocumentCalls):
 
         Args:
             members: ``min_trust``, ``filters``, ``summary``, ``as_of``, ``source_document_uri``, ``task_id``,
-                ``limit``, ``rewrite``, ``history``; the service refuses any other.
+                ``limit``, ``nearest``, ``rewrite``, ``history``; the service refuses any other.
 
         Raises:
             InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`.

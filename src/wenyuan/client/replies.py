@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from wenyuan.client.rules import object_in
-from wenyuan.core.contract import failure, read_fragments, read_object
+from wenyuan.core.contract import failure, read_fragments, read_nearest, read_object
 from wenyuan.core.errors import TRANSLATABLE, Fault, InvalidRequest, NotPermitted, RetrievalFailed, msg, received
 from wenyuan.core.model import Fragment
 
 __all__ = [
+    "Fragments",
     "Knowledge",
     "Passages",
     "Reply",
@@ -47,9 +48,25 @@ class Reply:
     retry_after: str = ""
 
 
-def read_reply(reply: Reply, *, max_results: int, component: str) -> tuple[Fragment, ...]:
+class Fragments(tuple[Fragment, ...]):
+    """The fragments found, best first.
+
+    Attributes:
+        nearest: Where there are none and ``context`` has ``nearest``: the nearest passage, which is no answer and no evidence.
+    """
+
+    nearest: Fragment | None = None
+
+
+def read_reply(reply: Reply, *, max_results: int, component: str) -> Fragments:
     """The fragments of a successful reply, best first; raises as `read_answer`."""
-    return read_answer(reply, lambda body: read_fragments(body, max_results=max_results), component=component)
+
+    def read(body: Mapping[str, Any]) -> Fragments:
+        found = Fragments(read_fragments(body, max_results=max_results))
+        found.nearest = read_nearest(body)
+        return found
+
+    return read_answer(reply, read, component=component)
 
 
 def read_answer(reply: Reply, read: Callable[[Mapping[str, Any]], T], *, component: str) -> T:
@@ -146,6 +163,8 @@ class Passages:
         degraded: Names of the parts that failed though the answer stands without them.
         stale_by: Seconds since the oldest change not yet in the index; 0 for none.
         confidence: By domain whose ``top_k`` is ``confidence``: ``state``, ``k``, ``risk``, ``questions`` …
+        nearest: Of each domain in which an answer is too unlikely its nearest passage, where ``nearest`` was asked for: no answer
+            and no evidence.
     """
 
     passages: tuple[Mapping[str, Any], ...]
@@ -154,6 +173,7 @@ class Passages:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     stale_by: float = 0.0
     confidence: Mapping[str, Any] = field(default_factory=dict)
+    nearest: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +205,7 @@ def read_passages(body: Mapping[str, Any]) -> Passages:
         passages=_entries(body, "passages"),
         degraded=_degraded(body),
         reasons=object_in(body, "reasons"),
+        nearest=_entries(body, "nearest") if "nearest" in body else (),
         metadata=object_in(body, "metadata"),
         stale_by=_stale_by(body),
         confidence=_confidence(body),

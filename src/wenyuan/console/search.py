@@ -113,12 +113,13 @@ async def search(visit: Visit) -> Response:
     shown["copies"] = copies(visit, "search", body)
     status = 200
     try:
-        shown["answer"] = await visit.post("v1", "search", body=body)
+        shown["answer"] = await visit.post("v1", "search", body={**body, "nearest": True})
     except Refused as refused:
         if refused.status not in (400, 404, 403):
             raise
         shown["refused"], status = refused, refused.status
-    for passage in (shown["answer"] or {}).get("passages", ()):
+    answer = shown["answer"] or {}
+    for passage in (*answer.get("passages", ()), *answer.get("nearest", ())):
         _explain(visit, passage, form["q"])
     return visit.page("search.html", status, **shown)
 

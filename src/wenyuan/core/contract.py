@@ -61,6 +61,20 @@ def read_fragments(body: Mapping[str, Any], *, max_results: int) -> tuple[Fragme
     return RetrievalResponse(status="SUCCESS", fragments=fragments).fragments
 
 
+def read_nearest(body: Mapping[str, Any]) -> Fragment | None:
+    """The nearest passage of a response with status SUCCESS and without fragments; None where there is none.
+
+    Raises:
+        ValueError: it breaks the contract, or stands beside fragments.
+    """
+    if body.get("nearest") is None:
+        return None
+    found = _fragment(body["nearest"], "nearest")
+    if body.get("fragments"):
+        raise ValueError("nearest stands beside fragments")
+    return found
+
+
 def _fragment(member: object, path: str) -> Fragment:
     if not isinstance(member, dict):
         raise ValueError(f"{path} is no object")

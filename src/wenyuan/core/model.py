@@ -516,13 +516,20 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalResponse:
-    """SUCCESS with fragments (perhaps none), or FAILED with a reason."""
+    """SUCCESS with fragments (perhaps none), or FAILED with a reason.
+
+    Attributes:
+        nearest: The nearest passage where nothing is given, for a request that wants to see it; no answer and no evidence.
+    """
 
     status: Literal["SUCCESS", "FAILED"]
     fragments: tuple[Fragment, ...] = ()
     error_message: str | None = None
+    nearest: Fragment | None = None
 
     def __post_init__(self) -> None:
+        if self.nearest is not None and (self.fragments or self.status == "FAILED"):
+            raise ValueError("nearest is there only where nothing was found")
         if self.status not in ("SUCCESS", "FAILED"):
             raise ValueError(msg("{status} is no status", status=repr(self.status)))
         if self.status == "FAILED" and (self.fragments or not (self.error_message or "").strip()):

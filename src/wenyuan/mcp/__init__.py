@@ -21,7 +21,16 @@ from wenyuan.mcp.arguments import plain, schema_of
 from wenyuan.mcp.paging import PAGE, Block, Result, as_json, page_of, paged
 from wenyuan.service.fragments import FragmentsAnswer, FragmentsRequest
 from wenyuan.service.verification import as_data
-from wenyuan.wire import ContextShape, FilterTree, QueryText, Text, failed_body, request_from_wire
+from wenyuan.wire import (
+    ContextShape,
+    FilterTree,
+    QueryText,
+    Text,
+    failed_body,
+    fragment_to_wire,
+    nearest_to_wire,
+    request_from_wire,
+)
 from wenyuan.wire import rules as unified
 from wenyuan.wire import search as governed
 from wenyuan.wire.answering import (
@@ -167,12 +176,11 @@ def _retrieve(library: Library, arguments: Mapping[str, Any], principal: Princip
         raise UnknownDomain(msg("{message}; list_sources names the domains", message=error.message)) from error
     value = {
         "status": "SUCCESS",
-        "fragments": [
-            {"source": f.source, "content": f.content, "retrieval_score": f.retrieval_score, "metadata": f.metadata}
-            for f in given.fragments
-        ],
+        "fragments": list(map(fragment_to_wire, given.fragments)),
+        **nearest_to_wire(given.nearest),
     }
-    return Result(value, (Block(_heading(given)), *(map(_block, given.fragments))), rows="fragments")
+    near = () if given.nearest is None else (Block("Nearest, below the threshold: no answer."), _block(given.nearest))
+    return Result(value, (Block(_heading(given)), *near, *(map(_block, given.fragments))), rows="fragments")
 
 
 def _infer(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
@@ -325,7 +333,13 @@ TOOLS: Sequence[Tool] = (
         ),
         takes=RetrieveArguments,
         gives={
-            **_object(status={"enum": ["SUCCESS", "FAILED"]}, fragments={"type": "array", "items": _FRAGMENT}),
+            "type": "object",
+            "properties": {
+                "status": {"enum": ["SUCCESS", "FAILED"]},
+                "fragments": {"type": "array", "items": _FRAGMENT},
+                "nearest": _FRAGMENT,
+            },
+            "required": ["status", "fragments"],
         },
         right="retrieve",
         run=_retrieve,

@@ -61,6 +61,7 @@ class Query:
         conversation: What was said before a question that is still to be reworded; None where it is not to be.
         rewriting: What came of that.
         follow_up: A query for what the passages lacked according to the judge, which is searched, too (`FollowUp`).
+        nearest: Whether the nearest passage is wanted where nothing is given, see `Answer.nearest`.
     """
 
     text: str
@@ -81,6 +82,7 @@ class Query:
     conversation: tuple[Turn, ...] | None = None
     rewriting: Rewriting | None = None
     follow_up: str = ""
+    nearest: bool = False
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -184,7 +186,9 @@ class Answer:
         answerable: The probability that what was searched of our own holds an answer; None where nothing was searched.
         missing_terms: Codes that the question names and that stand nowhere in what was searched of our own.
         calibrated: Whether probabilities were measured with the library's encoder; false for all but the built-in one.
-        copies: Passages that say the same as one of `hits`, and are not given themselves.
+        copies: Passages that say the same as one of `hits`, or as `nearest`, and are not given themselves.
+        nearest: The best of our own passages where nothing is given since an answer is too unlikely, for who wants to see it;
+            no answer and no evidence. None elsewhere.
         confidence: How many of the passages suffice; None where that was not asked.
         rewriting: The result of query rewriting; None where none were asked for.
     """
@@ -214,6 +218,7 @@ class Answer:
     copies: Copies = field(default_factory=dict)
     confidence: Confidence | None = None
     rewriting: Rewriting | None = None
+    nearest: tuple[Hit, Passage] | None = None
 
     def wording_of(self, hit: Hit) -> str:
         """The other wording of the question that matches a hit best; ``""`` where the question itself does."""

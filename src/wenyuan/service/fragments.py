@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,17 @@ def fragments_of(answer: Answer, restrictions: Sequence[str] = ()) -> tuple[Frag
     Args:
         restrictions: Names of those that the request had, and that were applied.
     """
+    return tuple(_fragments(answer, ((hit, answer.passages[hit.passage_id]) for hit in answer.hits), restrictions))
+
+
+def nearest_of(answer: Answer, restrictions: Sequence[str] = ()) -> Fragment | None:
+    """The nearest passage of an answer that has one, as a fragment is told; see `Answer.nearest`."""
+    return next(_fragments(answer, [answer.nearest] if answer.nearest else (), restrictions), None)
+
+
+def _fragments(
+    answer: Answer, shown: Iterable[tuple[Hit, Passage]], restrictions: Sequence[str]
+) -> Iterator[Fragment]:
     about: dict[str, Any] = {"audit_id": answer.audit_id} if answer.audit_id else {}
     if restrictions:
         about[APPLIED] = list(restrictions)
@@ -75,7 +86,7 @@ def fragments_of(answer: Answer, restrictions: Sequence[str] = ()) -> tuple[Frag
     if answer.derived is not None and answer.derived.notes:
         about["rule_notes"] = list(map(str, answer.derived.notes))
     derived = {} if answer.derived is None else answer.derived.details  # path, evidence and condition of a rule
-    return tuple(
+    return (
         Fragment(
             source=passage.uri,
             content=passage.text,
@@ -90,7 +101,7 @@ def fragments_of(answer: Answer, restrictions: Sequence[str] = ()) -> tuple[Frag
                 **about,
             },
         )
-        for hit, passage in ((hit, answer.passages[hit.passage_id]) for hit in answer.hits)
+        for hit, passage in shown
     )
 
 
@@ -189,6 +200,7 @@ class FragmentsAnswer:
     Attributes:
         degraded: Names of the legs that failed though they were allowed to.
         reason: Why there are no fragments.
+        nearest: See `Answer.nearest`.
         searched: Number of sources.
         stale_by: See `Answer`.
     """
@@ -198,6 +210,7 @@ class FragmentsAnswer:
     reason: str = ""
     searched: int = 0
     stale_by: float = 0.0
+    nearest: Fragment | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -241,6 +254,7 @@ class FragmentSearch:
             reason=too_low or answer.reason,
             searched=len(answer.scope.sources) if answer.scope else 0,
             stale_by=answer.stale_by,
+            nearest=nearest_of(answer, restrictions.names),
         )
 
     def bounded(self, query: Query, wanted: Restrictions, principal: Principal) -> tuple[Query, Principal]:

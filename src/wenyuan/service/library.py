@@ -34,7 +34,7 @@ from wenyuan.service.audit.replay import Replay, fates_within
 from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk, Draw, Originals
-from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, fragments_of
+from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, fragments_of, nearest_of
 from wenyuan.service.generation import Rewriter, Summarizer
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.generation.context_sentences import ContextSentences
@@ -313,7 +313,11 @@ class Library:
             query = self.rewriter.reworded(query)
             answer = self._retriever.retrieve(query)
             answer = self.recorder.attested(query, answer, principal, door="retrieve_fragments")
-            return RetrievalResponse(status="SUCCESS", fragments=fragments_of(answer, wanted.names))
+            return RetrievalResponse(
+                status="SUCCESS",
+                fragments=fragments_of(answer, wanted.names),
+                nearest=nearest_of(answer, wanted.names),
+            )
         except (InvalidRequest, NotPermitted):
             raise
         except KnowledgeError as error:

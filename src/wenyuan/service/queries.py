@@ -47,6 +47,9 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
     rewrite, turns = context.get("rewrite", False), None
     if not isinstance(rewrite, bool):
         faults.append(Fault("context.rewrite", "must be true or false"))
+    nearest = context.get("nearest")
+    if not isinstance(nearest, bool | None):
+        faults.append(Fault("context.nearest", "must be true or false"))
     if rewrite is True:  # else a key named history is one of those that callers may add, and is not looked at
         try:
             turns = conversation(context.get("history"), wanted=True, place="context.history")
@@ -68,6 +71,7 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
         processes=None if processes is None else tuple(processes),
         parameters=context.get("parameters") or {},
         conversation=turns,
+        nearest=bool(nearest),
     )
 
 

@@ -97,6 +97,12 @@ REWRITE = "Whether a language model says the question in other words, which are 
 HISTORY = f"What was said before, the latest last; at most {MOST_TURNS} turns, read where rewrite is true."
 
 
+NEAREST = (
+    "Whether the nearest passage is shown, as `nearest`, where nothing is found since an answer is too unlikely: it is no answer "
+    "and no evidence."
+)
+
+
 class TurnShape(BaseModel):
     """A turn of the conversation before a question."""
 
@@ -126,6 +132,7 @@ class ContextShape(BaseModel):
     agent_id: Text | None = Field(
         None, min_length=1, max_length=200, description="Only what this agent may see, as it trusts it."
     )
+    nearest: bool | None = Field(None, description=NEAREST)
     rewrite: bool = Field(False, description=REWRITE)
     history: Any = Field(
         None, description=f"{HISTORY} Each is a `Turn`: its role, user or assistant, and its text. Else ignored."
@@ -200,6 +207,10 @@ class RetrievalResponseShape(MayFail):
 
     status: Literal["SUCCESS", "FAILED"]
     fragments: list[FragmentShape]
+    nearest: FragmentShape | SkipJsonSchema[None] = Field(
+        None, description="The nearest passage, below the threshold, where the request wants it and nothing was found.",
+        json_schema_extra=no_default,
+    )  # fmt: skip
 
 
 class FaultShape(BaseModel):
@@ -359,16 +370,24 @@ def response_to_wire(response: RetrievalResponse) -> dict[str, Any]:
         return failed_body(response.error_message or "", fragments=[])
     return {
         "status": response.status,
-        "fragments": [
-            {
-                "source": f.source,
-                "content": f.content,
-                "retrieval_score": f.retrieval_score,
-                "metadata": f.metadata,
-            }
-            for f in response.fragments
-        ],
+        "fragments": list(map(fragment_to_wire, response.fragments)),
+        **nearest_to_wire(response.nearest),
     }
+
+
+def fragment_to_wire(fragment: Fragment) -> dict[str, Any]:
+    """The members of a fragment."""
+    return {
+        "source": fragment.source,
+        "content": fragment.content,
+        "retrieval_score": fragment.retrieval_score,
+        "metadata": fragment.metadata,
+    }
+
+
+def nearest_to_wire(nearest: Fragment | None) -> dict[str, Any]:
+    """The member that shows the nearest passage; empty where there is none."""
+    return {} if nearest is None else {"nearest": fragment_to_wire(nearest)}
 
 
 def response_from_wire(payload: object) -> RetrievalResponse:
@@ -380,16 +399,18 @@ def response_from_wire(payload: object) -> RetrievalResponse:
     shape = RetrievalResponseShape.model_validate(payload)
     return RetrievalResponse(
         status=shape.status,
-        fragments=tuple(
-            Fragment(
-                source=f.source,
-                content=f.content,
-                retrieval_score=f.retrieval_score,
-                metadata=f.metadata or {},
-            )
-            for f in shape.fragments
-        ),
+        fragments=tuple(map(_fragment_of, shape.fragments)),
         error_message=shape.error_message,
+        nearest=None if shape.nearest is None else _fragment_of(shape.nearest),
+    )
+
+
+def _fragment_of(shape: FragmentShape) -> Fragment:
+    return Fragment(
+        source=shape.source,
+        content=shape.content,
+        retrieval_score=shape.retrieval_score,
+        metadata=shape.metadata or {},
     )
 
 

@@ -22,7 +22,7 @@ from wenyuan.service.fragments import about_hit
 from wenyuan.service.generation.answers import Answered, as_data, rewritten
 from wenyuan.service.learning.tuning import MAX_JUDGED
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
-from wenyuan.wire import HISTORY, REWRITE, Day, MayFail, QueryText, Text, TurnShape, no_default
+from wenyuan.wire import HISTORY, NEAREST, REWRITE, Day, MayFail, QueryText, Text, TurnShape, no_default
 from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, unbranched, wrong
 
 # The JSON shapes of the knowledge service (``/search``) and of the context service (``/context``).
@@ -104,6 +104,7 @@ class SearchRequestShape(Strict):
     source_document_uri: Text | None = None
     task_id: Text | None = None
     limit: int = Field(10, ge=1, le=MAX_RESULTS, description="Passages in all, where no domain is named.")
+    nearest: bool = Field(False, description=NEAREST)
     rewrite: bool = Field(False, description=REWRITE)
     history: History = Field(None, description=HISTORY)
 
@@ -219,6 +220,11 @@ class SearchAnswerShape(MayFail):
     reasons: dict[str, str] | SkipJsonSchema[None] = Field(
         None, description="By domain, why nothing was found there.", json_schema_extra=no_default
     )
+    nearest: list[PassageShape] | SkipJsonSchema[None] = Field(
+        None,
+        description="Where the request wants it, the nearest passage of each domain in which an answer is too unlikely: no answer and no evidence.",
+        json_schema_extra=no_default,
+    )
 
 
 class SnippetShape(BaseModel):
@@ -318,6 +324,7 @@ def search_from_wire(payload: object) -> SearchRequest:
         limit=body.limit,
         summary=body.summary,
         conversation=conversation_of(body),
+        nearest=body.nearest,
     )
 
 
@@ -367,6 +374,7 @@ def search_to_wire(result: SearchResult) -> dict[str, Any]:
             **rewritten(result.rewriting),
         },
         "reasons": dict(result.reasons),
+        **({"nearest": [_passage(found, result.stale) for found in result.nearest]} if result.nearest else {}),
     }
 
 

@@ -83,6 +83,7 @@ def request_of(query: Query) -> dict[str, Any]:
         **({} if query.rewriting is None else {"rewritten": list(query.rewriting.wordings)}),
         **({"follows": True} if query.rewriting is not None and query.rewriting.follows else {}),
         **({"follow_up": query.follow_up} if query.follow_up else {}),
+        **({"nearest": True} if query.nearest else {}),
     }
 
 
@@ -109,6 +110,7 @@ def query_of(request: Mapping[str, Any]) -> Query:
         parameters=request.get("parameters", {}),
         rewriting=_rewriting_of(request),
         follow_up=request.get("follow_up", ""),
+        nearest=request.get("nearest", False),
     )
 
 
@@ -162,6 +164,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     encoder_key: str,
     legs: Iterable[LegReport] = (),
     fragments: Iterable[Mapping[str, Any]] = (),
+    nearest: Iterable[Mapping[str, Any]] = (),
     withheld: Any = None,
     status: Literal["SUCCESS", "FAILED"] = "SUCCESS",
     error: str = "",
@@ -188,6 +191,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         encoder_key: Of the encoder's fingerprint; ``""`` without one.
         error_code: The kind of failure, as answers name it.
         fragments: See `fragment_entry`; other keys, such as a text, are left out.
+        nearest: Likewise of the passage that was shown as the nearest where nothing was given; it is no fragment.
         withheld: What was found and not given: by reason, characters by short address.
         trusts: Trust of the scope's sources, by id: an exact replay needs it.
         floor: What the library was like, and what an answer had to reach (see `Answer.floors`), for the same reason.
@@ -212,14 +216,12 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "generation": generation,
         "settings": settings_digest,
         "encoder": encoder_key,
-        "fragments": [
-            {name: entry[name] for name in _FRAGMENT if name in entry} | {"score": round(entry["score"], 9)}
-            for entry in fragments
-        ],
+        "fragments": list(map(_kept_of, fragments)),
         "status": status,
         "cache_hit": cache_hit,
     }
     optional = {
+        "nearest": list(map(_kept_of, nearest)),
         "error": error and preview_of(error, _ERROR_CHARS),
         "error_code": error_code,
         "degraded": list(degraded),
@@ -233,6 +235,11 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "rewriting": None if rewriting is None else _rewriting_entry(rewriting),
     }
     return record | {name: value for name, value in optional.items() if value}
+
+
+def _kept_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry with the keys that are recorded."""
+    return {name: entry[name] for name in _FRAGMENT if name in entry} | {"score": round(entry["score"], 9)}
 
 
 def judge_entry(found: Confidence, question: str) -> dict[str, Any]:

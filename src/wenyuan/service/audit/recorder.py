@@ -134,6 +134,7 @@ class AuditRecorder:
                 )
                 for hit, passage in zip(answer.hits, given, strict=True)
             ],
+            nearest=[fragment_entry(*answer.nearest)] if answer.nearest else (),
             withheld=withheld,
             cache_hit=cache_hit,
             degraded=answer.degraded,

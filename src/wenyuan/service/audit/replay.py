@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Literal
 
@@ -114,6 +114,7 @@ class Rerun:
 
     Attributes:
         fragments: As `audit.fragment_entry` makes them.
+        nearest: Likewise, of what was shown as the nearest passage where nothing was given.
         sources: Ids of what was searched.
         synonyms: Numbers of the library's synonyms that gave the question other wordings.
         reranker: How it did: ``ok``, ``failed``, ``skipped``; ``""`` without one.
@@ -128,6 +129,7 @@ class Rerun:
     encoder_key: str
     sources: frozenset[str]
     as_of: date
+    nearest: Sequence[Mapping[str, Any]] = ()
     status: str = "SUCCESS"
     error: str = ""
     tuning: str = ""
@@ -142,6 +144,7 @@ def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources:
     """An answer of `Retriever.retrieve` as a `Rerun`."""
     return Rerun(
         fragments=[fragment_entry(hit, answer.passages[hit.passage_id]) for hit in answer.hits],
+        nearest=[fragment_entry(*answer.nearest)] if answer.nearest else (),
         generation=answer.generation,
         settings_digest=settings_digest,
         encoder_key=encoder_key,
@@ -183,8 +186,9 @@ def replay(
     """
     if "fragments" not in record or "scope" not in record:
         raise ValueError("only records of retrievals can be replayed")
-    given = [entry for entry in record["fragments"] if visible is None or entry["source_id"] in visible]
-    less = len(given) < len(record["fragments"])
+    shown = _shown(record["fragments"], record.get("nearest", ()))
+    given = [entry for entry in shown if visible is None or entry["source_id"] in visible]
+    less = len(given) < len(shown)
     gone = visible is not None and not visible >= set(record["scope"].get("sources") or ())
     narrower = (_NARROWER,) if less or gone else ()
     record = {**record, "fragments": given}
@@ -192,6 +196,7 @@ def replay(
         if query is None:
             return _unasked(no_query(record), *narrower, *_gone(record, describe_passage))
         now = rerun(query)
+        now = replace(now, fragments=_shown(now.fragments, now.nearest))
     except TextsGone as error:  # an outcome: removed texts are meant to be gone
         told = error if visible is None or error.source_id in visible else TextsGone(error.change)
         reason = Difference(what="texts not kept", detail=str(told))
@@ -203,6 +208,11 @@ def replay(
     if narrower:  # which explains what nothing else does
         found = [one for one in found if one.what != "unexplained"]
     return Replay(identical=False, differences=(*narrower, *found))
+
+
+def _shown(fragments: Iterable[Mapping[str, Any]], nearest: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """All that was shown: what was given, and what was only the nearest passage, which is marked so."""
+    return [*fragments, *({**entry, "nearest": True} for entry in nearest)]
 
 
 def _unasked(*why: Difference) -> Replay:
@@ -224,9 +234,13 @@ def _same(record: Mapping[str, Any], now: Rerun, tolerance: float) -> bool:
     return bool(
         record["status"] == now.status
         and _sufficed(record) == now.sufficed
-        and [(f["ref"], f["sha256"]) for f in was] == [(f["ref"], f["sha256"]) for f in now.fragments]
+        and list(map(_told_of, was)) == list(map(_told_of, now.fragments))
         and all(abs(a["score"] - b["score"]) <= tolerance for a, b in zip(was, now.fragments, strict=True))
     )
+
+
+def _told_of(entry: Mapping[str, Any]) -> tuple[str, str, bool]:
+    return entry["ref"], entry["sha256"], entry.get("nearest", False)
 
 
 def _sufficed(record: Mapping[str, Any]) -> str:
@@ -554,6 +568,8 @@ class _Comparison:
                 trust2=now["trust"],
             )
             yield Difference(what="source changed", detail=detail, ref=ref)
+        elif was.get("nearest") != now.get("nearest"):
+            yield self._moved(ref, "it was an answer, or only the nearest passage: now it is the other one")
         elif abs(was["score"] - now["score"]) > self._tolerance:
             yield self._moved(
                 ref, msg("score was {score}, is {score2}", score=f"{was['score']:.6f}", score2=f"{now['score']:.6f}")

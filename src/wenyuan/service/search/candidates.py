@@ -369,6 +369,7 @@ class Searched(NamedTuple):
     answerable: float
     asked: Wordings
     missing: tuple[str, ...] = ()
+    nearest: tuple[Hit, Passage] | None = None
 
 
 def united(parts: Sequence[Searched], rewriting: Rewriting | None, *, copies: bool) -> Searched:
@@ -394,9 +395,15 @@ def united(parts: Sequence[Searched], rewriting: Rewriting | None, *, copies: bo
     others = [*parts[0].asked.others]
     for part in parts[1:]:
         others += [Wording(part.asked.text, part.asked.words, (), ()), *part.asked.others]
+    near = [
+        (_placed(hit, place), passage)
+        for part, place in zip(parts, _places(parts), strict=True) if part.nearest
+        for hit, passage in (part.nearest,)
+    ]  # fmt: skip
     return Searched(
         ranked, told, _legs(parts, rewriting), "" if ranked else parts[0].why, max(part.answerable for part in parts),
         replace(parts[0].asked, others=tuple(others)), parts[0].missing,
+        None if ranked else max(near, key=lambda pair: pair[0].score, default=None),
     )  # fmt: skip
 
 

@@ -243,6 +243,7 @@ class Retriever:
         return Answer(
             hits=Ranking([hit for hit, _ in ranked]),
             passages=passages,
+            nearest=None if ranked else own_part.nearest,
             mode=self.mode,
             floor=self._abstention.least,
             answerable=own_part.answerable if scope.sources else None,
@@ -259,7 +260,7 @@ class Retriever:
             derived=derived,
             weight=profile.fusion.weight,
             curve=profile.curve,
-            copies={number: same for number, same in copies.items() if number in passages},
+            copies={number: same for number, same in copies.items() if number in passages or not ranked},
             tuning="" if profile.tuning is None else profile.tuning.fingerprint,
             wordings=own_part.asked.others,
             rewriting=query.rewriting,
@@ -295,9 +296,7 @@ class Retriever:
         coverage = Coverage(asked.text, asked.script)
         verdict = self._abstention.verdict(asked, found, ranked, coverage, scope, deadline)
         why = verdict.why
-        if why:
-            ranked = []
-        else:
+        if ranked and (query.nearest or not why):
             copied = [copy.passage_id for same in copies.values() for copy in same]
             alike = groups(ranked, coverage)
             rivals = found.candidates.taken(~np.isin(found.candidates.passage_ids, copied)).ordered()
@@ -308,9 +307,15 @@ class Retriever:
             )
             hits = field.settled([hit for hit, _ in ranked], alike)
             ranked = ordered(list(zip(hits, (passage for _, passage in ranked), strict=True)))
-        if asked.reference and (lacking := missing_place(query.text, asked.reference, (p for _, p in ranked))):
-            ranked, why = [], lacking
-        return Searched(ranked, copies, found.reports, why, verdict.probability, asked.wordings, verdict.missing)
+        given = () if why else ranked
+        why = (asked.reference and missing_place(query.text, asked.reference, (p for _, p in given))) or why
+        nearest = ranked[0] if why and query.nearest and ranked else None
+        if why:
+            copies = {hit.passage_id: copies.get(hit.passage_id, ()) for hit, _ in filter(None, [nearest])}
+        return Searched(
+            [] if why else ranked, copies, found.reports, why, verdict.probability, asked.wordings, verdict.missing,
+            nearest,
+        )  # fmt: skip
 
     def _candidates(
         self,

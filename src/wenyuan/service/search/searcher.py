@@ -114,6 +114,7 @@ class SearchRequest:
             sentences, which `service.generation` checks.
         rules: Derived rules compete with passages for ``top_k``, come beside them, or are not asked for.
         own: Only the library's own sources, none that is asked elsewhere.
+        nearest: Whether to show the nearest passage of a domain in which nothing is given, see `SearchResult.nearest`.
         conversation: See `core.answering.conversation`: where it is not None, a language model says the question in other
             words, which are asked, too.
         rewriting: What came of that; made by `service.generation`.
@@ -131,6 +132,7 @@ class SearchRequest:
     summary: bool | Literal["generated"] = True
     rules: Literal["within", "beside", "none"] = "within"
     own: bool = False
+    nearest: bool = False
     conversation: tuple[Turn, ...] | None = None
     rewriting: Rewriting | None = None
 
@@ -186,6 +188,8 @@ class SearchResult:
         answerable: The probability that any of what was searched holds an answer: the highest of its domains. None where
             nothing had to be asked.
         missing_terms: Codes that the question names and that stand in none of the domains.
+        nearest: Of each domain in which an answer is too unlikely, its nearest passage, where that was asked for: no answer and no
+            evidence.
         confidence: By domain whose ``top_k`` is ``confidence``, how many passages are given, and why.
         answers: What was asked of each domain and answered, for the audit.
         rewriting: What came of asking for other wordings; None where none were asked for.
@@ -205,6 +209,7 @@ class SearchResult:
     stale_by: float = 0.0
     answerable: float | None = None
     missing_terms: tuple[str, ...] = ()
+    nearest: tuple[Found, ...] = ()
     confidence: Mapping[str, Confidence] = field(default_factory=dict)
     rewriting: Rewriting | None = None
 
@@ -302,6 +307,7 @@ class Searcher:
         key = (
             generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
             repr(request.filter), day, near, told, bool(request.summary), request.rules,
+            request.nearest,
             None if request.rewriting is None else (request.rewriting.wordings, request.rewriting.follows, request.rewriting.error),
         )  # fmt: skip
         led: list[bool] = []
@@ -454,6 +460,9 @@ class Searcher:
             stale_by=max(answer.stale_by for _, answer in answers),
             answerable=max((a.answerable for _, a in answers if a.answerable is not None), default=None),
             missing_terms=_everywhere([answer.missing_terms for _, answer in answers]),
+            nearest=tuple(
+                _given(request, answer, *answer.nearest, area.domain) for area, answer in answers if answer.nearest
+            ),
             confidence={area.domain: answer.confidence for area, answer in answers if answer.confidence is not None},
         )
 
@@ -527,11 +536,15 @@ def _query(
         partial=True,
         rules=request.rules,
         rewriting=request.rewriting,
+        nearest=request.nearest,
     )
 
 
 def _found(request: SearchRequest, answer: Answer, hit: Hit, domain: str) -> Found:
-    passage = answer.passages[hit.passage_id]
+    return _given(request, answer, hit, answer.passages[hit.passage_id], domain)
+
+
+def _given(request: SearchRequest, answer: Answer, hit: Hit, passage: Passage, domain: str) -> Found:
     summary = summarize(passage.text, request.query, language=passage.language).text if request.summary else ""
     derivation = {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
     copies = answer.copies.get(hit.passage_id, ())
@@ -556,4 +569,6 @@ def _may_be_kept(key: Any, result: SearchResult) -> bool:
 
 
 def _size(result: SearchResult) -> int:
-    return 2_000 + sum(4 * len(f.passage.text) + 4 * len(f.summary) + 1_000 for f in result.passages)
+    return 2_000 + sum(
+        4 * len(f.passage.text) + 4 * len(f.summary) + 1_000 for f in (*result.passages, *result.nearest)
+    )
