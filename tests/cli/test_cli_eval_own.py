@@ -60,6 +60,24 @@ def test_figures_are_shown_and_kept(house: Path) -> None:
     assert len(document["asked"]) == 4
 
 
+def test_both_errors_are_listed_and_the_first_fragment_is_measured_apart(house: Path) -> None:
+    """Refused though it is answered, answered though it must not be, by question, in both languages; bins with n."""
+    with (house / "golden.csv").open("a", encoding="utf-8") as file:
+        file.write("年假怎么结转给别人,no answer\n地球的卫星,complaints.md\n")
+    args = ("--library", house / "library", "--golden", house / "golden.csv", "--no-save")
+    for lang, first, refused, answered in (
+        ("en", "First fragment", "Refused, though", "Answered, though"), ("zh", "首位片段", "有答案却拒答", "应当拒答却作答"),
+    ):  # fmt: skip
+        lines = run("eval", *args, "--lang", lang).stdout.splitlines()
+        assert any(line.startswith(first) for line in lines) and any("AUC" in line for line in lines)
+        for heading, question in ((refused, "地球的卫星"), (answered, "年假怎么结转给别人")):
+            (at,) = (number for number, line in enumerate(lines) if heading in line)
+            assert question in lines[at + 1]
+    document = json.loads(run("eval", *args, "--json").stdout)
+    assert sum(one["count"] for one in document["evaluation"]["places"]["first"]["bins"]) == 5
+    assert [one["question"] for one in document["in_vain"]] == ["年假怎么结转给别人"]
+
+
 def test_a_wrong_address_beside_a_right_one_is_shown(house: Path) -> None:
     """The question has an answer, so none is lacking; the address is named with its line all the same."""
     with (house / "golden.csv").open("a", encoding="utf-8") as file:

@@ -54,6 +54,7 @@ def test_a_golden_file_is_asked_and_asked_again(opened: tuple[str, Any]) -> None
     assert "No difference" in second.text(".notice h2")
     assert second.count("svg .line") == 4
     assert {a.attributes["href"] for a in second.tree.css("svg.plot a")} == {f"{PATH}/1", f"{PATH}/2"}
+    assert "First fragment" in second.text(".places")
     beside = browser.get(second.tree.css_first(".notice a").attributes["href"])
     assert beside.status == 200
     assert HOSTILE in beside.text("tbody")
@@ -94,6 +95,18 @@ def test_a_running_one_is_stopped_by_its_button(
     assert said in seen.text("#live .notice h2")
     assert library.evaluations() == ()
     assert browser.post(f"{PATH}/stop").location == PATH
+
+
+def test_both_errors_are_listed(opened: tuple[str, Any]) -> None:
+    """The page of an evaluation names the questions that should have been refused, and those that should not."""
+    browser = Browser(opened[0])
+    rows = "客户投诉几天答复,no answer\n木星有几颗卫星,wiki.md\n投诉 客户响应,crm_policy.md\n"
+    browser.upload(PATH, {}, "golden.csv", ("问题,来源\n" + rows).encode())
+    settled(browser, 1)
+    page = browser.get(f"{PATH}/1")
+    assert "客户投诉几天答复" in page.text("ul.answered")
+    assert "木星有几颗卫星" in page.text("ul.refused")
+    assert page.count("svg.plot.square .bin") >= 1
 
 
 def test_an_evaluation_is_forgotten_when_that_was_said(opened: tuple[str, Any]) -> None:

@@ -371,7 +371,9 @@ def test_the_page_stands_alone_and_runs_nothing(make: Made, tmp_path: Path) -> N
     assert "<img" not in text
     assert "&lt;script&gt;alert" in text
     assert "durian" in text
-    assert text.count("<svg") == 6  # scores and reliability, of each engine
+    assert (
+        text.count("<svg") == 12
+    )  # scores and reliability of the first ten, the first, and those behind it, of each engine
     assert "nDCG@10" in text
 
 

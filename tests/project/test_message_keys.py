@@ -21,6 +21,7 @@ from wenyuan.core.prompt import REASONS
 from wenyuan.core.records import KINDS, QueryState
 from wenyuan.core.rules import StatementStatus, Strength
 from wenyuan.core.rules.proposals import REASONS as REFUSALS
+from wenyuan.core.scoring.reliability import PLACES
 from wenyuan.i18n import texts
 from wenyuan.service import Confidence, FollowUp
 from wenyuan.service.audit.replay import Cause
@@ -93,7 +94,7 @@ _STAGES = {
     "tune": first_words("service/learning/tuning.py", "step") | first_words("service/learning/__init__.py", "step"),
 }
 _KEPT_FROM = {"denied", "sensitivity", "removed", "copyright"}
-_FIGURES = {"ndcg", "recall", "mrr", "hit", "answered", "refused", "no_answer_refused", "no_answer_first", "ece", "p50_ms", "p95_ms"}  # fmt: skip
+_FIGURES = {"ndcg", "recall", "mrr", "hit", "answered", "refused", "answer_refused", "no_answer_refused", "no_answer_first", "ece", "p50_ms", "p95_ms"}  # fmt: skip
 
 COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "d_": parts_of_health() | looks_of_doctor() | first_words("cli/doctor.py", "Check") | {"settings", "library"},
@@ -122,7 +123,7 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "judge_": {*outcomes(sufficiency.Outcome)},
     "tune_": {*outcomes(tuning.Outcome)},
     "tune_from_": ("golden", "feedback"),
-    "eval_": _FIGURES,
+    "eval_": {*_FIGURES, *PLACES},
     "left_out_": get_args(Refusal),
     "rewrite_left_": get_args(Left),
     "follow_up_": literals(FollowUp, "state"),
@@ -136,8 +137,9 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
 CONSOLE: Mapping[str, Iterable[str]] = {
     "fig_": _FIGURES,
     "review_did_": ("approve", "reject"),
-    "eval_": ("better", "worse", "no difference"),
+    "eval_": {"better", "worse", "no difference", *PLACES},
     "eval_stage_": _STAGES["eval_at"],
+    "eval_wrongly_": ("refused", "answered"),
     "search_example_": ("1", "2"),
     "problem_": ("403", "404", "409", "413", "503"),
     "f_": {"source_id", "title", "type", "path", "domain", "collection", "trust_level", "language", "refresh_cycle",

@@ -106,7 +106,7 @@ def test_request_keeps_all(request: pytest.FixtureRequest) -> None:
     """Every field of a query is kept: one that is added later must be kept too."""
     whole = Query(
         text="x", limit=1, source_document_uri="urn:x", seen=("a",), rules="none", engineering_type="a",
-        processes=("b",), parameters={"c": 1}, rewriting=Rewriting(wordings=("y",)), follow_up="z",
+        processes=("b",), parameters={"c": 1}, rewriting=Rewriting(wordings=("y",)), follow_up="z", nearest=True,
     )  # fmt: skip
     assert query_of(request_of(whole)) == whole
     assert set(request_of(whole)) == {

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 import wenyuan
 from wenyuan.catalog import Catalog, storage
+from wenyuan.catalog.schema import evaluations
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, NotFound, RetrievalFailed
 from wenyuan.core.records import Pair, set_id_of
 from wenyuan.service.learning import evaluation
@@ -100,6 +102,36 @@ def test_both_errors_are_told_of_questions_that_must_not_be_answered(library: An
     assert "no_answer" not in plain.figures
     with pytest.raises(InvalidRequest, match="none in another"):
         library.evaluate([*golden(), Pair(question=ASKED[0], answer="", grade=0.0)], name="golden.csv")
+
+
+def test_both_errors_are_told_by_question_and_of_what_people_look_at(library: Any) -> None:
+    """Which question was refused though it is answered, and answered though it must not be; how sure, in first place and behind."""
+    foreign = ["谁发明了蒸汽机", ASKED[0] + "吗"]
+    silent = [Pair(question=text, answer="", grade=0.0) for text in foreign]
+    whole = library.evaluate([*golden(), *silent, Pair(question="木星有几颗卫星", answer="1.md")], name="golden.csv")
+    assert [one.question for one in whole.answered_in_vain] == foreign[1:]
+    assert "木星有几颗卫星" in [one.question for one in whole.refused]
+    assert whole.evaluation.figures["answer_refused"] == pytest.approx(len(whole.refused) / 9, abs=1e-3)
+    first, behind = whole.evaluation.places["first"], whole.evaluation.places["next"]
+    assert first.count == 8 - (len(whole.refused) - 1) + 1
+    assert first.right == pytest.approx(sum(one.rank == 1 for one in whole.asked) / first.count, abs=1e-3)
+    said = [one.score for one in (*whole.asked, *whole.in_vain) if one.score is not None]
+    assert first.score == pytest.approx(sum(said) / len(said), abs=1e-3)
+    assert behind.count <= 2 * first.count and 0.0 <= first.brier <= 1.0
+    assert library.evaluation(whole.evaluation.evaluation_id) == whole
+    assert [one.question for one in whole.asked] == [*ASKED, "木星有几颗卫星"]
+
+
+def test_an_evaluation_of_a_former_version_is_still_read(library: Any) -> None:
+    """One that was kept without places and without the questions that must not be answered has none of them."""
+    whole = library.evaluate(golden(), name="golden.csv")
+    with library.catalog.database.changing("a former version") as connection:
+        row = connection.execute(sa.select(evaluations)).mappings().one()
+        report = {name: value for name, value in row["report"].items() if name != "places"}
+        asked = [{name: value for name, value in one.items() if name != "vain"} for one in row["asked"]]
+        connection.execute(evaluations.update().values(report=report, asked=asked))
+    read = library.evaluation(whole.evaluation.evaluation_id)
+    assert (read.evaluation.places, read.in_vain, read.asked) == ({}, (), whole.asked)
 
 
 def test_it_is_kept_with_its_questions(library: Any) -> None:

@@ -26,6 +26,7 @@ from wenyuan.core.records import (
 )
 from wenyuan.core.scoring.adapt import QueryMap, Tuning
 from wenyuan.core.scoring.evaluation import Bin
+from wenyuan.core.scoring.reliability import reliability_of
 from wenyuan.core.scoring.risk import Calibration, calibration_of
 from wenyuan.core.text.synonyms import MOST_SYNONYMS, Synonym, SynonymsPut, synonym_to_wire
 
@@ -175,7 +176,7 @@ def _end_calibration(connection: sa.Connection) -> int:
 # Evaluations that are kept, with the questions, so that the same can be asked again.
 
 
-_REPORT = ("questions", "unknown", "examples", "figures", "bins", "made_of", "seconds")
+_REPORT = ("questions", "unknown", "examples", "figures", "bins", "made_of", "seconds", "places")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,8 +215,11 @@ class Evaluations:
             row = connection.execute(query).mappings().first()
         if row is None:
             raise _none(evaluation_id)
+        asked = [AskedQuestion(**one) for one in row["asked"]]
         return WholeEvaluation(
-            evaluation=_evaluation(dict(row)), asked=tuple(AskedQuestion(**asked) for asked in row["asked"])
+            evaluation=_evaluation(dict(row)),
+            asked=tuple(one for one in asked if not one.vain),
+            in_vain=tuple(one for one in asked if one.vain),
         )
 
     def golden_set(self, set_id: str) -> tuple[Pair, ...]:
@@ -246,14 +250,15 @@ def _none(evaluation_id: int) -> NotFound:
 
 
 def _evaluation(row: Mapping[str, Any]) -> Evaluation:
-    report = {name: row["report"][name] for name in _REPORT}
+    report = {"places": {}} | row["report"]
     return Evaluation(
         evaluation_id=row["evaluation_id"],
         at=row["at"],
         name=row["name"],
         set_id=row["set_id"],
         **{
-            **report,
+            **{name: report[name] for name in _REPORT},
+            "places": {name: reliability_of(one) for name, one in report["places"].items()},
             "bins": tuple(Bin(**one) for one in report["bins"]),
             "examples": tuple((address, where) for address, where in report["examples"]),
         },

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.options import opened
-from wenyuan.cli.terminal import Lines, Terminal
+from wenyuan.cli.terminal import Lines, Terminal, printable
 from wenyuan.core.errors import InvalidRequest, msg
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _WORST = 5
-_SHARES = ("answered", "refused")
+_SHARES = ("answered", "answer_refused", "refused")
 
 
 def evaluate_own(terminal: Terminal, golden: Path, *, keep: bool) -> None:
@@ -44,7 +44,7 @@ def evaluate_own(terminal: Terminal, golden: Path, *, keep: bool) -> None:
         former = _former(library, whole.evaluation)
         change = None if former is None else library.compared(whole, former)
     document: dict[str, Any] = {"status": "SUCCESS", "evaluation": asdict(whole.evaluation)}
-    document |= {"asked": [asdict(one) for one in whole.asked]}
+    document |= {"asked": [asdict(one) for one in whole.asked], "in_vain": [asdict(one) for one in whole.in_vain]}
     if former is not None and change is not None:
         document |= {"against": former.evaluation.evaluation_id, "change": asdict(change)}
     terminal.document(document)
@@ -92,6 +92,13 @@ def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, C
     names = ("ndcg@10", "recall@10", "mrr@10", "hit@1", *_SHARES, *in_vain, "ece", "p50_ms", "p95_ms")
     rows = [(text("eval_" + name.partition("@")[0]), *_said(name, own.figures, before)) for name in names]
     terminal.table(rows, right=(1, 2))
+    _show_places(terminal, own)
+    for key, found in (("eval_wrongly_refused", whole.refused), ("eval_wrongly_answered", whole.answered_in_vain)):
+        if found:
+            terminal.show(text(key, count=len(found)))
+        for one in found[:_WORST]:
+            score = "" if one.score is None else f"{one.score:.3f}  "
+            terminal.show(f"    {score}{printable(one.question)}", wrap=False)
     if since is not None:
         former, change = since
         told = {"lower": f"{change.lower:+.3f}", "upper": f"{change.upper:+.3f}", "mean": f"{change.mean:+.3f}"}
@@ -102,9 +109,21 @@ def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, C
         terminal.show(text("eval_kept", number=own.evaluation_id))
 
 
+def _show_places(terminal: Terminal, own: Evaluation) -> None:
+    """Print how far scores are probabilities, of what people look at: the first fragment, and the two behind it."""
+    for name, found in own.places.items():
+        if not found.count:
+            continue
+        area = "–" if found.auc is None else f"{found.auc:.3f}"
+        said = {"score": f"{found.score:.3f}", "right": f"{found.right:.3f}", "ece": f"{found.ece:.3f}"}
+        terminal.show(terminal.text(f"eval_{name}", count=found.count, **said, brier=f"{found.brier:.3f}", auc=area))
+        rows = ((f"{one.score:.2f}", f"{one.relevant:.2f}", one.count) for one in found.bins)
+        terminal.table(rows, "eval_score_said", "eval_score_right", "col_questions", right=(0, 1, 2))
+
+
 def _said(name: str, now: Mapping[str, float | None], before: Mapping[str, float | None]) -> tuple[str, str]:
     """A metric and its difference to the evaluation before; ``""`` where there is none."""
-    value, former = now[name], before.get(name)
+    value, former = now.get(name), before.get(name)
     if value is None:
         return "–", ""
     digits = 1 if name.endswith("_ms") else 3

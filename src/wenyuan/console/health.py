@@ -339,7 +339,7 @@ async def _overview(visit: Visit, status: int = 200, refused: Refused | None = N
         against=against,
         change=change,
         trend=trend(runs) if len(runs) > 1 else None,
-        reliability=reliability(runs[0]["bins"]) if runs else None,
+        reliability=reliability(_first(runs[0])) if runs else None,
         most=MAX_UPLOAD,
     )
 
@@ -403,9 +403,25 @@ async def shown_evaluation(visit: Visit) -> Response:
         own=own,
         others=others,
         form=form,
-        reliability=reliability(own["bins"]),
+        reliability=reliability(_first(own)),
+        wrongly=_wrongly(own),
         listed=own["asked"][:_QUESTIONS],
     )
+
+
+def _first(evaluation: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The bins of the first fragment; of the first ten in an evaluation of a former version."""
+    found: Sequence[Mapping[str, Any]] = evaluation["places"].get("first", evaluation)["bins"]
+    return found
+
+
+def _wrongly(own: Mapping[str, Any]) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """Both errors by question: refused though there is an answer; answered though there is none, the surest first."""
+    answered = [one for one in own["in_vain"] if one["score"] is not None]
+    return {
+        "refused": [one for one in own["asked"] if one["known"] and one["score"] is None],
+        "answered": sorted(answered, key=lambda one: -one["score"]),
+    }
 
 
 async def removed(visit: Visit) -> Response:

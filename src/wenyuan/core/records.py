@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from wenyuan.core.scoring.evaluation import Bin
+from wenyuan.core.scoring.reliability import Reliability
 from wenyuan.core.scoring.risk import Calibration
 
 # What the audit tells: its records, whether they are whole, and how the writing of them is going.
@@ -176,6 +177,7 @@ class AskedQuestion:
         rank: Of the first right answer, from 1; 0 where none was found.
         score: Of what came first; None where nothing was answered.
         known: Whether the library has an answer: an address leads to a passage in force.
+        vain: Whether the library must not answer it.
     """
 
     question: str
@@ -183,6 +185,7 @@ class AskedQuestion:
     rank: int
     score: float | None
     known: bool
+    vain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +202,10 @@ class Evaluation:
             questions that got any answer; ``refused``: the share of nonsense that got none; ``ece`` (None when nothing
             was found); ``p50_ms``, ``p95_ms``. Where questions must not be answered: ``no_answer``, how many;
             ``no_answer_refused``, the share of them that got none; ``no_answer_first``, the mean score of what came first, 0 for none.
-        bins: Of the reliability diagram.
+            ``answer_refused``: the share of the questions with an answer in the library that got none.
+        bins: Of the reliability diagram of the first ten.
+        places: The reliability of the fragment in first place and of the two behind it, by the names of
+            `core.scoring.reliability.PLACES`; empty in an evaluation of a former version.
         made_of: What answered: ``change``, ``documents``, ``passages``, ``encoder``, ``mode``, ``weight``, ``tuning``,
             ``program``.
     """
@@ -215,14 +221,30 @@ class Evaluation:
     bins: tuple[Bin, ...]
     made_of: Mapping[str, Any]
     seconds: float
+    places: Mapping[str, Reliability] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeEvaluation:
-    """An evaluation with the result of each question, in the order of the set."""
+    """An evaluation with the result of each question, in the order of the set.
+
+    Attributes:
+        in_vain: Those that must not be answered.
+    """
 
     evaluation: Evaluation
     asked: Sequence[AskedQuestion]
+    in_vain: Sequence[AskedQuestion] = ()
+
+    @property
+    def refused(self) -> list[AskedQuestion]:
+        """The questions that have an answer in the library and got none."""
+        return [one for one in self.asked if one.known and one.score is None]
+
+    @property
+    def answered_in_vain(self) -> list[AskedQuestion]:
+        """The questions that should have been refused and were answered, the surest first."""
+        return sorted((one for one in self.in_vain if one.score is not None), key=lambda one: -(one.score or 0.0))
 
 
 def set_id_of(pairs: Iterable[Pair]) -> str:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 from typing import Any, TextIO
@@ -21,6 +21,8 @@ from rich.table import Table
 from wenyuan.core.errors import ConfigError, InvalidRequest, SourceError, msg
 from wenyuan.core.filters import Filter, parse_filter
 from wenyuan.core.scoring.evaluation import Bin, calibration_error, in_bins, percentile
+from wenyuan.core.scoring.reliability import PLACES, Reliability
+from wenyuan.core.scoring.reliability import reliability as reliability_at
 from wenyuan.evaluation.data import Corpus, Judged, Qrels, Question, open_corpus, read_judged
 from wenyuan.evaluation.run import DEPTH, ENGINES, Asker, Pace, Ranked, Run, default_cache, entries_of, open_built
 from wenyuan.runtime import install_command
@@ -39,6 +41,15 @@ def reliability(run: Run, qrels: Qrels, k: int) -> list[Bin]:
         (score, qrels[query_id].get(entry, 0) > 0)
         for query_id, found in run.ranked.items()
         for entry, score in zip(found.ids[:k], found.scores, strict=False)
+    )
+
+
+def placed(run: Run, qrels: Qrels, start: int, end: int) -> Reliability:
+    """The reliability of the documents from one place of each query to another."""
+    return reliability_at(
+        (score, qrels[query_id].get(entry, 0) > 0)
+        for query_id, found in run.ranked.items()
+        for entry, score in list(zip(found.ids, found.scores, strict=True))[start:end]
     )
 
 
@@ -75,7 +86,7 @@ def _marks() -> Iterator[str]:
 
 
 Figures = dict[str, Any]
-"""``ndcg@k``, ``recall@k``, ``mrr@k`` … (0..1), ``zero_results`` (share), ``ece`` (0..1, None when nothing was found),
+"""``ndcg@k``, ``recall@k``, ``mrr@k`` … (0..1), ``zero_results`` (share), ``refused`` (ids of queries), ``places`` (see `core.scoring.reliability`), ``ece`` (0..1, None when nothing was found),
 ``p50_ms``, ``p95_ms`` and ``stages``."""
 
 
@@ -115,6 +126,8 @@ def measured(run: Run, qrels: Qrels, k: int) -> tuple[Figures, dict[str, float]]
     figures["zero_results"] = round(sum(not run.ranked[q].ids for q in qrels) / len(qrels), 4)
     error = calibration_error(reliability(run, qrels, k))
     figures["ece"] = None if error is None else round(error, 4)
+    figures["places"] = {name: asdict(placed(run, qrels, *place)) for name, place in PLACES.items()}
+    figures["refused"] = [query_id for query_id in qrels if not run.ranked[query_id].ids]
     stages = {stage: _spread(times) for stage, times in run.ms.items()}
     figures |= stages.pop("total")
     figures["stages"] = stages
@@ -178,11 +191,21 @@ def rows(report: Report) -> Iterator[tuple[str, list[str]]]:
         if at:
             yield f"{_NAMES[measure]}@{depth}", [f"{f[name]:.3f}" for f in figures]
     yield "no result", [f"{f['zero_results']:.1%}" for f in figures]
-    yield "calibration error", ["–" if f["ece"] is None else f"{f['ece']:.3f}" for f in figures]
+    yield "calibration error", [_three(f["ece"]) for f in figures]
+    for place, name in (("first", "first"), ("next", "places 2-3")):
+        apart = [f["places"][place] for f in figures]
+        yield f"{name}: said / right", [f"{_three(one['score'])} / {_three(one['right'])}" for one in apart]
+        yield "  of", [str(one["count"]) for one in apart]
+        yield "  calibration error", [_three(one["ece"]) for one in apart]
+        yield "  Brier / AUC", [f"{_three(one['brier'])} / {_three(one['auc'])}" for one in apart]
     yield "ms, p50 / p95", [_times(f) for f in figures]
     for stage in _STAGES:
         if any(stage in f["stages"] for f in figures):
             yield f"  {stage}", [_times(f["stages"].get(stage)) for f in figures]
+
+
+def _three(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
 
 
 def _times(spread: Mapping[str, float] | None) -> str:
@@ -317,6 +340,12 @@ def _reliability(runs: Sequence[Run], qrels: Qrels, k: int) -> Iterator[str]:
     for run in runs:
         yield f"<h3>{escape(run.engine)}</h3>"
         yield diagram(reliability(run, qrels, k))
+        for name, place in (("first document", PLACES["first"]), ("places 2 and 3", PLACES["next"])):
+            found = placed(run, qrels, *place)
+            yield f"<h4>{name} ({found.count})</h4>{diagram(found.bins)}"
+        refused = [query_id for query_id in qrels if not run.ranked[query_id].ids]
+        if refused:
+            yield f"<p>Without any result: {escape(', '.join(refused))}</p>"
 
 
 # -- the worst queries ------------------------------------------------------------------------------------

@@ -33,7 +33,8 @@ from wenyuan.core.verification import Comparison, compared_with, stitched
 from wenyuan.runtime import deadline_after
 from wenyuan.service import Query
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.audit.replay import Difference, Fate, Replay, explained_by_redaction, no_query, why_otherwise
+from wenyuan.service.audit.replay import Difference, Replay, explained_by_redaction, no_query, why_otherwise
+from wenyuan.service.audit.rule_ends import Fate
 from wenyuan.service.search import Sources
 from wenyuan.service.search.candidates import guard
 from wenyuan.service.search.retriever import Retriever

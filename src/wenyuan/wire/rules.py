@@ -487,7 +487,7 @@ def evaluation_to_wire(evaluation: Evaluation) -> dict[str, Any]:
 def whole_to_wire(whole: WholeEvaluation, against: tuple[WholeEvaluation, Change] | None = None) -> dict[str, Any]:
     """An evaluation with the result of each question and, given `against`, the differences to that evaluation."""
     asked: list[Mapping[str, Any]] = [asdict(one) for one in whole.asked]
-    told = evaluation_to_wire(whole.evaluation)
+    told = evaluation_to_wire(whole.evaluation) | {"in_vain": [asdict(one) for one in whole.in_vain]}
     if against is None:
         return told | {"asked": asked, "against": None}
     former, change = against

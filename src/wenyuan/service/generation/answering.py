@@ -48,7 +48,8 @@ from wenyuan.core.tokens import tokens_of
 from wenyuan.core.verification import compared_with
 from wenyuan.runtime import deadline_after
 from wenyuan.service.audit.recorder import RecordedSearch, one_question
-from wenyuan.service.audit.replay import Fate, Replay, explained_by_redaction, no_query, why_otherwise
+from wenyuan.service.audit.replay import Replay, explained_by_redaction, no_query, why_otherwise
+from wenyuan.service.audit.rule_ends import Fate
 from wenyuan.service.generation.answers import AnswerClaim, Answered, AnswerRequest, Citation, DroppedClaim, fates
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchResult

@@ -29,6 +29,7 @@ from wenyuan.core.scoring.evaluation import (
     recall,
     reciprocal_rank,
 )
+from wenyuan.core.scoring.reliability import PLACES, reliability
 from wenyuan.core.text import query_terms
 from wenyuan.runtime import deadline_after
 from wenyuan.service import Answer
@@ -106,15 +107,16 @@ class Evaluator:
             examples=tuple((pair.answer, pair.where) for pair in found.unknown[:_SHOWN]),
             figures=figures,
             bins=tuple(in_bins(course.scored)),
+            places={name: reliability(course.placed[name]) for name in PLACES},
             made_of=self._made_of(course.last),
             seconds=round(time.monotonic() - begun, 1),
         )
         if keep:
-            number = self.catalog.keep_evaluation(kept, pairs, course.asked)
+            number = self.catalog.keep_evaluation(kept, pairs, (*course.asked, *course.in_vain))
             kept = replace(kept, evaluation_id=number)
             noted = {"name": name, "set_id": kept.set_id, "figures": dict(figures)}
             self.recorder.changed("evaluation", "added", str(number), None, noted)
-        return WholeEvaluation(evaluation=kept, asked=tuple(course.asked))
+        return WholeEvaluation(evaluation=kept, asked=tuple(course.asked), in_vain=tuple(course.in_vain))
 
     def evaluate_again(self, evaluation_id: int, *, step: Step = lambda stage, done, total: None) -> WholeEvaluation:
         """Repeat a stored evaluation; raises as `evaluate`, and NotFound if there is none with that number."""
@@ -255,10 +257,11 @@ class _Course:
         self._answer = answer
         self._holdings = holdings
         self.asked: list[AskedQuestion] = []
+        self.in_vain: list[AskedQuestion] = []
         self.scored: list[tuple[float, bool]] = []
+        self.placed: dict[str, list[tuple[float, bool]]] = {name: [] for name in PLACES}
         self._sums = dict.fromkeys((f"ndcg@{CUT}", f"recall@{CUT}", f"mrr@{CUT}", "hit@1", "hit@3", "answered"), 0.0)
         self._ms: list[float] = []
-        self._in_vain: list[float] = []
         self.last: Answer
 
     def ask(self, question: str, lesson: Lesson | None) -> None:
@@ -281,6 +284,7 @@ class _Course:
             )
         )
         self.scored += [(score, grade > 0) for score, grade in graded[:CUT]]
+        self._place(self.last, lesson)
         for name, value in (
             (f"ndcg@{CUT}", worth),
             (f"recall@{CUT}", recall(grades, len(ideal), CUT)),
@@ -293,9 +297,12 @@ class _Course:
 
     def ask_in_vain(self, question: str) -> None:
         """Ask a question that must not be answered; any result is wrong."""
-        graded = self._graded(self._answer(question), None)
-        self._in_vain.append(graded[0][0] if graded else 0.0)
+        answer = self._answer(question)
+        graded = self._graded(answer, None)
+        score = round(graded[0][0], 4) if graded else None
+        self.in_vain.append(AskedQuestion(question=question, ndcg=0.0, rank=0, score=score, known=False, vain=True))
         self.scored += [(score, False) for score, _ in graded[:CUT]]
+        self._place(answer, None)
 
     def refused(self, step: Step) -> float:
         """The share of nonsense queries that correctly get no answer."""
@@ -311,12 +318,24 @@ class _Course:
         error = calibration_error(in_bins(self.scored))
         means = {name: round(total / len(self.asked), 4) for name, total in self._sums.items()}
         times = {f"p{share}_ms": round(percentile(self._ms, share / 100), 1) for share in (50, 95)}
-        if self._in_vain:
-            asked = len(self._in_vain)
-            means["no_answer"] = float(asked)
-            means["no_answer_refused"] = round(self._in_vain.count(0.0) / asked, 4)
-            means["no_answer_first"] = round(sum(self._in_vain) / asked, 4)
+        known = [one for one in self.asked if one.known]
+        means["answer_refused"] = round(sum(one.score is None for one in known) / max(1, len(known)), 4)
+        if self.in_vain:
+            first = [one.score for one in self.in_vain]
+            means["no_answer"] = float(len(first))
+            means["no_answer_refused"] = round(first.count(None) / len(first), 4)
+            means["no_answer_first"] = round(sum(score or 0.0 for score in first) / len(first), 4)
         return {**means, "ece": None if error is None else round(error, 4), **times}
+
+    def _place(self, answer: Answer, lesson: Lesson | None) -> None:
+        """Note the scores of the fragments that people look at, and whether each is right."""
+        targets = {} if lesson is None else self._targets(lesson)
+        by_document = lesson is None or lesson.by_document
+        for name, (start, end) in PLACES.items():
+            for hit in list(answer.hits)[start:end]:
+                same = (hit.passage_id, *(copy.passage_id for copy in answer.copies.get(hit.passage_id, ())))
+                right = any(self._key(number, by_document=by_document) in targets for number in same)
+                self.placed[name].append((hit.score, right))
 
     def _graded(self, answer: Answer, lesson: Lesson | None) -> list[tuple[float, float]]:
         """Score and grade of what was found, best first; each answer and each document, or passage, counts once."""
