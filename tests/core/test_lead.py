@@ -438,7 +438,7 @@ def test_files_read_before_get_it_at_the_next_refresh(shelf: Shelf, monkeypatch:
     """A file that was read by a version without leads is read anew once, though it is the same."""
     with monkeypatch.context() as older:
         older.setattr("wenyuan.service.ingest.READING", "read/3+chunk/2")
-        older.setattr("wenyuan.service.ingest.lead_of", lambda _: "")
+        older.setattr("wenyuan.service.ingest.source_run.lead_of", lambda _: "")
         shelf.write("B7.txt", report())
         shelf.take()
     assert shelf.leads() == [""]

@@ -76,7 +76,7 @@ def test_every_door_says_the_same(door: Door) -> None:
     with Client(url, key=key(library, "search")) as client:
         by_client = client.answer(QUESTION["zh"], timeout=60)
     (tool,) = (one for one in TOOLS if one.name == "answer")
-    by_tool = tool.run(library, {"query": QUESTION["zh"]}, Principal()).value
+    by_tool = tool(library, {"query": QUESTION["zh"]}, Principal()).value
     assert plain(by_client) == plain(json.loads(json.dumps(by_tool))) == plain(found.json)
     shown = library.audit
     shown.flush()
@@ -159,7 +159,7 @@ def test_a_failure_names_the_model(door: Door) -> None:
         assert client.answer(QUESTION["zh"], on_failure="extract")["origin"] == "extractive"
     (tool,) = (one for one in TOOLS if one.name == "answer")
     with pytest.raises(KnowledgeError):
-        tool.run(door[1], {"query": QUESTION["zh"]}, Principal())
+        tool(door[1], {"query": QUESTION["zh"]}, Principal())
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_a_follow_up_question_at_every_door(door: Door) -> None:
     with Client(url, key=mine) as client:
         assert client.answer("多快？", timeout=60, **asked)["answer"] == f"{DUTY['zh']} [1]"
     (tool,) = (one for one in TOOLS if one.name == "answer")
-    assert tool.run(library, {"query": "多快？", **asked}, Principal()).value["rewritten"] == told
+    assert tool(library, {"query": "多快？", **asked}, Principal()).value["rewritten"] == told
     server.begin("perfect")
     for wrong in (
         {"rewrite": 1},

@@ -53,7 +53,7 @@ def test_every_door_says_the_same(door: tuple[str, Any]) -> None:
     with Client(url, key=mine) as client:
         by_client = client.verify(ANSWER, citations={"1": "crm_policy"})
     (tool,) = (one for one in TOOLS if one.name == "verify")
-    by_tool = tool.run(library, BODY, Principal()).value
+    by_tool = tool(library, BODY, Principal()).value
     for other in (by_client, by_tool):
         assert {**other, "audit_id": None} == {**found.json, "audit_id": None}
 

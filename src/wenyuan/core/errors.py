@@ -12,6 +12,7 @@
     ├── ConfigError             a setting is wrong: refuse to start
     ├── SourceError             a source or a document cannot be taken in
     │   ├── DocumentRejected    this one document, with the reason
+    │   │   └── NoDocument      it holds none, and is left out
     │   └── OriginalUnavailable the file that a document was read from is not there as it was
     │       ├── OriginalGone    it is not where it was
     │       └── OriginalChanged its bytes are others than those that were read
@@ -86,6 +87,7 @@ __all__ = [
     "LlmTimeout",
     "LlmUnavailable",
     "Message",
+    "NoDocument",
     "NotFound",
     "NotPermitted",
     "OriginalChanged",
