@@ -163,3 +163,14 @@ def test_stages_are_told_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: p
         for lines in told:
             lines("learn", number, 4)
     assert capsys.readouterr().err.splitlines() == ["Learning: fold 1 of 4", "Learning: fold 3 of 4"]
+
+
+def test_a_bar_stays_on_a_line_of_80_columns() -> None:
+    """With large numbers, in both languages: the bar, the share and the words."""
+    from rich.cells import cell_len
+
+    from wenyuan.cli.terminal import Terminal
+
+    large = {"files": 12_345, "total": 54_321, "passages": 654_321, "rate": "123.4", "left": "125:59"}
+    for language in ("en", "zh"):
+        assert 10 + 1 + 4 + 1 + cell_len(Terminal(language=language).text("progress", **large)) <= 80

@@ -194,7 +194,10 @@ def _show_why(terminal: Terminal, answer: Answer, hit: Hit, weight: float) -> No
     """Print how a score was computed, and the other wording of the question that matched."""
     from wenyuan.core.scoring.fusion import explain as explained
 
-    terminal.show(f"{_INDENT}= {in_words(terminal, explained(hit, weight, answer.curve))}", wrap=False)
+    told = in_words(terminal, explained(hit, weight, answer.curve))
+    for number, line in enumerate(wrapped([(told, False)], terminal.out.width - len(_INDENT) - 2)):
+        begin = f"{_INDENT}  " if number else f"{_INDENT}= "
+        terminal.show(begin + "".join(piece for piece, _ in line).rstrip(), wrap=False)
     if wording := answer.wording_of(hit):
         terminal.show(f"{_INDENT}{terminal.text('in_wording', text=printable(wording))}")
 

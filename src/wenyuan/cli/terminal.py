@@ -336,7 +336,7 @@ class Bar:
         from rich import progress
 
         self._bar = progress.Progress(
-            progress.BarColumn(bar_width=20),
+            progress.BarColumn(bar_width=10),
             progress.TaskProgressColumn(),
             progress.TextColumn("{task.fields[shown]}", markup=False),
             console=self._terminal.err,
