@@ -191,7 +191,7 @@ def another_thing(pair: Pair, numbers: int) -> bool:
         for a, b, c, d in pair.places
     )  # fmt: skip
     said, there = pair.claim.text, words_of(pair.text, pair.low, pair.high)
-    own, was = list(content_of(said)), list(content_of(there))
+    own, was = tuple(dict.fromkeys(content_of(said))), tuple(dict.fromkeys(content_of(there)))
     other = [
         stem
         for a, b, c, d in pair.places
@@ -292,9 +292,8 @@ def _bounds_at(text: Tokens, first: int, end: int) -> set[DutyName]:
 
 def _of_bounds(text: Tokens) -> set[int]:
     """Where the *not* of a turned bound begins."""
-    return {duty.first for duty in _with_turned(text.duties)} - {
-        duty.first for duty in text.duties if duty in _with_turned(text.duties)
-    }
+    ends = {duty.first: duty.end for duty in text.duties}
+    return {duty.first for duty in _with_turned(text.duties) if duty.end != ends[duty.first]}
 
 
 def _bounded(text: Tokens, duty: Duty, first: int, end: int) -> int | None:
@@ -342,8 +341,9 @@ def _duty_changed(pair: Pair, place: Place) -> DifferenceKind | None:
     claimed = [duty for duty in _duties_at(pair.claim, a, b) if duty.name not in BOUNDING]
     meant = [duty for duty in _duties_at(pair.text, c, d) if duty.name not in BOUNDING]
     if _same_bounds(pair):
-        claimed = [duty for duty in claimed if duty.first not in _of_bounds(pair.claim)]
-        meant = [duty for duty in meant if duty.first not in _of_bounds(pair.text)]
+        own, there = _of_bounds(pair.claim), _of_bounds(pair.text)
+        claimed = [duty for duty in claimed if duty.first not in own]
+        meant = [duty for duty in meant if duty.first not in there]
     if not {duty.name for duty in claimed} & DEONTIC:
         meant = [duty for duty in meant if duty.name != "must"]  # "is reported" says what "shall be reported" says
     if not {duty.name for duty in meant} & DEONTIC:

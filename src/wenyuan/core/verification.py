@@ -50,6 +50,7 @@ _OF_DUTIES = ("modality_changed", "negation_changed", "relation_changed")
 LIKE = 0.7
 """Share of a claim's tokens that a text must have in their order to be what it was made of."""
 _LIKE_BACK = 0.65  # share of the text's tokens there that the claim must have, for its duties to be those of the text
+_PLACES = 32  # places that are looked at
 _PIECE = 5  # tokens of a piece at least
 _PIECES = 5  # pieces of a claim at most
 _LONG = 8  # tokens that each of more than two pieces has on average
@@ -189,7 +190,7 @@ def _aligned(claim: Tokens, text: Tokens) -> Comparison | None:
     outer = [n for n, block in enumerate(blocks) if block[0] != "insert"]
     lead = blocks[0] if outer[0] else None
     blocks = blocks[outer[0] : outer[-1] + 1]
-    pair = every._replace(places=_places(blocks, low))
+    pair = every._replace(places=_places(blocks, low)[:_PLACES])
     spans = (span_of(text, low + blocks[0][3], low + blocks[-1][4]),)
     same = sum(b - a for tag, a, b, _, _ in blocks if tag == "equal")
     like = same >= _LIKE_BACK * (blocks[-1][4] - blocks[0][3])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from wenyuan.core.text import placed_stems
 
@@ -24,9 +25,26 @@ def content_of(text: str) -> Iterator[str]:
 
 def alike(one: str, other: str) -> bool:
     """Whether two stems are the same, or one begins with the other: weigh, weight."""
-    return one == other or (min(len(one), len(other)) >= 4 and (one.startswith(other) or other.startswith(one)))
+    return one == other or (min(len(one), len(other)) >= _HEAD and (one.startswith(other) or other.startswith(one)))
 
 
 def share_of(said: Sequence[str], there: Sequence[str]) -> float:
     """Share of stems that others have, too; 1 of none."""
-    return sum(any(alike(one, other) for other in there) for one in said) / len(said) if said else 1.0
+    exact, heads = set(there), _heads(tuple(there))
+    held = sum(
+        one in exact or (len(one) >= _HEAD and any(alike(one, other) for other in heads.get(one[:_HEAD], ())))
+        for one in said
+    )
+    return held / len(said) if said else 1.0
+
+
+_HEAD = 4  # letters with which two stems begin that are compared
+
+
+@lru_cache(maxsize=1_024)
+def _heads(stems: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for stem in dict.fromkeys(stems):
+        if len(stem) >= _HEAD:
+            found.setdefault(stem[:_HEAD], []).append(stem)
+    return found
