@@ -87,7 +87,7 @@ def one(
             begun, worked = time.perf_counter(), time.process_time()
             report = library.tune(pairs, same_documents=by == "question")
             seconds, cpu = time.perf_counter() - begun, time.process_time() - worked
-            if report.outcome == "no gain" and force:
+            if report.outcome in ("no gain", "curve adopted") and force:
                 adopt_anyway(library, pairs)
             after = figures(asker, unseen, judged.qrels)
             same = sum(library.replay(i, exact=True).identical for i in ids)

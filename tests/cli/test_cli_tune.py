@@ -122,7 +122,7 @@ def test_too_few_says_how_many_are_needed(original: Path, house: Path) -> None:
     """Twelve questions are declined with the number that it takes."""
     shown = run("tune", "--library", house, "--golden", original / "few.csv", **WORLD)
     assert shown.exit_code == 0
-    assert "40 questions are needed" in shown.stdout
+    assert "30 questions are needed" in shown.stdout
 
 
 def test_questions_about_too_few_documents_are_told_with_a_way_out(

@@ -27,7 +27,7 @@ from wenyuan.core.scoring.probability import CURVES
 from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.service.ingest.registry import embed_anew
 from wenyuan.service.learning import load_holdings, resolve
-from wenyuan.service.learning.tuning import LEAST_QUESTIONS
+from wenyuan.service.learning.tuning import LEAST_CURVE
 
 HELD_OUT = 20
 
@@ -160,9 +160,47 @@ def test_a_dry_run_changes_nothing(house: Any, original: Path) -> None:
 
 def test_too_few_questions_are_declined_with_how_many_are_needed(house: Any, original: Path) -> None:
     """Below the least number nothing is learned; the report says how many there are and how many it takes."""
-    report = house.tune(golden(original, LEAST_QUESTIONS - 1))
-    assert (report.outcome, report.questions, report.needed) == ("too few", LEAST_QUESTIONS - 1, LEAST_QUESTIONS)
+    report = house.tune(golden(original, LEAST_CURVE - 1))
+    assert (report.outcome, report.questions, report.needed) == ("too few", LEAST_CURVE - 1, LEAST_CURVE)
     assert house.tuning() is None
+
+
+def chances(house: Any, numbers: range) -> list[float]:
+    """The probability of what comes first for each of these questions."""
+    return [house.search(f"{written(number)} other word", limit=1).hits[0].score for number in numbers]
+
+
+def test_thirty_questions_teach_probabilities_and_leave_the_ranking(tmp_path: Path) -> None:
+    """Every first passage is right: others asked afterwards are said to be surer, in the same order; undone, nothing is left."""
+    for number, file in enumerate(sorted(write_house(tmp_path / "house").iterdir())):
+        file.write_text(f"# Rule {number}\n\n{written(number)}\n", "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder=ENCODER, search={"abstain": "off"}) as made:
+        made.add(Source(source_id="house", path=str(tmp_path / "house")))
+        unseen = range(LEAST_CURVE, DOCUMENTS)
+        before, ranked = chances(made, unseen), [hit.passage_id for hit in made.search(written(80), limit=10).hits]
+        pairs = [
+            Pair(question=f"{written(number)} other word", answer=f"rule-{number:03}.md")
+            for number in range(LEAST_CURVE)
+        ]
+        tried = made.tune(pairs, dry_run=True)
+        assert tried.outcome == "curve would be adopted" and made.tuning() is None
+        report = made.tune(pairs)
+        assert report.outcome == "curve adopted" and report.brier[1] < report.brier[0]
+        assert report.weight == (made._retriever.weight,) * 2
+        after = chances(made, unseen)
+        assert sum(after) > sum(before)
+        assert [hit.passage_id for hit in made.search(written(80), limit=10).hits] == ranked
+        audit_id = made.search(written(80)).audit_id
+        made.undo_tuning()
+        assert chances(made, unseen) == pytest.approx(before)
+        assert made.replay(audit_id, exact=True).identical
+
+
+def test_a_curve_takes_no_tuning_of_the_ranking_away(house: Any, original: Path) -> None:
+    """Where a tuning counts, questions that ranking gains nothing from leave it in force."""
+    number = house.tune(golden(original)).tuning_id
+    assert house.tune(golden(original, shift=17)).outcome == "no gain"
+    assert house.tuning().tuning_id == number
 
 
 def test_a_map_begins_where_questions_are_moved_to_without_it(house: Any) -> None:

@@ -400,6 +400,8 @@ def _show_outcome(terminal: Terminal, report: TuneReport) -> None:
     text, outcome = terminal.text, report.outcome.replace(" ", "_")
     told = {"needed": report.needed, "number": report.tuning_id, "seconds": report.seconds}
     apart = {"documents": report.documents, "least": LEAST_GROUPS, "largest": round(100 * report.largest)}
+    if report.brier is not None:
+        terminal.show(text("tune_brier", before=f"{report.brier[0]:.3f}", after=f"{report.brier[1]:.3f}"))
     apart["across"] = round(100 * report.across / max(1, report.questions))
     terminal.show(text(f"tune_{outcome}", **told, **apart))
     if report.outcome in ("no gain", "cannot tell") and not report.same_documents:
@@ -407,7 +409,7 @@ def _show_outcome(terminal: Terminal, report: TuneReport) -> None:
     if report.outcome in ("adopted", "would be adopted") and report.weight is not None and report.verdict is not None:
         before, after = (f"{weight:.2f}" for weight in report.weight)
         terminal.show(text("tune_how", strength=report.verdict.strength, before=before, after=after))
-    if report.outcome == "adopted":
+    if report.outcome in ("adopted", "curve adopted"):
         terminal.show(text("tune_take_back"))
 
 

@@ -21,7 +21,7 @@ from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.records import AuditRecord, KeptTuning, Pair
 from wenyuan.core.scoring.adapt import Tuning
 from wenyuan.core.scoring.evaluation import Deal, Verdict, deal, judge, roots
-from wenyuan.core.scoring.probability import CURVES, calibrated, error_of
+from wenyuan.core.scoring.probability import CURVES, Judged, calibrated, error_of, first_calibrated
 from wenyuan.core.text import fold, query_terms
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.learning import (
@@ -214,11 +214,15 @@ def whole(uri: str) -> str:
 
 LEAST_QUESTIONS = 40
 """With fewer, folds are too small to tell a gain from an accident: a judgement, not a measurement."""
+LEAST_CURVE = 30
+"""With so many, how scores become probabilities can be learned alone: two numbers, drawn to the usual ones, tried on held-out questions."""
 _KNOWN = 40
 """Questions that the curve of other collections counts as: few of one's own move it little."""
 _SHOWN = 20  # addresses that lead nowhere, in a report
 
-Outcome = Literal["adopted", "would be adopted", "no gain", "too few", "cannot tell"]
+Outcome = Literal[
+    "adopted", "would be adopted", "curve adopted", "curve would be adopted", "no gain", "too few", "cannot tell"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,13 +244,15 @@ class TuneReport:
         tuning_id: Of what was adopted; None when nothing was.
         curve: How scores become probabilities then, learned from what the folds held out; see `core.scoring.probability.Curve`. Empty
             where that is no better than the usual one.
+        brier: Mean squared error of the first passage's probability on held-out questions, as it is and with a curve of the library's
+            own, where only that is learned; else None.
         error: Expected calibration error of the first ten answers of held-out questions: as it is, and with what the
             folds chose and learned; None when there are too few.
     """
 
     outcome: Outcome
     questions: int
-    needed: int = LEAST_QUESTIONS
+    needed: int = LEAST_CURVE
     pairs: Mapping[str, int]
     unknown: int = 0
     examples: tuple[tuple[str, str], ...] = ()
@@ -260,6 +266,7 @@ class TuneReport:
     tuning_id: int | None = None
     curve: Mapping[str, float] = field(default_factory=dict)
     error: tuple[float, float] | None = None
+    brier: tuple[float, float] | None = None
     seconds: float = 0.0
 
 
@@ -288,7 +295,8 @@ class Tuner:
         """Learn from pairs and feedback; adopt the result if held-out questions gain.
 
         Scores are compared with those of the library without any tuning, and what is adopted replaces the tuning
-        that counts. It counts for the whole library.
+        that counts. It counts for the whole library. Where ranking gains nothing, or there are fewer than `LEAST_QUESTIONS`, and no tuning
+        counts, how scores become probabilities is learned alone: ranking stays as it is.
 
         Args:
             feedback: Learn from what callers said of audited answers, too.
@@ -312,7 +320,7 @@ class Tuner:
             given["feedback"], lost = judged_pairs(self.catalog.feedback(), self._answered, self.catalog)
         course, report = self._course(encoder, given, sources, step)
         report = replace(report, lost=lost)
-        if report.questions >= LEAST_QUESTIONS:
+        if report.questions >= LEAST_CURVE:
             dealt = self._dealt(course, same_documents=same_documents)
             report = replace(
                 report,
@@ -382,7 +390,7 @@ class Tuner:
         if not found.pairs:
             raise InvalidRequest(*_nothing(found), hint="wenyuan source list; addresses are shown by wenyuan search")
         step("read", 1, 1)
-        enough = len(found.lessons) >= LEAST_QUESTIONS
+        enough = len(found.lessons) >= LEAST_CURVE
         questions = [lesson.question for lesson in found.lessons] if enough else []
         queries = embedded(encoder, questions, step)
         course = TrainingSet(
@@ -425,8 +433,9 @@ class Tuner:
         chosen = [found(trial, verdict.strength, verdict.weight) for trial in trials]
         curve, error = calibrated(chosen, folds, usual, _KNOWN)
         report = replace(report, verdict=verdict, weight=(weight, verdict.weight), error=(plain, error))
-        if not verdict.adopt:
-            return report
+        if not verdict.adopt or report.questions < LEAST_QUESTIONS:
+            firsts = [found(trial, 0.0, weight) for trial in trials]
+            return report if self.tuning() else self._curve_alone(firsts, folds, encoder, report, dry_run=dry_run)
         learned = None
         if verdict.strength:
             everything = np.arange(len(course.lessons))
@@ -436,10 +445,28 @@ class Tuner:
         report = replace(report, outcome="would be adopted", curve=learned_curve)
         return report if dry_run else self._adopted(tuning, report)
 
+    def _curve_alone(
+        self, questions: Sequence[Judged], folds: Any, encoder: Encoder, report: TuneReport, *, dry_run: bool
+    ) -> TuneReport:
+        """Learn how scores become probabilities, and nothing else; adopted where held-out questions gain."""
+        usual, weight = CURVES[self.retriever.mode], self.retriever.weight
+        curve, brier = first_calibrated(questions, folds, usual)
+        report = replace(report, brier=brier)
+        if curve == usual:
+            return report
+        report = replace(report, outcome="curve would be adopted", curve=curve.measured(), weight=(weight, weight))
+        tuning = Tuning(weight=weight, encoder=encoder.fingerprint.key, map=None)
+        return report if dry_run else replace(self._adopted(tuning, report), outcome="curve adopted")
+
     def _adopted(self, tuning: Tuning, report: TuneReport) -> TuneReport:
         former = self.tuning()
         told = {"questions": report.questions, "pairs": dict(report.pairs), "verdict": asdict(report.verdict)}  # type: ignore[arg-type]
-        told |= {"curve": dict(report.curve), "error": report.error, "same_documents": report.same_documents}
+        told |= {
+            "curve": dict(report.curve),
+            "error": report.error,
+            "brier": report.brier,
+            "same_documents": report.same_documents,
+        }
         number = self.catalog.adopt_tuning(tuning, told, self.traits.under(report.curve))
         kept = self.tuning()
         self.recorder.changed(
