@@ -27,6 +27,7 @@ SMALL = {
     "engines": "--engines local --passages 200 --rounds 2",
     "fidelity": "",
     "first_question": "--rounds 1 --busy 0 --passages 8 --doors python --deadline 10",
+    "first_passage": "{zh} {en} {small} --limit 5 --cache {cache} --keep {scratch}/asked",
     "growth": "--parsers robots --shapes wildcards letters",
     "ingest": "--passages 60",
     "judge": "--sets 3 --compared 2",
@@ -99,8 +100,21 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         text.write_text("# 报销\n\n报销单据应当在返回后十五日内提交。\n", "utf-8")
         made.add(wenyuan.Source(source_id="rules", path=str(text)))
     sets = {language: str(write_set(home / language, language)) for language in ("zh", "en")}
+    small = home / "small"
+    (small / "docs").mkdir(parents=True)
+    (small / "docs" / "leave.md").write_text(
+        "# 年假\n\n年假可以结转至次年三月。\n\n# 会议室\n\n会议室须提前一天预订。\n", "utf-8"
+    )
+    rows = ["id\tkind\tquestion\tfile\tmust_contain", "1\tspoken\t年假能留到明年吗\tleave.md\t次年三月|三月"]
+    rows += [
+        "2\tspoken\t会议室怎么订\tleave.md\t提前一天",
+        "3\tna_near\t病假怎么请\t\t",
+        "4\tna_far\t木星有几颗卫星\t\t",
+    ]
+    (small / "questions.tsv").write_text("\n".join(rows) + "\n", "utf-8")
     return {
         **sets,
+        "small": str(small),
         "library": str(library),
         "cache": str(home / "cache"),
         "scratch": str(home / "scratch"),

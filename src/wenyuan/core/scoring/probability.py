@@ -51,6 +51,8 @@ _USUAL, _TRUST_IN_USUAL = 0.04, 10
 """The spread of most questions, and how many candidates it counts as: a handful has no spread of its own."""
 _AHEAD, _ABOVE = (4.9, 2.8, 14.0), 0.28
 """What it counts that a passage lies before the best other one, in score, keyword and vector, and above the middle by a spread."""
+WEIGHTS = (*_AHEAD, _ABOVE)
+"""Of the features of the evidence, see `Field.features`."""
 _ALONE = (0.2, 0.05)
 """How far a passage without rivals counts as standing before them in keyword and vector; in the score, by half of it."""
 
@@ -116,7 +118,7 @@ class Field:
         answerable: The probability that any of them answers.
     """
 
-    __slots__ = ("_answerable", "_curve", "_middle", "_pull", "_rivals", "spread")
+    __slots__ = ("_answerable", "_curve", "_middle", "_rivals", "_usual", "spread")
 
     def __init__(self, candidates: Iterable[Candidate], curve: Curve, answerable: float = 1.0) -> None:
         near = nlargest(NEAR, candidates, key=lambda one: (one.score, -one.passage_id))
@@ -129,11 +131,15 @@ class Field:
         self._curve, self._answerable = curve, answerable
         self._rivals = near[:RIVALS]
         self._middle = median(scores) if near else 0.0
-        self._pull = _ABOVE / usual
-        self.spread = 1.0 / (_AHEAD[0] + self._pull)
+        self._usual = usual
+        self.spread = 1.0 / (_AHEAD[0] + _ABOVE / usual)
 
     def evidence(self, one: Candidate) -> float:
         """How far a passage stands before the others, weighted as the module says; 0 for one among equals."""
+        return math.fsum(weight * one for weight, one in zip(WEIGHTS, self.features(one), strict=True))
+
+    def features(self, one: Candidate) -> tuple[float, ...]:
+        """How far a passage stands before the best other one, in score, keyword and vector, and above the middle in spreads."""
         others = [
             rival[1:4] for rival in self._rivals
             if rival.passage_id != one.passage_id and (one.group is None or rival.group != one.group)
@@ -142,8 +148,7 @@ class Field:
         if others:
             best = map(max, zip(*others, strict=True))
             ahead = tuple(own - other for own, other in zip(one[1:4], best, strict=True))
-        before = math.fsum(weight * margin for weight, margin in zip(_AHEAD, ahead, strict=True))
-        return before + self._pull * (one.score - self._middle)
+        return *ahead, (one.score - self._middle) / self._usual
 
     def evidences(self, candidates: Sequence[Candidate]) -> list[float]:
         """The evidence of each, none more than that of one which stands before it; they come in the order of their scores."""
