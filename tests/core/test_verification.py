@@ -215,3 +215,17 @@ def test_neighbouring_sentences_that_are_joined_are_not_stitched(claim: str, tex
 )
 def test_a_question_is_no_quote(claim: str, text: str) -> None:
     assert kind(claim, text) == "paraphrase"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "was", "said"),
+    [
+        ("The pool closes at 22:30.", "The pool closes at 21:30.", "21:30", "22:30"),
+        ("游泳馆 晚上10点闭馆，周一除外。", "游泳馆 晚上9点闭馆，周一除外。", "晚上9点", "晚上10点"),
+    ],
+)
+def test_a_time_of_day_is_shown_without_what_stands_beside_it(claim: str, text: str, was: str, said: str) -> None:
+    """With the part of the day that it belongs to, and no blank."""
+    found = compared_with(tokens_of(claim), text)
+    assert found is not None
+    assert found.changes == (Change(was, said),)
