@@ -94,7 +94,7 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
-        with wenyuan.open(place / "library", create=True, search={"deadline": 300}) as library:
+        with wenyuan.open(place / "library", create=True, search={"deadline": 60}) as library:
             library.add(
                 wenyuan.Source(source_id="docs", path=str(documents(place / "docs", options.passages // 4, "docs")))
             )

@@ -21,7 +21,7 @@ SMALL = {
     "capacity": "",
     "claims": "--half tuned --set last",
     "codes": "--rows 17000 --queries 2 --candidates 50",
-    "commands": "--rounds 1 --commands --help",
+    "commands": "--rounds 1 --commands corrections",
     "context": "{zh} --cache {cache} --contexts document",
     "contextual": "{zh} --cache {cache} --limit 5",
     "engines": "--engines local --passages 200 --rounds 2",
