@@ -636,7 +636,7 @@ def test_readiness(shelf: wenyuan.Library) -> None:
     readiness = shelf.readiness()
     assert readiness.ready
     assert {name: part["state"] for name, part in readiness.parts.items()} == dict.fromkeys(
-        ("catalog", "engine", "encoder", "search", "audit"), "ok"
+        ("catalog", "engine", "encoder", "search", "audit", "tasks"), "ok"
     )
 
 

@@ -53,11 +53,12 @@ class Desk:
     @property
     def numbers(self) -> dict[str, int]:
         live = self.library.catalog.live_documents("desk")
-        return {uri.rpartition("/")[2]: number for uri, (number, _) in live.items()}
+        return {uri.rpartition("/")[2]: number for uri, (number, _) in live.items() if ".versions" not in uri}
 
     @property
     def kept(self) -> dict[str, str]:
-        return {file.name: file.read_text() for file in self.home.rglob("*") if file.is_file()}
+        files = (file for file in self.home.rglob("*") if file.is_file() and ".versions" not in file.parts)
+        return {file.name: file.read_text() for file in files}
 
     def settled(self) -> None:
         """Nothing waits to be undone, and after a refresh record and files agree."""

@@ -48,7 +48,7 @@ PLAIN: Mapping[str, Any] = {
     "redaction.scanner_timeout": 30, "redaction.found": "refuse",
     "audit.keep_queries": False, "audit.sensitivity": "none", "audit.retention_days": 200,
     "tracing.enabled": True, "tracing.content": True,
-    "server.host": "127.0.0.2", "server.shared_port": True, "server.failed_http_status": 503,
+    "uploads.keep_versions": 5, "server.host": "127.0.0.2", "server.shared_port": True, "server.failed_http_status": 503,
     "server.dify_failure_record": True, "server.allowed_origins": ["https://chat.example.com"], "server.threads": 2,
     "server.rate_per_key": 100, "server.rate_total": 100, "server.concurrency_per_key": 4, "server.queue": 8,
     "server.console": False, "server.ingest_roots": ["/tmp"], "server.worker": True, "server.worker_poll": 5,

@@ -14,9 +14,19 @@ import wenyuan
 from catalog_parts import tables_of
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.storage import SCHEMA_VERSION
+from wenyuan.service.audit.replay import Replay
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "former_library.zip"
 ASKED, ASKED_LAST = 38, 9
+PROBABILITIES = 27
+"""Of these answers have probabilities of a former form, which the present program does not make."""
+OF_THE_FORM = {"program changed", "calibration changed", "measured anew", "settings changed", "scores changed"}
+
+
+def others(replay: Replay) -> set[str]:
+    """What differs, but for what a former form of the probabilities explains."""
+    found = {one.what for one in replay.differences}
+    return found - OF_THE_FORM if "program changed" in found else found
 
 
 @pytest.fixture(scope="module")
@@ -60,16 +70,19 @@ def test_its_tables_are_those_of_a_new_library(former: tuple[Any, list[Any]], tm
 
 
 def test_every_answer_is_given_again_by_the_library_as_it_was(former: tuple[Any, list[Any]]) -> None:
-    """Search, context, cases and rules, before and after documents changed: the same passages, words, order, scores."""
+    """Search, context, cases and rules, before and after documents changed: the same passages, words and order; where it gave
+    probabilities of a former form, that is said.
+    """
     library, asked = former
     replayed = {(r.seq, r.record["preview"]): library.replay(r.audit_id, exact=True) for r in asked}
-    assert {text: r.differences for text, r in replayed.items() if not r.identical} == {}
+    assert {text: r.differences for text, r in replayed.items() if others(r)} == {}
+    assert sum(r.identical for r in replayed.values()) == ASKED - PROBABILITIES
 
 
 def test_what_was_asked_of_the_last_state_is_answered_alike_today(former: tuple[Any, list[Any]]) -> None:
-    """Nothing has changed in the library since: the answer of today is that of the record, to the fifth place."""
+    """Nothing has changed in the library since: the answer of today has the passages, words and order of the record."""
     library, asked = former
     last = [r for r in asked if r.record["generation"] == library.catalog.seq()]
     assert len(last) == ASKED_LAST
     replayed = {(r.seq, r.record["preview"]): library.replay(r.audit_id) for r in last}
-    assert {text: r.differences for text, r in replayed.items() if not r.identical} == {}
+    assert {text: r.differences for text, r in replayed.items() if others(r)} == {}

@@ -83,7 +83,9 @@ def uploaded(library: Any, name: str, text: str) -> None:
 
 
 def texts(library: Any, source: str) -> list[str]:
-    numbers = [number for number, _ in library.catalog.live_documents(source).values()]
+    numbers = [
+        number for uri, (number, _) in library.catalog.live_documents(source).items() if ".versions" not in uri
+    ]
     return [text for number in numbers for _, text, _ in library.catalog.document_passages(number)]
 
 

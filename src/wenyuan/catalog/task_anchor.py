@@ -242,6 +242,8 @@ def _there(path: Path) -> bool:
             return True
         if not exists(path):
             return False
+        if is_file(path):  # it was made in between
+            return True
     except OSError as error:
         raise CatalogUnavailable(
             msg("{path} cannot be read: {why}", path=path, why=error.strerror), component="tasks"

@@ -358,8 +358,7 @@ class DocumentRejected(SourceError):
 
 
 class NoDocument(DocumentRejected):
-    """A file is of a kind that may hold a document, and holds none, as a file of settings: it is left out, not failed."""
-
+    """A file may hold a document and holds none, as a file of settings: it is left out, not failed."""
     code = "no_document"
 
 
