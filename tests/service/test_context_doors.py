@@ -87,16 +87,24 @@ def test_every_door_gives_the_same_context(stocked: tuple[Any, str, Path], quest
     snippets = told(own["CONTEXT_DATA"]["knowledge_snippets"])
     assert snippets
     with Client(url) as client:
-        over = [client.get_context(retrieval_query=question), get_context_from(client, question)]
-    over += [get_context_from(url, question), get_context_from(library, question)]
+        over, bare = [client.get_context(retrieval_query=question)], [get_context_from(client, question)]
+    bare += [get_context_from(url, question), get_context_from(library, question)]
     bodies: list[Mapping[str, Any]] = [
         {"CONTEXT_DATA": one.context_data, "withheld": one.withheld, "tokens": one.tokens} for one in over
     ]
     bodies.append(over_http(url, calling("get_context", retrieval_query=question)).structured_content)
-    bodies += [typed(place, question), typed(place, question, "--url", url)]
+    bodies.append(typed(place, question))
     for body in bodies:
         assert told(body["CONTEXT_DATA"]["knowledge_snippets"]) == snippets
         assert (dict(body["withheld"]), body["tokens"]) == (dict(own["withheld"]), own["tokens"])
+    # The bare contract has one list for passages and rules: where many rules follow, their order and number are that list's.
+    rules = {s["source"] for s in snippets if "#rule-" in s["source"]}
+    for data in (*(one.context_data for one in bare), typed(place, question, "--url", url)["CONTEXT_DATA"]):
+        found = told(data["knowledge_snippets"])
+        assert [s for s in found if "#rule-" not in s["source"]] == [
+            s for s in snippets if "#rule-" not in s["source"]
+        ]
+        assert sum(s["source"] in rules for s in found) >= 0.7 * len(rules)
 
 
 def test_neighbours_over_the_contract_are_one_snippet(stocked: tuple[Any, str, Path]) -> None:
