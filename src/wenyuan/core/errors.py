@@ -44,9 +44,8 @@
     └── RetrievalFailed         the caller's side: an answer said FAILED
         └── Closed              what was asked had been closed before
 
-An exception is the only way for a part to say that it failed; an empty result never is.
-Adapters translate their driver's exceptions here, in one place each, with ``raise … from error``.
-Only ``service.library`` turns a `KnowledgeError` into a response whose status is FAILED.
+An exception is the only way for a part to say that it failed; an empty result never is. Adapters translate their driver's
+exceptions here, each in one place, with ``raise … from error``. Only ``service.library`` turns a `KnowledgeError` into a FAILED response.
 """
 
 from __future__ import annotations
@@ -359,6 +358,7 @@ class DocumentRejected(SourceError):
 
 class NoDocument(DocumentRejected):
     """A file may hold a document and holds none, as a file of settings: it is left out, not failed."""
+
     code = "no_document"
 
 
