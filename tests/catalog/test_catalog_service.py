@@ -77,7 +77,7 @@ def test_a_server_that_hangs(server: Server, tmp_path: Path) -> None:
         try:
             for status, said, seconds in callers.map(asked, range(1, 9)):
                 assert (status, "catalog: " in said) == ("FAILED", True)
-                assert seconds < 30  # far from for ever, on a busy machine, too
+                assert seconds < 60  # far from for ever, on a busy machine, too
         finally:
             proxy.flowing.set()
         assert asked(9)[0] == "SUCCESS"

@@ -95,7 +95,7 @@ class Model:
 MODELS: Mapping[str, Model] = {
     "hybrid": Model(nearness=7.4, apart=22.3, margin=11.8, coverage=0.5, intercept=-0.68),
     "other": Model(nearness=5.0, keyword=9.0, margin=2.0, intercept=-0.45),
-    "keyword-only": Model(keyword=9.3, intercept=-0.16),
+    "keyword-only": Model(keyword=9.3, intercept=-0.05),
 }
 """By mode of the library. With another encoder than the measured one, whose cosines may lie further apart, the likelier of the two
 last ones counts."""
