@@ -56,7 +56,11 @@ def shelf(
     monkeypatch.setattr(legs, "usable_cores", lambda: 2)
     monkeypatch.setattr(LocalEngine, "works_here", request.param)
     with wenyuan.open(
-        tmp_path / "library", create=True, encoder={"kind": "none"}, search={"deadline": 5}, cache={"seconds": 0}
+        tmp_path / "library",
+        create=True,
+        encoder={"kind": "none"},
+        search={"deadline": 5, "abstain": "off"},
+        cache={"seconds": 0},
     ) as library:
         library.add(wenyuan.Source(source_id="hr", path=str(docs)))
         yield library
