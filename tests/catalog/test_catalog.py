@@ -74,6 +74,20 @@ def test_a_migrated_library_is_as_a_new_one(catalog: Catalog) -> None:
 
 
 @BOTH
+def test_keys_of_a_library_without_their_names_stay(catalog: Catalog) -> None:
+    """Keys that were made before keys had names are valid, and have none; new ones have theirs."""
+    _, token = catalog.create_key(None, frozenset({"search"}), None, "of old")
+    with catalog.database.claims.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE keys DROP COLUMN name")
+        connection.exec_driver_sql("UPDATE library SET value = '19' WHERE key = 'schema'")
+    with closing(Catalog.open(again(catalog.database.place))) as migrated:
+        kept = migrated.key_of_token(token)
+        assert kept is not None and kept.rights == {"search"} and kept.name == ""
+        migrated.create_key(None, frozenset({"search"}), None, "new")
+        assert {key.name for key in (*migrated.keys(),)} == {"", "new"}
+
+
+@BOTH
 def test_reopened(catalog: Catalog) -> None:
     """What was stored is there after closing and opening again; closing twice is harmless."""
     put(catalog, 1, 2)

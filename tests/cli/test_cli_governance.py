@@ -337,6 +337,45 @@ def test_a_key_is_revoked_for_good(run: Run) -> None:
     run("key", "revoke", "ffffffff", code=2)
 
 
+def test_a_key_has_a_name(run: Run) -> None:
+    """A key is listed by the name that it was made with; one that is no line of text is refused."""
+    made = document(run("key", "create", "--rights", "search", "--name", " 客服  小王 ", "--json"))["key"]
+    assert made["name"] == "客服 小王"
+    assert "客服 小王" in run("key", "list").stdout
+    assert (
+        "最多 100 个字符"
+        in run("key", "create", "--rights", "search", "--name", "长" * 101, "--lang", "zh", code=2).stderr
+    )
+    assert "control characters" in run("key", "create", "--rights", "search", "--name", "a\x1b[31m", code=2).stderr
+    assert len(document(run("key", "list", "--json"))["keys"]) == 1
+
+
+def test_times_are_of_here_and_say_their_zone(run: Run, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a person reads has the clock of this machine with its zone, in every list; a document has ISO in UTC."""
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    time.tzset()
+    try:
+        run("add", docs, "--source", "crm")
+        run("source", "set", "crm", "--refresh-cycle", "daily")
+        run("refresh", "crm")
+        run("key", "create", "--rights", "search", "--expires", "2099-12-31")
+        assert "2100-01-01 00:00 UTC+8" in re.sub(r"\s+", " ", run("key", "list").stdout)
+        assert document(run("key", "list", "--json"))["keys"][0]["expires_at"] == "2099-12-31T16:00:00+00:00"
+        number = str(document(run("document", "list", "--json"))["documents"][0]["document_id"])
+        for said in (
+            run("source", "show", "crm"), run("audit", "list"), run("document", "show", number), run("refresh", "crm"),
+        ):  # fmt: skip
+            assert re.search(r"\d\d:\d\d(:\d\d)? UTC\+8", said.stdout), said.stdout
+            assert not re.search(r"\d\dT\d\d:|\+00:00", said.stdout), said.stdout
+        state = document(run("source", "show", "crm", "--json"))["state"]
+        outcome = document(run("refresh", "crm", "--json"))["outcomes"][0]
+        for at in (state["last_success"], outcome["next_refresh"]):
+            assert at.endswith("+00:00"), at
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 def test_tables_fit_on_80_columns(run: Run, docs: Path) -> None:
     """Lists of agents and keys are no wider than a terminal."""
     run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from console_door import HOSTILE, Browser, console
 from governed_door import key
 from wenyuan.console.health import percentile, read_samples
 from wenyuan.core.text.synonyms import Synonym
+from wenyuan.runtime.local_time import local_time
 
 
 @pytest.fixture
@@ -326,6 +328,31 @@ def test_percentiles_of_a_histogram() -> None:
 
 
 def test_moments_are_told_in_one_way(asked: tuple[Browser, Any, str]) -> None:
-    """Days and times stand as year, month, day, hour and minute, and say that they are of UTC."""
+    """Days and times stand as year, month, day, hour and minute of this machine, and say the zone."""
     told = asked[0].get("/console/audit", kind="retrieval").text("tbody td a")
-    assert abs(time.mktime(time.strptime(told, "%Y-%m-%d %H:%M UTC")) - time.mktime(time.gmtime())) < 200
+    assert told in (local_time(time.time()), local_time(time.time() - 60), local_time(time.time() - 120))
+    assert "UTC" in told
+
+
+def test_times_are_in_the_zone_of_the_browser(asked: tuple[Browser, Any, str]) -> None:
+    """A browser that says where it is has times, and the days that it asks for, in that zone."""
+    browser = Browser(asked[0].url)
+    browser.cookies["wenyuan_zone"] = "Pacific/Kiritimati"
+    shown = browser.get("/console/audit", kind="retrieval").text("tbody td a")
+    assert shown.endswith("UTC+14")
+    day = shown[:10]
+    assert browser.get("/console/audit", since=day, until=day).count("tbody tr")
+    browser.cookies["wenyuan_zone"] = "../../etc/passwd"
+    assert "UTC+14" not in browser.get("/console/audit", kind="retrieval").text("tbody td a")
+
+
+def test_a_key_is_made_with_a_name_until_the_end_of_a_day(opened: tuple[str, Any]) -> None:
+    """The list has the name; the last day counts whole, in the zone of the browser."""
+    browser = Browser(opened[0])
+    browser.cookies["wenyuan_zone"] = "Asia/Shanghai"
+    made = browser.post("/console/people/keys", {"name": "报表", "right": "search", "expires": "2099-12-31"})
+    token = made.text("#made")
+    browser.sign_in(token)
+    key = next(one for one in (*opened[1].catalog.keys(),) if one.name == "报表")
+    assert key.expires_at == datetime(2099, 12, 31, 16, tzinfo=UTC).timestamp()
+    opened[1].catalog.revoke_key(key.key_id)

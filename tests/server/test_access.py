@@ -214,6 +214,22 @@ def test_an_agents_key_changes_nothing(served: Served) -> None:
     )
 
 
+def test_a_key_is_made_and_listed_with_its_name(served: Served) -> None:
+    """The name is what was given, or nothing; one that is too long or no line of text is a fault of `name`."""
+    url, library = served
+    token = key(library, "admin")
+    assert (
+        send(url, "POST", "/v1/keys", {"rights": ["search"], "name": "报表 robot"}, token).json["name"]
+        == "报表 robot"
+    )
+    assert send(url, "POST", "/v1/keys", {"rights": ["search"]}, token).json["name"] == ""
+    listed = send(url, "GET", "/v1/keys", token=token).json["keys"]
+    assert [one["name"] for one in listed][-2:] == ["报表 robot", ""]
+    for name in ("x" * 101, "a\u202eb"):
+        refused = send(url, "POST", "/v1/keys", {"rights": ["search"], "name": name}, token)
+        assert (refused.status, refused.json["errors"][0]["path"]) == (400, "name")
+
+
 def test_a_key_revoked_elsewhere_is_refused_within_a_second(served: Served) -> None:
     """What another process revokes counts here less than a second later, though the key was just used."""
     url, library = served

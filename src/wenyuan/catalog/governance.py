@@ -26,6 +26,7 @@ from wenyuan.core.access import (
     TaskProfile,
     agent_to_wire,
     parse_agent,
+    parse_key_name,
     parse_profile,
     profile_to_wire,
     task_faults,
@@ -95,13 +96,20 @@ class Access:
 
     # -- keys ---------------------------------------------------------------------------------------
 
-    def create_key(self, agent_id: str | None, rights: frozenset[str], expires_at: float | None) -> tuple[Key, str]:
-        """Create a key; returns it with its secret, which is shown only here and stored as a hash."""
+    def create_key(
+        self, agent_id: str | None, rights: frozenset[str], expires_at: float | None, name: str = ""
+    ) -> tuple[Key, str]:
+        """Create a key; returns it with its secret, which is shown only here and stored as a hash.
+
+        Raises:
+            InvalidRequest: the name is too long or no line of text.
+        """
+        name = parse_key_name(name)
         if agent_id is not None:
             self.agent(agent_id)
         key_id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
         token = f"wy_{key_id}_{secret}"
-        key = Key(key_id=key_id, agent_id=agent_id, rights=rights, created_at=now(), expires_at=expires_at)
+        key = Key(key_id=key_id, agent_id=agent_id, rights=rights, created_at=now(), expires_at=expires_at, name=name)
         with self.database.changing("writing a key") as connection:
             connection.execute(
                 t.keys.insert(),
@@ -113,6 +121,7 @@ class Access:
                     "created_at": key.created_at,
                     "expires_at": expires_at,
                     "revoked_at": None,
+                    "name": name,
                 },
             )
         self.database.on_change("key", "created", key_id, None, key)
@@ -168,6 +177,7 @@ def _key_of(row: sa.RowMapping) -> Key:
         created_at=row["created_at"],
         expires_at=row["expires_at"],
         revoked_at=row["revoked_at"],
+        name=row["name"],
     )
 
 

@@ -399,8 +399,7 @@ sa.Index(
     sqlite_where=documents.c.removed_seq.is_(None),
     postgresql_where=documents.c.removed_seq.is_(None),
 )
-# Lists by title or state are answered from it alone: the rows of 10^6 documents are five times as many pages, in
-# another order. PostgreSQL takes no keys as long as a title may be.
+# Lists by title or state are answered from it alone: rows are five times as many pages. PostgreSQL takes no such keys.
 named = sa.Index(
     "documents_named",
     *(documents.c[name] for name in ("source_id", "uri", "title", "effective_from", "effective_until", "own_until")),
@@ -577,6 +576,7 @@ keys = sa.Table(
     sa.Column("created_at", sa.Float, nullable=False),
     sa.Column("expires_at", sa.Float),
     sa.Column("revoked_at", sa.Float),
+    sa.Column("name", TEXT, nullable=False, server_default=""),
 )
 
 source_state = sa.Table(

@@ -133,11 +133,17 @@ def _addresses(connection: sa.Connection) -> None:
     connection.execute(schema.library.insert(), {"key": f"value/{ADOPTED}", "value": str(newest)})
 
 
+def _key_names(connection: sa.Connection) -> None:
+    """Adds what people call keys; those that are there have no name."""
+    _with_column(connection, schema.keys.c.name, "''")
+
+
 MIGRATIONS: tuple[sa.MetaData | Callable[[sa.Connection], None], ...] = (
     schema.tables, _governance, schema.rules_tables, schema.tuning_tables,
     partial(schema.cited.create, checkfirst=True), schema.profile_tables, schema.evaluation_tables,
     _verified, schema.synonym_tables, _leads, _labels, _readings, schema.listing_tables, _corrections,
     _context_sentences, _clauses_read, schema.judge_tables, _looked_up, _addresses,
+    _key_names,
 )  # fmt: skip
 """Step n makes version n of version n − 1: tables that are added, or a change of those that are there, which the tables
 of a new library have. Steps are only ever added.

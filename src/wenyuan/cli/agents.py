@@ -15,6 +15,7 @@ from wenyuan.cli.options import Commands, add_commands, interactive, opened_reco
 from wenyuan.cli.terminal import OK, Terminal
 from wenyuan.core.access import AUTO, CONFIDENCE
 from wenyuan.core.errors import joined, msg
+from wenyuan.runtime.local_time import day_begins, local_time
 
 if TYPE_CHECKING:
     from wenyuan.core.access import Agent, Key
@@ -205,6 +206,7 @@ def create(
         str, typer.Option(metavar="A,B", help="retrieve, search, ingest, registry, audit, admin. 权限")
     ],
     agent: Annotated[str | None, typer.Option(metavar="ID", help="The agent it acts for. 智能体")] = None,
+    name: Annotated[str, typer.Option(help="What people call it: who has it, what for. 名称")] = "",
     expires: Annotated[
         str | None, typer.Option(metavar="90d|DATE", help="After 12h, 90d, 4w, or that day. 有效期  [default: never]")
     ] = None,
@@ -214,15 +216,15 @@ def create(
     新建密钥；密钥内容只显示这一次，知识库只保存其摘要。
 
     Example 示例:
-      wenyuan key create --agent support --rights retrieve,search --expires 90d
+      wenyuan key create --agent support --rights retrieve,search --name "Support desk" --expires 90d
     """
     terminal: Terminal = ctx.obj
     allowed, until = _rights(words(rights) or []), _expiry(expires)
     with opened_record(terminal) as found:
-        key, token = found.catalog.create_key(agent, allowed, until)
+        key, token = found.catalog.create_key(agent, allowed, until, name)
     terminal.document({"status": "SUCCESS", "key": _document(key), "token": token})
     terminal.show(token, wrap=False)
-    terminal.say("key_made", id=key.key_id, until=_day(until) or terminal.text("no_end"))
+    terminal.say("key_made", id=key.key_id, until=local_time(until) or terminal.text("no_end"))
 
 
 def _rights(named: list[str]) -> frozenset[str]:
@@ -254,20 +256,17 @@ def _expiry(text: str | None) -> float | None:
     hint = "write 12h, 90d, 4w, or a day such as 2027-01-31"
     try:
         if span:
-            end = datetime.now().astimezone() + timedelta(hours=int(span[1]) * _HOURS[span[2]])
+            end = time.time() + 3600 * int(span[1]) * _HOURS[span[2]]
         else:
-            end = datetime.combine(parse_date(plain) + timedelta(days=1), datetime.min.time()).astimezone()
+            end = day_begins(parse_date(plain) + timedelta(days=1))
+        datetime.fromtimestamp(end, UTC)
     except (ValueError, OverflowError) as error:
         raise InvalidRequest(
             msg("{text} says no time until which a key could be valid", text=repr(text)), hint=hint
         ) from error
-    if end.timestamp() <= time.time():
+    if end <= time.time():
         raise InvalidRequest(msg("{text} is over already", text=repr(text)), hint=hint)
-    return end.timestamp()
-
-
-def _day(at: float | None) -> str:
-    return "" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
+    return end
 
 
 def _document(key: Key) -> dict[str, Any]:
@@ -275,6 +274,7 @@ def _document(key: Key) -> dict[str, Any]:
     shown = {n: None if at is None else datetime.fromtimestamp(at, UTC).isoformat() for n, at in times.items()}
     return {
         "key_id": key.key_id,
+        "name": key.name,
         "agent_id": key.agent_id,
         "rights": sorted(key.rights),
         **shown,
@@ -304,11 +304,11 @@ def list_keys(ctx: typer.Context) -> None:
         terminal.say("no_keys")
         return
     rows = (
-        (key.key_id, key.agent_id or "–", ", ".join(sorted(key.rights)),
-         _day(key.expires_at) or terminal.text("no_end"), terminal.text(f"state_{_state(key)}"))
+        (key.key_id, key.name or "–", key.agent_id or "–", ", ".join(sorted(key.rights)),
+         local_time(key.expires_at) or terminal.text("no_end"), terminal.text(f"state_{_state(key)}"))
         for key in keys
     )  # fmt: skip
-    terminal.table(rows, "col_key", "col_agent", "col_rights", "col_until", "col_state", whole=(0, 1))
+    terminal.table(rows, "col_key", "col_name", "col_agent", "col_rights", "col_until", "col_state", whole=(0,))
 
 
 def revoke(

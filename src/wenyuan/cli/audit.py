@@ -18,6 +18,7 @@ import typer
 from wenyuan.cli.options import Commands, add_commands, opened, opened_record
 from wenyuan.cli.terminal import FAILED, OK, Terminal, confidence_told, follow_up_told, printable
 from wenyuan.core.errors import KnowledgeError, msg
+from wenyuan.runtime.local_time import day_begins, local_time
 
 if TYPE_CHECKING:
     from wenyuan.catalog.audit.log import AuditLog
@@ -41,16 +42,12 @@ def show_line(terminal: Terminal, record: AuditRecord, parts: int = 0) -> None:
 
     who = printable(record.principal)
     kind = terminal.text(f"audit_{record.kind}")
-    terminal.show(f"{record.audit_id}  {_time(record.at)}  {who:<8}  {kind}", wrap=False)
+    terminal.show(f"{record.audit_id}  {local_time(record.at, seconds=True)}  {who:<8}  {kind}", wrap=False)
     said = [*_TOLD_BY.get(record.kind, _changed)(terminal, record.record)]
     said[1:1] = [terminal.text("audit_parts", count=parts)] if parts else []
     line = Text("    " + " · ".join(printable(part) for part in said if part))
     line.truncate(terminal.out.width, overflow="ellipsis")
     terminal.show(line, wrap=False)
-
-
-def _time(at: float) -> str:
-    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _answered(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[str]:
@@ -102,7 +99,11 @@ def show_record(terminal: Terminal, record: AuditRecord) -> None:
     else:
         lines = _of_change(terminal, record.record)
     _tell(terminal, "audit_id", record.audit_id)
-    _tell(terminal, "audit_at", f"{_time(record.at)} ({terminal.text('audit_number', seq=record.seq)})")
+    _tell(
+        terminal,
+        "audit_at",
+        f"{local_time(record.at, seconds=True)} ({terminal.text('audit_number', seq=record.seq)})",
+    )
     _tell(terminal, "audit_kind", terminal.text(f"audit_{record.kind}"))
     _tell(terminal, "audit_by", record.principal)
     for key, value in lines:
@@ -298,7 +299,7 @@ def _moment(text: str | None, *, end: bool = False) -> float | None:
         elif ":" in plain:
             at = datetime.fromisoformat(plain).astimezone()
         else:
-            at = datetime.combine(parse_date(plain) + timedelta(days=end), datetime.min.time()).astimezone()
+            return day_begins(parse_date(plain) + timedelta(days=end))
         return at.timestamp()
     except (ValueError, OverflowError) as error:
         hint = "write 24h, 7d, 4w, 2026-11-21 or '2026-11-21 14:30'"

@@ -17,6 +17,7 @@ from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import OK, PARTLY, Bar, Terminal, printable
 from wenyuan.core.errors import msg
 from wenyuan.core.model import DocumentState
+from wenyuan.runtime.local_time import local_time
 from wenyuan.runtime.regular import open_regular
 
 if TYPE_CHECKING:
@@ -271,7 +272,8 @@ def show(
     terminal.show(printable(f"{told['title'] or told['uri']} ({_state(terminal, told['state'])})"))
     for field in ("source_id", "uri", "media_type", "language", "ingested_at", "effective_from", "effective_until"):
         if told[field]:
-            terminal.show(f"{terminal.label(field)}: {printable(str(told[field]))}", wrap=False)
+            value = local_time(told[field]) if field == "ingested_at" else printable(str(told[field]))
+            terminal.show(f"{terminal.label(field)}: {value}", wrap=False)
     terminal.show(terminal.text("document_passages", count=told["passages"]))
     if told["corrections"]:
         numbers = {"count": told["corrections"], "lost": told["corrections_lost"]}
@@ -442,7 +444,7 @@ def corrections(
         terminal.say("no_corrections")
         return
     rows = (
-        (one["correction_id"], one["made_at"][:10], one["actor"], _action(terminal, one["action"]),
+        (one["correction_id"], local_time(one["made_at"]), one["actor"], _action(terminal, one["action"]),
          terminal.text("correction_undone_state" if one["state"] == "undone" else f"correction_{one['state']}"))
         for one in listed
     )  # fmt: skip

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from datetime import datetime
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +17,7 @@ import typer
 from wenyuan.cli.options import opened
 from wenyuan.cli.terminal import Lines, Terminal, printable
 from wenyuan.core.errors import InvalidRequest, msg
+from wenyuan.runtime.local_time import local_time
 
 if TYPE_CHECKING:
     from wenyuan.core.records import Evaluation, KeptTuning, WholeEvaluation
@@ -61,7 +61,7 @@ def list_runs(terminal: Terminal) -> None:
         terminal.say("eval_none")
         return
     rows = (
-        (one.evaluation_id, _day(one.at), *(f"{one.figures[name]:.3f}" for name in ("ndcg@10", "answered", "refused")),
+        (one.evaluation_id, local_time(one.at), *(f"{one.figures[name]:.3f}" for name in ("ndcg@10", "answered", "refused")),
          one.questions, one.name)
         for one in found
     )  # fmt: skip
@@ -103,7 +103,7 @@ def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, C
         former, change = since
         told = {"lower": f"{change.lower:+.3f}", "upper": f"{change.upper:+.3f}", "mean": f"{change.mean:+.3f}"}
         key = "eval_" + change.verdict.replace(" ", "_")
-        terminal.show(text(key, number=former.evaluation_id, day=_day(former.at), **told))
+        terminal.show(text(key, number=former.evaluation_id, day=local_time(former.at), **told))
         terminal.show(text("eval_gained", gained=change.gained, lost=change.lost))
     if own.evaluation_id:
         terminal.show(text("eval_kept", number=own.evaluation_id))
@@ -128,10 +128,6 @@ def _said(name: str, now: Mapping[str, float | None], before: Mapping[str, float
         return "–", ""
     digits = 1 if name.endswith("_ms") else 3
     return f"{value:.{digits}f}", f"{value - former:+.{digits}f}" if former is not None else ""
-
-
-def _day(at: float) -> str:
-    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")
 
 
 # ``eval``: the command for `wenyuan.evaluation`.
@@ -442,8 +438,6 @@ def _show_undone(terminal: Terminal, kept: KeptTuning) -> None:
 
 
 def _show_status(terminal: Terminal, library: Library) -> None:
-    from datetime import datetime
-
     from wenyuan.service.search import fits
 
     kept = library.tuning()
@@ -452,7 +446,7 @@ def _show_status(terminal: Terminal, library: Library) -> None:
     if kept is None:
         terminal.show(terminal.text("tune_none"))
         return
-    since = datetime.fromtimestamp(kept.created_at).strftime("%Y-%m-%d %H:%M")
+    since = local_time(kept.created_at)
     if not counts:
         terminal.show(terminal.text("tune_ignored", number=kept.tuning_id, since=since))
         return

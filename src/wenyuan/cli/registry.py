@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +27,7 @@ from wenyuan.cli.options import (
 )
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Bar, Terminal
 from wenyuan.core.errors import joined, msg
+from wenyuan.runtime.local_time import local_time
 
 if TYPE_CHECKING:
     from wenyuan.core.model import Source
@@ -92,7 +92,7 @@ def _refreshed(terminal: Terminal, library: Library, source: str | None, *, due:
 
 
 def show_outcome(terminal: Terminal, outcome: RefreshOutcome) -> None:
-    upcoming = _local(outcome.next_refresh) or terminal.text("never")
+    upcoming = local_time(outcome.next_refresh) or terminal.text("never")
     if outcome.failure:
         terminal.say("refresh_failed", source=outcome.source_id, why=terminal.own(outcome.failure))
         terminal.say("try_again", at=upcoming)
@@ -104,13 +104,11 @@ def show_outcome(terminal: Terminal, outcome: RefreshOutcome) -> None:
     terminal.show(terminal.text("due_again", at=upcoming))
 
 
-def _local(at: float | None) -> str:
-    return "" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "seconds")
-
-
 def outcome_document(outcome: RefreshOutcome) -> dict[str, Any]:
+    from wenyuan.service.operations import iso_time
+
     shown = asdict(outcome)
-    return shown | {"next_refresh": _local(outcome.next_refresh).replace(" ", "T") or None}
+    return shown | {"next_refresh": outcome.next_refresh and iso_time(outcome.next_refresh)}
 
 
 def exit_code(outcomes: Sequence[RefreshOutcome]) -> int:
@@ -471,7 +469,7 @@ def list_all(
         if len(shown) < len(listed):
             terminal.show(terminal.text("sources_quoted", count=len(listed) - len(shown)))
         for overdue in (entry for entry in listed if entry["stale_since"]):
-            since = f"{terminal.text('state_stale_since')}: {overdue['stale_since']}"
+            since = f"{terminal.text('state_stale_since')}: {local_time(str(overdue['stale_since']))}"
             terminal.show(f"{overdue['source_id']}: {since}", wrap=False)
 
 
@@ -503,10 +501,13 @@ def show(
             terminal.show(f"{terminal.text(key)}: {_spoken(terminal, key, described[key])}", wrap=False)
     for key, value in state.items():
         if value not in ("", None, 0):
-            shown = terminal.own(value) if key == "reason" else value
+            shown = terminal.own(value) if key == "reason" else local_time(value) if key in _TIMES else value
             terminal.show(f"{terminal.text(f'state_{key}')}: {shown}", wrap=False)
     for uri, reason in failures.items():
         terminal.show(f"  {uri}: {terminal.own(reason)}", wrap=False)
+
+
+_TIMES = ("last_success", "last_failure", "next_refresh", "stale_since")
 
 
 def _spoken(terminal: Terminal, key: str, value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -14,6 +14,7 @@ from wenyuan.cli.retrieve import indented, infer, quoted, show_address
 from wenyuan.cli.rules_files import export, take, template
 from wenyuan.cli.terminal import OK, PARTLY, Lines, Terminal, exit_code
 from wenyuan.core.errors import msg
+from wenyuan.runtime.local_time import local_time
 
 if TYPE_CHECKING:
     from wenyuan.core.rules.inference import GraphNode
@@ -259,7 +260,7 @@ def show(
         done = terminal.text(_DONE.get(entry["action"], "rule_reviews"))
         indented(
             terminal,
-            f"{terminal.text('rule_reviews')}: {_time(entry['at'])} {entry['actor']} {done} {entry['reason']}",
+            f"{terminal.text('rule_reviews')}: {local_time(entry['at'])} {entry['actor']} {done} {entry['reason']}",
         )
 
 
@@ -272,14 +273,10 @@ def _described(library: Library, held: Sequence[Any]) -> list[dict[str, Any]]:
     return [statement_to_wire(one, ends, trusts, schema, cite) for one in held]
 
 
-def _time(at: float) -> str:
-    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
 def _lines(terminal: Terminal, told: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     state = terminal.text("rule_retired" if told["state"] == "retired" else f"state_{told['state']}")
     word = terminal.text("rule_since")
-    since = f" ({word} {_time(told['since'])})" if told["since"] else ""
+    since = f" ({word} {local_time(told['since'])})" if told["since"] else ""
     yield "rule_id", f"{told['statement_id']}  {_said(terminal, told)}"
     yield "status", f"{state}{since}"
     yield "rule_reason", terminal.own(told["reason"])

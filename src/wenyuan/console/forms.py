@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from math import inf
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from jinja2 import pass_context
+from jinja2.runtime import Context
 from python_multipart.multipart import Field, File, FormParser, parse_options_header
 from starlette.requests import Request
 
+from wenyuan.runtime.local_time import local_time
 from wenyuan.server.handling import Body
 from wenyuan.server.problems import Problem
 
@@ -184,12 +186,12 @@ def _content(file: File) -> bytes:
 # What templates do with values: days and times, numbers, and words of a query made visible.
 
 
-def moment(seconds: float | str | None) -> str:
-    """Seconds since the epoch, or a time in ISO form, as ``2026-11-22 06:21 UTC``; nothing for none."""
-    if not seconds:
-        return ""
-    at = datetime.fromisoformat(seconds) if isinstance(seconds, str) else datetime.fromtimestamp(seconds, UTC)
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+@pass_context
+def moment(page: Context, at: float | str | None) -> str:
+    """Seconds since the epoch, or a time in ISO form, as ``2026-11-22 14:21 UTC+8`` in the zone of the page's reader;
+    ``""`` for none.
+    """
+    return local_time(at, page["visit"].zone)
 
 
 def stars(trust: int | None) -> str:

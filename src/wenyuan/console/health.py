@@ -8,7 +8,7 @@ import time
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import date, timedelta, tzinfo
 from typing import Any
 
 from starlette.responses import Response
@@ -16,6 +16,7 @@ from starlette.responses import Response
 from wenyuan.console.forms import MAX_UPLOAD, Form, read_form
 from wenyuan.console.visit import Page, Refused, Visit
 from wenyuan.core.records import KINDS
+from wenyuan.runtime.local_time import day_begins, local_day
 
 # State of the service, from what it offers every monitor: ``/readyz`` and ``/metrics``.
 
@@ -127,7 +128,10 @@ async def _listed(visit: Visit, verified: Mapping[str, Any] | None = None) -> Re
     asked: dict[str, object] = {name: form[name] for name in ("kind", "principal", "agent", "before")}
     refused, found, status = None, None, 200
     try:
-        asked |= {"since": _seconds(form["since"]), "until": _seconds(form["until"]), "limit": _PAGE}
+        asked |= {
+            "since": _seconds(form["since"], visit.zone), "until": _seconds(form["until"], visit.zone, end=True),
+            "limit": _PAGE,
+        }  # fmt: skip
         found = await visit.get("v1", "audit", **asked)
     except Refused as error:
         if error.status not in (400, 404):
@@ -136,11 +140,13 @@ async def _listed(visit: Visit, verified: Mapping[str, Any] | None = None) -> Re
     return visit.page("audit.html", status, form=form, kinds=KINDS, found=found, refused=refused, verified=verified)
 
 
-def _seconds(day: str) -> float | str:
-    """Start of a day in UTC as seconds since the epoch; other text is returned unchanged, for the API to refuse."""
+def _seconds(day: str, zone: tzinfo | None, *, end: bool = False) -> float | str:
+    """Start or end of a day of the reader's zone in seconds since the epoch; other text is returned unchanged, for the
+    API to refuse.
+    """
     try:
-        return datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() if day else ""
-    except ValueError:
+        return day_begins(date.fromisoformat(day) + timedelta(days=end), zone) if day else ""
+    except (ValueError, OverflowError):
         return day
 
 
@@ -220,22 +226,24 @@ class Trend:
     lines: tuple[Line, ...]
 
 
-def trend(evaluations: Sequence[Mapping[str, Any]]) -> Trend:
+def trend(evaluations: Sequence[Mapping[str, Any]], zone: tzinfo | None = None) -> Trend:
     """Evaluations of one question set (newest first, as the API lists them) drawn at equal distances.
 
-    Where a figure is missing its line is broken.
+    Where a figure is missing its line is broken. Days are those of `zone`, or of this machine's.
     """
     ordered = list(reversed(evaluations))
     step = (_WIDTH - 2 * _EDGE) / max(1, len(ordered) - 1)
     xs = [_EDGE + i * step if len(ordered) > 1 else _WIDTH / 2 for i in range(len(ordered))]
     every = -(-len(ordered) // _MOST_LABELS)
-    days = [(x, _day(one["at"])) for i, (x, one) in enumerate(zip(xs, ordered, strict=True)) if i % every == 0]
+    days = [
+        (x, local_day(one["at"], zone)) for i, (x, one) in enumerate(zip(xs, ordered, strict=True)) if i % every == 0
+    ]
     grid = [(_y(tenth / 10), f"{tenth / 10:.1f}") for tenth in range(0, 11, 2)]
-    lines = tuple(_line(name, xs, ordered) for name in FIGURES)
+    lines = tuple(_line(name, xs, ordered, zone) for name in FIGURES)
     return Trend(_WIDTH, _HEIGHT, _EDGE, _WIDTH - _EDGE, tuple(grid), tuple(days), lines)
 
 
-def _line(name: str, xs: Sequence[float], ordered: Sequence[Mapping[str, Any]]) -> Line:
+def _line(name: str, xs: Sequence[float], ordered: Sequence[Mapping[str, Any]], zone: tzinfo | None) -> Line:
     path, dots, drawing = "", [], False
     for x, one in zip(xs, ordered, strict=True):
         value = one["figures"][name]
@@ -245,16 +253,12 @@ def _line(name: str, xs: Sequence[float], ordered: Sequence[Mapping[str, Any]]) 
         y = _y(value)
         path += f"{'L' if drawing else 'M'}{x:.1f} {y:.1f}"
         drawing = True
-        dots.append((x, y, f"{_day(one['at'])}: {value:.3f}", one["evaluation_id"]))
+        dots.append((x, y, f"{local_day(one['at'], zone)}: {value:.3f}", one["evaluation_id"]))
     return Line(name.partition("@")[0], path, tuple(dots))
 
 
 def _y(value: float) -> float:
     return 10 + (1.0 - value) * (_HEIGHT - 10 - _FOOT)
-
-
-def _day(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +342,7 @@ async def _overview(visit: Visit, status: int = 200, refused: Refused | None = N
         runs=runs,
         against=against,
         change=change,
-        trend=trend(runs) if len(runs) > 1 else None,
+        trend=trend(runs, visit.zone) if len(runs) > 1 else None,
         reliability=reliability(_first(runs[0])) if runs else None,
         most=MAX_UPLOAD,
     )

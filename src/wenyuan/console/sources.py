@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import date, timedelta
 from typing import Any
 
 from starlette.responses import Response
@@ -13,6 +13,7 @@ from starlette.responses import Response
 from wenyuan.console.forms import Form, read_form
 from wenyuan.console.visit import Page, Refused, Visit, begin_session
 from wenyuan.core.access import RIGHTS
+from wenyuan.runtime.local_time import day_begins
 
 # The sources: what is held, how fresh it is, and adding, editing, refreshing and removing it.
 
@@ -276,13 +277,14 @@ async def synonym_removed(visit: Visit) -> Response:
 async def key_made(visit: Visit) -> Response:
     """Create a key; its secret is shown only here."""
     form = await read_form(visit.request)
-    body: dict[str, Any] = {"rights": form.all("right")}
+    body: dict[str, Any] = {"name": form["name"], "rights": form.all("right")}
     if form["agent_id"]:
         body["agent_id"] = form["agent_id"]
     if form["expires"]:
         try:
-            body["expires_at"] = datetime.fromisoformat(form["expires"]).replace(tzinfo=UTC).timestamp()
-        except ValueError:
+            last = date.fromisoformat(form["expires"])
+            body["expires_at"] = day_begins(last + timedelta(days=1), visit.zone)
+        except (ValueError, OverflowError):
             body["expires_at"] = form["expires"]  # for the API to refuse
     try:
         made = await visit.post("v1", "keys", body=body)

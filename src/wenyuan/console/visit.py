@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive
 from wenyuan.console.forms import read_form
 from wenyuan.core.errors import TRANSLATABLE, received
 from wenyuan.i18n import texts, translated
+from wenyuan.runtime.local_time import zone_named
 from wenyuan.server.access import Bucket
 from wenyuan.server.problems import PROBLEM_JSON
 
@@ -270,7 +271,7 @@ def _nowhere() -> Reply:
 # One page request: its key, language and colour scheme, and calls of the API.
 
 
-LANGUAGE, LIGHT = "wenyuan_lang", "wenyuan_light"
+LANGUAGE, LIGHT, ZONE = "wenyuan_lang", "wenyuan_light", "wenyuan_zone"
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -292,6 +293,7 @@ class Visit:
     Attributes:
         language: ``zh`` or ``en``: as chosen, else as the browser prefers.
         light: ``light``, ``dark`` or ``auto``.
+        zone: The browser's time zone, as its script says; None for this machine's.
         token: The key of the session; ``""`` without one.
         rights: The rights of that key; empty without a session.
     """
@@ -303,6 +305,7 @@ class Visit:
         self.language = chosen if chosen in ("zh", "en") else preferred(request.headers.get("accept-language", ""))
         light = request.cookies.get(LIGHT)
         self.light = light if light in ("light", "dark") else "auto"
+        self.zone = zone_named(request.cookies.get(ZONE, ""))
         self.token, self.rights = site.sessions.held(request.cookies.get(COOKIE, ""))
 
     # -- asking the API ------------------------------------------------------------------------------------

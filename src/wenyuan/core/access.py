@@ -19,6 +19,8 @@ RIGHTS = ("retrieve", "search", "ingest", "registry", "audit", "admin")
 AUTO: Literal["auto"] = "auto"
 CONFIDENCE: Literal["confidence"] = "confidence"
 TOKEN_BUDGET = 2_000
+LONGEST_KEY_NAME = 100
+"""Characters."""
 """The most tokens that a context may hold where nothing else is said, whoever makes it."""
 MAX_DOMAINS = 32
 MAX_TOP_K = 100
@@ -61,6 +63,7 @@ class Key:
     """An API key without its secret, bound to an agent (None: an operator's key) and to rights.
 
     Attributes:
+        name: What people call it, "" for nothing; several keys may have the same.
         created_at, expires_at, revoked_at: Seconds since the epoch; None for never.
     """
 
@@ -70,6 +73,19 @@ class Key:
     created_at: float
     expires_at: float | None = None
     revoked_at: float | None = None
+    name: str = ""
+
+
+def parse_key_name(name: str) -> str:
+    """The name of a key, with white space in one form; InvalidRequest where it is too long or no line of text."""
+    plain = " ".join(name.split())
+    if len(plain) > LONGEST_KEY_NAME:
+        why = msg("must have at most {max_length} characters", max_length=LONGEST_KEY_NAME)
+    elif not plain.isprintable():
+        why = msg("must hold no control characters")
+    else:
+        return plain
+    raise _bad([Fault("name", why)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,9 @@
 // What pages do beyond links and forms: keys, and copying. Everything works without it.
 "use strict";
 
+// The next page has its times in the zone of this browser.
+document.cookie = `wenyuan_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}; path=/console; max-age=31536000; samesite=lax`;
+
 const typing = (element) => element.closest("input, select, textarea, [contenteditable]") !== null;
 
 document.addEventListener("keydown", (event) => {

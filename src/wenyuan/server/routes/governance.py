@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from wenyuan.core.access import MOST, Key, Principal, TaskProfile, parse_profile, profile_to_wire
+from wenyuan.core.access import LONGEST_KEY_NAME, MOST, Key, Principal, TaskProfile, parse_profile, profile_to_wire
 from wenyuan.core.access import MOST_CHARS as PROFILES_MOST_CHARS
 from wenyuan.core.errors import VERSION, Fault, InvalidRequest, NotFound, NotPermitted, did_you_mean, listed, msg
 from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS
@@ -141,6 +141,7 @@ class KeyRequestShape(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     agent_id: str | None = Field(None, description="The agent it acts for; without one, an operator's key.")
+    name: Annotated[str, Field(max_length=LONGEST_KEY_NAME)] = Field("", description="What people call it.")
     rights: Annotated[list[Right], Field(min_length=1)]
     expires_at: float | None = Field(None, description="Seconds since the epoch; without, it does not expire.")
 
@@ -148,9 +149,10 @@ class KeyRequestShape(BaseModel):
 _TEXT, _MOMENT = {"type": "string"}, {"type": ["number", "null"], "description": "Seconds since the epoch."}
 _KEY: Mapping[str, Any] = {
     "type": "object",
-    "required": ["key_id", "agent_id", "rights", "created_at", "expires_at", "revoked_at"],
+    "required": ["key_id", "name", "agent_id", "rights", "created_at", "expires_at", "revoked_at"],
     "properties": {
-        "key_id": _TEXT, "agent_id": {"type": ["string", "null"]}, "rights": {"type": "array", "items": _TEXT},
+        "key_id": _TEXT, "name": {**_TEXT, "description": "What people call it, or nothing."},
+        "agent_id": {"type": ["string", "null"]}, "rights": {"type": "array", "items": _TEXT},
         "created_at": _MOMENT, "expires_at": _MOMENT, "revoked_at": _MOMENT,
         "key": {**_TEXT, "description": "The secret: of a key that was just made, and never again."},
     },
@@ -232,7 +234,7 @@ class KeyRoutes:
             raise InvalidRequest("expires_at is past", faults=(Fault("expires_at", "must lie in the future"),))
         if not all(principal.may(right) for right in wanted.rights):
             raise NotPermitted("a key cannot give rights that it does not have")
-        key, secret = self._catalog.create_key(agent_id, frozenset(wanted.rights), wanted.expires_at)
+        key, secret = self._catalog.create_key(agent_id, frozenset(wanted.rights), wanted.expires_at, wanted.name)
         return json_response(_described(key) | {"key": secret}, 201)
 
     def _revoke(self, request: Request) -> Response:
@@ -246,6 +248,7 @@ class KeyRoutes:
 def _described(key: Key) -> dict[str, Any]:
     return {
         "key_id": key.key_id,
+        "name": key.name,
         "agent_id": key.agent_id,
         "rights": sorted(key.rights),
         "created_at": key.created_at,
