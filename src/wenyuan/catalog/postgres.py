@@ -236,7 +236,7 @@ class Server:
             connection.close()  # which releases the lock
 
     def version(self) -> int:
-        with self._watching, translated("asking whether the library changed"):
+        with translated("asking whether the library changed"), self._watched():
             import psycopg
 
             for again in (True, False):
@@ -253,6 +253,19 @@ class Server:
         if row is None:
             raise CatalogUnavailable(msg("{this} is no library", this=self), component=COMPONENT)
         return int(row[0])
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Alone with the connection that is asked for changes; who waits for it waits no longer than who asks."""
+        from psycopg.errors import ConnectionTimeout
+
+        left = time_left()
+        if not self._watching.acquire(timeout=_BRIEFLY if left is None else min(_BRIEFLY, left)):
+            raise ConnectionTimeout("no answer in time")
+        try:
+            yield
+        finally:
+            self._watching.release()
 
     def identity(self, connection: sa.Connection) -> str:
         return str(connection.exec_driver_sql(_IDENTITY).scalar_one())

@@ -297,8 +297,8 @@ class ReadCache:
         Raises:
             CatalogUnavailable: the catalog cannot be asked whether it changed.
         """
+        version = self._asked()  # outside of the lock: while one caller waits for a server, the others do not queue
         with self._lock:
-            version = self._asked()
             if version != self._version or len(self._values) >= _MOST:
                 self._version, self._values = version, {}
             values = self._values

@@ -431,15 +431,17 @@ class RecordedSearch:
         except Exception as error:
             if isinstance(error, KnowledgeError):  # for other exceptions the caller reports the details
                 log.error("search for agent %s failed: %s", request.agent_id or principal.agent_id, error)
-            self.failed(self._searcher.whole(request, principal), error, principal, door, request.agent_id)
+            with self._searcher.in_time():  # a catalog that hangs made it fail, and is asked for what it searched
+                self.failed(self._searcher.whole(request, principal), error, principal, door, request.agent_id)
             raise
 
     def failed(
         self, query: Query, error: Exception, principal: Principal, door: str, agent_id: str | None = None
     ) -> None:
-        """Record a failed query."""
+        """Record a failed query, within the time of one request."""
         try:
-            self.recorder.failed(query, error, principal, door=door, agent_id=agent_id)
+            with self._searcher.in_time():
+                self.recorder.failed(query, error, principal, door=door, agent_id=agent_id)
         except KnowledgeError as second:  # the answer has status FAILED anyway
             log.critical(
                 "the failure could not be audited: %s", second

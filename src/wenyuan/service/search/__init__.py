@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from wenyuan.core.access import TaskProfile, profile_of
 from wenyuan.core.addresses import Holder, folder_of, path_words, readable
-from wenyuan.core.errors import ConfigError, InvalidRequest, NotFound, UnknownDomain, did_you_mean, msg
+from wenyuan.core.errors import ConfigError, EngineTimeout, InvalidRequest, NotFound, UnknownDomain, did_you_mean, msg
 from wenyuan.core.model import Label, LabelVector, Passage, Source
 from wenyuan.core.ports import ChangeFeed, Deadline, Encoder
 from wenyuan.core.records import KeptTuning
@@ -92,10 +92,19 @@ class PerChange(Generic[T]):
         self._at: tuple[int, T] | None = None
 
     def at(self, change: int, deadline: Deadline | None = None) -> T:
-        with self._lock:
+        """The value at `change`.
+
+        Raises:
+            EngineTimeout: another caller was still reading it at the deadline.
+        """
+        if not self._lock.acquire(timeout=-1 if deadline is None else deadline.remaining()):
+            raise EngineTimeout("the deadline passed", component="catalog")
+        try:
             if self._at is None or self._at[0] != change:
                 self._at = (change, self._read(change, deadline))
             return self._at[1]
+        finally:
+            self._lock.release()
 
 
 # Which sources a request may see: those asked for, trusted enough, and in force on its day.

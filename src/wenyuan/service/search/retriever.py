@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -16,7 +16,7 @@ import numpy as np
 from wenyuan.core.errors import EngineUnavailable, msg
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.model import MAX_QUERY_CHARS, Passage, Source
-from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, Ranking, until
+from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, Ranking, time_left, until
 from wenyuan.core.scoring import VECTOR_WEIGHT, Traits
 from wenyuan.core.scoring.adapt import Tuning
 from wenyuan.core.scoring.answerable import FIRST, VERSION
@@ -420,8 +420,20 @@ class Retriever:
         )
 
     def registry(self, change: int | None = None, deadline: Deadline | None = None) -> Sources:
-        """The registry at a change of the catalog, by default the latest."""
-        return self._registry.at(self._record.seq() if change is None else change, deadline or self.limit())
+        """The registry at a change of the catalog, by default the latest; read within the time of one request."""
+        with self.in_time(deadline) as ends:
+            return self._registry.at(self._record.seq() if change is None else change, ends)
+
+    @contextmanager
+    def in_time(self, deadline: Deadline | None = None) -> Iterator[Deadline]:
+        """A context for what is read of the catalog before a question's own time begins: it ends at `deadline`, by default
+        after the time of one request.
+        """
+        left = time_left()
+        ends = deadline or self.limit()
+        ends = ends if left is None else ends.within(left)
+        with until(ends):
+            yield ends
 
     def follow(self) -> None:
         """Bring the index up to date, within the time of one request."""

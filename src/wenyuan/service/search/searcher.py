@@ -256,6 +256,7 @@ class Searcher:
         sufficiency: Sufficiency,
     ) -> None:
         self._retriever = retriever
+        self.in_time = retriever.in_time
         self._catalog = catalog
         self._sufficiency = sufficiency
         search = search or SearchSettings()
@@ -360,13 +361,17 @@ class Searcher:
                     msg("there is no agent {agent_id}", agent_id=repr(agent_id))
                 )  # others' ids are not even confirmed
             agent_id = principal.agent_id
-        return None if agent_id is None else self._catalog.agent(agent_id)
+        return None if agent_id is None else self._agent(agent_id)
+
+    def _agent(self, agent_id: str) -> Agent:
+        with self._retriever.in_time():
+            return self._catalog.agent(agent_id)
 
     def bounded(self, query: Query, principal: Principal) -> Query:
         """A contract query, narrowed to what the principal's agent may see."""
         if principal.agent_id is None:
             return query
-        agent, registry = self._catalog.agent(principal.agent_id), self._retriever.registry()
+        agent, registry = self._agent(principal.agent_id), self._retriever.registry()
         sources = tuple(sorted(registry.within(_domains(agent))))
         seen = _seen(agent, registry, query.as_of or date.today())
         return replace(query, sources=sources, seen=seen, min_trust=max(query.min_trust, agent.min_trust))
