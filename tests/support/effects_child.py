@@ -20,18 +20,20 @@ from typing import Any
 import pysqlite3.dbapi2 as driver
 import sqlalchemy as sa
 
+import full_disk
 import wenyuan
 import wenyuan.app
 import wenyuan.catalog
 import wenyuan.readers.markdown
 import wenyuan.readers.rulebooks
 import wenyuan.readers.sandbox
+from wenyuan.catalog.backup import back_up
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.records import Pair
 from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.service.ingest.corrections import CorrectionRequest
 from wenyuan.service.ingest.registry import embed_anew
-from wenyuan.service.uploads import Given
+from wenyuan.service.uploads import Given, UploadReport
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 CHANGES = frozenset(("os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"))
@@ -109,6 +111,8 @@ def step_of(library: Any, do: str, files: dict[str, str], extra: dict[str, Any],
     if do == "reembed":
         encoder = HashingEncoder(extra["dimension"])
         return lambda: embed_anew(library.catalog, encoder, library.catalog.encoder().key)
+    if do == "backup":
+        return lambda: back_up(library.folder, library.folder.with_name("copy"))
     if do == "rules":
         book = wenyuan.readers.rulebooks.read_book(Path(extra["path"]))
         return lambda: library.rules.take(book)
@@ -124,23 +128,34 @@ def step_of(library: Any, do: str, files: dict[str, str], extra: dict[str, Any],
     return lambda: library.correction_desk.correct(wanted)
 
 
+def failures(report: Any) -> str:
+    """What a report says of files that failed."""
+    if isinstance(report, UploadReport):
+        return " ".join(one.reason for one in report.files if one.reason)
+    return " ".join(getattr(report, "failed", {}).values())
+
+
 def work(
     folder: str, do: str, files: dict[str, str], extra: dict[str, Any], die_at: int, acks: str, how: str = "kill"
 ) -> tuple[int, str]:
     """Returns the number of effects, and what was said of a full disk."""
     effects, said = Effects(die_at, how), ""
-    with wenyuan.open(folder, **extra.get("options", {"encoder": {"kind": "none"}})) as library:
-        step = step_of(library, do, files, extra, Path(f"{folder}-came"))
-        effects.on = True
-        try:
-            report = step()
-            said = " ".join(getattr(report, "failed", {}).values()) if how == "full" else ""
-        except KnowledgeError as error:
-            if how != "full":
-                raise
-            said = str(error)
-        effects.on = False
-        Path(acks).touch()
+    try:
+        with wenyuan.open(folder, **extra.get("options", {"encoder": {"kind": "none"}})) as library:
+            step = step_of(library, do, files, extra, Path(f"{folder}-came"))
+            if "room" in extra:
+                full_disk.leave(Path(folder).parent, extra["room"])
+            effects.on = True
+            try:
+                report = step()
+                said = "" if how == "kill" else failures(report)
+            finally:
+                effects.on = False
+            Path(acks).touch()
+    except KnowledgeError as error:
+        if how == "kill":
+            raise
+        said = str(error)
     return effects.seen, said
 
 
