@@ -115,7 +115,10 @@ def serve_case(case: str, library: str, threads: int, synthetic: bool, port: int
 class Caller(asyncio.Protocol):
     """One connection that asks again as soon as it is answered, until the time is up."""
 
-    def __init__(self, bodies: Sequence[bytes], first: int, until: float, done: asyncio.Future[None]) -> None:
+    def __init__(
+        self, bodies: Sequence[bytes], first: int, until: float, done: asyncio.Future[None], path: str
+    ) -> None:
+        self._path = path
         self.times: list[float] = []
         self.errors = 0
         self._bodies, self._next, self._until, self._done = bodies, first, until, done
@@ -129,7 +132,7 @@ class Caller(asyncio.Protocol):
         body = self._bodies[self._next % len(self._bodies)]
         self._next += 1
         self._begun = time.perf_counter()
-        head = f"POST /v1/retrieve_fragments HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+        head = f"POST {self._path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
         self._transport.write(head.encode() + body)
 
     def data_received(self, data: bytes) -> None:
@@ -142,7 +145,7 @@ class Caller(asyncio.Protocol):
             return
         self._buffer = b""
         self.times.append(time.perf_counter() - self._begun)
-        self.errors += not (head.startswith(b"HTTP/1.1 200") and b'"status":"SUCCESS"' in body[:40])
+        self.errors += not (head.startswith(b"HTTP/1.1 200") and b'"status":"FAILED"' not in body[:40])
         if time.perf_counter() < self._until:
             self._ask()
         else:
@@ -153,7 +156,9 @@ class Caller(asyncio.Protocol):
             self._done.set_result(None)
 
 
-async def load(port: int, bodies: Sequence[bytes], clients: int, seconds: float) -> dict[str, float]:
+async def load(
+    port: int, bodies: Sequence[bytes], clients: int, seconds: float, path: str = "/v1/retrieve_fragments"
+) -> dict[str, float]:
     """Requests a second and times in ms of `clients` that ask for `seconds`."""
     loop = asyncio.get_running_loop()
     begun = time.perf_counter()
@@ -163,7 +168,7 @@ async def load(port: int, bodies: Sequence[bytes], clients: int, seconds: float)
         waits.append(done := loop.create_future())
         first = number * len(bodies) // clients
         _, caller = await loop.create_connection(
-            lambda first=first, done=done: Caller(bodies, first, begun + seconds, done), "127.0.0.1", port
+            lambda first=first, done=done: Caller(bodies, first, begun + seconds, done, path), "127.0.0.1", port
         )  # fmt: skip
         callers.append(caller)
     await asyncio.gather(*waits)

@@ -104,13 +104,14 @@ def under_way(desk: Desk) -> bool:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
+def serving(folder: Path) -> Iterator[tuple[str, int]]:
+    """The address of `wenyuan serve`, and the id of its process."""
     command = [sys.executable, "-m", "wenyuan.cli", "--library", str(folder), "serve", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout
         try:
             line = next(line for line in iter(process.stdout.readline, "") if "http://" in line)
-            yield "http://" + line.split("http://")[1].split()[0]
+            yield "http://" + line.split("http://")[1].split()[0], process.pid
         finally:
             process.terminate()
 
@@ -157,7 +158,7 @@ def main() -> None:
             _, token = library.catalog.create_key(None, RIGHTS, None)
         documents(place / "other", options.documents, "other")
         add = ["--library", str(place / "library"), "add", str(place / "other"), "--source", "other"]
-        with serving(place / "library") as url:
+        with serving(place / "library") as (url, _):
             for where in options.where:
                 desk = Desk(url, token)
 

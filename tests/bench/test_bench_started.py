@@ -32,6 +32,7 @@ SMALL = {
     "ingest": "--passages 60",
     "judge": "--sets 3 --compared 2",
     "linking": "",
+    "memory": "--minutes 0.02 --each 1 --documents 10 --clients 4",
     "mining": "{zh} --limit 5 --cache {cache}",
     "ocr": "--pages 1 --kinds clean",
     "parts": "--passages 200",

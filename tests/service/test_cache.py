@@ -97,6 +97,30 @@ def test_bytes_come_back() -> None:
         assert cache.get("b", lambda: "").hit
 
 
+def test_values_of_one_state_are_kept() -> None:
+    """A library that changes all the time has the answers of its latest state in memory, and none of those before."""
+    store = OwnMemory[str](seconds=60, max_bytes=1_000_000, size=len, state=lambda key: int(key[0]))
+    for state in range(200):
+        for name in "abc":
+            store.put((state, name), "x" * 100)
+        assert store.held() == (3, 300)
+    store.put((198, "late"), "x")  # asked before the last change, answered after it
+    assert store.get((198, "late")) is None
+    assert store.get((199, "a")) is not None
+    assert store.held() == (3, 300)
+
+
+def test_what_has_expired_goes() -> None:
+    """A value whose time is over leaves the memory when another one comes, not when the room is needed."""
+    clock = Clock()
+    store = OwnMemory[str](seconds=60, max_bytes=1_000_000, size=len, clock=clock)
+    for number in range(10):
+        store.put(number, "x")
+    clock.at += 60
+    store.put("new", "x")
+    assert store.held() == (1, 1)
+
+
 def test_off() -> None:
     """With 0 seconds nothing is kept and every call computes."""
     cache, compute = made(Clock(), seconds=0), Counting()
@@ -365,6 +389,7 @@ def walk(folder: Path, steps: int, dice: int) -> Counter[str]:
 @pytest.fixture
 def _calendar(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Calendar.now = date(2026, 6, 1)
+    SearchRequest(query="x", as_of=Calendar.now)  # its types are looked up once, and are not those of this test
     for module in ("searcher", "retriever"):
         monkeypatch.setattr(f"wenyuan.service.search.{module}.date", Calendar)
     yield

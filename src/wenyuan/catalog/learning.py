@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -24,11 +24,11 @@ from wenyuan.core.records import (
     Pair,
     WholeEvaluation,
 )
-from wenyuan.core.scoring.adapt import QueryMap, Tuning
-from wenyuan.core.scoring.evaluation import Bin
-from wenyuan.core.scoring.reliability import reliability_of
-from wenyuan.core.scoring.risk import Calibration, calibration_of
 from wenyuan.core.text.synonyms import MOST_SYNONYMS, Synonym, SynonymsPut, synonym_to_wire
+
+if TYPE_CHECKING:  # what counts with arrays is loaded where something was learned
+    from wenyuan.core.scoring.adapt import Tuning
+    from wenyuan.core.scoring.risk import Calibration
 
 # Tunings and feedback: what a library has learned from judged questions, and the judgements.
 
@@ -92,6 +92,8 @@ class Tunings:
             row = connection.execute(query).first()
         if row is None:
             return None
+        from wenyuan.core.scoring.adapt import QueryMap, Tuning
+
         learned = None if row.map is None else QueryMap.from_bytes(row.map)
         return Tuning(weight=row.weight, encoder=row.encoder, map=learned)
 
@@ -162,6 +164,8 @@ class Calibrations:
             row = connection.execute(query).mappings().first()
         if row is None:
             return None
+        from wenyuan.core.scoring.risk import calibration_of
+
         return KeptCalibration(**{**row, "calibration": calibration_of(row["calibration"])})
 
 
@@ -250,6 +254,9 @@ def _none(evaluation_id: int) -> NotFound:
 
 
 def _evaluation(row: Mapping[str, Any]) -> Evaluation:
+    from wenyuan.core.scoring.evaluation import Bin
+    from wenyuan.core.scoring.reliability import reliability_of
+
     report = {"places": {}} | row["report"]
     return Evaluation(
         evaluation_id=row["evaluation_id"],

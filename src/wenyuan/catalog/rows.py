@@ -9,9 +9,8 @@ import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numpy as np
 import sqlalchemy as sa
 
 from wenyuan.core.errors import CatalogUnavailable, msg
@@ -30,6 +29,9 @@ from wenyuan.core.model import (
 )
 from wenyuan.core.terms_of_use import LiveVersion
 from wenyuan.core.text.summaries import with_lead
+
+if TYPE_CHECKING:  # arrays are loaded where there are vectors
+    import numpy as np
 
 # Between the catalog's rows and the values of `core.model`.
 
@@ -86,6 +88,8 @@ def source_of(row: sa.RowMapping) -> Source:
 
 
 def pack_vector(vector: Any) -> tuple[bytes, int]:
+    import numpy as np
+
     raw = np.ascontiguousarray(vector, dtype="<f4").tobytes()
     return raw, zlib.crc32(raw)
 
@@ -106,6 +110,8 @@ def unpack_vector(raw: bytes, crc: int, passage_id: int) -> np.ndarray[Any, Any]
             component="catalog",
             hint=_MEND_VECTOR,
         )
+    import numpy as np
+
     return np.frombuffer(raw, dtype="<f4")
 
 
@@ -185,17 +191,21 @@ def context_of(text: str | None) -> ContextSentence | None:
     return None if text is None else ContextSentence(**json.loads(text))
 
 
-_LINE = np.dtype([("start", "<u4"), ("end", "<u4"), ("page", "<u4"), ("box", "<f4", (4,)), ("confidence", "<f4")])
+_LINE = [("start", "<u4"), ("end", "<u4"), ("page", "<u4"), ("box", "<f4", (4,)), ("confidence", "<f4")]
 
 
 def pack_lines(lines: Sequence[Line]) -> bytes:
     """Printed lines as compressed records of `_LINE`; an unknown confidence is NaN."""
+    import numpy as np
+
     rows = [(*line[:4], math.nan if line.confidence is None else line.confidence) for line in lines]
     return zlib.compress(np.array(rows, _LINE).tobytes())
 
 
 def unpack_lines(packed: bytes, start: int, end: int) -> list[Line]:
     """The lines that overlap ``text[start:end]`` of their document."""
+    import numpy as np
+
     rows = np.frombuffer(zlib.decompress(packed), _LINE)
     return [
         Line(first, last, page, (box[0], box[1], box[2], box[3]), None if math.isnan(sure) else round(sure, 4))

@@ -311,6 +311,9 @@ def serve(
     terminal.say(
         "opening", folder=terminal.folder.absolute()
     )  # loading the program's parts and the library takes seconds
+    from wenyuan.runtime.allocator import share_arenas
+
+    share_arenas()
     from wenyuan.cli.search import marks
     from wenyuan.console import with_console
     from wenyuan.server import Limits, ServerSettings

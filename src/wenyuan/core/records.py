@@ -6,11 +6,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from wenyuan.core.scoring.evaluation import Bin
-from wenyuan.core.scoring.reliability import Reliability
-from wenyuan.core.scoring.risk import Calibration
+if TYPE_CHECKING:  # what counts with arrays is not loaded for a record
+    from wenyuan.core.scoring.evaluation import Bin
+    from wenyuan.core.scoring.reliability import Reliability
+    from wenyuan.core.scoring.risk import Calibration
 
 # What the audit tells: its records, whether they are whole, and how the writing of them is going.
 

@@ -16,8 +16,7 @@ from wenyuan.catalog.rules.graph import VERSION_KEY
 from wenyuan.catalog.sql import next_seq
 from wenyuan.core.addresses import without_clause
 from wenyuan.core.errors import InvalidRequest, msg
-from wenyuan.core.rules import Evidence, Node, Statement
-from wenyuan.core.rules.results import next_status
+from wenyuan.core.rules import Evidence, Node, Statement, next_status
 
 _WORDING = ("rank", "sentence", "valid_from", "valid_until", "weight")
 _Row = Mapping[str, Any]

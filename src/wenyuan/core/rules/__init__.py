@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from wenyuan.core.addresses import address_of, without_clause
 from wenyuan.core.errors import InvalidRequest, msg
@@ -369,3 +369,25 @@ def kept_fairly(
             break
         kept.add(statement(one))
     return frozenset(kept)
+
+
+def next_status(before: str, said: str, *, withheld: bool, differs: bool, mine: bool) -> StatementStatus:
+    """The status of an existing statement after its pack was imported again.
+
+    What people decided stays until the wording changes; then they are asked again, however often the pack says it.
+
+    Args:
+        before: Its status, or the one that it had before it lost its evidence.
+        said: The status that the pack gives it.
+        withheld: It waits for a review whatever its author says.
+        differs: The pack gives it another wording.
+        mine: The wording is this pack's.
+    """
+    status = before
+    if said in ("rejected", "retired") and (mine or not withheld):
+        status = said if mine else before
+    elif withheld or (differs and before in ("rejected", "retired")):
+        status = "proposed"
+    elif differs or before == "proposed":
+        status = said
+    return cast("StatementStatus", status)

@@ -9,15 +9,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from wenyuan.core.errors import InvalidRequest, did_you_mean, msg
 from wenyuan.core.rules import Node
 from wenyuan.core.rules.conditions import Token, tokens_of
 from wenyuan.core.rules.schema import Kind, Parameter, Relation, Schema, label_in
 from wenyuan.core.text import fold, has_han
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 # Which node a written word means, as files are checked: exact up to folding, narrowed by what would fit.
 
@@ -299,6 +301,8 @@ class Alike:
     """
 
     def __init__(self, forms: Sequence[str]) -> None:
+        import numpy as np
+
         self._forms = forms
         sizes = np.fromiter(map(len, forms), np.int64, len(forms))
         lengths = np.maximum(sizes - 1, 0)
@@ -341,6 +345,8 @@ class Alike:
 
     def _pool(self, text: str, threshold: float, allowed: npt.NDArray[np.bool_] | None) -> list[int]:
         """The names that share the largest fraction of their pairs with the text."""
+        import numpy as np
+
         pairs = np.unique(_alike_pairs(text))
         places = np.searchsorted(self._keys, pairs)
         places = places[places < len(self._keys)]
@@ -361,6 +367,8 @@ class Alike:
 
 def _alike_pairs(text: str) -> npt.NDArray[np.int64]:
     """Pairs of neighbouring characters of a text, each encoded as one number."""
+    import numpy as np
+
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
     pairs = points[:-1] << 21
     pairs |= points[1:]

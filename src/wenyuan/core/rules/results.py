@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
 from wenyuan.core.model import ORIGIN_PRIORITY
-from wenyuan.core.rules import Evidence, Node, Place, Statement, StatementStatus
+from wenyuan.core.rules import Evidence, Node, Place, Statement, next_status
 from wenyuan.core.rules.checking import Checked
 from wenyuan.core.rules.conditions import compile_condition, described
 from wenyuan.core.rules.inference import DerivedRule, GraphNode
@@ -505,28 +505,6 @@ def _compare_statement(new: Statement, live: LiveStatement | None, pack: str, sh
         found.changed.append(Change("statement", new.key, shown.text, tuple(details), new.place, shown.labels))
     elif not fields:
         found.unchanged.append(new.key)
-
-
-def next_status(before: str, said: str, *, withheld: bool, differs: bool, mine: bool) -> StatementStatus:
-    """The status of an existing statement after its pack was imported again.
-
-    What people decided stays until the wording changes; then they are asked again, however often the pack says it.
-
-    Args:
-        before: Its status, or the one that it had before it lost its evidence.
-        said: The status that the pack gives it.
-        withheld: It waits for a review whatever its author says.
-        differs: The pack gives it another wording.
-        mine: The wording is this pack's.
-    """
-    status = before
-    if said in ("rejected", "retired") and (mine or not withheld):
-        status = said if mine else before
-    elif withheld or (differs and before in ("rejected", "retired")):
-        status = "proposed"
-    elif differs or before == "proposed":
-        status = said
-    return cast("StatementStatus", status)
 
 
 def _take_back(live: LiveStatement, pack: str, shown: _Shown, found: _Found) -> set[str]:

@@ -20,8 +20,6 @@ from functools import cached_property, lru_cache
 from math import ceil
 from typing import Any
 
-import numpy as np
-
 from wenyuan.core.addresses import Opener, anchor_at, slug
 from wenyuan.core.model import Block, Document, Draft
 from wenyuan.core.text import CLAUSE_END, ITEM_BREAK, SENTENCE_END, Span, divides, inside_character, trimmed
@@ -39,7 +37,6 @@ from wenyuan.core.text.structure import opening
 _SPACE, _CJK, _MARK, _WIDE, _LETTER, _DIGIT = range(6)
 _RUN = {_LETTER: (140, 5, 25), _DIGIT: (200, 4, 40)}  # the first of a run, how many it covers, each beyond them
 _EACH = ((0, 0, 0), (75, 0, 75), (70, 0, 70), (100, 0, 100))  # of the other kinds: every one as the first
-_FIRST, _COVERED, _BEYOND = np.array([*_EACH, *_RUN.values()], dtype=np.int64).T
 _CJK_RANGES = (
     (0x2E80, 0x2FE0), (0x3005, 0x3008), (0x3040, 0x3400), (0x3400, 0x4DC0), (0x4E00, 0xA4D0),
     (0xAC00, 0xD7B0), (0xF900, 0xFB00), (0xFF66, 0xFFDD),
@@ -47,8 +44,12 @@ _CJK_RANGES = (
 
 
 @lru_cache(maxsize=1)
-def _classes() -> Any:
-    """Character class of each character of the basic plane, (65537,) uint8; the last entry is for all others."""
+def _classes() -> tuple[Any, Any]:
+    """Character class of each character of the basic plane, (65537,) uint8, the last entry being for all others; and
+    what each class costs, (3, 6): the first of a run, how many it covers, each beyond them.
+    """
+    import numpy as np
+
     table = np.full(0x10001, _MARK, dtype=np.uint8)
     for code in range(0x10000):
         c = chr(code)
@@ -61,7 +62,7 @@ def _classes() -> Any:
     for low, high in _CJK_RANGES:
         table[low:high] = _CJK
     table[0x10000] = _WIDE
-    return table
+    return table, np.array([*_EACH, *_RUN.values()], dtype=np.int64).T
 
 
 class Meter:
@@ -76,13 +77,16 @@ class Meter:
     @cached_property
     def _measured(self) -> tuple[Any, Any, list[int]]:
         """Class and place in its run of each character, and what those before it cost. Short texts seldom need it."""
+        import numpy as np
+
+        classes, (first, covered, beyond) = _classes()
         codes = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-        kinds = _classes()[np.minimum(codes, 0x10000)]
+        kinds = classes[np.minimum(codes, 0x10000)]
         index = np.arange(len(kinds))
         fresh = np.ones(len(kinds), dtype=bool)
         fresh[1:] = kinds[1:] != kinds[:-1]
         place = index - np.maximum.accumulate(np.where(fresh, index, 0))
-        weights = np.where(place == 0, _FIRST[kinds], np.where(place >= _COVERED[kinds], _BEYOND[kinds], 0))
+        weights = np.where(place == 0, first[kinds], np.where(place >= covered[kinds], beyond[kinds], 0))
         return kinds, place, np.concatenate(([0], np.cumsum(weights))).tolist()
 
     def __call__(self, start: int, end: int) -> int:

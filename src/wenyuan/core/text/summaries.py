@@ -24,7 +24,6 @@ from itertools import accumulate, takewhile
 from typing import Any
 
 from wenyuan.core.model import ORIGIN_PRIORITY, Block, Document, Passage
-from wenyuan.core.scoring import idf
 from wenyuan.core.text import (
     OWN,
     Span,
@@ -125,6 +124,8 @@ class _Selection:
     """Chooses sentences of one passage for one query."""
 
     def __init__(self, text: str, meter: Meter, query: str, weights: Mapping[str, float], mark: str) -> None:
+        from wenyuan.core.scoring import idf
+
         self._text = text
         self._meter = meter
         self._mark = Meter(mark)(0, len(mark))

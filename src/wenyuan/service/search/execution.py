@@ -361,17 +361,26 @@ class Store(Protocol[V]):
 
 
 class OwnMemory(Generic[V]):
-    """An in-process store with LRU eviction by total size.
+    """An in-process store with LRU eviction by total size, which holds nothing that can no longer be asked for.
 
     Args:
         seconds: How long a value is kept, on a monotonic clock.
         max_bytes: Of all values together, by `size`.
         size: The bytes that a value takes, about.
+        state: Of a key, the number of the state of the library that its value was found in. Values of one state alone
+            are kept, the latest: nobody asks for those before, and a library that is written to would fill the memory with them.
     """
 
     def __init__(
-        self, *, seconds: float, max_bytes: int, size: Callable[[V], int], clock: Callable[[], float] = time.monotonic
+        self,
+        *,
+        seconds: float,
+        max_bytes: int,
+        size: Callable[[V], int],
+        state: Callable[[Any], int] = lambda _key: 0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._state, self._latest = state, 0
         self._seconds = seconds
         self._max_bytes = max_bytes
         self._size = size
@@ -396,17 +405,27 @@ class OwnMemory(Generic[V]):
         size = self._size(value)
         if size > self._max_bytes:
             return
+        state, now = self._state(key), self._clock()
         with self._lock:
+            if state < self._latest:
+                return
+            if state > self._latest:
+                self._latest, self._bytes = state, 0
+                self._values.clear()
             if key in self._values:
                 self._drop(key)
-            self._values[key] = (self._clock(), size, value)
+            self._values[key] = (now, size, value)
             self._bytes += size
-            while self._bytes > self._max_bytes:
+            while self._bytes > self._max_bytes or self._oldest() <= now - self._seconds:
                 self._drop(next(iter(self._values)))
 
     def held(self) -> tuple[int, int]:
         with self._lock:
             return len(self._values), self._bytes
+
+    def _oldest(self) -> float:
+        """When the value was put that was not asked for the longest."""
+        return next(iter(self._values.values()))[0]
 
     def _drop(self, key: Hashable) -> None:
         _, size, _ = self._values.pop(key)

@@ -263,7 +263,8 @@ class Searcher:
         self._auto = search.auto_least, search.auto_most
         self._noise = _NOISE if search.floor is None else search.floor
         if store is None and settings.seconds > 0:
-            store = OwnMemory(seconds=settings.seconds, max_bytes=settings.max_mb * 1_000_000, size=_size)
+            most = settings.max_mb * 1_000_000
+            store = OwnMemory(seconds=settings.seconds, max_bytes=most, size=_size, state=lambda key: int(key[0]))
         self._cache = AnswerCache(store, keep=_may_be_kept)
 
     def searches(
@@ -574,6 +575,6 @@ def _may_be_kept(key: Any, result: SearchResult) -> bool:
 
 
 def _size(result: SearchResult) -> int:
-    return 2_000 + sum(
-        4 * len(f.passage.text) + 4 * len(f.summary) + 1_000 for f in (*result.passages, *result.nearest)
+    return 3_000 + sum(
+        4 * len(f.passage.text) + 4 * len(f.summary) + 1_600 for f in (*result.passages, *result.nearest)
     )
