@@ -54,7 +54,10 @@ def test_every_route_declares_its_right(served: Served) -> None:
     for service in (served[1], EchoService()):
         app = create_app(service)
         routes = {(method, route.path) for route in app.routes for method in route.methods if method != "HEAD"}
-        declared = {(method, path.replace("{pack}", "{pack:path}")) for method, path in RIGHT_OF}
+        declared = {
+            (method, path.replace("{pack}", "{pack:path}").replace("{path}", "{path:path}"))
+            for method, path in RIGHT_OF
+        }
         assert routes == declared if service is served[1] else routes < declared
     assert len(RIGHT_OF) == len(ROUTES)
     assert {right for right in RIGHT_OF.values() if right} <= set(RIGHTS)

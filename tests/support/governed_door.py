@@ -111,6 +111,7 @@ def at(path: str, **ids: str) -> str:
             "document_id": "3",
             "correction_id": "1",
             "page": "1",
+            "path": "wiki.md",
             "passage_id": "3",
             "sha256": "0" * 64,
             **ids,

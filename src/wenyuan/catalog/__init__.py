@@ -218,6 +218,7 @@ class Catalog:
     let_go = delegate("registry", SourceRegistry.let_go)
 
     live_documents = delegate("documents", Documents.live_documents)
+    document_of_file = delegate("documents", Documents.document_of_file)
     same_contents = delegate("documents", Documents.same_contents)
     uris_of_type = delegate("documents", Documents.uris_of_type)
     known_vectors = delegate("documents", Documents.known_vectors)

@@ -444,6 +444,17 @@ class Documents:
                     found.setdefault(source_id, dict(_NOTHING))[name] = number
         return found
 
+    def document_of_file(self, source_id: str, uris: Sequence[str]) -> int | None:
+        """The live document of a source with one of these URIs, or the first part of that file; None without any."""
+        d = t.documents.c
+        of_file = [sa.or_(d.uri == uri, sa.and_(d.uri >= f"{uri}?", d.uri < f"{uri}@")) for uri in uris]
+        query = sa.select(d.document_id).where(
+            d.source_id == source_id, d.removed_seq.is_(None), sa.or_(sa.false(), *of_file)
+        )
+        with self.database.reading("looking up a file") as connection:
+            found: int | None = connection.scalar(query.order_by(d.uri).limit(1))
+        return found
+
     def passages_of(self, uris: Iterable[str]) -> Mapping[str, Mapping[int, Sequence[int]]]:
         """For URIs of live documents or passages: document id → ids of the passages addressed. Unknown URIs are
         absent.

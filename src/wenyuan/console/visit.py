@@ -26,6 +26,7 @@ from wenyuan.i18n import texts, translated
 from wenyuan.runtime.local_time import zone_named
 from wenyuan.server.access import Bucket
 from wenyuan.server.problems import PROBLEM_JSON
+from wenyuan.server.remote_callers import ELSEWHERE, is_elsewhere
 
 if TYPE_CHECKING:
     from wenyuan.console import Site
@@ -174,6 +175,7 @@ class Api:
         segments: Iterable[str],
         *,
         host: str,
+        remote: bool = False,
         token: str = "",
         query: Mapping[str, object] | None = None,
         body: object = None,
@@ -185,6 +187,7 @@ class Api:
             segments: Of the path; one that is empty or has a slash in it leads nowhere, so that no id can name
                 another route.
             host: What the caller's own request had as Host: the API refuses foreign ones.
+            remote: Whether the caller is on another machine.
             token: The key to ask with; ``""`` for none.
             body: A JSON value; None for no body.
             form: A request whose body is handed on as it comes.
@@ -206,7 +209,8 @@ class Api:
             headers += [
                 (name.encode(), form.headers[name].encode("latin-1")) for name in told if name in form.headers
             ]
-        reply = await self._asked(method, names, headers, query or {}, content if form is None else form.receive)
+        sent = content if form is None else form.receive
+        reply = await self._asked(method, names, headers, query or {}, sent, remote=remote)
         if reply.headers.get("content-type") == PROBLEM_JSON:
             raise Refused(reply)
         return reply
@@ -218,6 +222,8 @@ class Api:
         headers: list[tuple[bytes, bytes]],
         query: Mapping[str, object],
         content: bytes | Receive,
+        *,
+        remote: bool,
     ) -> Reply:
         path = "/" + "/".join(names)
         scope = {
@@ -232,6 +238,7 @@ class Api:
             "query_string": urlencode({n: v for n, v in query.items() if v not in (None, "")}).encode(),
             "headers": headers,
             "client": None,
+            ELSEWHERE: remote,
             "server": None,
         }
         parts: list[bytes] = []
@@ -316,8 +323,8 @@ class Visit:
         Raises:
             Refused: a problem document.
         """
-        host = self.request.headers.get("host", "")
-        return await self.site.api.call(method, segments, host=host, token=self.token, **asked)
+        host, remote = self.request.headers.get("host", ""), is_elsewhere(self.request.scope)
+        return await self.site.api.call(method, segments, host=host, remote=remote, token=self.token, **asked)
 
     async def get(self, *segments: str, **query: object) -> Any:
         """The JSON body of a GET."""

@@ -42,6 +42,7 @@ from wenyuan.server.access import GuardMiddleware, KeyRing, RequestMetrics, Rout
 from wenyuan.server.handling import FAULT_HEADER, STATUS_HEADER, RequestHandler, routes_of
 from wenyuan.server.metrics import Metrics, Probes, document_of
 from wenyuan.server.problems import PROBLEM_JSON, Problem, close_pools, problem_body
+from wenyuan.server.remote_callers import RemoteAddresses
 from wenyuan.server.routes.ask import Answers, Dify, Fragments, Knowledge, Mcp, Stores
 from wenyuan.server.routes.audit import Audit
 from wenyuan.server.routes.documents import CorrectionRoutes, DocumentRoutes, Originals
@@ -51,6 +52,7 @@ from wenyuan.server.routes.quarantine import QuarantineRoutes
 from wenyuan.server.routes.registry import Agents, IngestJobs, SourceList, Sources
 from wenyuan.server.routes.rules import Rules, United
 from wenyuan.server.routes.uploads import Uploads
+from wenyuan.service.file_addresses import AddressBook
 from wenyuan.wire import encode
 
 if TYPE_CHECKING:
@@ -94,12 +96,15 @@ def create_app(
     settings = settings or ServerSettings()
     traffic = RequestMetrics(ROUTES)
     document = openapi_document(settings, governed=isinstance(service, KnowledgeService))
-    parts = _parts(service, RequestHandler(settings, fault, _library_id(service)), authenticate)
+    book = _address_book(service, settings)
+    parts = _parts(service, RequestHandler(settings, fault, _library_id(service)), authenticate, book)
     parts += [Metrics(service, traffic), Probes(service, document)]
+    around = [] if book is None else [Middleware(RemoteAddresses, known=book)]
     app = Starlette(
         routes=_routes(parts),
         middleware=[
-            Middleware(GuardMiddleware, authenticate=authenticate, settings=settings, traffic=traffic, public=PUBLIC)
+            *around,
+            Middleware(GuardMiddleware, authenticate=authenticate, settings=settings, traffic=traffic, public=PUBLIC),
         ],
         exception_handlers={HTTPException: _no_route},
     )
@@ -121,9 +126,19 @@ def _library_id(service: Service) -> str:
     return str(service.catalog.library_id()) if isinstance(service, KnowledgeService) else ""
 
 
-def _parts(service: Service, handler: RequestHandler, authenticate: Authenticate) -> list[object]:
-    """The route handlers for a service: all of them for a library, fewer for a service without agents and keys."""
+def _address_book(service: Service, settings: ServerSettings) -> AddressBook | None:
+    """The addresses of a library's files; None for a service that has no catalog."""
     if not isinstance(service, KnowledgeService):
+        return None
+    library = cast("Library", service)
+    return AddressBook(library.catalog, library.folder, map(str, settings.ingest_roots))
+
+
+def _parts(
+    service: Service, handler: RequestHandler, authenticate: Authenticate, book: AddressBook | None
+) -> list[object]:
+    """The route handlers for a service: all of them for a library, fewer for a service without agents and keys."""
+    if book is None or not isinstance(service, KnowledgeService):
         return [Fragments(service, handler), SourceList(service, handler)]
     library, runs = cast("Library", service), IngestJobs()
     keys_changed = authenticate.forget if isinstance(authenticate, KeyRing) else lambda: None
@@ -131,7 +146,7 @@ def _parts(service: Service, handler: RequestHandler, authenticate: Authenticate
         Fragments(service, handler), Knowledge(service, handler), Answers(service, handler), ToolPages(),
         Dify(library, handler), Mcp(library, handler),
         Stores(library, handler), Sources(library, handler, time.time, runs), DocumentRoutes(library, handler),
-        CorrectionRoutes(library, handler), Originals(library, handler), Uploads(library, handler, runs),
+        CorrectionRoutes(library, handler), Originals(library, handler, book), Uploads(library, handler, runs),
         QuarantineRoutes(library, handler), Agents(library, handler, keys_changed),
         Tasks(library, handler), Synonyms(library, handler), Audit(library, handler), Feedback(library, handler),
         Evaluations(library, handler), United(library, handler), Rules(library, handler),
@@ -141,9 +156,11 @@ def _parts(service: Service, handler: RequestHandler, authenticate: Authenticate
 
 def _routes(parts: Iterable[object]) -> Sequence[BaseRoute]:
     """One route per path, for declared handlers only."""
-    # A pack is called as its author likes, and a name may have a slash in it.
+    # A pack is called as its author likes, and its name may have a slash in it, as a path has.
     checked = {
-        (one.method, one.path.replace("{pack}", "{pack:path}")): guarded(one.right, getattr(part, name))
+        (one.method, one.path.replace("{pack}", "{pack:path}").replace("{path}", "{path:path}")): guarded(
+            one.right, getattr(part, name)
+        )
         for part in parts
         for name, one in declared(type(part))
     }

@@ -25,6 +25,7 @@ from wenyuan.engines.external import JOURNEY, VIA, QuestionPath, arrived, told
 from wenyuan.runtime.shortage import is_shortage, tell_shortage
 from wenyuan.server import FaultSwitch, ServerSettings
 from wenyuan.server.problems import Pool, Problem
+from wenyuan.server.remote_callers import inward
 from wenyuan.wire import strict_json
 
 # Reading a request body: counted, timed, and of the one media type that is understood.
@@ -243,7 +244,7 @@ class RequestHandler:
         """The JSON body as bytes, not parsed."""
         require_json(request.headers)
         reader: Body = request.state.body
-        return await reader.read()
+        return inward(request.state, await reader.read())
 
     async def work(self, request: Request, call: Callable[[object], T], *, waits: bool = False) -> T:
         """Parse the body and run `call` on it in a thread; returns its result.

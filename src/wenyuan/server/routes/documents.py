@@ -23,6 +23,7 @@ from wenyuan.server.metrics import file_given, kept
 from wenyuan.server.problems import Problem
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import operator
+from wenyuan.service.file_addresses import AddressBook
 from wenyuan.wire.answering import (
     CorrectionShape,
     CorrectionsQueryShape,
@@ -424,9 +425,20 @@ _PLACE = {
 class Originals:
     """``/v1/documents/{document_id}/original``, and its pages."""
 
-    def __init__(self, library: Library, handler: RequestHandler) -> None:
-        self._library = library
-        self._handler = handler
+    def __init__(self, library: Library, handler: RequestHandler, book: AddressBook) -> None:
+        self._library, self._handler, self._book = library, handler, book
+
+    @route(
+        "GET",
+        "/v1/sources/{source_id}/files/{path}",
+        "search",
+        file_given(
+            "The file of an address that callers of other machines are given in the place of `file:///…`",
+            {_BYTES, *_TYPES.values()},
+        ),
+    )
+    async def file(self, request: Request) -> Response:
+        return await self._handler.pool.run(lambda: self._original(request, self._at(request)))
 
     @route(
         "GET",
@@ -444,7 +456,9 @@ class Originals:
         file_given("The file that a document was read from, to be kept as a file", {_BYTES, *_TYPES.values()}),
     )
     async def original(self, request: Request) -> Response:
-        return await self._handler.pool.run(lambda: self._original(request))
+        return await self._handler.pool.run(
+            lambda: self._original(request, number_in(request, "document_id", "document"))
+        )
 
     @route(
         "GET",
@@ -479,9 +493,17 @@ class Originals:
             raise missing("document") from error
         return json_response({"document_id": number, **asdict(found)})
 
-    def _original(self, request: Request) -> Response:
+    def _at(self, request: Request) -> int:
+        """The document of a path below a source; 404 where the caller may not see the source, as where there is none."""
+        name, path = request.path_params["source_id"], request.path_params["path"]
+        number: int | None = self._library.catalog.document_of_file(name, self._book().uris(name, path))
+        if number is None:
+            raise missing("document")
+        return number
+
+    def _original(self, request: Request, number: int) -> Response:
         try:
-            found = self._library.original(number_in(request, "document_id", "document"), request.state.principal)
+            found = self._library.original(number, request.state.principal)
         except NotFound as error:
             raise missing("document") from error
         except OriginalUnavailable as error:
