@@ -61,6 +61,25 @@ def likely(library: wenyuan.Library, question: str, source: str, text: str) -> f
     return next((hit.score for hit in answer.hits if text in answer.passages[hit.passage_id].text), 0.0)
 
 
+INTRODUCTIONS = {
+    "zh": ("请问{}", "您好，我想问一下{}", "麻烦问下，{}", "{}，谢谢"),
+    "en": ("Could you tell me {}", "Hi, I would like to know {}", "please tell me: {}", "{}, thanks"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_an_introduction_changes_nothing(library: wenyuan.Library, language: str) -> None:
+    """What is found, in its order and as likely as without it, even where the question stands beside courtesies twice."""
+    for asked in {"zh": CHINESE, "en": ENGLISH}[language]:
+        plain = library.search(asked, limit=10, sources=[language]).hits
+        assert plain
+        for form in INTRODUCTIONS[language]:
+            found = library.search(form.format(asked), limit=10, sources=[language]).hits
+            assert [(hit.passage_id, hit.score) for hit in found] == [(hit.passage_id, hit.score) for hit in plain], (
+                form
+            )
+
+
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_a_question_is_as_likely_answered_with_its_form_as_without(library: wenyuan.Library, language: str) -> None:
     """A hundred pairs in each language: nine of ten differ by no more than a tenth."""

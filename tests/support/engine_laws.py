@@ -166,6 +166,8 @@ QUERIES = (
     "ｍａｘ＿connections",
     "的",
     "5",
+    "what do we have for the pool of connections",
+    "连接池怎么办",
 )
 
 
@@ -230,7 +232,9 @@ class EngineLaws:
         entries = (("连接池", "年假", "投诉"), ("pool", "leave", "complaints"))
         made = [Synonym(term=term, synonym=other) for term, *others in entries for other in others]
         wordings = SynonymTable(made).wordings("连接池 pool")
-        query = AnalysedQuery(text=wordings.text, wordings=wordings, script="han", names=False, reference=None)
+        query = AnalysedQuery(
+            text=wordings.text, subject=wordings.text, wordings=wordings, script="han", names=False, reference=None
+        )
         profile = CollectionProfile(
             traits=PLAIN, curve=CURVES["keyword-only"], fusion=Fusion(weight=0.0, scale=(0.0, 1.0)), tuning=None,
             copies=False, recorded={},

@@ -17,6 +17,7 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
 from wenyuan.core.scoring import bm25, rescale, squash, term_weights
+from wenyuan.core.scoring.common_words import worth
 from wenyuan.core.text import passage_terms
 
 
@@ -70,7 +71,8 @@ class MemoryEngine:
     def _keyword_score(self, passage_id: int, weights: Mapping[str, float]) -> float:
         counts = self._counts[passage_id]
         mean = self._total_length / len(self._rows)
-        return squash(bm25(counts, counts.total(), mean, weights) / math.fsum(weights.values()))
+        counted = worth(weights, len(self._rows))
+        return squash(bm25(counts, counts.total(), mean, counted) / math.fsum(weights.values()))
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
         with self._lock:

@@ -21,6 +21,7 @@ from wenyuan.core.errors import EngineError, EngineUnavailable, IndexCorrupt, ms
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Facet, IndexRow
 from wenyuan.core.scoring import PAIRED, passage_bodies, squash, term_weights
+from wenyuan.core.scoring.common_words import worth
 from wenyuan.core.text import PAIR
 from wenyuan.engines.local.columns import Columns, OpenFile, Signature, leaf_values, signature
 from wenyuan.runtime.regular import IrregularFile, open_regular, read_regular
@@ -523,10 +524,8 @@ class KeywordIndex:
         if not weights or not searcher.num_docs:
             return []
         with _translated("searching"):
-            each = ((term, tantivy.Query.term_query(self._schema, "body", term, "freq")) for term in weights)
-            query = tantivy.Query.boolean_query(
-                [(_Should, tantivy.Query.boost_query(one, PAIRED) if PAIR in term else one) for term, one in each]
-            )
+            counted = worth(weights, searcher.doc_freq("facet", _EVERY))
+            query = tantivy.Query.boolean_query([(_Should, self._term(t, counted[t] / weights[t])) for t in weights])
             if restriction is not None:
                 query = tantivy.Query.boolean_query([(_Must, query), (_Must, restriction)])
             hits = searcher.search(query, limit, count=False).hits
@@ -534,6 +533,12 @@ class KeywordIndex:
         total = math.fsum(weights.values())
         found = [(int(i), squash(score / total)) for i, (score, _) in zip(ids, hits, strict=True)]
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+    def _term(self, term: str, counted: float) -> Any:
+        """A term as it counts: a pair of words, or a common word, less than its idf."""
+        query = tantivy.Query.term_query(self._schema, "body", term, "freq")
+        share = counted * (PAIRED if PAIR in term else 1.0)
+        return query if share == 1.0 else tantivy.Query.boost_query(query, share)
 
     def among(self, passage_ids: Sequence[int]) -> Any:
         """A restriction to given passages that adds nothing to the score."""

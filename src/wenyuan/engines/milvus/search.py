@@ -18,6 +18,7 @@ from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Facet, IndexRow
 from wenyuan.core.ports import Change, ChangeFeed
 from wenyuan.core.scoring import CHINESE, K1, B, bm25, quantised_length, squash, term_weights
+from wenyuan.core.scoring.common_words import worth
 from wenyuan.core.text import passage_terms
 from wenyuan.engines.milvus.sessions import MOST_HITS, MOST_TOKENS, Mark, Names, Session, add_mark, listed, parts
 
@@ -165,7 +166,7 @@ class Query:
 
     Attributes:
         weights: Idf of every term that asks for something.
-        worth: By number, the idf of those that some passage holds.
+        worth: By number, what those add that some passage holds; see `core.scoring.common_words`.
         mean: Length of a passage, in terms.
         least: The least mean with which rows were weighed.
     """
@@ -184,8 +185,9 @@ class Query:
             known[keys[row["term"]]] = int(row["number"]), int(held)
         held_by = {term: known.get(term, (0, 0))[1] for term in terms}
         weights = term_weights(mark.passages, held_by) if mark.passages else {}
-        worth = {known[term][0]: weight for term, weight in weights.items() if held_by[term] > 0}
-        return cls(weights, worth, mark.mean, mark.least)
+        counted = worth(weights, mark.passages)
+        by_number = {known[term][0]: counted[term] for term in weights if held_by[term] > 0}
+        return cls(weights, by_number, mark.mean, mark.least)
 
     @property
     def total(self) -> float:

@@ -13,6 +13,7 @@ from psycopg.sql import SQL, Composed
 
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.scoring import K1, KNEE, LENGTHS, B, quantised_length, squash, term_weights
+from wenyuan.core.scoring.common_words import worth
 from wenyuan.engines.postgres.sessions import Condition, unpacked_terms
 
 # Postings: by term, which passages hold it, how often, and how long each is, packed so that one row brings thousands.
@@ -168,6 +169,7 @@ class Query:
 
     Attributes:
         weights: Idf of every term that asks for something.
+        worth: What each of them adds where a passage has it; see `core.scoring.common_words`.
         ids: Of the terms that some passage holds, by rising number of those passages.
         held: By term, the number of passages that hold it.
         passages: How many there are.
@@ -175,6 +177,7 @@ class Query:
     """
 
     weights: Mapping[str, float]
+    worth: Mapping[str, float]
     ids: Mapping[str, int]
     held: Mapping[str, int]
     passages: int
@@ -186,8 +189,10 @@ class Query:
         passages, length = rows[0][:2]
         found = sorted((count, term, number) for _, _, term, number, count in rows if term is not None)
         known = {term: count for count, term, _ in found}
+        weights = term_weights(passages, {term: known.get(term, 0) for term in terms}) if passages else {}
         return cls(
-            weights=term_weights(passages, {term: known.get(term, 0) for term in terms}) if passages else {},
+            weights=weights,
+            worth=worth(weights, passages),
             ids={term: number for _, term, number in found},
             held=known,
             passages=passages,
@@ -207,7 +212,7 @@ class Query:
         numbers, counts, sizes = unpacked_terms(packed)
         distinct, which = np.unique(lengths, return_inverse=True)
         norms = K1 * (1.0 - B + B * np.array([quantised_length(n) for n in distinct.tolist()])[which] / self.mean)
-        asked = sorted((number, self.weights[term]) for term, number in self.ids.items())
+        asked = sorted((number, self.worth[term]) for term, number in self.ids.items())
         sought = np.array([number for number, _ in asked])
         worth = np.array([weight for _, weight in asked])
         at = np.flatnonzero(np.isin(numbers, sought, kind="sort"))  # by itself numpy makes a table of all ids
@@ -236,7 +241,7 @@ class _Tally:
 
     def add(self, rows: Sequence[tuple[int, bytes]], names: Sequence[str]) -> None:
         """Add the postings of some terms, by term id."""
-        query, worth = self._query, {self._query.ids[name]: self._query.weights[name] for name in names}
+        query, worth = self._query, {self._query.ids[name]: self._query.worth[name] for name in names}
         order = {number: at for at, number in enumerate(worth)}  # the order in which numbers are added counts
         rows = sorted(rows, key=lambda row: order[row[0]])
         slots, often, lengths = unpacked_postings([packed for _, packed in rows])
@@ -287,7 +292,7 @@ def best(
         found = _ranked(connection, query, tally, condition, limit)
         if not left:
             break
-        rest = MOST_WORTH * math.fsum(query.weights[name] for name in left) / query.total
+        rest = MOST_WORTH * math.fsum(query.worth[name] for name in left) / query.total
         least = found[-1][1] if len(found) == limit else 0.0
         near, too_many = tally.at_least(least - rest, MOST_RESCORED + 1), query.held[left[0]] > MOST_ENTRIES
         if too_many or (least >= rest and len(near) <= MOST_RESCORED):

@@ -23,6 +23,7 @@ from wenyuan.core.scoring.evaluation import STRENGTHS, Deal, Trial
 from wenyuan.core.scoring.fusion import reference_of
 from wenyuan.core.scoring.probability import NEAR, Candidate, Curve, Field, Judged
 from wenyuan.core.text import query_terms, search_terms
+from wenyuan.core.text.introductions import without_introduction
 from wenyuan.runtime import deadline_after
 from wenyuan.service.search.legs import Aim
 
@@ -420,7 +421,7 @@ def embedded(encoder: Encoder, questions: Sequence[str], step: Step) -> Array:
     """Unit vectors of questions, ``(n, d)``; raises an `EncoderError`."""
     parts = [np.zeros((0, encoder.fingerprint.dimension), np.float32)]
     for at in range(0, len(questions), _AT_ONCE):
-        some = list(questions[at : at + _AT_ONCE])
+        some = list(map(without_introduction, questions[at : at + _AT_ONCE]))
         answered = encoder.encode_queries(some, deadline=_unhurried())
         parts.append(checked_vectors(answered, len(some), encoder.fingerprint.dimension, "encoder"))
         step("embed", at + len(some), len(questions))
@@ -472,7 +473,7 @@ class TrainingSet:
         return [self._by_words(lesson.question) for lesson in self.lessons]
 
     def _by_words(self, question: str) -> tuple[Rows, Array]:
-        words, place = search_terms(question), self.holdings.place
+        words, place = search_terms(without_introduction(question)), self.holdings.place
         found = self.engine.keyword(words, scope=self.scope, limit=self.depth, deadline=_unhurried()).hits
         held = [(place[hit.passage_id], hit.score) for hit in found if hit.passage_id in place]
         return np.array([row for row, _ in held], np.int64), np.array([score for _, score in held], np.float32)
@@ -509,7 +510,8 @@ class TrainingSet:
         rows = np.union1d(nearest, by_words).astype(np.int64)
         ids = self.holdings.ids[rows].tolist()
         unseen = [passage_id for passage_id in ids if passage_id not in keyword]
-        keyword |= self.engine.keyword_scores(search_terms(lesson.question), unseen, deadline=_unhurried())
+        words = search_terms(without_introduction(lesson.question))
+        keyword |= self.engine.keyword_scores(words, unseen, deadline=_unhurried())
         near = self._with_labels(number, cosines[:, rows], ids, maps)
         low, high = self.scale
         units, grades = self._graded(lesson, rows)

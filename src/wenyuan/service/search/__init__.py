@@ -24,6 +24,7 @@ from wenyuan.core.scoring.fusion import Fusion, Reference, Topic, reference_of
 from wenyuan.core.scoring.probability import Curve
 from wenyuan.core.terms_of_use import Validity, effective_ends
 from wenyuan.core.text import OWN, has_han, query_terms, terms
+from wenyuan.core.text.introductions import without_introduction
 from wenyuan.core.text.synonyms import Synonym, SynonymTable, Wordings
 from wenyuan.service import Query
 from wenyuan.service.search.general_texts import script_of
@@ -297,6 +298,7 @@ class AnalysedQuery:
 
     Attributes:
         text: As it was asked.
+        subject: Without introduction and thanks (see `core.text.introductions`): what is embedded and looked for.
         wordings: Its terms, and those of its other wordings by the library's synonyms.
         script: ``han`` or ``latin``; see `script_of`.
         names: Whether it has identifiers (see `core.text.identifiers`): a clause, a standard, a code.
@@ -304,6 +306,7 @@ class AnalysedQuery:
     """
 
     text: str
+    subject: str
     wordings: Wordings
     script: str
     names: bool
@@ -312,10 +315,12 @@ class AnalysedQuery:
 
 def analysed(text: str, synonyms: SynonymTable) -> AnalysedQuery:
     """Analyse a query, with the library's synonyms."""
-    wordings = synonyms.wordings(text)
+    subject = without_introduction(text)
+    wordings = synonyms.wordings(subject)
     names = any(word.startswith("#") for word in wordings.words)
     return AnalysedQuery(
         text=text,
+        subject=subject,
         wordings=wordings,
         script=script_of(text),
         names=names,

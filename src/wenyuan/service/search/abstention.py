@@ -129,7 +129,7 @@ class Abstention:
         missing = tuple(code for code in named if not self._may_stand(code, ranked, scope, deadline))
         if not missing and any(hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked):
             return Verdict(1.0, "")  # the place that the question names is there
-        whole = bare_name(query.text)
+        whole = bare_name(query.subject)
         if whole and CODED.search(whole) and _any_stands([whole], ranked):
             return Verdict(1.0, "", missing)
         standing = self.standing(query, found, ranked, coverage, deadline)
@@ -161,7 +161,7 @@ class Abstention:
             apart=self._own.apart(aim, max(cosines), passage.language, deadline) if near and aim else 0.0,
             margin=first[0] - first[1] if len(first) > 1 else ALONE,
             coverage=coverage.among([passage for _, passage in ranked[:FIRST]], passage.language),
-            strange=strange(query.text, self._encoder),
+            strange=strange(query.subject, self._encoder),
         )
 
     def _may_stand(self, code: str, ranked: Ranked, scope: Scope, deadline: Deadline) -> bool:

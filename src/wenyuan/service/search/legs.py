@@ -419,7 +419,7 @@ class OwnLegs:
 
     def _vector(self, vectors: QueryVectors, request: LegRequest) -> _Near:
         begun, query = time.perf_counter(), request.query
-        vector, remembered = vectors.of(query.text, request.deadline)
+        vector, remembered = vectors.of(query.subject, request.deadline)
         aim = self.aim(query.script, vector, request.profile, request.deadline)
         result = self._engine.vector(aim.vector, scope=request.scope, limit=request.depth, deadline=request.deadline)
         cosines = {hit.passage_id: hit.parts["cosine"] for hit in result.hits}

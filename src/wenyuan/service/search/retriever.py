@@ -35,6 +35,7 @@ from wenyuan.core.scoring.fusion import (
 from wenyuan.core.scoring.probability import NEAR, Field, candidate, curve_of
 from wenyuan.core.scoring.rerank import REVISION as COPIES
 from wenyuan.core.scoring.rerank import Copies, beside, distinct
+from wenyuan.core.text.introductions import without_introduction
 from wenyuan.runtime import deadline_after
 from wenyuan.service import Answer, LegReport, Query
 from wenyuan.service.rules import RuleQuestion, of_type
@@ -293,7 +294,7 @@ class Retriever:
     ) -> Searched:
         """Search the library's own sources: each passage with its probability, or nothing if an answer is unlikely."""
         found, ranked, copies = self._candidates(query, asked, scope, trusts, profile, change, deadline)
-        coverage = Coverage(asked.text, asked.script)
+        coverage = Coverage(asked.subject, asked.script)
         verdict = self._abstention.verdict(asked, found, ranked, coverage, scope, deadline)
         why = verdict.why
         if ranked and (query.nearest or not why):
@@ -372,7 +373,7 @@ class Retriever:
         )
         given = question, scope, registry.by_id, change, deadline
         vectors = self._vectors if query.by_meaning else None
-        embed = None if vectors is None else lambda: vectors.of(query.text, deadline)[0]
+        embed = None if vectors is None else lambda: vectors.of(without_introduction(query.text), deadline)[0]
         bounded = query.sources is not None
         return self._executor.begin(
             lambda: rules.derive(*given, min_trust=query.min_trust, embed=embed, bounded=bounded), "rules"

@@ -1,0 +1,47 @@
+"""What a question begins and ends with out of courtesy ("could you tell me whether", 请问一下): it asks for nothing."""
+
+from __future__ import annotations
+
+import re
+
+_SPACE = r"[\s,，:：;；.。!！~～、-]*"
+_LATIN = r"""
+(?:hi|hello|hey|dear\ all|good\ (?:morning|afternoon|evening)|excuse\ me|sorry\ to\ (?:bother|trouble)\ you)(?:\ there)?
+|(?:please|kindly)(?=\ (?:tell|let|explain|advise|can|could|would|what|which|where|when|who|how|is|are|do|does)(?![a-z]))
+|(?:(?:please|just|can|could|would|will)\ )?(?:you\ )?(?:please\ |kindly\ |possibly\ )?(?:tell\ (?:me|us)|let\ (?:me|us)\ know)(?:\ please)?
+ (?:\ (?:something\ )?about|\ whether|\ if)?
+|(?:i|we)(?:'d|'d|\ would)?\ (?:just\ )?(?:like|love|want|need|wish)\ to\ (?:know|ask|find\ out|learn)(?:\ (?:you\ )?(?:about|whether|if))?
+|(?:i|we)(?:'m|\ am|\ was|'re|\ are|\ were)\ (?:just\ )?(?:wondering|curious)(?:\ (?:about|whether|if))?
+|(?:just\ )?wondering(?:\ (?:about|whether|if))?
+|(?:do\ you\ (?:happen\ to\ )?know|does\ any(?:one|body)\ know|any\ idea)(?:\ (?:about|whether|if))?
+|(?:may|can|could)\ i\ (?:just\ )?ask(?:\ you)?(?:\ (?:about|whether|if)|(?=\s*[,:]|\ (?:what|which|where|when|who|how|why)(?![a-z])))
+|(?:i\ have\ a|a|one|quick|just\ a|i\ have\ a\ quick|a\ quick)\ question(?=\s*[:：,，-])
+"""
+_HAN = r"""
+你好|您好|大家好|早上好|下午好|晚上好|打扰(?:一下|了)?|不好意思|劳驾
+|(?:麻烦)?请问(?:一下|下|您|你|各位)*
+|(?:想|我想)?请教(?:一下|下|您|各位)+
+|麻烦(?:您|你)?(?:(?:问|说|讲|查|看|告诉)(?:一下|下|我)+)+
+|我?(?:就|还)?(?:想|要|想要|需要)(?:来)?(?:问|咨询|了解|知道|打听|请问)(?:一下|一问|下|问|您|你)*
+|(?:(?:您|你)?(?:能不能|可不可以|可以|能否|可否|能|请|麻烦)?(?:(?:帮我|给我|跟我|和我)(?:说说|讲讲|介绍|说|讲)(?:一下|下)?|告诉(?:一下|下)?我(?:一下|下)?))
+"""
+_BEFORE = re.compile(rf"(?:(?:{_LATIN})(?![a-z])|{_HAN}){_SPACE}", re.IGNORECASE | re.VERBOSE)
+_AFTER = re.compile(
+    r"[\s,，.。!！?？~～]*(?:(?<![A-Za-z])(?:please|pls|thanks(?:\ a\ lot)?|thank\ you(?:\ very\ much)?)|谢谢(?:您|你|了|啦)?|多谢|拜托了?)[\s.。!！~～?？]*\Z",
+    re.IGNORECASE | re.VERBOSE,
+)  # fmt: skip
+_MOST = 3  # introductions one after the other
+_LEAST = 2  # letters that a question keeps
+
+
+def without_introduction(question: str) -> str:
+    """The question without its introduction and thanks; the whole of it where nothing else would be left."""
+    text = question.strip()
+    for _ in range(_MOST):
+        found = _BEFORE.match(text)
+        if found is None or not found[0]:
+            break
+        text = text[found.end() :]
+    if (found := _AFTER.search(text[-40:])) is not None:
+        text = text[: len(text) - len(text[-40:]) + found.start()]
+    return text if sum(map(str.isalnum, text)) >= _LEAST else question
