@@ -136,11 +136,19 @@ REFUSED = {
     "commit.lock": ("folder", "pipe"),
     "uploads/.lock": (),  # nobody uploads
     "index": ("empty", "pipe"),  # a folder that is gone is made again
+    "uploads": ("absent", "empty", "pipe"),
+    "uploads/desk": ("absent", "empty", "pipe"),
+    "quarantine": ("absent", "empty", "pipe"),
+    f"quarantine/{ASIDE}": ("absent", "empty", "pipe"),
     **{f"index/*/{name}": () for name in INDEX_FILES},  # whatever is there, they are built again
 }
 """Of each file the states in which something is refused, or said; in the others all is as before, and made again."""
+FOLDERS = ("index", "uploads", "uploads/desk", "quarantine", f"quarantine/{ASIDE}")
 CELLS = [
-    (name, state) for name in REFUSED for state in STATES if name != "index" or state in ("absent", "empty", "pipe")
+    (name, state)
+    for name in REFUSED
+    for state in STATES
+    if name not in FOLDERS or state in ("absent", "empty", "pipe")
 ]
 
 

@@ -192,6 +192,7 @@ class Catalog:
     # -- what its parts do, as callers ask it --------------------------------------------------------
 
     value = delegate("values", Values.value)
+    values_below = delegate("values", Values.values_below)
     set_value = delegate("values", Values.set_value)
     floor = delegate("values", Values.floor)
     encoder = delegate("values", Values.encoder)

@@ -427,6 +427,15 @@ class Values:
                 schema.library.insert(), {"key": "value/" + key, "value": json.dumps(value, ensure_ascii=False)}
             )
 
+    def values_below(self, beginning: str) -> Mapping[str, Any]:
+        """The JSON values whose keys have a beginning in common, by the rest of the key; no `None` among them."""
+        own = "value/" + beginning
+        key, value = schema.library.c.key, schema.library.c.value
+        with self.database.reading(f"reading {beginning!r}") as connection:
+            rows = connection.execute(sa.select(key, value).where(key.startswith(own, autoescape=True))).all()
+        found = {name.removeprefix(own): json.loads(raw) for name, raw in rows}
+        return {name: held for name, held in found.items() if held is not None}
+
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
         """Measured collection traits for a retrieval mode, by script (see `core.scoring.Traits`); empty before the
         first measurement.

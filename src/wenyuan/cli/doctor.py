@@ -146,7 +146,7 @@ def _library(terminal: Terminal) -> Iterator[Check]:
         record = library.catalog.where() if shared else str(folder)
         detail = terminal.text("d_record", folder=folder, record=terminal.own(record)) if shared else str(folder)
         yield Check("library", "ok", detail, more={"path": str(folder), "record": record})
-        for look in (_identity, _parts, _audit, _content, _uploads, _twins, _reading, _floor, _scanner):
+        for look in (_identity, _parts, _audit, _content, _uploads, _twins, _reading, _floor, _scanner, _quarantine):
             try:
                 yield from look(terminal, library)
             except KnowledgeError as error:
@@ -275,6 +275,13 @@ def _scanner(terminal: Terminal, library: Library) -> Iterator[Check]:
     if aside:
         detail += terminal.text("d_set_aside", count=aside)
     yield Check("scanner", "ok", detail, "wenyuan quarantine list" if aside else "", {"quarantine": aside})
+
+
+def _quarantine(terminal: Terminal, library: Library) -> Iterator[Check]:
+    """Files that were set aside and whose copies are gone; yields nothing without any."""
+    if lost := library.quarantine.lost():
+        detail = terminal.text("d_aside_lost", count=len(lost))
+        yield Check("quarantine", "warn", detail, "wenyuan quarantine list", {"lost": list(lost)})
 
 
 def _disk(terminal: Terminal, *, catalog: bool, index: bool) -> Check:

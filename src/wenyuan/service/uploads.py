@@ -39,6 +39,7 @@ from wenyuan.core.errors import (
 from wenyuan.core.model import Source
 from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.addresses import Addresses
+from wenyuan.service.ingest.lost_files import file_of, may_go, name_of
 from wenyuan.service.ingest.registry import Ingestion
 from wenyuan.service.ingest.run import IngestReport, Progress
 from wenyuan.service.ingest.source_run import NOT_KEPT
@@ -230,19 +231,24 @@ class Uploads:
         """
         self.ingestion.check_may_write()
         with self._alone():
-            source, file = self._file_of(document_id)
-            home = self.home(source)
-            name = file.relative_to(home).as_posix()
-            gone = [file, *(home / one.place for one in versions_in(home, name))]  # none of them comes to life again
-            shown = self._addresses(source).stored(file_uri(file)) or ""
-            live = self.catalog.live_documents(source.source_id)
-            own = sum(uri.partition("?")[0].partition("#")[0] == shown for uri in live)
-            with self._journal(source, dict.fromkeys(gone, None), ()) as journal:
+            source, shown = self._origin(document_id)
+            home, file = self.home(source), self._stored_file(source, shown)
+            if file is None and name_of(shown, source.source_id) in self._names(source):
+                source, file = self._file_of(document_id)  # which says that the folder is to be read anew
+            gone: list[Path] = []  # none, where the file was lost
+            if file is not None:
+                name = file.relative_to(home).as_posix()
+                gone = [
+                    file,
+                    *(home / one.place for one in versions_in(home, name)),
+                ]  # none of them comes to life again
+            own = sum(file_of(uri) == shown for uri in self.catalog.live_documents(source.source_id))
+            with self._journal(source, dict.fromkeys(gone, None), (), shown) as journal:
                 for number in range(len(gone)):
                     journal.do(number)
                 self._read(source, None)
             self._drop_empty(home)
-        self._audited("deleted", source, shown, {"documents": own, "versions": len(gone) - 1})
+        self._audited("deleted", source, shown, {"documents": own, "versions": max(0, len(gone) - 1)})
         return source.source_id, own
 
     @contextmanager
@@ -267,19 +273,22 @@ class Uploads:
 
     @contextmanager
     def _journal(
-        self, source: Source, moves: Mapping[Path, Path | None], stays: tuple[type[Exception], ...]
+        self, source: Source, moves: Mapping[Path, Path | None], stays: tuple[type[Exception], ...], leaving: str = ""
     ) -> Iterator[Journal]:
         """Moves of files that count at the end; whatever else happens, they are undone.
 
         Args:
             moves: See `Journal.note`.
             stays: Errors at which the files stay where they were moved to, but for `CatalogBusy`.
+            leaving: The stored address of a file that goes, whether it is there or not.
 
         Raises:
             SourceError: files cannot be written.
         """
         recover(self._ingester.uploads, lambda name: name == source.source_id)
-        with self.incoming() as aside:
+        addresses = self._addresses(source)
+        named = filter(None, (leaving, *(addresses.stored(file_uri(file)) for file in moves)))
+        with may_go(self.catalog, source.source_id, named), self.incoming() as aside:
             journal = Journal(aside, source.source_id, self.home(source).absolute())
             try:
                 journal.note(moves)
@@ -316,17 +325,28 @@ class Uploads:
             return name, msg("files of the kind {name} are not read", name=repr(kind))
         return name, msg("the name {name} stands twice", name=name) if name in named else ""
 
-    def _file_of(self, document_id: int) -> tuple[Source, Path]:
-        """The source and the uploaded file of a document."""
+    def _origin(self, document_id: int) -> tuple[Source, str]:
+        """The source of an uploaded document, and the stored address of its file."""
         origin = self.catalog.origin(document_id)
         if origin is None:
             raise NotFound(msg("there is no such document: {document_id}", document_id=document_id))
-        source = self.check_takes_uploads(origin.source_id)
-        address = origin.uri.partition("?")[0].partition("#")[0]
+        return self.check_takes_uploads(origin.source_id), file_of(origin.uri)
+
+    def _stored_file(self, source: Source, address: str) -> Path | None:
+        """The uploaded file with a stored address; None where there is none."""
         addresses = self._addresses(source)
-        for file in self._files(source):
-            if addresses.stored(file_uri(file)) == address:
-                return source, file
+        return next((file for file in self._files(source) if addresses.stored(file_uri(file)) == address), None)
+
+    def _names(self, source: Source) -> frozenset[str]:
+        """The names of the uploaded files, as they are stored."""
+        stored = self._addresses(source).stored
+        return frozenset(name_of(stored(file_uri(file)) or "", source.source_id) for file in self._files(source))
+
+    def _file_of(self, document_id: int) -> tuple[Source, Path]:
+        """The source and the uploaded file of a document."""
+        source, address = self._origin(document_id)
+        if (file := self._stored_file(source, address)) is not None:
+            return source, file
         raise InvalidRequest(
             msg("the file of document {document_id} is not among those that were uploaded", document_id=document_id),
             hint=msg("read the source again: wenyuan refresh {source_id}", source_id=source.source_id),
@@ -480,9 +500,7 @@ def _told(one: _Placed, report: IngestReport, live: Mapping[str, tuple[int, str]
     if reason := report.failed.get(one.shown) or report.data.get(one.shown):
         reason = reason.removeprefix(f"{one.target.name}: ")
         return Taken(name=one.name, state="failed", reason=reason)
-    numbers = tuple(
-        number for uri, (number, _) in live.items() if uri.partition("?")[0].partition("#")[0] == one.shown
-    )
+    numbers = tuple(number for uri, (number, _) in live.items() if file_of(uri) == one.shown)
     state: Literal["added", "changed", "unchanged"] = (
         "unchanged" if one.same else "changed" if one.before else "added"
     )

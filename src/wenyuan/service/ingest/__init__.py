@@ -17,6 +17,7 @@ from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.scanning import Scanner
 from wenyuan.runtime import deadline_after, is_dir
 from wenyuan.service.ingest.holdings import LocalHoldings, Memory, ReadContent, RemoteHoldings
+from wenyuan.service.ingest.lost_files import FileLost, lost_files
 from wenyuan.service.ingest.redaction import RedactionChange, Redactor, change_of
 from wenyuan.service.ingest.run import IngestReport, Progress
 from wenyuan.service.ingest.source_run import SourceRun, digest
@@ -156,15 +157,22 @@ class Ingester:
         return report
 
     def clear(self, source: Source) -> IngestReport:
-        """Retire all documents of a source that has no files left."""
+        """Retire the documents of a source that has no files left, but for those whose file was lost."""
         report = IngestReport(source_id=source.source_id)
         with self.catalog.taking_in(source.source_id):
-            live = [number for number, _ in self.catalog.live_documents(source.source_id).values()]
+            documents = self.catalog.live_documents(source.source_id)
+            lost = lost_files(self.catalog, source.source_id, documents.keys(), ())
+            live = [number for uri, (number, _) in documents.items() if uri not in lost]
             report.retired = self.catalog.retire_documents(source.source_id, live)
+            report.held_back = len(lost)
             self.catalog.forget_failures(source.source_id, list(self.catalog.failures(source.source_id)))
+            for file in sorted({*lost.values()}):
+                error = FileLost()
+                report.failed[file] = msg("{reason}; {hint}", reason=error.message, hint=error.hint)
+                self.catalog.record_failure(source.source_id, file, error.code, report.failed[file])
             self.follow()
-            lost = self.recheck_quotes(source.source_id)
-            report.evidences_lost, report.rules_retired = lost.evidences, lost.rules
+            quotes = self.recheck_quotes(source.source_id)
+            report.evidences_lost, report.rules_retired = quotes.evidences, quotes.rules
             self.follow()
         return report
 

@@ -1,4 +1,8 @@
-"""Files that a scanner had set aside: copies in the library's folder ``quarantine``, which nothing reads."""
+"""Files that a scanner had set aside: copies in the library's folder ``quarantine``, which nothing reads.
+
+The catalog of a library in a folder notes each, so that copies that are gone are not taken for none. Servers that share a
+catalog have each a folder of their own: there the folder alone says what is in it.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from wenyuan.catalog.storage import Files
 from wenyuan.core.errors import CatalogUnavailable, NotFound, SourceError, msg
 from wenyuan.core.scanning import plain_reason
 from wenyuan.runtime.regular import read_regular
@@ -26,6 +31,8 @@ _BEGUN = 3_600.0  # seconds after which a copy that is not whole was given up
 _SHA256 = re.compile("[0-9a-f]{64}")
 _Value = TypeVar("_Value", str, int, float)
 _ABOUT, _CONTENT = "about.json", "content"
+_NOTED = "set_aside/"
+"""Beginning of the key of a file that was set aside, as the catalog notes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,20 +62,37 @@ class Quarantine:
     catalog: Catalog
 
     def __iter__(self) -> Iterator[Quarantined]:
-        """The files that are there, the newest first; one of which nothing can be read is among them, and says so.
+        """The files that were set aside, the newest first; one of which nothing can be read, or whose copy is gone, is
+        among them, and says so.
 
         Raises:
             CatalogUnavailable: the folder cannot be read.
         """
-        if not os.path.lexists(self.folder):
-            return iter(())  # nothing was ever set aside
+        noted = self._noted()
         try:
-            found = [_read(one) for one in self.folder.iterdir() if _SHA256.fullmatch(one.name)]
+            there = list(self.folder.iterdir()) if os.path.lexists(self.folder) else []
+            found = [_read(one) for one in there if _SHA256.fullmatch(one.name)]
         except OSError as error:
             raise CatalogUnavailable(
                 msg("{folder} cannot be read: {error}", folder=self.folder, error=error), component="quarantine"
             ) from error
+        found += [_lost(sha256) for sha256 in noted - {one.sha256 for one in found}]
         return iter(sorted(found, key=lambda one: (-one.at, one.sha256)))
+
+    def lost(self) -> tuple[str, ...]:
+        """The files, by their SHA-256, whose copies are gone without having been released or discarded."""
+        return tuple(sorted(name for name in self._noted() if not os.path.lexists(self.folder / name)))
+
+    def _noted(self) -> frozenset[str]:
+        return frozenset(self.catalog.values_below(_NOTED) if self._own_catalog else ())
+
+    @property
+    def _own_catalog(self) -> bool:
+        return isinstance(self.catalog.database.place, Files)
+
+    def _note(self, sha256: str, told: dict[str, float] | None) -> None:
+        if self._own_catalog and (self.catalog.value(_NOTED + sha256) is None) != (told is None):
+            self.catalog.set_value(_NOTED + sha256, told)
 
     def released(self, sha256: str) -> bool:
         """Whether a person has said that these bytes may be taken in, whatever a scanner says of them."""
@@ -87,6 +111,7 @@ class Quarantine:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if (target / _CONTENT).is_file() and _read(target).scanner:
+                self._note(sha256, {"at": about.at})
                 return True
             if sum(1 for one in self.folder.iterdir() if _SHA256.fullmatch(one.name)) >= _MOST:
                 return False
@@ -106,6 +131,7 @@ class Quarantine:
                 msg("{name} cannot be kept: {strerror}", name=target.name, strerror=error.strerror),
                 component="quarantine",
             ) from error
+        self._note(sha256, {"at": about.at})
         return True
 
     def _clear(self) -> None:
@@ -147,11 +173,19 @@ class Quarantine:
     def _delete(self, one: Quarantined) -> None:
         try:
             shutil.rmtree(self.folder / one.sha256)
+        except FileNotFoundError:
+            pass  # the copy was gone already: what is left of it is the note
         except OSError as error:
             raise SourceError(
                 msg("{path} cannot be deleted: {strerror}", path=one.sha256, strerror=error.strerror),
                 component="quarantine",
             ) from error
+        self._note(one.sha256, None)
+
+
+def _lost(sha256: str) -> Quarantined:
+    said = msg("its copy is gone from {folder}", folder="quarantine/")
+    return Quarantined(sha256=sha256, suffix="", size=0, scanner="", reason=said, at=0.0)
 
 
 def _key(sha256: str) -> str:

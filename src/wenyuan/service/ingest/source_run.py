@@ -25,6 +25,7 @@ from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.summaries import lead_of
 from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.holdings import Holding, Holdings, LocalFile, Memory
+from wenyuan.service.ingest.lost_files import FileLost, lost_files
 from wenyuan.service.ingest.run import AddressTaken, Embedding, IngestReport, Progress, Stated, dated, settle
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class SourceRun:
         self._progress = progress
         self._live = ingester.catalog.live_documents(source.source_id)
         self._seen: set[str] = set()
+        self._files: set[str] = set()  # addresses of those that are there
         self._leads: dict[
             tuple[object, ...], str
         ] = {}  # of the file at hand: what its parts are parts of → the first one's
@@ -110,6 +112,7 @@ class SourceRun:
         """Read one file, unless its live version is of the same bytes, read in the same way."""
         uri, entry = holding.uri, holding.entry
         shown = self._address(uri)  # what is stored and told: a file's name may say too much
+        self._files.add(shown)
         self._leads = {}
         self._at = (number, legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name))
         self._pages = (0, 0)
@@ -363,6 +366,11 @@ class SourceRun:
         source_id, failed = self._source.source_id, self.report.failed
         unmet = {uri: number for uri, (number, _) in self._live.items() if uri not in self._seen}
         held = {uri for uri in unmet if _file_of(uri) in failed}
+        if self.arrivals is not None:
+            lost = lost_files(self._to.catalog, source_id, unmet.keys() - held, self._files)
+            for file in sorted({*lost.values()}):
+                self._fail(file, FileLost())
+            held |= lost.keys()
         if unmet.keys() - held and any(uri.lower().endswith(_LINES) and "#" not in uri for uri in failed):
             lines = self._to.catalog.uris_of_type(source_id, _LINES_TYPE)
             held |= {uri for uri in unmet.keys() & lines if not _file_of(uri).lower().endswith(_LINES)}
