@@ -43,6 +43,7 @@ from wenyuan.server.handling import FAULT_HEADER, STATUS_HEADER, RequestHandler,
 from wenyuan.server.metrics import Metrics, Probes, document_of
 from wenyuan.server.problems import PROBLEM_JSON, Problem, close_pools, problem_body
 from wenyuan.server.remote_callers import RemoteAddresses
+from wenyuan.server.repeated import once_a_minute
 from wenyuan.server.routes.ask import Answers, Dify, Fragments, Knowledge, Mcp, Stores
 from wenyuan.server.routes.audit import Audit
 from wenyuan.server.routes.documents import CorrectionRoutes, DocumentRoutes, Originals
@@ -459,7 +460,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
     if front is not None:
         app = front(app)
     listener = _listen(host, port, shared=shared_port)
-    with listener:
+    with listener, once_a_minute():
         if on_listening:
             on_listening(_url(listener))
         # What is here by now stays. To look through all of it for garbage takes a request's time several times over,
