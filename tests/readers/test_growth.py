@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from growing_answers import ANSWERS
 from growing_files import FILES
-from growth import MOST_RATIO, PARSERS, SHAPES, of_files, ratio
+from growth import MOST_RATIO, PARSERS, SHAPES, of_answers, of_files, ratio
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.readers import unpack_guarded
 
@@ -67,6 +68,13 @@ def test_time_grows_no_faster_than_the_input(parser: str, thorough: bool) -> Non
         pytest.skip("only with --thorough")
     found = {shape: ratio(PARSERS[parser], SHAPES[shape]) for shape in shapes}
     assert not {shape: round(value, 1) for shape, value in found.items() if value > MOST_RATIO}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_time_grows_no_faster_than_what_a_service_sends(name: str) -> None:
+    """Eight times the blocks, fragments, trees or objects of an answer take far less than 64 times the time."""
+    parse, shape = of_answers(name)
+    assert ratio(parse, shape) <= MOST_RATIO
 
 
 @pytest.mark.parametrize("name", FILES)

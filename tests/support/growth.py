@@ -12,6 +12,7 @@ from typing import Any
 from python_multipart.multipart import parse_options_header
 from starlette.requests import cookie_parser
 
+from growing_answers import ANSWERS
 from growing_files import FILES, read
 from wenyuan.connectors import Answer, wait_for
 from wenyuan.connectors.pages import links_of, sitemap_of
@@ -272,6 +273,12 @@ def of_files(name: str) -> tuple[Parse, Shape]:
     """What reads the files of `growing_files`, and what makes one by the size that is measured."""
     suffix, size_of_part, build = FILES[name]
     return partial(read, suffix), lambda size: build(max(1, size // size_of_part))
+
+
+def of_answers(name: str) -> tuple[Parse, Shape]:
+    """What parses the answers of `growing_answers`, and what makes one by the size that is measured."""
+    parse, size_of_part, build = ANSWERS[name]
+    return parse, lambda size: build(max(1, size // size_of_part))
 
 
 def curve(parse: Parse, shape: Shape) -> Iterator[tuple[int, float]]:

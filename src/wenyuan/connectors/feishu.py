@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
@@ -33,6 +34,10 @@ _TOKEN_GONE = (99991661, 99991663, 99991664, 99991668)  # missing, wrong or run 
 _NOT_FOUND = (1770002, 1770003, 131005, 1061003, 1061007)
 _WAITS = (1.0, 2.0, 4.0)
 _TOKEN = re.compile(r"[A-Za-z0-9_\-]{1,128}")
+_COVERED = (
+    4  # times that a cell may be covered on average: cells of a sound table are covered once, and say so themselves
+)
+_MOST_LABEL = 500  # characters of a cell's text that is repeated
 
 
 class FeishuSettings(ConnectorSettings):
@@ -408,7 +413,7 @@ def _escaped(text: str) -> str:
 
 
 def _table(block: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], seen: set[str], depth: int) -> list[str]:
-    """A table; the text of a merged cell is repeated in each cell it covers."""
+    """A table; the text of a merged cell is repeated in each cell it covers, unless it is longer than a label is."""
     held = block.get("table") or {}
     cells = [str(cell) for cell in held.get("cells") or _children(block)]
     settings = held.get("property") or {}
@@ -416,17 +421,26 @@ def _table(block: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], see
     texts = []
     for name in cells:
         inner: list[str] = []
+        if name in seen:
+            texts.append("")
+            continue
         seen.add(name)
         _write(_children(known.get(name, {})), known, inner, seen, "", depth + 1)
         texts.append("<br>".join(line.strip() for line in inner if line.strip()))
-    for at, merge in enumerate((settings.get("merge_info") or [])[: len(texts)]):
-        for row in range(min(int(merge.get("row_span") or 1), len(texts))):
-            for column in range(min(int(merge.get("col_span") or 1), width)):
-                target = at + row * width + column
-                if target < len(texts) and column < width - at % width:
-                    texts[target] = texts[at]
+    for at, target in islice(_covered(settings.get("merge_info") or [], width, len(texts)), _COVERED * len(texts)):
+        if len(texts[at]) <= _MOST_LABEL:
+            texts[target] = texts[at]
     rows = [texts[at : at + width] for at in range(0, len(texts), width)]
     if not rows:
         return []
     told = [f"| {' | '.join(row)} |" for row in rows]
     return [told[0], f"|{' --- |' * width}", *told[1:]]
+
+
+def _covered(merges: Sequence[Mapping[str, Any]], width: int, cells: int) -> Iterator[tuple[int, int]]:
+    """Of each cell, the cells of a table that it covers, itself among them."""
+    for at, merge in enumerate(merges[:cells]):
+        columns = min(int(merge.get("col_span") or 1), width - at % width)
+        for row in range(min(int(merge.get("row_span") or 1), (cells - 1 - at) // width + 1)):
+            for target in range(at + row * width, min(at + row * width + columns, cells)):
+                yield at, target

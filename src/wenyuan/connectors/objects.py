@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ENTRIES_OF_A_FILE = 10
 """How many entries of trees are looked at for each file that may be listed."""
+_MOST_PATH = 4_096  # characters; what systems take
 _FILE_MODES = (0o100644, 0o100755, 0o100664)
 _FOLDER = 0o40000
 
@@ -88,6 +89,10 @@ def files_of(
     found: list[tuple[str, str]] = []
     with closing(_opened(folder)) as repo:
         for count, (path, mode, sha) in enumerate(_contents(repo, _tree(repo, commit, below))):
+            if len(path) > _MOST_PATH:  # folders in one another, each of which says the whole way again
+                raise DocumentRejected(
+                    msg("a path of the commit has more than {most} characters", most=f"{_MOST_PATH:,}")
+                )
             if len(found) >= most or count >= ENTRIES_OF_A_FILE * most:
                 return {"files": found, "cut": True}
             hidden = any(part.startswith(".") and part != ".." for part in path.split("/"))

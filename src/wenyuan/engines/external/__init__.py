@@ -322,7 +322,7 @@ class Remote:
                 msg("the answer breaks the contract: {error}", error=error), component=self.component
             ) from error
         hits: dict[str, OutsideHit] = {}
-        for hit in map(_hit, fragments):
+        for hit in map(hit_of, fragments):
             hits.setdefault(hit.key, hit)
         return tuple(hits.values())
 
@@ -390,7 +390,8 @@ def _header(answer: httpcore2.Response, name: bytes) -> str:
     return ", ".join(value.decode("latin-1").strip() for key, value in answer.headers if key.lower() == name)
 
 
-def _hit(fragment: Fragment) -> OutsideHit:
+def hit_of(fragment: Fragment) -> OutsideHit:
+    """A fragment of another library as a hit."""
     metadata = fragment.metadata
     title = metadata.get("title")
     begin, end, dated = _days(metadata)
