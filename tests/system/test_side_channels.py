@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -53,6 +54,11 @@ statements:
   - {src: 深基坑开挖爆破, rel: produces_hazard, dst: 哑炮, evidence: [{source: their_rules, clause: 第二条}]}
   - {src: 隧洞掘进凿岩, rel: produces_hazard, dst: 哑炮, evidence: [{source: their_rules, clause: 第三条}]}
 """
+
+_OURS_ALONE = "".join(
+    f"{line}\n" for line in BOOK.splitlines() if not any(word in line for word in ("爆破", "凿岩", "哑炮"))
+)
+"""Without the other agent's rules, and what only these speak of."""
 
 
 @dataclass
@@ -303,7 +309,18 @@ def test_what_is_anothers_and_what_is_made_up_are_answered_alike(world: World, d
 
 
 _BY_WORDS = {"chapter of a process", "fragments of a process"}
-"""What is near in words to the name is searched in the asker's own passages and rules; two names have other neighbours there."""
+"""What is near in words to the name is searched in the asker's own passages and rules; two names have other neighbours there, so
+these are compared by one name, in a library that has another's rules of it and in one that has not."""
+
+
+def least(world: Any, ask: Door, name: str) -> Counter[str]:
+    """Of several times: what other threads ask now and then is no part of it, nor what is remembered after the first."""
+    counts = []
+    for _ in range(4):
+        with asked_of(world.library) as asked:
+            ask(world, name)
+        counts.append(asked)
+    return reduce(and_, counts)
 
 
 @pytest.mark.parametrize("door", sorted(DOORS.keys() - _BY_WORDS))
@@ -312,20 +329,52 @@ def test_what_is_anothers_costs_what_is_made_up_does(world: World, door: str) ->
     kind, ask = DOORS[door]
     theirs, made_up = NAMED[kind](world)
 
-    def least(name: str) -> Counter[str]:
-        """Of several times: what other threads ask now and then is no part of it, nor what is remembered after the first."""
-        counts = []
-        for _ in range(4):
-            with asked_of(world.library) as asked:
-                ask(world, name)
-            counts.append(asked)
-        return reduce(and_, counts)
-
-    foreign, absent = least(theirs), least(made_up)
+    foreign, absent = least(world, ask, theirs), least(world, ask, made_up)
     assert {"foreign alone": foreign - absent, "absent alone": absent - foreign} == {
         "foreign alone": {},
         "absent alone": {},
     }
+
+
+@dataclass
+class Asker:
+    """A key of an agent at a server."""
+
+    library: Any
+    url: str
+    token: str
+
+    def send(self, method: str, path: str, body: object = None) -> bytes:
+        return send(self.url, method, path, body, self.token).body
+
+
+@pytest.fixture(scope="module")
+def askers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Asker, Asker]]:
+    """The same agent of two libraries: one has another's rules, too."""
+    with ExitStack() as stack:
+        made = []
+        for book in (BOOK, _OURS_ALONE):
+            folder = tmp_path_factory.mktemp("asker")
+            (folder / "pack.yaml").write_text(book, encoding="utf-8")
+            library = stack.enter_context(foreign_library(folder))
+            url = stack.enter_context(served(library, needs_keys=True, limits=Limits(rate_per_key=0)))
+            assert not library.rules.take(read_book(folder / "pack.yaml")).errors
+            made.append(Asker(library, url, key(library, "admin", agent="support")))
+        yield made[0], made[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["深基坑开挖爆破", "深基坑开挖爆皮", "深基坑开挖炸破", "隧洞掘进凿岩", "隧洞掘进凿石"]
+)
+@pytest.mark.parametrize(
+    "door", sorted(door for door, (kind, _) in DOORS.items() if kind.endswith("name") and "MCP" not in door)
+)
+def test_a_name_costs_the_same_whether_another_has_rules_of_it(
+    askers: tuple[Asker, Asker], door: str, name: str
+) -> None:
+    """Of one name, the databases and the engine are asked the same in a library that has another's rules of it, or of one like it."""
+    with_theirs, without = (least(asker, DOORS[door][1], name) for asker in askers)
+    assert {"with": with_theirs - without, "without": without - with_theirs} == {"with": {}, "without": {}}
 
 
 @pytest.mark.parametrize("kind", sorted(NAMED))

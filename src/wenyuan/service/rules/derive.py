@@ -432,16 +432,19 @@ class Deriver:
         A doubtful one (it was guessed, or asked for within limits) that no visible statement mentions counts as not
         recognised: otherwise the caller would learn what hidden rules are about.
         """
-        seen = [
+        seen = {
             node
             for node in sorted(doubtful)
             if any(
                 self._graph.edges([node], list(schema.relations), view=view, limit=1, deadline=deadline, inverse=way)
                 for way in (False, True)
             )
-        ]
-        nodes = self._graph.nodes(seen, deadline=deadline)
-        kept = [one for one in recognised if one["node_id"] not in doubtful or one["node_id"] in nodes]
+        }
+        kept = [one for one in recognised if one["node_id"] not in doubtful or one["node_id"] in seen]
+        guessed = sorted({one["node_id"] for one in kept if "by" in one})
+        nodes = (
+            self._graph.nodes(guessed, deadline=deadline) if guessed else {}
+        )  # else how many times is told by time
         return tuple({**one, "name": nodes[one["node_id"]].name} if "by" in one else one for one in kept)
 
     def _scope(self, known: _Known, engineering_type: str, deadline: Deadline) -> frozenset[str]:
