@@ -16,6 +16,7 @@ from wenyuan.cli import agents, audit, connect, registry, retrieve, rules
 from wenyuan.cli.options import LangOption
 from wenyuan.core.answering import Left, Refusal
 from wenyuan.core.corrections import CORRECTION_ACTIONS
+from wenyuan.core.likelihood import Likelihood
 from wenyuan.core.model import DOCUMENT_STATES, Source
 from wenyuan.core.prompt import REASONS
 from wenyuan.core.records import KINDS, QueryState
@@ -130,6 +131,7 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "confidence_": literals(Confidence, "state"),
     "move_": ("copying", "comparing"),
     "mode_": ("hybrid", "keyword-only"),
+    "found_": get_args(Likelihood),
     "": {f"{prefix}_{stage}" for prefix, stages in _STAGES.items() for stage in stages},
 }  # fmt: skip
 """What begins a name that is put together, and how such names go on; `first_words` and the like read it in the code."""
@@ -152,6 +154,7 @@ CONSOLE: Mapping[str, Iterable[str]] = {
     "change_": ("added", "changed", "retired", "conflicting", "unchanged"),
     "nav_": first_words("console/visit.py", "Area") | {"search", "context", "verify", "answer", "sources", "rules", "review", "audit",
              "evaluation", "people", "health"},
+    "found_": get_args(Likelihood),
     "light_to_": ("dark", "light", "auto"),
     "around_": ("in", "out"),
     "cycle_": ("never", "hourly", "daily", "weekly", "monthly"),

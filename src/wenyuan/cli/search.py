@@ -18,6 +18,7 @@ import typer
 from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened, unlogged
 from wenyuan.cli.registry import stars
 from wenyuan.cli.terminal import Terminal, confidence_told, follow_up_told, printable
+from wenyuan.core.likelihood import SHOWN, likelihood, percent
 from wenyuan.core.text import fold, query_terms, table_headers, terms
 from wenyuan.core.text.numbers import located, quantities
 from wenyuan.core.text.structure import CLAUSE, clause_keys
@@ -150,10 +151,10 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
     """Print an answer in 80 columns."""
     seen = {"mode": terminal.text(f"mode_{answer.mode}"), "ms": f"{answer.ms.get('total', 0.0):.0f}"}
     show_rewriting(terminal, answer.rewriting)
-    likely = [hit for hit in answer.hits if round(hit.score, 2) > 0]
+    likely = [hit for hit in answer.hits if hit.score >= SHOWN]
     if likely:
-        seen["count"] = str(len(likely))
-    terminal.show(terminal.text("found" if likely else "found_none", **seen))
+        seen |= {"count": str(len(likely)), "best": percent(hit.score for hit in likely)}
+    terminal.show(terminal.text(f"found_{likelihood(hit.score for hit in likely)}", **seen))
     if answer.mode == "keyword-only" and not answer.hits:
         terminal.say("try_doctor")
     if not answer.hits:

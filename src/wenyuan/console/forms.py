@@ -14,6 +14,7 @@ from jinja2.runtime import Context
 from python_multipart.multipart import Field, File, FormParser, parse_options_header
 from starlette.requests import Request
 
+from wenyuan.core.likelihood import likelihood, percent
 from wenyuan.runtime.local_time import local_time
 from wenyuan.server.handling import Body
 from wenyuan.server.problems import Problem
@@ -221,5 +222,5 @@ def file_name(uri: str) -> str:
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
-    "moment": moment, "stars": stars, "pieces": pieces, "grouped": grouped, "file_name": file_name,
+    "moment": moment, "likelihood": likelihood, "percent": percent, "stars": stars, "pieces": pieces, "grouped": grouped, "file_name": file_name,
 }  # fmt: skip

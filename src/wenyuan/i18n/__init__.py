@@ -119,12 +119,16 @@ class _Templates:
                 known = form.fixed + sum(known for known, _ in read)
                 if known > best:
                     best = known
-                    values = zip(form.names, (value for _, value in read), strict=True)
+                    values = dict(zip(form.names, (value for _, value in read), strict=True))
+                    if "right" in values:
+                        values["right"] = self._places.get(values["right"], values["right"])
                     said = form.other.format_map(defaultdict(str, values))
         return best, said
 
     def _filled(self, other: str, values: Mapping[str, str]) -> str:
-        """Fill a translated template with its values; names of request fields are translated."""
+        """Fill a translated template with its values; names of request fields and rights are translated."""
+        if "{right}" in other:
+            values = {**values, "right": self._places.get(values["right"], values["right"])}
         if "{place}" not in other or values["place"] not in self._places:
             return other.format_map(values)
         place = self._places[values["place"]]
