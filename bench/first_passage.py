@@ -56,6 +56,8 @@ ANSWERABLE, NEAR, FAR = 0.95, 0.15, 0.4
 PLACES = (1.0, 0.5, 0.5)
 SMALL = 3.0
 """What the first places, and a small library, count in the fit."""
+RIDGE = 4e-3
+"""What holds the weights, which are those of standardised features."""
 KINDS = {"na_near": "near", "na_far": "far"}
 
 Row = dict[str, Any]
@@ -215,7 +217,7 @@ def rising(x: Any, y: Any, votes: Any) -> list[float]:
     """A logistic regression whose weights are none below 0; the last number is the constant."""
     kept = list(range(x.shape[1]))
     while True:
-        found = logistic(x[:, kept], y, votes)
+        found = logistic(x[:, kept], y, votes, RIDGE)
         falling = [at for at, weight in enumerate(found[:-1]) if weight < 0.0]
         if not falling:
             weights = dict(zip(kept, found, strict=True))

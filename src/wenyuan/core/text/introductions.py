@@ -6,7 +6,7 @@ import re
 
 _SPACE = r"[\s,，:：;；.。!！~～、-]*"
 _LATIN = r"""
-(?:hi|hello|hey|dear\ all|good\ (?:morning|afternoon|evening)|excuse\ me|sorry\ to\ (?:bother|trouble)\ you)(?:\ there)?
+(?:hi|hello|hey|dear\ all|sorry(?=\s*,)|good\ (?:morning|afternoon|evening)|excuse\ me|sorry\ to\ (?:bother|trouble)\ you)(?:\ there)?
 |(?:please|kindly)(?=\ (?:tell|let|explain|advise|can|could|would|what|which|where|when|who|how|is|are|do|does)(?![a-z]))
 |(?:(?:please|just|can|could|would|will)\ )?(?:you\ )?(?:please\ |kindly\ |possibly\ )?(?:tell\ (?:me|us)|let\ (?:me|us)\ know)(?:\ please)?
  (?:\ (?:something\ )?about|\ whether|\ if)?
@@ -15,12 +15,19 @@ _LATIN = r"""
 |(?:just\ )?wondering(?:\ (?:about|whether|if))?
 |(?:do\ you\ (?:happen\ to\ )?know|does\ any(?:one|body)\ know|any\ idea)(?:\ (?:about|whether|if))?
 |(?:may|can|could)\ i\ (?:just\ )?ask(?:\ you)?(?:\ (?:about|whether|if)|(?=\s*[,:]|\ (?:what|which|where|when|who|how|why)(?![a-z])))
-|(?:i\ have\ a|a|one|quick|just\ a|i\ have\ a\ quick|a\ quick)\ question(?=\s*[:：,，-])
+|(?:(?:i\ have|i've\ got|i've)\ )?(?:just\ )?(?:a|one|another|my)?\ ?(?:quick|more|last|other|simple|short|small)?\ ?(?:question|thing|point)
+ (?:\ for\ you)?(?:\ is)?(?=\s*[:：,，-])
+|(?:just|double|only)\ checking(?=\s*[:：,，-]|\ (?:whether|if)(?![a-z]))(?:\ (?:whether|if))?
+|(?:(?:can|could|would|will)\ (?:you|someone|somebody|anyone|anybody)\ )?(?:please\ |kindly\ )?(?:explain\ to\ (?:me|us)|remind\ me|help\ me\ understand|confirm\ (?:whether|if))
 """
 _HAN = r"""
 你好|您好|大家好|早上好|下午好|晚上好|打扰(?:一下|了)?|不好意思|劳驾
 |(?:麻烦)?请问(?:一下|下|您|你|各位)*
-|(?:想|我想)?请教(?:一下|下|您|各位)+
+|(?:想|我想)?请教(?![练师授育员学会材室堂职导])(?:一下|下|您|各位)*
+|(?:我?有个?(?:事|问题)(?:儿)?(?:我?[想要])?)?问(?:个问题|个事|问(?=[，,：: ])|一下|下)(?:您|你|大家)?
+|我?有个?(?:事|问题)(?:儿)?我?[想要](?:请教|咨询|问)(?:一下|下|问)*
+|(?:老师|师傅|同事|各位|亲|客服|领导|大家)们?(?:您好|你好|好)?(?=[，,：: ])
+|有(?:谁|人|没有人)知道
 |麻烦(?:您|你)?(?:(?:问|说|讲|查|看|告诉)(?:一下|下|我)+)+
 |我?(?:就|还)?(?:想|要|想要|需要)(?:来)?(?:问|咨询|了解|知道|打听|请问)(?:一下|一问|下|问|您|你)*
 |(?:(?:您|你)?(?:能不能|可不可以|可以|能否|可否|能|请|麻烦)?(?:(?:帮我|给我|跟我|和我)(?:说说|讲讲|介绍|说|讲)(?:一下|下)?|告诉(?:一下|下)?我(?:一下|下)?))
