@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wenyuan.core.claims import Claim, claims_of
-from wenyuan.core.differences import Change
+from wenyuan.core.places import Change
 from wenyuan.core.tokens import tokens_of
 from wenyuan.core.verification import compared_with, stitched
 

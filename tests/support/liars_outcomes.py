@@ -166,7 +166,7 @@ WORDED: Mapping[str, tuple[Outcome, Outcome]] = {
     "tag characters": (Outcome("quoted", "part"), Outcome("quoted", "part")),
     "struck through": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
     "struck word": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
-    "enclosed": (Outcome("extract", "unit_changed"), Outcome("extract", "unit_changed")),
+    "enclosed": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
     "emoji": (Outcome("quoted", "part"), Outcome("quoted", "part")),
     "no entry emoji": (Outcome("quoted", "part"), Outcome("quoted", "part")),
     "html": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),

@@ -8,13 +8,27 @@ years or more* is *at least five years*, and *severity 2 … within 4 hours* may
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from wenyuan.core.denials import (
+    NOBODY,
+    alike_duties,
+    as_often,
+    duties_at,
+    for_free,
+    of_list,
+    of_nobody,
+    other_words,
+    polar,
+    said_there,
+    unless,
+)
+from wenyuan.core.places import Change, Pair, Place, shown, words_of
 from wenyuan.core.text import fold
+from wenyuan.core.text.amounts import Frequency, frequencies
 from wenyuan.core.text.content import GLUE, content_of, share_of
 from wenyuan.core.text.modality import (
     BOUNDING,
@@ -28,7 +42,7 @@ from wenyuan.core.text.modality import (
 )
 from wenyuan.core.text.numbers import HAN_NUMERALS, unit_of
 from wenyuan.core.text.signs import CURRENCIES
-from wenyuan.core.tokens import BETWEEN, Token, Tokens, tokens_of
+from wenyuan.core.tokens import BETWEEN, Token, Tokens, folded_places, tokens_of
 
 DifferenceKind = Literal[
     "number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed", "relation_changed"
@@ -56,64 +70,11 @@ _SYMMETRIC = frozenset(("and", "or", "和", "与", "及", "或", "以 及", "/")
 """Words whose two sides may stand in either order."""
 _LONGEST = 6  # tokens of a part that stands in another's place
 _OTHER = 0.25  # share of a claim's words that may stand for other words where a number differs
+_ANY_SCALE = frozenset("度 degree degrees c f".split())
+_EITHER_ORDER = re.compile(r"(?:0?[1-9]|1[0-2])[/.](?:0?[1-9]|1[0-2])[/.](?:19|20)\d\d\Z")
 _NAME = re.compile(r"[A-Za-z]\w*(?:[_.]\w+)+")
 _SECONDS = {"=day": 86_400.0, "=second": 1.0}
 _AMOUNT = re.compile(r"=(-?[\d.e+]+)(day|second)")
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A difference: the text's words and the claim's; ``""`` for none."""
-
-    was: str
-    said: str
-
-
-class Place(NamedTuple):
-    """Tokens ``a:b`` of the claim that stand for tokens ``c:d`` of the text; one of both may be empty."""
-
-    a: int
-    b: int
-    c: int
-    d: int
-
-
-class Pair(NamedTuple):
-    """A claim and the text that it is aligned with: tokens ``low:high``, which differ at these places.
-
-    Attributes:
-        alone: There is one place alone, and nothing of the text before and behind the claim.
-    """
-
-    claim: Tokens
-    text: Tokens
-    low: int
-    high: int
-    places: tuple[Place, ...]
-    alone: bool
-
-
-def span_of(text: Tokens, first: int, end: int) -> tuple[int, int]:
-    """Where a range of tokens begins and ends."""
-    return text.tokens[first].start, text.tokens[end - 1].end
-
-
-def words_of(text: Tokens, first: int, end: int) -> str:
-    """The words of a range of tokens; ``""`` of none."""
-    if first >= end:
-        return ""
-    start, stop = span_of(text, first, end)
-    return text.text[start:stop]
-
-
-def shown(pair: Pair, place: Place) -> Change:
-    """A change for display; where one side is empty, neighbouring words are added on both."""
-    a, b, c, d = place
-    claim, text = pair.claim, pair.text
-    if a == b or c == d:
-        before, after = int(a > 0 and c > 0), int(b < len(claim.tokens) and d < len(text.tokens))
-        a, b, c, d = a - before, b + after, c - before, d + after
-    return Change(words_of(text, c, d), words_of(claim, a, b))
 
 
 def changed(pair: Pair, place: Place) -> DifferenceKind | None:
@@ -122,13 +83,15 @@ def changed(pair: Pair, place: Place) -> DifferenceKind | None:
         return None if kind == "elsewhere" else kind
     claim, text = pair.claim, pair.text
     a, b, c, d = place
+    if _same_frequency(pair, place):
+        return None
     units: tuple[Callable[[Tokens, int, int], object], ...] = (_unit, _of_money)
-    if any(of(claim, a, b) and of(text, c, d) for of in units):
+    if any((one := of(claim, a, b)) and (other := of(text, c, d)) and one != other for of in units):
         return "unit_changed"
     said, was = _period(claim, a, b), _period(text, c, d)
     if said and was and said != was:
         return "unit_changed"
-    few = b - a <= FEW and d - c <= FEW
+    few = b - a <= FEW and d - c <= FEW and not _only_as_bound(pair, place)
     alone = pair.alone
     ordered = relation_changed(relation(claim.values[a:b]), relation(text.values[c:d]), alone=alone)
     if few and ordered and (alone or not _related(pair)) and (alone or not _only_among_others(pair, place)):
@@ -140,6 +103,18 @@ def _only_among_others(pair: Pair, place: Place) -> bool:
     """Whether an *only* of one side stands among other words that differ: it may be said by these."""
     said = relation(pair.claim.values[place.a : place.b]) ^ relation(pair.text.values[place.c : place.d])
     return said == {"only"} and place.b - place.a + place.d - place.c > FEW
+
+
+def _only_as_bound(pair: Pair, place: Place) -> bool:
+    """Whether *only* or 仅限 stands here before a number of which the other side says that it is the most."""
+    here = _bounds_at(pair.claim, place.a, place.b) | _bounds_at(pair.text, place.c, place.d)
+    return "at most" in here and _at_most(pair)
+
+
+def _at_most(pair: Pair) -> bool:
+    """Whether claim and sentence say of the same number that it is the most."""
+    said, was = bounds_of(pair.claim), bounds_of(pair.text, pair.low, pair.high)
+    return any("at most" in said[value] and "at most" in was[value] for value in said.keys() & was.keys())
 
 
 def _related(pair: Pair) -> bool:
@@ -163,7 +138,12 @@ def _figure_changed(pair: Pair, place: Place) -> DifferenceKind | Literal["elsew
     was = [t for t in text.tokens[place.c : place.d] if t.kind != "word"]
     if not {t.value for t in said} - {t.value for t in was}:
         return ""
-    if not was or _durations(said) == _durations(was) != []:
+    if (
+        not was
+        or _durations(said) == _durations(was) != []
+        or _same_frequency(pair, place)
+        or _same_digits(said, was)
+    ):
         return "elsewhere"
     if (not pair.alone and _stands(pair, place)) or ({t.kind for t in said} & {"date"}) - {t.kind for t in was}:
         return "elsewhere"
@@ -175,6 +155,40 @@ def _figure_changed(pair: Pair, place: Place) -> DifferenceKind | Literal["elsew
         strange = same and (_counts_something(claim, place.a, place.b) or _counts_something(text, place.c, place.d))
         return "unit_changed" if strange else "elsewhere"
     return "unit_changed" if same else "number_changed"
+
+
+def _same_digits(said: Sequence[Token], was: Sequence[Token]) -> bool:
+    """Whether a time of day may be written as a number, or a date with its day and month in another order."""
+    if any(_EITHER_ORDER.match(t.value) for t in (*said, *was)):
+        return True
+    if not any(":" in t.value for t in (*said, *was)):
+        return False
+    return [t.value.replace(".", ":") for t in said] == [t.value.replace(".", ":") for t in was]
+
+
+def _same_frequency(pair: Pair, place: Place) -> bool:
+    """Whether all figures of the claim here say how often something is done, and the sentence says so in other words."""
+    said = [one for one in _frequencies(pair.claim.text) if _touches(pair.claim, one, place.a, place.b)]
+    if not said:
+        return False
+    was = {one.every for one in _frequencies(pair.text.text) if _touches(pair.text, one, pair.low, pair.high)}
+    figures = [t for t in pair.claim.tokens[place.a : place.b] if t.kind != "word"]
+    return {one.every for one in said} <= was and all(
+        any(one.start <= t.start and t.end <= one.end for one in said) for t in figures
+    )
+
+
+@lru_cache(maxsize=1_024)
+def _frequencies(text: str) -> tuple[Frequency, ...]:
+    """How often things are done in a text, with places of the text itself."""
+    folded, places = folded_places(text)
+    return tuple(Frequency(every, places[a], places[b - 1] + 1) for every, a, b in frequencies(folded))
+
+
+def _touches(text: Tokens, one: Frequency, first: int, end: int) -> bool:
+    """Whether a frequency has a token of this range, or stands right beside it."""
+    near = text.tokens[max(0, first - 1) : end + 1] if first == end else text.tokens[first:end]
+    return any(one.start < t.end and t.start < one.end for t in near)
 
 
 def another_thing(pair: Pair, numbers: int) -> bool:
@@ -196,7 +210,7 @@ def another_thing(pair: Pair, numbers: int) -> bool:
         stem
         for a, b, c, d in pair.places
         if share_of(list(content_of(words_of(pair.text, c, d))), own) < 1
-        for stem in content_of(words_of(pair.claim, a, b))
+        for stem in content_of(" ".join(t.value for t in pair.claim.tokens[a:b] if t.kind == "word"))
         if share_of([stem], was) < 1
     ]
     names, known = set(_NAME.findall(said)), set(_NAME.findall(there))
@@ -204,10 +218,11 @@ def another_thing(pair: Pair, numbers: int) -> bool:
 
 
 def _counts_something(text: Tokens, first: int, end: int) -> bool:
-    """Whether a plain number is followed by a word here: by a unit that is not known."""
+    """Whether a plain number is followed by a word here: by a unit that is not known, but no degrees of a scale that is not named."""
     tokens = text.tokens[first:end]
     return any(
-        one.kind == "number" and other.kind == "word" and other.value not in GLUE for one, other in pairwise(tokens)
+        one.kind == "number" and other.kind == "word" and other.value not in GLUE and other.value not in _ANY_SCALE
+        for one, other in pairwise(tokens)
     )
 
 
@@ -237,17 +252,15 @@ def _signs(tokens: Sequence[Token]) -> list[str]:
     return [t.value if t.value[:1].isalpha() else "".join(c for c in t.value if c in "-±^") for t in tokens]
 
 
-def _unit(text: Tokens, first: int, end: int) -> bool:
-    """Whether these tokens are a unit after a number that does not form a quantity: 4x100 米."""
-    return (
-        0 < first < end
-        and text.tokens[first - 1].kind == "number"
-        and unit_of("".join(text.values[first:end])) is not None
-    )
+def _unit(text: Tokens, first: int, end: int) -> object:
+    """The unit that these tokens are after a number that does not form a quantity: 4x100 米."""
+    if not (0 < first < end and text.tokens[first - 1].kind == "number"):
+        return None
+    return unit_of("".join(text.values[first:end]))
 
 
-def _of_money(text: Tokens, first: int, end: int) -> bool:
-    return end - first == 1 and text.tokens[first].value in CURRENCIES
+def _of_money(text: Tokens, first: int, end: int) -> object:
+    return text.tokens[first].value if end - first == 1 and text.tokens[first].value in CURRENCIES else None
 
 
 def _period(text: Tokens, first: int, end: int) -> str:
@@ -265,44 +278,58 @@ def bounds_of(text: Tokens, first: int = 0, end: int | None = None) -> Mapping[s
     """By number, quantity or date of a text, whether it is said to be the most or the least."""
     end = len(text.tokens) if end is None else end
     found: dict[str, set[DutyName]] = {t.value: set() for t in text.tokens[first:end] if t.kind != "word"}
-    for duty in _with_turned(text.duties):
+    bounded: set[int] = set()
+    for duty in _with_turned(text):
         if duty.name in BOUNDING and first <= duty.first and duty.end <= end:
             at = _bounded(text, duty, first, end)
             if at is not None:
                 found[text.tokens[at].value].add(duty.name)
-    return {value: frozenset(names) for value, names in found.items()}
+                bounded.add(at)
+    free = {t.value for n, t in enumerate(text.tokens[first:end], first) if t.kind != "word" and n not in bounded}
+    both = frozenset[DutyName](("at most", "at least"))
+    return {value: both if names and value in free else frozenset(names) for value, names in found.items()}
 
 
-def _with_turned(duties: Sequence[Duty]) -> list[Duty]:
-    """Modal expressions, a *not* and the bound that it turns as one."""
+def _with_turned(text: Tokens) -> list[Duty]:
+    """Modal expressions of a text, a *not* and the bound that it turns as one: *no flat may have more than two*, too."""
     found: list[Duty] = []
-    for duty in duties:
-        if found and (one := turned(found[-1], duty)) is not None:
-            found[-1] = one
-        else:
+    for duty in text.duties:
+        last = found[-1] if found else None
+        nobody = (
+            len(found) > 1 and last is not None and last.name in DEONTIC and found[-2].name == "not"
+            and text.values[found[-2].first] in NOBODY and last.first - found[-2].end <= FEW
+        )  # fmt: skip
+        denied = Duty("must not", found[-2].first, last.end) if nobody and last is not None else last
+        one = None if denied is None else turned(denied, duty)
+        if one is None or denied is None or any(t.after for t in text.tokens[denied.end : duty.first + 1]):
             found.append(duty)
+        else:
+            del found[-2 if nobody else -1 :]
+            found.append(one)
     return found
 
 
 def _bounds_at(text: Tokens, first: int, end: int) -> set[DutyName]:
     """The bounds whose words are among these tokens, as a *not* before them turns them."""
-    here = {duty.end for duty in _duties_at(text, first, end) if duty.name in BOUNDING}
-    return {duty.name for duty in _with_turned(text.duties) if duty.name in BOUNDING and duty.end in here}
+    here = {duty.end for duty in duties_at(text, first, end) if duty.name in BOUNDING}
+    return {duty.name for duty in _with_turned(text) if duty.name in BOUNDING and duty.end in here}
 
 
 def _of_bounds(text: Tokens) -> set[int]:
     """Where the *not* of a turned bound begins."""
     ends = {duty.first: duty.end for duty in text.duties}
-    return {duty.first for duty in _with_turned(text.duties) if duty.end != ends[duty.first]}
+    return {duty.first for duty in _with_turned(text) if duty.end != ends[duty.first]}
 
 
 def _bounded(text: Tokens, duty: Duty, first: int, end: int) -> int | None:
     """The number that a bound belongs to: right behind it, else right before it, else the next one."""
-    after = next((n for n in range(duty.end, min(end, duty.end + 4)) if text.tokens[n].kind != "word"), None)
+    after = next((n for n in range(duty.end, min(end, duty.end + 6)) if text.tokens[n].kind != "word"), None)
     if after == duty.end:
         return after
     if duty.first > first and text.tokens[duty.first - 1].kind != "word":
         return duty.first - 1
+    if after is None and duty.first > first + 1 and text.tokens[duty.first - 2].kind != "word":
+        return duty.first - 2  # 以5本为限
     return after
 
 
@@ -314,6 +341,8 @@ def _bound_changed(pair: Pair, place: Place) -> Literal["number_changed"] | None
     said, was = bounds_of(pair.claim), bounds_of(pair.text, pair.low, pair.high)
     common = said.keys() & was.keys()
     alone = pair.alone
+    if claimed ^ meant == {"at most"} and any(duty.name == "may" for duty in (*pair.claim.duties, *pair.text.duties)):
+        return None  # who may borrow five may borrow up to five
     if any(_differ(said[value], was[value], alone=alone) for value in common):
         return "number_changed"
     few = place.b - place.a <= FEW and place.d - place.c <= FEW
@@ -338,8 +367,22 @@ def _differ(said: Set[DutyName], was: Set[DutyName], *, alone: bool) -> bool:
 def _duty_changed(pair: Pair, place: Place) -> DifferenceKind | None:
     """The kind of a change of what must, may or must not be; see `changed`."""
     a, b, c, d = place
-    claimed = [duty for duty in _duties_at(pair.claim, a, b) if duty.name not in BOUNDING]
-    meant = [duty for duty in _duties_at(pair.text, c, d) if duty.name not in BOUNDING]
+    claimed, meant = _duties_of(pair, place)
+    same = [polar(duty) for duty in claimed] == [polar(duty) for duty in meant]
+    if same or _says_so_here(pair, place, claimed, meant) or _says_so_elsewhere(pair, claimed, meant):
+        return None
+    if abs((b - a) - (d - c)) > FEW or (not pair.alone and _of_another_clause(pair, place)):
+        return None  # a clause that one of both has, and the other has not or has elsewhere, says its own
+    names = {duty.name for duty in (*claimed, *meant)}
+    only = [t.value for t in (*pair.claim.tokens[a:b], *pair.text.tokens[c:d])]
+    negating = all(any(d.name == "not" for d in tokens_of(value).duties) for value in only)
+    return "negation_changed" if negating or names <= {"not"} or _negated(only) else "modality_changed"
+
+
+def _duties_of(pair: Pair, place: Place) -> tuple[list[Duty], list[Duty]]:
+    """What claim and text say here of what must, may and must not be."""
+    claimed = [duty for duty in duties_at(pair.claim, place.a, place.b) if duty.name not in BOUNDING]
+    meant = [duty for duty in duties_at(pair.text, place.c, place.d) if duty.name not in BOUNDING]
     if _same_bounds(pair):
         own, there = _of_bounds(pair.claim), _of_bounds(pair.text)
         claimed = [duty for duty in claimed if duty.first not in own]
@@ -348,20 +391,35 @@ def _duty_changed(pair: Pair, place: Place) -> DifferenceKind | None:
         meant = [duty for duty in meant if duty.name != "must"]  # "is reported" says what "shall be reported" says
     if not {duty.name for duty in meant} & DEONTIC:
         claimed = [duty for duty in claimed if duty.name != "must"]
-    if [_polar(duty) for duty in claimed] == [_polar(duty) for duty in meant]:
-        return None
-    if (a == b and _beside(meant, pair.claim, a)) or (c == d and _beside(claimed, pair.text, c)):
-        return None  # one word of the same: 无需, 不需要
-    if not pair.alone and (_alike(pair) or (claimed and all(_said_so(pair, duty) for duty in claimed))):
-        return None  # it says so in another place
-    if not pair.alone and [duty.name for duty in claimed or meant] == ["may"] and not (claimed and meant):
-        return None  # *cancel free of charge* says that one can cancel
-    if abs((b - a) - (d - c)) > FEW or (not pair.alone and _of_another_clause(pair, place)):
-        return None  # a clause that one of both has, and the other has not or has elsewhere, says its own
+    return claimed, meant
+
+
+def _says_so_here(pair: Pair, place: Place, claimed: Sequence[Duty], meant: Sequence[Duty]) -> bool:
+    """Whether these words of both say the same, or deny different things: *closed* is *not open*."""
+    a, b, c, d = place
     names = {duty.name for duty in (*claimed, *meant)}
-    only = [t.value for t in (*pair.claim.tokens[a:b], *pair.text.tokens[c:d])]
-    negating = all(any(d.name == "not" for d in tokens_of(value).duties) for value in only)
-    return "negation_changed" if negating or names <= {"not"} or _negated(only) else "modality_changed"
+    beside = (a == b and _beside(meant, pair.claim, a)) or (c == d and _beside(claimed, pair.text, c))
+    return (
+        beside  # one word of the same: 无需, 不需要
+        or names == {"not", "need not"}  # who does not pay need not pay
+        or (names == {"may"} and not (claimed and meant) and _at_most(pair))  # *at most two are allowed*: two may be
+        or for_free(pair, place)
+        or other_words(pair, place)
+        or of_list(pair, claimed, meant)
+    )
+
+
+def _says_so_elsewhere(pair: Pair, claimed: Sequence[Duty], meant: Sequence[Duty]) -> bool:
+    """Whether claim and sentence as wholes deny, forbid and allow the same."""
+    if alike_duties(pair) and (not pair.alone or of_nobody(pair)):
+        return True
+    free = [duty.name for duty in claimed or meant] == ["may"] and not (claimed and meant)
+    return not pair.alone and (
+        free  # *cancel free of charge* says that one can cancel
+        or as_often(pair, {duty.name for duty in (*claimed, *meant)})
+        or unless(" ".join(pair.claim.values), said_there(pair))
+        or (bool(claimed) and all(_said_so(pair, duty) for duty in claimed))
+    )
 
 
 def _of_another_clause(pair: Pair, place: Place) -> bool:
@@ -371,29 +429,11 @@ def _of_another_clause(pair: Pair, place: Place) -> bool:
     return (pair.claim.tokens[place.a].after == "") != (pair.text.tokens[place.c].after == "")
 
 
-def _polar(duty: Duty) -> str:
-    """Its class; what must not be is not."""
-    return "not" if duty.name == "must not" else duty.name
-
-
-def _alike(pair: Pair) -> bool:
-    """Whether claim and sentence have the same modal expressions in all."""
-    said = Counter(_polar(duty) for duty in pair.claim.duties if duty.name not in BOUNDING)
-    was = Counter(
-        _polar(duty)
-        for duty in pair.text.duties
-        if duty.name not in BOUNDING and pair.low <= duty.first and duty.end <= pair.high
-    )
-    if not (said.keys() & DEONTIC and was.keys() & DEONTIC):
-        del said["must"], was["must"]
-    return said == was
-
-
 def _said_so(pair: Pair, duty: Duty) -> bool:
     """Whether the sentence has the same modal expression before the same words."""
     behind = pair.claim.values[duty.end : duty.end + 2]
     return len(behind) == 2 and any(
-        _polar(one) == _polar(duty) and pair.text.values[one.end : one.end + 2] == behind
+        polar(one) == polar(duty) and pair.text.values[one.end : one.end + 2] == behind
         for one in pair.text.duties
         if one.name not in BOUNDING
     )
@@ -404,14 +444,14 @@ def _negated(words: Sequence[str]) -> bool:
     return len(words) == 2 and words[1].removesuffix("not") == words[0].removesuffix("not")
 
 
-def _duties_at(text: Tokens, first: int, end: int) -> list[Duty]:
-    """The modal expressions that overlap a range of tokens."""
-    return [duty for duty in text.duties if duty.first < end and first < duty.end]
-
-
 def _beside(duties: Sequence[Duty], text: Tokens, at: int) -> bool:
     """Whether all these are said right at a place of a text, too."""
-    return {duty.name for duty in duties} <= {duty.name for duty in _duties_at(text, at - 1, at + 1)}
+    said = {duty.name for duty in duties_at(text, at - 1, at + 1)}
+    whole = {duty.name for duty in duties} <= said
+    longer = all(duty.end - duty.first > 1 for duty in duties)  # of 不能 and 不 one has the other's token
+    return whole or (
+        longer and {polar(duty) for duty in duties} <= {"not"} & {polar(d) for d in duties_at(text, at - 1, at + 1)}
+    )
 
 
 # -- parts in each other's place --------------------------------------------------------------------------

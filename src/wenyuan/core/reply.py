@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
 from wenyuan.core.text import has_han, placed_stems, search_terms, terms
+from wenyuan.core.text.alignment import aligned
 from wenyuan.core.text.summaries import visible
 
 _OF_LACKS = frozenset(terms(
@@ -26,7 +26,7 @@ def lack(text: str, question: str) -> str:
     """
     read, asked = placed_stems(question)
     named = [stem for stem, _, _ in placed_stems(text)[1]]
-    blocks = SequenceMatcher(None, [stem for stem, _, _ in asked], named, autojunk=False).get_matching_blocks()
+    blocks = aligned([stem for stem, _, _ in asked], named).get_matching_blocks()
     phrases = (asked[block.a : block.a + block.size] for block in blocks if block.size)
     return ", ".join(
         read[phrase[0][1] : phrase[-1][2]] for phrase in phrases if _says(tuple(stem for stem, _, _ in phrase))

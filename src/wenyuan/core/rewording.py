@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from wenyuan.core.differences import Change, DifferenceKind
+from wenyuan.core.denials import unless
+from wenyuan.core.differences import DifferenceKind
+from wenyuan.core.places import Change
 from wenyuan.core.quotation import conditional
 from wenyuan.core.text import has_han, sentences
 from wenyuan.core.text.content import GLUE, alike, content_of, share_of
@@ -28,10 +30,15 @@ _NEAR = 0.34
 _MORE = 4  # Chinese characters in turn, or half as many words
 _LEAST = 3  # words of a claim that say something
 _DENIED = re.compile(
-    r"(?:(?:must|shall|may|should|will|can|is|are|was|were|do|does|did) ?(?:not|n['’]t)|cannot|never|forbidden|prohibited)(?! exceed)"
-    "|(?:不得|不准|不许|不应当?|不可以?|不能够?|不予|禁止|严禁|禁用|不(?=[^足到满少超同过需必用能可得应]))(?![少超高低多大小迟晚早][于过])",
+    r"(?:(?:must|shall|may|should|will|can|is|are|was|were|do|does|did) ?(?:not|n['’]t)|cannot|never|forbidden|prohibited)(?! exceed|[^,.;]{0,30} (?:more|longer|later|less|fewer|earlier|higher|lower) than)"
+    "|(?:不得|不准|不许|不应当?|不可以?|不能够?|不予|禁止|严禁|禁用|不(?=[^足到满少超同过需必用能可得应]))(?![^，。；,;]{0,6}[少超高低多大小迟晚早][于过])",
     re.IGNORECASE,
 )
+_NONE = re.compile(
+    r"(?<![a-z])(?:no|none|nobody|neither|nor|nothing|without|free|ban(?:ned)?|barred|refused?)(?![a-z])|[没无未非免勿拒]",
+    re.IGNORECASE,
+)
+"""What denies without a verb: *there are no backups*."""
 _CLAUSES = re.compile(r"[，,；;：:]")
 _PLAIN = re.compile(r"[-±]?\d+(?:[.,]\d+)*\Z")
 
@@ -172,7 +179,10 @@ def _denial(claim: str, sentence: str, said: _Said) -> Change | None:
     """The one denial of a sentence, or of a clause of it, that a claim leaves out or adds, before a word that both have."""
     if conditional(claim) != conditional(sentence):
         return None
-    if len(_DENIED.findall(claim)) == len(_DENIED.findall(sentence)):
+    denials = len(_DENIED.findall(claim)), len(_DENIED.findall(sentence))
+    if 0 not in denials or denials == (0, 0) or unless(claim, sentence):
+        return None  # a second denial may say the first one again, of another thing of a list
+    if _NONE.search((claim, sentence)[denials.index(0)]):
         return None
     for part in (sentence, *_CLAUSES.split(sentence)):
         there = _said(part)

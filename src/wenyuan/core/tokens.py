@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from wenyuan.core.text import CJK, fold, sentences
+from wenyuan.core.text.amounts import RANGE_BEGINS, amounts
+from wenyuan.core.text.content import GLUE
 from wenyuan.core.text.modality import EXTENT, Duty, duties
 from wenyuan.core.text.numbers import HAN_NUMERALS, NUMBER_WORDS, Quantity, chinese_number, measured, unit_of
 from wenyuan.core.text.signs import (
@@ -83,7 +85,16 @@ _MONTHS = frozenset("january february march april may june july august september
 _NOT = re.compile("([a-z]+)n't")
 _STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 _DAY, _YEAR = re.compile(r"\d"), re.compile(r"(?:19|20)\d\d(?:[/.-]\d{1,2}){0,2}|(?:\d{1,2}[/.-]){1,2}(?:19|20)\d\d")
-_ORDINALS = frozenset("first second third fourth fifth sixth seventh eighth ninth tenth".split())
+_ORDINALS = {
+    word: number
+    for number, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), 1
+    )
+}
+_OF_ORDINALS = ("st", "nd", "rd", "th")
+_PLACE, _BEHIND_PLACE = re.compile(r"(?<![a-z])(?:the|on|his|her|their|its|your|of) \Z"), re.compile(r" ([a-z]+)")
+"""What stands before *second* where it is no unit of time; behind *a second*, a word that says something."""
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?\Z")
 _BEFORE_MAY, _BEHIND_MAY = re.compile(r"(?<!\d)\d{1,2}(?:st|nd|rd|th)? (?:of )?\Z"), re.compile(r",? \d")
 _NO_VERB = re.compile(r"\Z|[^\w ]| (?:\d|(?:at|and|or|to|until|till|in|of|the|from|by|on)(?![a-z]))")
 """What stands behind a month, and behind no *may*."""
@@ -107,8 +118,6 @@ _HALVES = re.compile(
 )
 """Halves and quarters in words: four and a half hours, half a minute, a quarter of an hour, 一刻钟."""
 _GRAMS = re.compile(r"(?<![\w.,/])(?P<n>\d{1,9}(?:\.\d{1,6})?) ?g(?![a-z0-9/])")
-_RANGE_BEGINS = re.compile(r"(?<![\d.,/:\-])(?P<n>\d{1,9}(?:\.\d{1,6})?) ?(?:[~至到]|to|-) ?\Z")
-"""A number that a quantity is the other end of: both are in its unit (−25 to −15 °C)."""
 
 
 @lru_cache(maxsize=4_096)
@@ -117,7 +126,9 @@ def tokens_of(text: str) -> Tokens:
     folded, places = folded_places(text)
     found: list[_Raw] = []
     at = 0
-    for start, end, read in sorted([*_quantities(folded), *_moments(folded), *_shares(folded)]):
+    several = [(start, end, [(value, kind)]) for value, kind, start, end in _amounts(folded)]
+    one = [*_quantities(folded), *_moments(folded), *_shares(folded)]
+    for start, end, read in sorted([*several, *one], key=lambda each: (each[0], -each[1])):
         if start < at:
             continue
         found += _words(folded, at, start)
@@ -147,9 +158,16 @@ def _quantities(folded: str) -> Iterator[tuple[int, int, list[tuple[str, TokenKi
         date = quantity.unit in ("月", "号") or (quantity.unit == "year" and 1_000 <= quantity.value < 3_000)
         value, unit = (quantity.value, quantity.unit) if date else in_one_unit(quantity.value, quantity.unit)
         sign, start = ("", quantity.start) if date else sign_before(folded, quantity.start)
-        if not date and (begins := _RANGE_BEGINS.search(folded, max(0, start - 24), start)) is not None:
+        if not date and (begins := RANGE_BEGINS.search(folded, max(0, start - 24), start)) is not None:
             yield _amount(folded, float(begins["n"]), quantity.unit, *begins.span("n"))
         yield start, quantity.end, [(f"={sign}{value:.10g}{unit}", "date" if date else "quantity")]
+
+
+def _amounts(folded: str) -> Iterator[_Raw]:
+    """What several words say, with its sign."""
+    for value, kind, start, end in amounts(folded, measured(folded)):
+        sign, begun = sign_before(folded, start) if value.startswith("=") else ("", start)
+        yield (f"={sign}{value[1:]}" if sign else value), kind, begun, end
 
 
 def _once(folded: str, quantity: Quantity) -> Quantity:
@@ -229,8 +247,9 @@ def _words(folded: str, start: int, end: int) -> Iterator[_Raw]:
         elif word[0].isdigit():
             sign, begun = sign_before(folded, first)
             value, kind = _read_word(match)
+            value = value.replace(",", "") if _THOUSANDS.match(value) else value
             yield sign + value, ("number" if sign else kind), max(start, begun), last
-        else:
+        elif word not in _OF_ORDINALS or not folded[first - 1 : first].isdigit():
             yield *_read_word(match), first, last
 
 
@@ -241,17 +260,24 @@ def _read_word(match: re.Match[str]) -> tuple[str, TokenKind]:
         return bound(value), "word"
     if value[0].isascii() and value[0].isalpha() and value[-1:].isalnum() and any(map(str.isdigit, value)):
         return value, "number"
-    if value in NUMBER_WORDS or value in _ORDINALS:
-        return str(NUMBER_WORDS.get(value, value)), "number"
+    if value in NUMBER_WORDS or (value in _ORDINALS and (value != "second" or _in_order(match))):
+        return str(NUMBER_WORDS.get(value) or _ORDINALS.get(value, 0)), "number"
     if value[0] in HAN_NUMERALS:
         return (str(chinese_number(value)), "number") if _counts(match) else (value, "word")
     if not value[0].isdigit() and value not in _MONTHS:
         return value, "word"
-    if value in _MONTHS and _of_date(match):
-        return value, "date"
-    if _YEAR.fullmatch(value):
+    if (value in _MONTHS and _of_date(match)) or _YEAR.fullmatch(value):
         return value, "date"
     return value, "number" if value[0].isdigit() else "word"
+
+
+def _in_order(match: re.Match[str]) -> bool:
+    """Whether *second* says a place in order here: the second floor, a second person."""
+    before = match.string[max(0, match.start() - 6) : match.start()]
+    behind = _BEHIND_PLACE.match(match.string, match.end())
+    if _PLACE.search(before) is not None:
+        return True
+    return before.endswith(" a ") or before == "a " if behind is not None and behind[1] not in GLUE else False
 
 
 def _of_date(match: re.Match[str]) -> bool:

@@ -19,24 +19,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal
 
-from wenyuan.core.differences import (
-    DIFFERENCES,
-    FEW,
-    Change,
-    Pair,
-    Place,
-    another_thing,
-    changed,
-    exchanged,
-    shown,
-    span_of,
-    words_of,
-)
+from wenyuan.core.differences import DIFFERENCES, FEW, another_thing, changed, exchanged
+from wenyuan.core.places import Change, Pair, Place, shown, span_of, words_of
 from wenyuan.core.quotation import governs, left_out, whole
+from wenyuan.core.text.alignment import aligned
 from wenyuan.core.text.modality import relation
 from wenyuan.core.tokens import BETWEEN, Tokens, folded_places, tokens_of
 
@@ -73,7 +62,7 @@ class Comparison:
     share: float = 1.0
 
 
-_STRUCK = re.compile("~~|<(?:del|s|strike)(?:[ >])|[\u0335-\u0338]", re.IGNORECASE)
+_STRUCK = re.compile("~~|<(?:del|s|strike)(?:[ >])|[\u0335-\u0338\u20dd-\u20e4]", re.IGNORECASE)
 """Words that are struck out: what a claim says with them is not what they say."""
 _SIGNS = frozenset("<>≥≤")
 
@@ -179,7 +168,7 @@ def _aligned(claim: Tokens, text: Tokens) -> Comparison | None:
         return None
     low, high = window
     said, values = claim.values, text.values[low:high]
-    blocks = SequenceMatcher(None, said, values, autojunk=False).get_opcodes()
+    blocks = aligned(said, values).get_opcodes()
     share = sum(b - a for tag, a, b, _, _ in blocks if tag == "equal") / len(said)
     apart = _places(blocks, low)
     every = Pair(claim, text, low, high, apart, len(apart) == 1)

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from wenyuan.core.access import Principal
 from wenyuan.core.arguments import checking_fields
 from wenyuan.core.claims import Claim
-from wenyuan.core.differences import Change
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, listed, msg
 from wenyuan.core.fidelity import Uncertain
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Passage
+from wenyuan.core.places import Change
 from wenyuan.core.ports import Deadline, Engine, until
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.rewording import reworded, said_so

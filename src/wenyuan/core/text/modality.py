@@ -32,15 +32,16 @@ _MORE = (
 )
 _DATES = "noon|midnight|january|february|march|april|may|june|july|august|september|october|november|december"
 _DUTIES: tuple[tuple[DutyName, str], ...] = (
-    ("must not", "不得|不准|不许|不許|禁止|严禁|禁用|不应当?|不可以?|不能够?|must not|mustn['’]t|shall not|may not|can(?: ?not|['’]t)"
-     "|should not|shouldn['’]t|prohibited|forbidden|not (?:be )?(?:permitted|allowed)"),
-    ("need not", "不必|无需|无须|毋须|不需要?|不用|可以?不|need not|needn['’]t|(?:is|are|be) not required|not required|exempt|optional"),
-    ("at most", f"[<≤≦⩽]=?|不超过|不高于|不大于|不多于|不重于|不长于|不迟于|不晚于|至多|最多|最[重长高大晚迟低小早](?=不超过|不得超过|为?{_AHEAD[3:-1]})|以下|以内|之内"
+    ("must not", "不得|不准|不许|不許|不(?:被|予)?允许|禁止|严禁|禁用|谢绝|不应当?|不可以?|不能够?|must not|mustn['’]t|shall not|may not|can(?: ?not|['’]t)"
+     "|(?:must|should|shall|may|can) never|should not|shouldn['’]t|prohibited|forbidden|(?:not|[a-z]n['’]t) (?:be )?(?:permitted|allowed)|(?:is|are|was|were)n['’]t (?:permitted|allowed)"),
+    ("need not", "不必|无需|无须|毋须|不需要?|不用|不要求|可以?不|need not|needn['’]t|(?:is|are|be) not required|not required|exempt|optional"
+     "|(?:do|does|did)(?: not|n['’]t) (?:have|need) to|(?:is|are|was|were)n['’]t (?:required|obliged)|not obliged"),
+    ("at most", f"[<≤≦⩽]=?|不超过|不高于|不大于|不多于|不重于|不长于|不迟于|不晚于|至多|最多|最[重长高大晚迟](?=不超过|不得超过|(?:为|每.{{0,2}})?{_AHEAD[3:-1]})|上?限(?=[为是]?{_AHEAD[3:-1]})|为限|[仅只]限(?={_AHEAD[3:-1]})|(?:[仅只](?:能有|有)?)(?={_AHEAD[3:-1]})|以下|以内|之内"
      f"|低于|少于|小于|短于|轻于|早于|不到{_EACH_AHEAD}|不足{_EACH_AHEAD}|未满|不满{_EACH_AHEAD}"
-     f"|at most|(?:no|not) (?:{_MORE}) than|(?:{_LESS}) than|or (?:{_LESS}|under|below)|at the latest|up to|below|under|within|maximum"
+     rf"|at most|(?:no|not) (?:{_MORE}) than|(?:{_LESS}) than|or (?:{_LESS}|under|below)|at the latest|up to|below|under|within|maximum|limited to|capped at|(?:limit|cap|ceiling) of|only(?= (?:\d|one |two |three |four |five |six |seven |eight |nine |ten ))"
      rf"|by(?= (?:the )?(?:\d|end of|{_DATES})(?!\d*%))"),
-    ("at least", f"[>≥≧⩾]=?|不少于|不低于|不小于|不早于|至少|最少|以上|超过|高于|多于|大于|长于|重于|晚于|迟于|达到?{_AHEAD}|满{_AHEAD}|逾{_AHEAD}"
-     f"|at least|(?:no|not) (?:{_LESS}) than|(?:{_MORE}) than|or (?:{_MORE}|over|above)|above|over|exceed(?:s|ing)?|minimum"),
+    ("at least", f"[>≥≧⩾]=?|不少于|不低于|不小于|不早于|至少|最少|最[低小早短轻](?=(?:为|每.{{0,2}})?{_AHEAD[3:-1]})|以上|超过|高于|多于|大于|长于|重于|晚于|迟于|达到?{_AHEAD}|(?<![装盛灌充注加])满{_AHEAD}|逾{_AHEAD}"
+     f"|at least|(?:no|not) (?:{_LESS}) than|(?:{_MORE}) than|or (?:{_MORE}|over|above)|above|over|exceed(?:s|ing)?|in excess of|minimum"),
     ("must", "应当|必须|务必|须|(?<![供反适相响效感对回呼照答报顺因])应(?![用急变聘邀答收付对])|需要?(?!求)|must|shall|should|required|obliged|ha(?:s|ve) to|mandatory|needs? to"),
     ("may", "可以|允许|准许|有权|才可以?|才能|方可|方能|可用(?=于)|慎用|能够|可(?![能靠见行用])|(?<![功性可智技职机潜势才不只方])能(?![力源量耗效够])|may|might|can|could|allowed|permitted|entitled"),
     ("not", "没有|未能|不予|不(?!在此限)|未|无|沒|没|非(?!常)|勿|莫|not|no|never|without|neither|nor|none|(?<![a-z])[a-z]+n['’]t"),
@@ -58,18 +59,24 @@ _RELATIONS = tuple((name, re.compile(pattern)) for name, pattern in (
 ))  # fmt: skip
 
 
+_BETWEEN = {"not": 1, "must not": 4}
+"""Tokens between a *not* and the bound that it turns, at most."""
+
+
 def turned(duty: Duty, follows: Duty) -> Duty | None:
-    """A bound that a *not* before it turns: 不得 | 超过, *not* take *more than* are at most; None where these are no such two."""
-    if duty.name not in ("not", "must not") or follows.name not in BOUNDING or follows.first - duty.end > 1:
+    """A bound that a *not* before it turns: 不得登记 | 超过, *not* take *more than* are at most; None where these are no such two."""
+    if follows.name not in BOUNDING or follows.first - duty.end > _BETWEEN.get(duty.name, -1):
         return None
     return Duty("at most" if follows.name == "at least" else "at least", duty.first, follows.end)
 
 
 def duties(folded: str, places: Iterable[tuple[int, int]]) -> Iterator[Duty]:
     """The modal expressions of a folded text; `places` are the beginnings and ends of its tokens."""
-    starts, ends = {}, {}
+    starts: dict[int, int] = {}
+    ends: dict[int, int] = {}
     for number, (start, end) in enumerate(places):
-        starts[start] = ends[end] = number
+        starts.setdefault(start, number)  # "cannot" is two tokens at one place
+        ends[end] = number
     for match in _DUTY.finditer(folded):
         first, last = starts.get(match.start()), ends.get(match.end())
         if first is not None and last is not None:  # not within a word: mustard

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _RANGE = re.compile("(?<=[0-9０-９])[–‐‑−－](?=[0-9０-９])")
+_FRACTION = re.compile("(?<=[0-9０-９])[¼½¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]")
 _POWER = re.compile("(?<=[0-9０-９)])[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+")
 _MINUS = "-−﹣－‐‑–"
 _NEGATIVE = re.compile(
@@ -25,7 +26,7 @@ NUMBER = r"\d+(?:[.,:/\-]\d+)*(?:\^[-+]?\d+)?[%‰]?"
 
 def powers(text: str) -> str:
     """A text with raised digits behind a digit as powers (10⁶ → 10^6: they are no digits of the number), and one dash for ranges."""
-    text = _RANGE.sub("-", text)
+    text = _FRACTION.sub(" \\g<0>", _RANGE.sub("-", text))
     return _POWER.sub(lambda raised: "^" + raised[0].translate(_POWERS), text) if _POWER.search(text) else text
 
 
@@ -34,6 +35,8 @@ def power_at(text: str, at: int) -> str:
     one = text[at]
     if _RANGE.match(text, at):
         return "-"
+    if _FRACTION.match(text, at):
+        return " " + one
     if one not in "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺":
         return one
     first = at
@@ -78,10 +81,17 @@ CURRENCIES = frozenset(
 
 _MONTHS = {name: number for number, name in enumerate(
     "january february march april may june july august september october november december".split(), 1)}  # fmt: skip
-_ANY_MONTH = "|".join(_MONTHS)
+_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
+_ANY_MONTH = "|".join(
+    f"{name}\\.?" if len(name) < 5 and name not in ("may", "june", "july") else name
+    for name in sorted(_MONTHS, key=len, reverse=True)
+)
 _DATE = re.compile(
     r"(?<![\d./\-])(?<!\d,)(?P<y>(?:19|20)\d\d)(?P<s>[-/.])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})(?![\d/\-]|\.\d)"
     rf"|(?<![a-z])(?P<mn>{_ANY_MONTH}) (?P<dn>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<yn>(?:19|20)\d\d)(?!\d)"
+    r"|(?<![\d./\-])(?<!\d,)(?P<dn2>\d{1,2})[/.](?P<dn3>\d{1,2})[/.](?P<yx>(?:19|20)\d\d)(?![\d/\-]|\.\d)"
+    rf"|(?<![a-z])(?P<m1>{_ANY_MONTH}) (?P<d1>[0-3]?\d)(?:st|nd|rd|th)?(?![\d:%,]|\.\d|,? (?:19|20)\d\d)"
+    rf"|(?<![\d./\-,])(?<!\d )(?P<d2>[0-3]?\d)(?:st|nd|rd|th)?(?: of)? (?P<m2>{_ANY_MONTH})(?![a-z]|,? (?:19|20)\d\d)"
     rf"|(?<![\d./\-])(?<!\d,)(?P<dm>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<mm>{_ANY_MONTH}),? (?P<ym>(?:19|20)\d\d)(?!\d)"
 )
 _TIME = re.compile(
@@ -91,6 +101,8 @@ _TIME = re.compile(
 )
 
 
+_SURELY_MAY = re.compile(r"\Z|[^\w ]| (?:at|and|or|to|until|till|in|of|from|by|on|each|every)(?![a-z])")
+"""What stands behind a day of May, and behind no *may*."""
 _LATER = ("下午", "傍晚", "晚上", "夜里")
 
 
@@ -102,18 +114,32 @@ class Moment(NamedTuple):
     end: int
 
 
+def _date(match: re.Match[str]) -> Moment | None:
+    """The date of a match of `_DATE`; None of none, and of 01/02/2025, whose day may be either."""
+    year, named = match["y"] or match["yn"] or match["ym"] or match["yx"], match["mn"] or match["mm"]
+    alone = match["m1"] or match["m2"]
+    if match["yx"]:
+        month, day = sorted((int(match["dn2"]), int(match["dn3"])))
+        if month != day and day <= 12:
+            return None
+    else:
+        name = named or alone
+        month = _MONTHS[name.rstrip(".")] if name else int(match["m"])
+        day = int(match["d"] or match["dn"] or match["dm"] or match["d1"] or match["d2"])
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return None
+    if alone == "may" and not _SURELY_MAY.match(match.string, match.end()):
+        return None
+    values = (f"={month}月", f"={day}号")
+    return Moment(values if alone else (f"={year}year", *values), *match.span())
+
+
 def moments(folded: str) -> Iterator[Moment]:
     """Dates with year, month and day that are written in figures or in English, and times of day.
 
     A date has the values of 2025年3月1日 as `numbers.measured` reads them; a time of day is ``6:00``.
     """
-    found = []
-    for match in _DATE.finditer(folded):
-        year = match["y"] or match["yn"] or match["ym"]
-        named = match["mn"] or match["mm"]
-        month, day = _MONTHS[named] if named else int(match["m"]), int(match["d"] or match["dn"] or match["dm"])
-        if 1 <= month <= 12 and 1 <= day <= 31:
-            found.append(Moment((f"={year}year", f"={month}月", f"={day}号"), *match.span()))
+    found = [date for match in _DATE.finditer(folded) if (date := _date(match)) is not None]
     for match in _TIME.finditer(folded):
         hour = int(match["h"] or match["h12"] or match["hz"])
         minute = 30 if match["halfz"] else int(match["min"] or match["minz"] or 0)

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from wenyuan.core.access import DomainScope
 from wenyuan.core.answering import Turn
 from wenyuan.core.arguments import checking_fields
-from wenyuan.core.differences import Change
 from wenyuan.core.errors import Fault, InvalidRequest, LlmError, msg
 from wenyuan.core.filters import Filter
+from wenyuan.core.places import Change
 from wenyuan.core.ports import ModelReply
 from wenyuan.core.prompt import LOW_TRUST
 from wenyuan.service import Rewriting

@@ -1,0 +1,123 @@
+"""Whether two sentences deny, forbid and allow the same, in other words: *nobody may*, *it is prohibited that*; *free*, *no fee*;
+*unless he agrees*, *if he does not agree*; *closed*, *not open*.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence, Set
+
+from wenyuan.core.places import Pair, Place
+from wenyuan.core.text.content import content_of, share_of
+from wenyuan.core.text.modality import BOUNDING, DEONTIC, Duty, DutyName
+from wenyuan.core.tokens import Tokens
+
+NOBODY = frozenset("no nobody none neither".split())
+_FREE = re.compile(r"免(?! [疫税得责])|(?<![a-z])(?:free|waived)(?![a-z])")
+_UNLESS = re.compile(r"(?<![a-z])(?:unless|otherwise|until)(?![a-z])|除 ?非|否 ?则", re.IGNORECASE)
+_VERBS = frozenset(
+    "is are was were be do does did has have had will would can could may might must shall should but 但 而 则".split()
+)
+_NEAR = 6  # tokens between *no* and the *may* that it turns
+
+
+def for_free(pair: Pair, place: Place) -> bool:
+    """Whether one side says *free* or 免, and the other one that nothing is taken or needed."""
+    sides = ((pair.claim, place.a, place.b), (pair.text, place.c, place.d))
+    said = [_FREE.search(" ".join(of.values[max(0, first - 1) : end + 1])) is not None for of, first, end in sides]
+    names = [{duty.name for duty in duties_at(*side)} for side in sides]
+    return said[0] != said[1] and bool(names[1 - said.index(True)] & {"not", "need not"})
+
+
+def other_words(pair: Pair, place: Place) -> bool:
+    """Whether both sides have words here that say something, none of them the same."""
+    said, was = _besides_duties(pair.claim, place.a, place.b), _besides_duties(pair.text, place.c, place.d)
+    return bool(said and was) and share_of(said, was) == 0 == share_of(was, said)
+
+
+def _besides_duties(text: Tokens, first: int, end: int) -> tuple[str, ...]:
+    """The stems that say something in a range of tokens, but for modal expressions."""
+    modal = {n for duty in duties_at(text, first, end) for n in range(duty.first, duty.end)}
+    return tuple(content_of(" ".join(text.values[n] for n in range(first, end) if n not in modal)))
+
+
+def as_often(pair: Pair, names: Set[DutyName]) -> bool:
+    """Whether nothing but a plain *not* differs here, and both say as many of them: *no mails are sent*, *mails are not sent*."""
+    return names == {"not"} and _denials(pair.claim, 0, len(pair.claim.tokens)) == _denials(
+        pair.text, pair.low, pair.high
+    )
+
+
+def _denials(text: Tokens, first: int, end: int) -> int:
+    return sum(polar(duty) == "not" and first <= duty.first and duty.end <= end for duty in text.duties)
+
+
+def of_list(pair: Pair, claimed: Sequence[Duty], meant: Sequence[Duty]) -> bool:
+    """Whether one side says again, of one thing of a list, the *not* that the other one says once before all of them."""
+    again, once, more = (pair.claim, pair.text, claimed) if claimed and not meant else (pair.text, pair.claim, meant)
+    if (claimed and meant) or not more or any(polar(duty) != "not" for duty in more):
+        return False
+    behind = {again.values[duty.end] for duty in more if duty.end < len(again.tokens)}
+    low, high = (pair.low, pair.high) if once is pair.text else (0, len(once.tokens))
+    for duty in once.duties:
+        if polar(duty) == "not" and low <= duty.first and duty.end <= high:
+            end = duty.end
+            while end < high and once.tokens[end].after == "" and once.values[end] not in _VERBS:
+                end += 1
+            behind -= set(once.values[duty.end : end])
+    return not behind
+
+
+def said_there(pair: Pair) -> str:
+    return " ".join(pair.text.values[pair.low : pair.high])
+
+
+def unless(said: str, there: str) -> bool:
+    """Whether one of two has *unless*: what it says of a condition the other one may say with a *not*."""
+    return (_UNLESS.search(said) is None) != (_UNLESS.search(there) is None)
+
+
+def of_nobody(pair: Pair) -> bool:
+    """Whether either side forbids by *nobody may*."""
+    return len(_with_nobody(pair.claim)) < len(pair.claim.duties) or len(_with_nobody(pair.text)) < len(
+        pair.text.duties
+    )
+
+
+def _with_nobody(text: Tokens) -> list[Duty]:
+    """The modal expressions of a text: *no* and the *may* behind it forbid."""
+    found: list[Duty] = []
+    for duty in text.duties:
+        last = found[-1] if found else None
+        if (
+            last is not None and last.name == "not" and text.values[last.first] in NOBODY
+            and duty.name == "may" and duty.first - last.end <= _NEAR
+        ):  # fmt: skip
+            found[-1] = Duty("must not", last.first, duty.end)
+        else:
+            found.append(duty)
+    return found
+
+
+def polar(duty: Duty) -> str:
+    """Its class; what must not be is not."""
+    return "not" if duty.name == "must not" else duty.name
+
+
+def duties_at(text: Tokens, first: int, end: int) -> list[Duty]:
+    """The modal expressions that overlap a range of tokens."""
+    return [duty for duty in text.duties if duty.first < end and first < duty.end]
+
+
+def alike_duties(pair: Pair) -> bool:
+    """Whether claim and sentence have the same modal expressions in all."""
+    said = Counter(polar(duty) for duty in _with_nobody(pair.claim) if duty.name not in BOUNDING)
+    was = Counter(
+        polar(duty)
+        for duty in _with_nobody(pair.text)
+        if duty.name not in BOUNDING and pair.low <= duty.first and duty.end <= pair.high
+    )
+    if not (said.keys() & DEONTIC and was.keys() & DEONTIC):
+        del said["must"], was["must"]
+    return said == was
