@@ -1,6 +1,7 @@
 """What a request costs over HTTP: one caller, then many at once, beside a bare framework in the same run.
 
     python bench/serve.py --library FOLDER [--questions FILE.jsonl] [--clients 16] [--seconds 10] [--json]
+    python bench/serve.py … --processes 1 2 --cases hybrid          # how much more two processes answer than one
     python bench/serve.py --corpus FILE.jsonl [--passages 100000] …      # makes a library with synthetic vectors
 
 Each server is a process of its own, as `wenyuan serve` runs it (its audit on, no keys, loopback); this process is the
@@ -97,18 +98,25 @@ def vectored(library: wenyuan.Library, synthetic: bool) -> None:
         own.encoder = Synthetic(own.encoder, Vectors().take(1_000))
 
 
-def serve_case(case: str, library: str, threads: int, synthetic: bool, port: int) -> None:
+def serve_case(case: str, library: str, threads: int, synthetic: bool, port: int, processes: int) -> None:
     from wenyuan.server import ServerSettings
     from wenyuan.server.app import serve
+    from wenyuan.server.member import member_here
+    from wenyuan.server.supervisor import lead
 
-    settings = ServerSettings(threads=threads)
+    settings, member = ServerSettings(threads=threads), member_here()
+    if member is None and processes > 1:  # as `wenyuan serve` with `server.processes`
+        sys.exit(lead([sys.executable, *sys.argv], processes, "127.0.0.1", port, settings.grace))
     if case == "stub":
         serve(Stub(), port=port, settings=settings, shared_port=True, on_listening=lambda url: print(url, flush=True))
         return
     search = {"deadline": 30.0, "query_vectors": 0 if case == "hybrid" else 2 * QUERIES}
     with wenyuan.open(library, search=search) as found:
         vectored(found, synthetic)
-        serve(found, port=port, settings=settings, shared_port=True, on_listening=lambda url: print(url, flush=True))
+        serve(
+            found, port=port, settings=settings, shared_port=member is None, member=member,
+            on_listening=lambda url: print(url, flush=True),
+        )  # fmt: skip
 
 
 # --- the client -------------------------------------------------------------------------------------------------
@@ -180,22 +188,25 @@ async def load(
 
 
 def cpu_of(pid: int) -> float:
-    """Seconds of processor time of a process so far."""
+    """Seconds of processor time of a process and those that it has started, so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_of, map(int, children)))
 
 
-def measure(case: str, options: argparse.Namespace, bodies: Sequence[bytes]) -> dict[str, Any]:
+def measure(case: str, options: argparse.Namespace, bodies: Sequence[bytes], processes: int = 1) -> dict[str, Any]:
     servers: list[subprocess.Popen[str]] = []
     port = 0
     try:
         for number in range(options.servers if case != "echo" else 1):
             pinned = ["taskset", "-c", str(number % (os.cpu_count() or 1))] if options.pinned else []
             command = [*pinned, sys.executable, __file__, "--serve", case, "--library", str(options.library), "--port", str(port),
-                       "--threads", str(options.threads), *["--synthetic"] * options.synthetic]  # fmt: skip
+                       "--threads", str(options.threads), "--processes", str(processes),
+                       *["--synthetic"] * options.synthetic]  # fmt: skip
             servers.append(server := subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
             assert server.stdout is not None
-            port = int(server.stdout.readline().strip().rpartition(":")[2])
+            for _ in range(processes):  # each says so, the first one first
+                port = int(server.stdout.readline().strip().rpartition(":")[2])
         asyncio.run(load(port, bodies, 1, 0.5))  # warm
         if case == "remembered":
             asyncio.run(load(port, bodies, 8 * len(servers), max(2.0, len(bodies) / 25)))
@@ -275,6 +286,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--threads", type=int, default=8, help="of the server, as server.threads")
     parser.add_argument("--servers", type=int, default=1, help="processes that share the port")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        nargs="+",
+        default=[1],
+        help="of each server, as server.processes; several: side by side",
+    )
     parser.add_argument("--pinned", action="store_true", help="each of them on a core of its own")
     parser.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--cases", nargs="*", default=CASES, choices=CASES)
@@ -283,7 +301,14 @@ def main() -> None:
     if options.serve == "echo":
         return serve_echo()
     if options.serve:
-        return serve_case(options.serve, str(options.library), options.threads, options.synthetic, options.port)
+        return serve_case(
+            options.serve,
+            str(options.library),
+            options.threads,
+            options.synthetic,
+            options.port,
+            options.processes[0],
+        )
     if options.library is None and {"hybrid", "remembered"} & set(options.cases):
         options.library, options.synthetic = made(options), True
     asked = questions(options)
@@ -294,7 +319,11 @@ def main() -> None:
             result[f"{case} in process"] = in_process(
                 options.library, asked, 0 if case == "hybrid" else 2 * QUERIES, options.synthetic
             )
-        result[case] = measure(case, options, bodies)
+        result[case] = measure(case, options, bodies, options.processes[0])
+        for count in options.processes[1:] if case in ("hybrid", "remembered") else ():
+            more = result[f"{case}, {count} processes"] = measure(case, options, bodies, count)
+            name = f"{options.clients} callers"
+            more["ratio"] = round(more[name]["requests/s"] / result[case][name]["requests/s"], 2)
         if not options.json:
             print(case, json.dumps({k: v for k, v in result.items() if k.startswith(case)}, indent=1), flush=True)
     if options.json:

@@ -267,6 +267,7 @@ class ServerSettings(_Section):
 
     host: str = "127.0.0.1"
     port: int = Field(default=8765, ge=0, le=65_535)
+    processes: int = Field(default=1, ge=0, le=64)  # that serve together; 0: one for each core
     shared_port: bool = False  # several servers, a process each, listen on it, and connections are spread over them
     failed_http_status: Literal[200, 503] = 200
     dify_failure_record: bool = False  # tell Dify of a failure in a record, not by status

@@ -44,7 +44,7 @@ SMALL = {
     "scoring": "{zh} --limit 5 --cache {cache}",
     "search": "--passages 200 --rounds 3",
     "redaction_forms": "",
-    "serve": "--passages 200 --seconds 0.2 --clients 2 --cases echo hybrid",
+    "serve": "--passages 200 --seconds 0.2 --clients 2 --cases echo hybrid --processes 1 2",
     "transfer": "{zh} {en} --limit 5 --cache {cache}",
     "tune": "{zh}:10 --cache {cache}",
     "verify": "{zh} --passages 24 --each 2",

@@ -70,7 +70,7 @@ FOLDERS: Mapping[str, Any] = {
     "encoder.kind": "onnx_dir", "encoder.pooling": "mean", "search.deadline": 50, "reranker.kind": "onnx_dir",
     "reranker.max_tokens": 64, "reranker.threads": 1, "reranker.timeout": 20, "reranker.required": True,
     "judge.dialect": "onnx_dir", "judge.max_tokens": 64, "judge.threads": 1, "judge.required": True,
-    "judge.timeout": 20, "audit.enabled": False,
+    "judge.timeout": 20, "audit.enabled": False, "server.processes": 2,
 }  # fmt: skip
 """None of these needs the judge before it is calibrated."""
 SERVERS: Mapping[str, Any] = {

@@ -16,11 +16,12 @@ import typer
 
 from wenyuan.cli.library import note_keyword_only
 from wenyuan.cli.options import opened, web_address, without
-from wenyuan.cli.terminal import Terminal
-from wenyuan.core.errors import KnowledgeError
+from wenyuan.cli.terminal import OK, Terminal
+from wenyuan.core.errors import ConfigError, KnowledgeError
 from wenyuan.runtime import install_command
 
 if TYPE_CHECKING:
+    from wenyuan.server.member import Member
     from wenyuan.service.library import Library
 
 
@@ -308,11 +309,17 @@ def serve(
       wenyuan serve --port 9000 --library ~/knowledge
     """
     terminal: Terminal = ctx.obj
-    terminal.say(
-        "opening", folder=terminal.folder.absolute()
-    )  # loading the program's parts and the library takes seconds
     from wenyuan.runtime.allocator import share_arenas
+    from wenyuan.server.member import member_here
 
+    member = member_here()
+    if member is None:  # loading the program's parts and the library takes seconds
+        terminal.say("opening", folder=terminal.folder.absolute())
+        if (count := _processes(terminal)) > 1:
+            code = _lead(terminal, count, host, port)
+            if code == OK:
+                terminal.say("stopped")
+            raise typer.Exit(code)
     share_arenas()
     from wenyuan.cli.search import marks
     from wenyuan.console import with_console
@@ -345,9 +352,41 @@ def serve(
             shared_port=wanted.shared_port,
             on_stop=ending.begin,
             front=(lambda app: with_console(app, marks)) if wanted.console else None,
-            on_listening=lambda url: _begin(terminal, found, url),
+            on_listening=lambda url: _begin(terminal, found, url, member),
+            member=member,
         )
-    terminal.say("stopped")
+    if member is None:
+        terminal.say("stopped")
+
+
+def _processes(terminal: Terminal) -> int:
+    """How many processes shall serve; ConfigError where the settings contradict one another."""
+    from wenyuan.runtime import usable_cores
+    from wenyuan.settings import load_settings
+
+    wanted = load_settings(terminal.folder).server
+    count = wanted.processes or usable_cores()
+    if count > 1 and wanted.shared_port:
+        raise ConfigError(
+            "server.processes and server.shared_port exclude one another: what several processes share is shared by those "
+            "that one server has started",
+            component="settings",
+            hint="set server.processes alone, and start one server",
+        )
+    return count
+
+
+def _lead(terminal: Terminal, count: int, host: str | None, port: int | None) -> int:
+    """Let processes serve that look for their `Member`; returns the exit code."""
+    from wenyuan.server import ServerSettings
+    from wenyuan.server.supervisor import lead
+    from wenyuan.settings import load_settings
+
+    wanted = load_settings(terminal.folder).server
+    host, port = wanted.host if host is None else host, wanted.port if port is None else port
+    common = ["--library", str(terminal.folder), "--lang", terminal.language, *["--json"] * terminal.as_json]
+    command = [sys.executable, "-m", "wenyuan.cli", *common, "serve", "--host", host]
+    return lead(command, count, host, port, ServerSettings().grace)
 
 
 def _flush(library: Library) -> None:
@@ -355,13 +394,15 @@ def _flush(library: Library) -> None:
         library.recorder.log.flush(_TO_FLUSH)
 
 
-def _begin(terminal: Terminal, library: Library, url: str) -> None:
+def _begin(terminal: Terminal, library: Library, url: str, member: Member | None) -> None:
     wanted = library.settings.server
     library.warm_up().join(_TO_WARM)
     library.follow()  # others write what this server is asked for
-    if wanted.worker:
+    first = member is None or member.first
+    if wanted.worker and first:
         library.hire(wanted.worker_poll)
-    _announce(terminal, library, url)
+    if first and not (member is not None and member.again):
+        _announce(terminal, library, url)
 
 
 def _announce(terminal: Terminal, library: Library, url: str) -> None:

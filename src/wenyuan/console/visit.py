@@ -24,7 +24,7 @@ from wenyuan.console.forms import read_form
 from wenyuan.core.errors import TRANSLATABLE, received
 from wenyuan.i18n import texts, translated
 from wenyuan.runtime.local_time import zone_named
-from wenyuan.server.access import Bucket
+from wenyuan.server.buckets import Bucket
 from wenyuan.server.problems import PROBLEM_JSON
 from wenyuan.server.remote_callers import ELSEWHERE, is_elsewhere
 

@@ -36,6 +36,9 @@ class Listener(socket.socket):
     """
 
     _spare = -1
+    in_turn = False
+    """Take one connection each time: others accept at this socket, too, and asyncio would take all that wait."""
+    _taken = False
 
     def reserve(self) -> None:
         """Open the reserved handle, unless it is open."""
@@ -46,8 +49,13 @@ class Listener(socket.socket):
     def accept(self) -> tuple[socket.socket, object]:
         """A connection; BlockingIOError where there is none, or those that came were refused."""
         self.reserve()
+        if self.in_turn and self._taken:
+            self._taken = False
+            raise BlockingIOError(errno.EAGAIN, "others have their turn")
         try:
-            return super().accept()
+            found = super().accept()
+            self._taken = True
+            return found
         except OSError as error:
             if not is_shortage(error):
                 raise

@@ -10,7 +10,7 @@ import re
 import threading
 import time
 import uuid
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +28,7 @@ from wenyuan.runtime import Timing, Timings
 from wenyuan.runtime.shortage import is_shortage
 from wenyuan.server import Authenticate, Limits, ServerSettings, check_page, is_loopback, is_no_key, open_on_loopback
 from wenyuan.server.accepting import short_of_handles
+from wenyuan.server.buckets import Buckets, OwnBuckets
 from wenyuan.server.handling import GONE, STATUS_HEADER, Body, ClientGone
 from wenyuan.server.problems import Pool, Problem, refusal
 from wenyuan.service.audit.recorder import ACTING
@@ -208,48 +209,25 @@ def guarded(right: str | None, handler: Handler) -> Handler:
 
 
 # How much one caller may ask for, and all together: a token bucket and a count of open requests for each.
-#
-# It lives in the process: with several server processes each has its own share.
 
 
-_REMEMBERED = 10_000  # callers
 _NO_KEY = Principal().key_id  # this machine's own callers, while no keys are needed
-_BURST_SECONDS = 2.0  # what a quiet caller may save up
-
-
-class Bucket:
-    """Token bucket: each request takes one token, and tokens are refilled over time.
-
-    Args:
-        rate: Tokens a second.
-        most: How many may be saved up; by default those of two seconds.
-    """
-
-    def __init__(self, rate: float, now: float, most: float = 0.0) -> None:
-        self.rate = rate
-        self.most = most or max(1.0, rate * _BURST_SECONDS)
-        self.tokens = self.most
-        self.at = now
-        self.open = 0
-
-    def wait(self, now: float) -> float:
-        """Seconds until a request may proceed; 0 takes a token."""
-        self.tokens = min(self.most, self.tokens + (now - self.at) * self.rate)
-        self.at = now
-        if self.tokens >= 1.0:
-            self.tokens -= 1.0
-            return 0.0
-        return (1.0 - self.tokens) / self.rate
+_ALL = ""  # the name of the bucket of all together
 
 
 class Limiter:
-    """Rate and concurrency limits per key. Used only on the event loop, so it has no lock."""
+    """Rate and concurrency limits per key. Used only on the event loop, so it has no lock.
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        buckets: Those that processes share which serve together; by default this one's own.
+    """
+
+    def __init__(
+        self, limits: Limits, clock: Callable[[], float] = time.monotonic, buckets: Buckets | None = None
+    ) -> None:
         self._limits = limits
         self._clock = clock
-        self._callers: OrderedDict[str, Bucket] = OrderedDict()
-        self._all = Bucket(limits.rate_total, clock())
+        self._buckets = OwnBuckets() if buckets is None else buckets
 
     @contextmanager
     def admitted(self, key_id: str) -> Iterator[None]:
@@ -258,27 +236,26 @@ class Limiter:
         Raises:
             Problem: 429 with Retry-After.
         """
-        now = self._clock()
-        if self._limits.rate_total and (wait := self._all.wait(now)):
-            raise _too_many("the service is asked too often", wait)
-        if key_id == _NO_KEY:
+        limits, now = self._limits, self._clock()
+        if limits.rate_total:
+            _, wait = self._buckets.begin(_ALL, rate=limits.rate_total, concurrency=0, now=now)
+            if wait:
+                raise _too_many("the service is asked too often", wait)
+            self._buckets.end(_ALL)
+        if key_id == _NO_KEY or not (limits.rate_per_key or limits.concurrency_per_key):
             yield
             return
-        caller = self._callers.get(key_id)
-        if caller is None:
-            caller = self._callers[key_id] = Bucket(self._limits.rate_per_key, now)
-            while len(self._callers) > _REMEMBERED:
-                self._callers.popitem(last=False)
-        self._callers.move_to_end(key_id)
-        if self._limits.concurrency_per_key and caller.open >= self._limits.concurrency_per_key:
-            raise _too_many(msg("{count} requests of this key are open already", count=caller.open), 1.0)
-        if self._limits.rate_per_key and (wait := caller.wait(now)):
+        open_, wait = self._buckets.begin(
+            key_id, rate=limits.rate_per_key, concurrency=limits.concurrency_per_key, now=now
+        )
+        if open_:
+            raise _too_many(msg("{count} requests of this key are open already", count=open_), 1.0)
+        if wait:
             raise _too_many("this key asks too often", wait)
-        caller.open += 1
         try:
             yield
         finally:
-            caller.open -= 1
+            self._buckets.end(key_id)
 
 
 def _too_many(detail: str, wait: float) -> Problem:
@@ -406,6 +383,7 @@ class GuardMiddleware:
 
     Args:
         public: Paths that need no principal: probes carry no keys.
+        buckets: See `Limiter`.
     """
 
     def __init__(
@@ -416,13 +394,14 @@ class GuardMiddleware:
         settings: ServerSettings,
         traffic: RequestMetrics,
         public: Collection[str],
+        buckets: Buckets | None = None,
     ) -> None:
         self._app = app
         self._public = public
         self._traffic = traffic
         self._authenticate = authenticate
         self._settings = settings
-        self._limiter = Limiter(settings.limits)
+        self._limiter = Limiter(settings.limits, buckets=buckets)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

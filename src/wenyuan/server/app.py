@@ -13,6 +13,8 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -39,8 +41,13 @@ from wenyuan.server import (
 )
 from wenyuan.server.accepting import Listener
 from wenyuan.server.access import GuardMiddleware, KeyRing, RequestMetrics, Route, declared, guarded
+from wenyuan.server.binding import BACKLOG, listening
+from wenyuan.server.buckets import SharedBuckets
+from wenyuan.server.forwarding import Forwarding, received
 from wenyuan.server.handling import FAULT_HEADER, STATUS_HEADER, RequestHandler, routes_of
+from wenyuan.server.member import Member
 from wenyuan.server.metrics import Metrics, Probes, document_of
+from wenyuan.server.numbers import NumbersNow, SharedNumbers
 from wenyuan.server.problems import PROBLEM_JSON, Problem, close_pools, problem_body
 from wenyuan.server.remote_callers import RemoteAddresses
 from wenyuan.server.repeated import once_a_minute
@@ -54,6 +61,7 @@ from wenyuan.server.routes.registry import Agents, IngestJobs, SourceList, Sourc
 from wenyuan.server.routes.rules import Rules, United
 from wenyuan.server.routes.uploads import Uploads
 from wenyuan.service.file_addresses import AddressBook
+from wenyuan.service.operations.health import Health, LibraryWork
 from wenyuan.wire import encode
 
 if TYPE_CHECKING:
@@ -74,6 +82,9 @@ _LIBRARY = (
 )  # fmt: skip
 ROUTES: tuple[Route, ...] = tuple(one for part in _LIBRARY for _, one in declared(part))
 """All that a server can have."""
+_OF_EACH = (Fragments, Knowledge, Answers, ToolPages, Dify, Mcp, Stores, United, Probes)
+OF_EACH = tuple(one.path for part in _OF_EACH for _, one in declared(part))
+"""Paths that each of several processes answers: questions, which take the time, and what is said of the process itself."""
 PUBLIC = frozenset(one.path for one in ROUTES if one.right is None)
 """Paths that need no principal: probes carry no keys."""
 
@@ -84,6 +95,7 @@ def create_app(
     settings: ServerSettings | None = None,
     authenticate: Authenticate = open_on_loopback,
     fault: FaultSwitch | None = None,
+    member: Member | None = None,
 ) -> Starlette:
     """The ASGI application that serves a service.
 
@@ -93,24 +105,36 @@ def create_app(
         fault: Only for conformance tests: with it, a request whose header ``X-Wenyuan-Fault`` names a part is
             answered inside ``fault(name)``, so that a real failure can be asked for. Without it the
             header means nothing.
+        member: Which of several processes this is; None where it serves alone.
     """
     settings = settings or ServerSettings()
     traffic = RequestMetrics(ROUTES)
+    numbers = NumbersNow(traffic, _work_of(service), None if member is None else SharedNumbers(member))
+    buckets = None if member is None else SharedBuckets(member.limits, member.number, member.count)
     document = openapi_document(settings, governed=isinstance(service, KnowledgeService))
     book = _address_book(service, settings)
     parts = _parts(service, RequestHandler(settings, fault, _library_id(service)), authenticate, book)
-    parts += [Metrics(service, traffic), Probes(service, document)]
+    parts += [Metrics(service, numbers), Probes(service, document)]
     around = [] if book is None else [Middleware(RemoteAddresses, known=book)]
     app = Starlette(
         routes=_routes(parts),
         middleware=[
             *around,
-            Middleware(GuardMiddleware, authenticate=authenticate, settings=settings, traffic=traffic, public=PUBLIC),
+            Middleware(
+                GuardMiddleware, authenticate=authenticate, settings=settings, traffic=traffic, public=PUBLIC,
+                buckets=buckets,
+            ),
         ],
         exception_handlers={HTTPException: _no_route},
-    )
+    )  # fmt: skip
     app.router.redirect_slashes = False
+    app.state.numbers = numbers
     return app
+
+
+def _work_of(service: Service) -> Callable[[], LibraryWork] | None:
+    health = getattr(service, "health", None)
+    return health.work if isinstance(health, Health) else None
 
 
 def openapi_document(settings: ServerSettings, *, governed: bool = True) -> Mapping[str, Any]:
@@ -289,7 +313,6 @@ class StrictProtocol(H11Protocol):
 # Running the server: in the foreground until a signal, or in a thread until told to stop.
 
 
-_BACKLOG = 512
 _TICK = 0.1
 """Seconds between two ticks of uvicorn; every tenth tells the date."""
 _LEAST_TO_CLOSE = 1.0  # seconds for what still computes when the grace is over
@@ -349,8 +372,8 @@ class _Server(uvicorn.Server):
 
         uvicorn alone would wait on: from Python 3.12 on, `asyncio.Server.wait_closed` lasts until the last connection ends.
         """
-        for listening in (*self.servers, *(sockets or ())):
-            listening.close()
+        for open_ in (*self.servers, *(sockets or ())):
+            open_.close()
         state = self.server_state
         for connection in list(state.connections):
             connection.shutdown()
@@ -360,25 +383,8 @@ class _Server(uvicorn.Server):
 
 
 def _listen(host: str, port: int, *, shared: bool = False) -> Listener:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol named, asyncio switches Nagle's algorithm off on what it accepts; without, each answer
-    # waits 40 ms for the client's delayed acknowledgement.
-    listener = Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if shared:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        listener.bind((host, port))
-        listener.listen(_BACKLOG)
-        listener.reserve()
-    except (OSError, OverflowError) as error:
-        listener.close()
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigError(
-            msg("cannot listen on {host} port {port}: {reason}", host=host, port=port, reason=reason),
-            component="server",
-            hint="choose another port, or stop what uses this one",
-        ) from error
+    listener = listening(Listener, host, port, shared=shared)
+    listener.reserve()
     return listener
 
 
@@ -420,6 +426,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
     on_listening: Callable[[str], None] | None = None,
     on_stop: Callable[[], None] = lambda: None,
     front: Callable[[ASGIApp], ASGIApp] | None = None,
+    member: Member | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish the open requests and return.
 
@@ -434,7 +441,8 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
             spreads connections over them. A process computes in Python on one core, so it takes one for each core to use all.
         on_listening: Called with the URL as soon as clients can connect.
         on_stop: Called when a signal says to stop, in its handler; `ending.Ending.begin`, where the process is the server's.
-        front: What is put in front of the application, such as the console.
+        front: What is put in front of the application, such as the console; of several processes the first has it.
+        member: Which of several processes this is, that listen at the socket it names; host and port are only looked at.
 
     Raises:
         ConfigError: the host is not a loopback address and there is no key and `allow_remote` is not given, or
@@ -456,23 +464,52 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
         )
     settings = settings or ServerSettings()
     authenticate = authenticate or (open_to_all if allow_remote else open_on_loopback)
-    app: ASGIApp = create_app(service, settings=settings, authenticate=authenticate, fault=fault)
-    if front is not None:
-        app = front(app)
-    listener = _listen(host, port, shared=shared_port)
-    with listener, once_a_minute():
+    made = create_app(service, settings=settings, authenticate=authenticate, fault=fault, member=member)
+    app: ASGIApp = made if front is None or (member is not None and not member.first) else front(made)
+    with ExitStack() as stack, once_a_minute():
+        listeners: list[socket.socket] = []
+        if member is None:
+            listeners.append(stack.enter_context(_listen(host, port, shared=shared_port)))
+        else:
+            app = _joined(app, made.state.numbers, member, listeners, stack)
         if on_listening:
-            on_listening(_url(listener))
+            on_listening(_url(listeners[0]))
+        if member is not None:
+            member.ready.touch()
         # What is here by now stays. To look through all of it for garbage takes a request's time several times over,
         # and would be done in the middle of one.
         gc.collect()
         gc.freeze()
         server = _server(app, settings.grace, on_stop)
         try:
-            server.run(sockets=[listener])
+            server.run(sockets=listeners)
         finally:  # what computes has the rest of the grace
             until = min(server.stopped_at, time.monotonic()) + settings.grace
             close_pools(max(_LEAST_TO_CLOSE, until - time.monotonic()))
+
+
+def _joined(
+    app: ASGIApp, numbers: NumbersNow, member: Member, listeners: list[socket.socket], stack: ExitStack
+) -> ASGIApp:
+    """The application of one of several processes; `listeners` gets the sockets that it accepts at."""
+    listener = Listener(fileno=member.listener)
+    listener.in_turn = True
+    listeners.append(stack.enter_context(listener))
+    listener.listen(BACKLOG)
+    listener.reserve()
+    writing = numbers.keep_writing()
+    writing.start()
+    stack.callback(numbers.write)
+    stack.callback(writing.stop)
+    member.end_with_starter()
+    if not member.first:
+        return Forwarding(app, OF_EACH, member.door)
+    Path(member.door).unlink(missing_ok=True)
+    door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listeners.append(stack.enter_context(door))
+    door.bind(member.door)
+    door.listen(BACKLOG)
+    return received(app)
 
 
 def start_in_thread(app: ASGIApp, *, port: int = 0, grace: float = 5.0) -> tuple[str, Callable[[], None]]:

@@ -5,7 +5,6 @@ the models that validate requests and responses.
 from __future__ import annotations
 
 import logging
-import os
 import re
 import time
 from collections import Counter
@@ -13,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from http import HTTPStatus
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
@@ -30,9 +28,10 @@ from wenyuan.core.ports import ModelUse
 from wenyuan.core.restrictions import REFUSED
 from wenyuan.runtime import BOUNDS, Timing
 from wenyuan.server import ServerSettings, Service
-from wenyuan.server.access import Operation, RequestMetrics, Route, route
+from wenyuan.server.access import Operation, Route, route
 from wenyuan.server.examples import SECURITY, told_by_example
 from wenyuan.server.handling import json_response
+from wenyuan.server.numbers import Numbers, NumbersNow
 from wenyuan.server.problems import PROBLEM_JSON, Pool
 from wenyuan.server.request_schemas import JSON, REF, any_json, as_strict_json
 from wenyuan.service.operations import SourceHealth
@@ -438,9 +437,9 @@ _NUMBERS = got(
 class Metrics:
     """``/metrics``. It has its own threads, so that metrics stay readable under load."""
 
-    def __init__(self, service: object, traffic: RequestMetrics) -> None:
+    def __init__(self, service: object, numbers: NumbersNow) -> None:
         self._service = service
-        self._traffic = traffic
+        self._numbers = numbers
         self._pool = Pool(1, 8)
 
     @route("GET", "/metrics", "audit", _NUMBERS)
@@ -450,38 +449,37 @@ class Metrics:
         return await self._pool.run(self._show)
 
     def _show(self) -> Response:
-        families = [*_of_traffic(self._traffic), *_of_process()]
+        numbers = self._numbers.all()
+        families = [*_of_traffic(numbers), *_of_process(numbers.resident)]
+        if (shared := self._numbers.shared) is not None:
+            families += _of_processes(*shared.processes())
         if isinstance(self._service, _Measured):
-            families += _of_library(self._service.vitals())
+            vitals = self._service.vitals()
+            families += _of_library(vitals if numbers.work is None else vitals.beside(numbers.work))
         return Response(generate_latest(MetricFamilies(families)), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
-def _of_traffic(traffic: RequestMetrics) -> Iterator[Metric]:
+def _of_traffic(traffic: Numbers) -> Iterator[Metric]:
     by = ("door", "status", "outcome")
-    answered = sorted(traffic.requests().items())
+    answered = sorted(traffic.requests.items())
     yield counter("wenyuan_http_requests_total", "Requests that were answered.", by, answered)
     yield histogram(
-        "wenyuan_http_request_duration_seconds", "Time until the answer was sent.", ("door",), traffic.timings()
+        "wenyuan_http_request_duration_seconds", "Time until the answer was sent.", ("door",), traffic.durations
     )
     yield _gauge("wenyuan_http_requests_in_flight", "Requests that are open, this one included.", traffic.open)
     refused = [((), traffic.limited)]
     yield counter("wenyuan_http_rate_limited_total", "Requests that were refused with 429.", (), refused)
 
 
-def _of_process() -> Iterator[Metric]:
+def _of_process(resident: int) -> Iterator[Metric]:
     yield _gauge("process_start_time_seconds", "When the server was loaded, in seconds since the epoch.", _STARTED)
-    resident = _resident()
     if resident:
-        yield _gauge("process_resident_memory_bytes", "Memory of this process.", resident)
+        yield _gauge("process_resident_memory_bytes", "Memory of the serving processes.", resident)
 
 
-def _resident() -> int:
-    """Resident memory of this process in bytes; 0 where the system does not report it."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+def _of_processes(ready: int, restarts: int) -> Iterator[Metric]:
+    yield _gauge("wenyuan_processes", "Serving processes that take connections.", ready)
+    yield counter("wenyuan_processes_restarted_total", "Processes started in place of others.", (), [((), restarts)])
 
 
 def _of_library(vitals: LibraryStats) -> Iterator[Metric]:

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from wenyuan.core.errors import KnowledgeError, msg
@@ -40,30 +40,46 @@ class IndexLag:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LibraryStats:
-    """Statistics of a library at a moment.
+class LibraryWork:
+    """What a library has done in this process, and how far it is.
 
     Attributes:
-        at: Seconds since the epoch.
-        counts: Documents, passages, vectors and failures, by source.
         legs: Times by ``(leg, source, state)``.
         query_vectors: How the vectors of queries were come by; None without an encoder.
         audit: None when it is switched off.
-        worker: None where no worker runs in this process.
         llm, judge: What the language model and the judge were used for; None where none is set up.
     """
 
-    at: float
-    sources: tuple[SourceHealth, ...]
-    counts: Mapping[str, Mapping[str, int]]
     legs: Mapping[tuple[str, ...], Timing]
     cache: CacheCounts
     query_vectors: CacheCounts | None
     audit: AuditProgress | None
     index: IndexLag
-    worker: WorkerProgress | None = None
     llm: ModelUse | None = None
     judge: ModelUse | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibraryStats(LibraryWork):
+    """Statistics of a library at a moment.
+
+    Attributes:
+        at: Seconds since the epoch.
+        counts: Documents, passages, vectors and failures, by source.
+        worker: None where no worker runs in this process.
+    """
+
+    at: float
+    sources: tuple[SourceHealth, ...]
+    counts: Mapping[str, Mapping[str, int]]
+    worker: WorkerProgress | None = None
+
+    def beside(self, work: LibraryWork) -> LibraryStats:
+        """With the work of other processes, too; of legs, those of sources that are registered."""
+        known = {"", *self.counts}
+        told = {one.name: getattr(work, one.name) for one in fields(LibraryWork)}
+        legs = {names: timing for names, timing in work.legs.items() if names[1] in known}
+        return replace(self, **{**told, "legs": legs})
 
 
 def index_lag(feed: ChangeFeed, engine: Engine) -> IndexLag:
@@ -182,16 +198,28 @@ class Health:
             CatalogError: the catalog cannot be read.
         """
         sources, counts = source_counts(self.catalog)
+        self.retriever.meter.of(list(counts))  # those of sources that are gone are forgotten
+        work = self.work()
         return LibraryStats(
             at=time.time(),
             sources=sources,
             counts=counts,
-            legs={**self.retriever.meter.of(list(counts)), **self.sufficiency.meter.read()},
+            worker=None if self.worker is None else self.worker.progress(),
+            **{one.name: getattr(work, one.name) for one in fields(LibraryWork)},
+        )
+
+    def work(self) -> LibraryWork:
+        """What has been done in this process.
+
+        Raises:
+            CatalogError: the catalog cannot be read.
+        """
+        return LibraryWork(
+            legs={**self.retriever.meter.read(), **self.sufficiency.meter.read()},
             cache=self.searcher.cache_counts(),
             query_vectors=self.retriever.query_vectors(),
             audit=None if self.recorder.log is None else self.recorder.log.progress(),
             index=index_lag(self.catalog, self.engine),
-            worker=None if self.worker is None else self.worker.progress(),
             llm=None if self.llm is None else self.llm.use(),
             judge=None if self.sufficiency.judge is None else self.sufficiency.judge.use(),
         )
