@@ -71,6 +71,19 @@ def test_a_text_is_corrected_and_undone(opened: Opened) -> None:
     assert "5 天内到账" not in found
 
 
+def test_a_heading_is_corrected_and_undone(opened: Opened) -> None:
+    """The form has the heading above the passage; what is typed stands there, and the former one is back when undone."""
+    browser = Browser(opened[0], "zh")
+    folder = Path(next(one for one in opened[1].sources() if one.source_id == "refunds").path)
+    (folder / "a.md").write_text("# 退款\n\n## 合同专用章\n\n退款在 3 天内到账。\n", encoding="utf-8")
+    opened[1].ingest("refunds")
+    page = sent(browser, browser.get(document(opened)), "heading", text="到账时间")
+    assert "合同专用章" not in page.text(".passages li.passage")
+    assert "## 到账时间" in page.text(".passages")
+    assert "已更正标题" in page.text("#corrections")
+    assert "## 合同专用章" in undone(browser, page).text(".passages")
+
+
 def test_a_passage_is_excluded_split_joined_and_given_questions(opened: Opened) -> None:
     """Each form of a passage, one after the other, each undone."""
     browser = Browser(opened[0])

@@ -108,3 +108,72 @@ def test_the_command_line_corrects_and_undoes(tmp_path: Path, monkeypatch: pytes
         ["undo", "99"],
     ):
         assert run(app, [*wrong, *where]).exit_code == 2
+
+
+STAMPED = "# 用工手册\n\n## 甲方合同专用章\n\n员工每年有十天年假。\n\n### 申请\n\n请假须提前三天申请。\n\n## 加班\n\n加班须经批准。\n"
+
+
+def _headings(library: Any, document: int) -> list[tuple[str, ...]]:
+    return [tuple(one["headings"]) for one in library.document_passages(document).passages]
+
+
+def test_a_heading_is_corrected_wherever_it_stands(tmp_path: Path) -> None:
+    """Over all passages below it and in its own line; it stays when the document is read again, is audited, and is undone."""
+    page = tmp_path / "staff.md"
+    page.write_text(STAMPED, "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        library.add(Source(source_id="staff", path=str(page)))
+        (document,) = library.list_documents().documents
+        number = document["document_id"]
+        before = library.document_passages(number).passages
+        assert sum("甲方合同专用章" in one["headings"] for one in before) == 2
+        inner = next(one for one in before if one["headings"][-1] == "申请")
+        made = library.correct(
+            CorrectionRequest(action="heading", ref=inner["ref"], heading="甲方合同专用章", text="第一章 休假")
+        )
+        assert (made["state"], made["original"], made["text"]) == ("counts", "甲方合同专用章", "第一章 休假")
+        after = library.document_passages(number).passages
+        assert [one["headings"] for one in after if "第一章 休假" in one["headings"]] == [
+            ["第一章 休假"],
+            ["第一章 休假", "申请"],
+        ]
+        assert not any("甲方合同专用章" in one["text"] or "甲方合同专用章" in one["headings"] for one in after)
+        assert any(one["text"].startswith("# 用工手册\n\n## 第一章 休假\n\n员工") for one in after)
+        assert {one["headings"][-1] for one in after if one not in before} <= {"第一章 休假", "申请"}
+
+        page.write_text(STAMPED + "\n## 考勤\n\n每日打卡。\n", "utf-8")
+        library.ingest("staff")
+        number = library.list_documents().documents[0]["document_id"]
+        assert ("第一章 休假", "申请") in _headings(library, number)
+        library.audit.flush()
+        assert any(one.record["action"] == "made" for one in library.audit.list(kind="correction"))
+
+        library.undo_correction(made["correction_id"])
+        assert ("甲方合同专用章", "申请") in _headings(library, number)
+        assert any("## 甲方合同专用章" in one["text"] for one in library.document_passages(number).passages)
+
+
+def test_what_is_no_heading_is_taken_out_of_the_headings(tmp_path: Path) -> None:
+    """On the command line: a blank heading; one that does not stand over the passage is refused."""
+    page = tmp_path / "staff.md"
+    page.write_text(STAMPED, "utf-8")
+    world = {"WENYUAN_ENCODER__KIND": "none", "LC_ALL": "C.UTF-8", "WENYUAN_LIBRARY": str(tmp_path / "library")}
+
+    def run(*words: str, code: int = 0) -> Any:
+        done = CliRunner().invoke(app, list(words), env=world, prog_name="wenyuan")
+        assert done.exit_code == code, done.output
+        return done
+
+    run("init")
+    run("add", str(page), "--source", "staff")
+    shown = json.loads(run("document", "show", "1", "--passages", "--json").stdout)["passages"]
+    inner = next(one for one in shown if one["headings"][-1] == "申请")["ref"]
+    assert "甲方合同专用章 > 申请" in run("correct", inner, "--heading", "x", "--of-heading", "加班", code=2).output
+    run("correct", inner, "--heading", "", "--of-heading", "甲方合同专用章")
+    shown = json.loads(run("document", "show", "1", "--passages", "--json").stdout)["passages"]
+    assert [one["headings"] for one in shown] == [[], ["申请"], ["加班"]]
+    assert "甲方合同专用章" not in json.dumps([one["text"] for one in shown], ensure_ascii=False)
+    assert "改正标题" in run("corrections", "--lang", "zh").stdout
+    run("undo", "1")
+    shown = json.loads(run("document", "show", "1", "--passages", "--json").stdout)["passages"]
+    assert shown[1]["headings"] == ["甲方合同专用章", "申请"]

@@ -382,6 +382,13 @@ def correct(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         int | None, typer.Option("--split-at", metavar="OFFSET", min=1, help="Two of it, at a character. 拆分位置")
     ] = None,
     join: Annotated[str | None, typer.Option("--join", metavar="REF", help="One with the next. 与后一段合并")] = None,
+    heading: Annotated[
+        str | None, typer.Option("--heading", help="How the heading above it reads; '' where it is none. 上方的标题")
+    ] = None,
+    of_heading: Annotated[
+        str,
+        typer.Option("--of-heading", metavar="HEADING", help="Which of its headings. 哪一个标题  [default: nearest]"),
+    ] = "",
     reason: Annotated[str, typer.Option("--reason", help="Why. 原因")] = "",
 ) -> None:
     """Correct a passage, or exclude a document; the next answer has it, and it can be undone.
@@ -400,14 +407,14 @@ def correct(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     terminal: Terminal = ctx.obj
     asked: dict[CorrectionAction, bool] = {
         "exclude": exclude, "text": text is not None, "questions": bool(question), "split": split_at is not None,
-        "join": join is not None,
+        "join": join is not None, "heading": heading is not None,
     }  # fmt: skip
     actions = [action for action, wanted in asked.items() if wanted]
     if len(actions) != 1:
         raise typer.BadParameter(terminal.text("correct_what"))
     wanted = CorrectionRequest(
-        action=actions[0], ref=ref, document_id=document, text=text or "", questions=tuple(question or ()),
-        at=split_at, joined_with=join or "", reason=reason,
+        action=actions[0], ref=ref, document_id=document, text=text or heading or "", questions=tuple(question or ()),
+        at=split_at, joined_with=join or "", heading=of_heading, reason=reason,
     )  # fmt: skip
     with opened(terminal) as found:
         made = found.correct(wanted)

@@ -243,11 +243,15 @@ class AsyncDocumentCalls(AsyncCalls):
         questions: Sequence[str] | None = None,
         at: int | None = None,
         joined_with: str | None = None,
+        heading: str | None = None,
         reason: str | None = None,
     ) -> Mapping[str, Any]:
-        """Correct a passage (``exclude``, ``questions``, ``text``, ``split``, ``join``), or exclude a document; returns the correction.
+        """Correct a passage (``exclude``, ``questions``, ``text``, ``split``, ``join``, ``heading``), or exclude a document; returns
+        the correction.
 
         Args:
+            text: Of ``text``, what it reads; of ``heading``, how the heading reads, ``""`` where it is none.
+            heading: Of ``heading``, which of the passage's headings; without, the one right above it.
             at: Of ``split``, the offset in its text where the second part begins.
             joined_with: Of ``join``, the ref of the passage right behind it.
         """
@@ -259,6 +263,7 @@ class AsyncDocumentCalls(AsyncCalls):
             "questions": None if questions is None else list(questions),
             "at": at,
             "with": joined_with,
+            "heading": heading,
             "reason": reason,
         }
         return await self._call("POST", "/v1/corrections", _of_a_source, asked, (text or "", *(questions or ())))

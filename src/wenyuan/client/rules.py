@@ -408,7 +408,7 @@ class DocumentCalls(Calls):
         path = f"/v1/documents/{int(document_id)}/passages"
         return self._call("GET", with_query(path, {"after": after, "limit": limit}), _listed("passages"))
 
-    def correct(
+    def correct(  # noqa: PLR0913  (each is a member of the request)
         self,
         action: str,
         ref: str | None = None,
@@ -418,18 +418,22 @@ class DocumentCalls(Calls):
         questions: Sequence[str] | None = None,
         at: int | None = None,
         joined_with: str | None = None,
+        heading: str | None = None,
         reason: str | None = None,
     ) -> Mapping[str, Any]:
-        """Correct a passage (``exclude``, ``questions``, ``text``, ``split``, ``join``), or exclude a document; returns the correction.
+        """Correct a passage (``exclude``, ``questions``, ``text``, ``split``, ``join``, ``heading``), or exclude a document; returns
+        the correction.
 
         Args:
+            text: Of ``text``, what it reads; of ``heading``, how the heading reads, ``""`` where it is none.
+            heading: Of ``heading``, which of the passage's headings; without, the one right above it.
             at: Of ``split``, the offset in its text where the second part begins.
             joined_with: Of ``join``, the ref of the passage right behind it.
         """
         asked = {
             "action": action, "ref": ref, "document_id": document_id, "text": text,
             "questions": None if questions is None else list(questions), "at": at, "with": joined_with,
-            "reason": reason,
+            "heading": heading, "reason": reason,
         }  # fmt: skip
         return self._call("POST", "/v1/corrections", _of_a_source, asked, (text or "", *(questions or ())))
 

@@ -46,6 +46,8 @@ async def made(visit: Visit) -> Response:
     match form["action"]:
         case "text":
             body["text"] = form["text"].replace("\r\n", "\n")
+        case "heading":
+            body |= {"text": form["text"], "heading": form["heading"]}
         case "questions":
             body["questions"] = [one.strip() for one in form["questions"].splitlines() if one.strip()]
         case "split":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
@@ -10,7 +11,7 @@ from typing import Literal, NamedTuple, get_args
 from wenyuan.core.fidelity import part_of, together
 from wenyuan.core.model import Corrected, NewPassage
 
-CorrectionAction = Literal["exclude", "questions", "text", "split", "join"]
+CorrectionAction = Literal["exclude", "questions", "text", "split", "join", "heading"]
 CORRECTION_ACTIONS: tuple[CorrectionAction, ...] = get_args(CorrectionAction)
 
 _GAP = "\n"
@@ -25,10 +26,11 @@ class Correction:
     Attributes:
         correction_id: 0 before it is stored.
         actor: Who made it.
-        old: The text of the passage when it was corrected; ``""`` for the whole document, which can only be excluded.
+        old: The text of the passage when it was corrected; ``""`` for the whole document, which can only be excluded. Of
+            ``heading``, the heading.
         start: Its offset in the document: among passages with the same text the nearest one is corrected.
         following: Of ``join``, the text of the passage that it is joined with.
-        new: Of ``text``, what it reads now.
+        new: Of ``text``, what it reads now; of ``heading``, too, ``""`` where it is none.
         at: Of ``split``, the offset in `old` where the second part begins.
         questions: Of ``questions``, what else it answers.
     """
@@ -159,6 +161,30 @@ def _joined(served: list[NewPassage], correction: Correction) -> list[NewPassage
     return [*served[:which], made, *served[which + 2 :]]
 
 
+def _headed(served: list[NewPassage], correction: Correction) -> list[NewPassage] | None:
+    """The heading as it reads now, over every passage that it stands over, and in the line of its own where it has one."""
+    below = [n for n, passage in enumerate(served) if correction.old in passage.headings]
+    if not below:
+        return None
+    line = re.compile(rf"^(#{{1,6}} +)?{re.escape(correction.old)}[ \t]*(?:\n+|\Z)", re.MULTILINE)
+    changed = list(served)
+    for n in below:
+        passage = served[n]
+        headings = (correction.new if one == correction.old else one for one in passage.headings)
+        text = line.sub(_line_of(correction.new), passage.text, count=1)
+        if not text.strip():  # it was nothing but the heading
+            text = passage.text
+        changed[n] = replace(
+            passage, headings=tuple(filter(None, headings)), text=text, sha256=_hashed(text),
+            recognition=passage.recognition if text == passage.text else None, corrected=_by(passage, correction),
+        )  # fmt: skip
+    return changed
+
+
+def _line_of(new: str) -> Callable[[re.Match[str]], str]:
+    return lambda found: f"{found[1] or ''}{new}{found[0][len(found[0].rstrip()) :]}" if new else ""
+
+
 def _cut(passage: NewPassage, start: int, end: int, correction: Correction) -> NewPassage | None:
     """``text[start:end]`` of a passage as a passage, stripped; None when nothing is left."""
     if (start, end) == (0, len(passage.text)):
@@ -198,4 +224,5 @@ _APPLY: dict[CorrectionAction, Callable[[list[NewPassage], Correction], list[New
     "text": _reworded,
     "split": _parted,
     "join": _joined,
+    "heading": _headed,
 }

@@ -311,7 +311,9 @@ class CorrectionShape(Strict):
     action: CorrectionAction
     ref: Annotated[Text, Field(min_length=1, max_length=100)] | None = Field(None, description="`policies#12`")
     document_id: Annotated[int, Field(ge=1, le=MAX_INTEGER)] | None = None
-    text: Annotated[Text, Field(max_length=MOST_TEXT_CHARS)] = Field("", description="Of `text`: what it reads now.")
+    text: Annotated[Text, Field(max_length=MOST_TEXT_CHARS)] = Field(
+        "", description="Of `text`: what it reads now. Of `heading`: how the heading reads, nothing where it is none."
+    )
     questions: Annotated[
         list[Annotated[Text, Field(min_length=1, max_length=MOST_QUESTION_CHARS)]], Field(max_length=MOST_QUESTIONS)
     ] = Field(default_factory=list, description="Of `questions`: what else it answers.")
@@ -320,6 +322,9 @@ class CorrectionShape(Strict):
     )
     joined_with: Annotated[Text, Field(max_length=100)] = Field(
         "", alias="with", description="Of `join`: the ref of the passage right behind it."
+    )
+    heading: Annotated[Text, Field(max_length=MOST_TEXT_CHARS)] = Field(
+        "", description="Of `heading`: which of the passage's headings; without, the one right above it."
     )
     reason: Annotated[Text, Field(max_length=MOST_REASON_CHARS)] = ""
 
@@ -340,5 +345,6 @@ def correction_from_wire(payload: object) -> CorrectionRequest:
     body = checked(CorrectionShape, payload)
     return CorrectionRequest(
         action=body.action, ref=body.ref or "", document_id=body.document_id, text=body.text,
-        questions=tuple(body.questions), at=body.at, joined_with=body.joined_with, reason=body.reason,
+        questions=tuple(body.questions), at=body.at, joined_with=body.joined_with,
+        heading=body.heading, reason=body.reason,
     )  # fmt: skip

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_QUESTIONS = 20
 MOST_QUESTION_CHARS = 500
 MOST_TEXT_CHARS = 20_000
+MOST_HEADING_CHARS = 500
 MOST_REASON_CHARS = 2_000
 LOCAL_ACTOR = "local"
 _TRIES = 5  # while others change what a correction rests on
@@ -36,7 +37,9 @@ class CorrectionRequest:
 
     Attributes:
         ref: The passage: ``policies#12``; or `document_id`, which can only be excluded.
+        text: Of ``text``, what it reads; of ``heading``, how the heading reads, ``""`` where it is none.
         joined_with: Of ``join``, the ref of the passage behind it.
+        heading: Of ``heading``, which of the passage's headings; ``""``: the one right above it.
 
     Raises:
         InvalidRequest: on construction, listing every fault.
@@ -49,6 +52,7 @@ class CorrectionRequest:
     questions: tuple[str, ...] = ()
     at: int | None = None
     joined_with: str = ""
+    heading: str = ""
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -67,10 +71,19 @@ class CorrectionRequest:
         for action, value in needed.items():
             if action == self.action and not value:
                 wrong.append((names[action], "is required for this action", 0))
-            elif action != self.action and value not in ("", (), None):
+            elif (
+                action != self.action and value not in ("", (), None) and (action, self.action) != ("text", "heading")
+            ):
                 wrong.append((names[action], "has no meaning for this action", 0))
-        if len(self.text) > MOST_TEXT_CHARS:
-            wrong.append(("text", "must have at most {most} characters", MOST_TEXT_CHARS))
+        if self.heading and self.action != "heading":
+            wrong.append(("heading", "has no meaning for this action", 0))
+        return [*wrong, *self._too_long()]
+
+    def _too_long(self) -> Sequence[tuple[str, str, int]]:
+        wrong: list[tuple[str, str, int]] = []
+        most = MOST_HEADING_CHARS if self.action == "heading" else MOST_TEXT_CHARS
+        if len(self.text) > most:
+            wrong.append(("text", "must have at most {most} characters", most))
         if len(self.questions) > MOST_QUESTIONS:
             wrong.append(("questions", "must be at most {most}", MOST_QUESTIONS))
         if not all(one.strip() and len(one) <= MOST_QUESTION_CHARS for one in self.questions):
@@ -221,6 +234,8 @@ class CorrectionDesk:
             if new == passage.text:
                 raise InvalidRequest("that is its text already")
             return replace(made, new=new)
+        if wanted.action == "heading":
+            return self._heading(wanted, passage, actor, redacted(" ".join(wanted.text.split())))
         if wanted.action == "questions":
             return replace(made, questions=tuple(dict.fromkeys(redacted(one.strip()) for one in wanted.questions)))
         if wanted.action == "split":
@@ -232,6 +247,20 @@ class CorrectionDesk:
         if wanted.action == "join":
             return replace(made, following=self._behind(passage, wanted.joined_with).text)
         return made
+
+    @staticmethod
+    def _heading(wanted: CorrectionRequest, passage: Any, actor: str, new: str) -> Correction:
+        """A correction of a heading of a passage, which counts wherever the heading stands."""
+        if not passage.headings:
+            raise _refused("ref", msg("no heading stands over {ref}", ref=passage.ref))
+        old = wanted.heading or passage.headings[-1]
+        if old not in passage.headings:
+            raise _refused(
+                "heading", msg("is none of the headings over it: {headings}", headings=" > ".join(passage.headings))
+            )
+        if old == new:
+            raise InvalidRequest("that is its text already")
+        return Correction(action="heading", actor=actor, old=old, start=passage.start, new=new)
 
     def _behind(self, passage: Any, ref: str) -> Any:
         """The passage of a ref, which must directly follow the given one."""
@@ -319,7 +348,7 @@ class CorrectionDesk:
             "uri": kept.uri,
             "document_id": self._number(kept),
             "original": one.old,
-            **({"text": one.new} if one.action == "text" else {}),
+            **({"text": one.new} if one.action in ("text", "heading") else {}),
             **({"questions": list(one.questions)} if one.action == "questions" else {}),
             **({"at": one.at} if one.action == "split" else {}),
             **({"with": one.following} if one.action == "join" else {}),
