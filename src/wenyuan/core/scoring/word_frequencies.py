@@ -43,6 +43,15 @@ def weights(text: str) -> Mapping[str, float]:
     }
 
 
+@lru_cache(maxsize=1)
+def latin_words() -> Mapping[str, int]:
+    """The words of general English as stems, and what each says in tenths."""
+    names, tenths = _figures()
+    return {
+        name.decode(): tenth for name, tenth in zip(names.tolist(), tenths.tolist(), strict=True) if name.isalpha()
+    }
+
+
 def saying_nothing() -> tuple[str, ...]:
     """The most frequent terms, which say nothing by themselves."""
     names, tenths = _figures()

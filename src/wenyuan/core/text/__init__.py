@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
@@ -111,6 +111,11 @@ def _stemmer() -> Any:
     import Stemmer
 
     return Stemmer.Stemmer("english", 0)
+
+
+def stemmed(words: Sequence[str]) -> list[str]:
+    """The stems of English words in small letters."""
+    return list(_stemmer().stemWords(words))
 
 
 @lru_cache(maxsize=65_536)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, product
 from typing import Any, NamedTuple
 
@@ -113,6 +113,15 @@ class Wordings:
     def each(self) -> Iterator[list[str]]:
         """Terms for the keyword leg: the question's own, then those of each other wording."""
         return chain([self.words], (other.words for other in self.others))
+
+    def with_terms(self, meant: Mapping[str, str]) -> Wordings:
+        """The same with other terms in the place of some."""
+        others = tuple(replace(other, words=_put(other.words, meant)) for other in self.others)
+        return replace(self, words=_put(self.words, meant), others=others)
+
+
+def _put(words: Sequence[str], meant: Mapping[str, str]) -> list[str]:
+    return list(dict.fromkeys(meant.get(word, word) for word in words))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from wenyuan.core.scoring import Traits
 from wenyuan.core.scoring.adapt import Tuning
 from wenyuan.core.scoring.fusion import Fusion, Reference, Topic, reference_of
 from wenyuan.core.scoring.probability import Curve
+from wenyuan.core.scoring.spelling import respelled
 from wenyuan.core.terms_of_use import Validity, effective_ends
 from wenyuan.core.text import OWN, has_han, query_terms, terms
 from wenyuan.core.text.introductions import without_introduction
@@ -313,10 +314,18 @@ class AnalysedQuery:
     reference: Reference | None
 
 
-def analysed(text: str, synonyms: SynonymTable) -> AnalysedQuery:
-    """Analyse a query, with the library's synonyms."""
+def analysed(
+    text: str, synonyms: SynonymTable, information: Callable[[Sequence[str]], Mapping[str, float]] | None = None
+) -> AnalysedQuery:
+    """Analyse a query, with the library's synonyms.
+
+    Args:
+        information: Inverse document frequency by term, by which words are told that are spelled wrongly.
+    """
     subject = without_introduction(text)
     wordings = synonyms.wordings(subject)
+    if information is not None and (meant := respelled(wordings.words, information)):
+        wordings = wordings.with_terms(meant)
     names = any(word.startswith("#") for word in wordings.words)
     return AnalysedQuery(
         text=text,

@@ -207,7 +207,7 @@ class Retriever:
             as_of=day,
             filter=self._of_type(query, change, deadline) if query.engineering_type else query.filter,
         )
-        asked = analysed(query.text, self._synonyms.at(change, deadline))
+        asked = analysed(query.text, self._synonyms.at(change, deadline), self._engine.information)
         if why := _needless(asked.wordings.words or query.rewriting is not None, (*own, *outside), registry):
             return self._nothing(change, scope, why)
         profile = self.profile(asked.script, self._tuned.at(change, deadline))
@@ -273,7 +273,8 @@ class Retriever:
         change: int, deadline: Deadline,
     ) -> Searched:  # fmt: skip
         """As `_searched`, for a question and its wordings by a language model, as one."""
-        others = [analysed(text, self._synonyms.at(change, deadline)) for text in query.texts[1:]]
+        table = self._synonyms.at(change, deadline)
+        others = [analysed(text, table, self._engine.information) for text in query.texts[1:]]
         found = [
             self._searched(replace(query, text=one.text), one, scope, trusts, profile, change, deadline)
             if one.wordings.words
