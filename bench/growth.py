@@ -13,8 +13,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
 
+from growing_answers import ANSWERS
 from growing_files import FILES
-from growth import PARSERS, SHAPES, curve, of_files, ratio
+from growth import PARSERS, SHAPES, curve, of_answers, of_files, ratio
 
 
 def main() -> None:
@@ -38,8 +39,15 @@ def main() -> None:
         if found >= told.above:
             points = "  ".join(f"{n:,}: {took:.3f} s" for n, took in curve(parse, shape))
             print(f"{FILES[name][0]:22}{name:18}{found:6.1f}  {points}", flush=True)
+    for name in ANSWERS if told.parsers == list(PARSERS) else ():
+        parse, shape = of_answers(name)
+        found = ratio(parse, shape)
+        worst = max(worst, found)
+        if found >= told.above:
+            points = "  ".join(f"{n:,}: {took:.3f} s" for n, took in curve(parse, shape))
+            print(f"{'answer':22}{name:36}{found:6.1f}  {points}", flush=True)
     print(
-        f"{len(told.parsers) * len(told.shapes)} pairs and {len(FILES)} kinds of files, the worst ratio {worst:.1f}"
+        f"{len(told.parsers) * len(told.shapes)} pairs and {len(FILES)} kinds of files, {len(ANSWERS)} of answers, the worst ratio {worst:.1f}"
     )
 
 

@@ -9,14 +9,25 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain, groupby, pairwise
 from typing import Any
 from urllib.parse import unquote
 
 from wenyuan.core.errors import DocumentRejected, KnowledgeError, msg
 from wenyuan.core.model import Block, Document, Facet
-from wenyuan.core.redaction import encoded, identifiers, messengers, neighbours, passwords, people, places, secrets
-from wenyuan.core.redaction.matching import OPAQUE, Finding, Rule, View, find, views_of
+from wenyuan.core.redaction import (
+    correspondence,
+    encoded,
+    identifiers,
+    messengers,
+    neighbours,
+    passwords,
+    people,
+    places,
+    secrets,
+)
+from wenyuan.core.redaction.matching import OPAQUE, SIGNS, Finding, Rule, View, find, views_of
 from wenyuan.core.redaction.names import DISTRICT, NAME_RULES, kind_named, told
 from wenyuan.core.redaction.names import RULES as PLACE_RULES
 from wenyuan.core.redaction.policy import (
@@ -142,11 +153,11 @@ _RULES = (
     *NAME_RULES,
     *people.RULES,
     *neighbours.RULES,
+    *correspondence.RULES,
     *messengers.RULES,
     *places.RULES,
     *encoded.RULES,
 )
-_WITHOUT_NEEDS = tuple(rule for rule in _RULES if not rule.needs)
 _NEEDED = sorted({word for rule in _RULES for word in rule.needs})
 _BY_FIRST = {first: tuple(words) for first, words in groupby(_NEEDED, key=lambda word: word[0])}
 _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
@@ -184,7 +195,7 @@ _ALSO = {"cn_mobile": ("phone",)}  # a column of telephone numbers has both
 
 
 def _in_view(view: View, policy: RedactionPolicy) -> Iterator[Finding]:
-    rules = (rule for rule in _to_try(view.lower) if policy.actions[rule.kind] != "keep")
+    rules = (rule for rule in _to_try(view) if policy.actions[rule.kind] != "keep")
     return chain.from_iterable(find(rule, view) for rule in rules)
 
 
@@ -194,12 +205,24 @@ def _placed(view: View, finding: Finding) -> Finding:
     return finding._replace(start=start, end=end)
 
 
-def _to_try(lower: str) -> Sequence[Rule]:
-    """The rules whose values may be in a text, in lower case. Most texts have few of the characters that words begin with."""
+def _to_try(view: View) -> Sequence[Rule]:
+    """The rules whose values may be in a text. Most texts have few of the characters that words begin with."""
+    lower = view.lower
+    signs = frozenset(name for name, pattern in SIGNS.items() if pattern.search(view.text))
     there = {word for first, words in _BY_FIRST.items() if first in lower for word in words if word in lower}
     if not there:
-        return _WITHOUT_NEEDS
-    return [rule for rule in _RULES if not rule.needs or not there.isdisjoint(rule.needs)]
+        return _without_needs(signs)
+    return [rule for rule in _with_signs(signs) if not rule.needs or not there.isdisjoint(rule.needs)]
+
+
+@lru_cache(1 << len(SIGNS))
+def _with_signs(signs: frozenset[str]) -> tuple[Rule, ...]:
+    return tuple(rule for rule in _RULES if rule.signs <= signs)
+
+
+@lru_cache(1 << len(SIGNS))
+def _without_needs(signs: frozenset[str]) -> tuple[Rule, ...]:
+    return tuple(rule for rule in _with_signs(signs) if not rule.needs)
 
 
 def _recognised(view: View, names: NameRecognizer) -> list[Finding]:

@@ -6,7 +6,17 @@ import re
 from collections.abc import Sequence
 
 from wenyuan.core.redaction import checks
-from wenyuan.core.redaction.matching import Rule, Span, View, adjacent, in_a_column, near, plain_number, serial
+from wenyuan.core.redaction.matching import (
+    IN_DIGITS,
+    Rule,
+    Span,
+    View,
+    adjacent,
+    in_a_column,
+    near,
+    plain_number,
+    serial,
+)
 
 # Rules for numbers: identity cards, company codes, bank cards, telephones.
 
@@ -299,18 +309,18 @@ def _called(view: View, number: str, start: int) -> Span | None:
 
 
 NUMBER_RULES = (
-    Rule("cn_id", _ID18, _id18),
-    Rule("cn_id", _ID15, _id15),
-    Rule("cn_uscc", _USCC, _uscc),
-    Rule("bank_card", _CARD, _card),
-    Rule("us_ssn", _SSN, _ssn),
+    Rule("cn_id", _ID18, _id18, signs=IN_DIGITS),
+    Rule("cn_id", _ID15, _id15, signs=IN_DIGITS),
+    Rule("cn_uscc", _USCC, _uscc, signs=IN_DIGITS),
+    Rule("bank_card", _CARD, _card, signs=IN_DIGITS),
+    Rule("us_ssn", _SSN, _ssn, signs=IN_DIGITS),
     Rule("us_ssn", _SSN_APART, _ssn_apart, needs=("ssn", "social", "社会安全")),
-    Rule("cn_mobile", _MOBILE, _mobile),
-    Rule("cn_landline", _LANDLINE, _landline),
+    Rule("cn_mobile", _MOBILE, _mobile, signs=IN_DIGITS),
+    Rule("cn_landline", _LANDLINE, _landline, signs=IN_DIGITS),
     Rule("cn_landline", _PLUS, _plus_land, needs=("+",)),
     Rule("cn_landline", _SAID, _said_land, needs=_PHONE_NEEDS),
     Rule("phone", _PLUS, _plus, needs=("+",)),
-    Rule("phone", _AMERICAN, _american),
+    Rule("phone", _AMERICAN, _american, signs=IN_DIGITS),
     Rule("phone", _SAID, _said, needs=_PHONE_NEEDS),
     Rule("phone", _SAID_AFTER, _said_after, needs=(*_PHONE_NEEDS, "home", "work")),
 )
@@ -436,8 +446,8 @@ RULES = (
     Rule("hmt_permit", _BEFORE_PERMIT, _before_its_name, needs=("回乡证", "台胞证", "通行证", "港澳", "来往", "home return")),
     Rule("hmt_permit", _PERMIT_NUMBER, _permit,
          needs=("通行证", "回乡证", "台胞证", "来往", "往来", "居住证", "permit")),
-    Rule("hmt_permit", _HONG_KONG, _hong_kong),
-    Rule("hmt_permit", _TAIWAN, _taiwan),
+    Rule("hmt_permit", _HONG_KONG, _hong_kong, needs=("(",), signs=IN_DIGITS),
+    Rule("hmt_permit", _TAIWAN, _taiwan, signs=IN_DIGITS),
     Rule("plate", _PLATE, _plate),
-    Rule("iban", _IBAN, _iban),
+    Rule("iban", _IBAN, _iban, signs=IN_DIGITS),
 )  # fmt: skip

@@ -448,6 +448,7 @@ class Rule:
         check: The span and value of what the pattern proposes, or None; the search then goes on one character later.
         needs: When given, one of these must be in the text (in lower case), or the pattern is not tried.
         cased: Whether the pattern reads the text as it is; else in lower case.
+        signs: Names of `SIGNS`, each of which must be in the text, or the pattern is not tried.
     """
 
     kind: str
@@ -455,6 +456,14 @@ class Rule:
     check: Callable[[View, re.Match[str]], Span | None]
     needs: tuple[str, ...] = ()
     cased: bool = False
+    signs: frozenset[str] = frozenset()
+
+
+SIGNS = {
+    "han": re.compile(f"[{HAN}]"), "digit": re.compile("[0-9]"), "capital": re.compile(r"[^\W\d_a-z\u3400-\u9fff]"),
+}  # fmt: skip
+"""What many patterns cannot do without, as `View.text` has it."""
+IN_HAN, IN_DIGITS, IN_CAPITALS = frozenset({"han"}), frozenset({"digit"}), frozenset({"capital"})
 
 
 def find(rule: Rule, view: View) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from wenyuan.core.redaction.matching import HAN, OPAQUE, Finding, Rule, Span, View, plain_number, view_of
+from wenyuan.core.redaction.matching import HAN, IN_HAN, OPAQUE, Finding, Rule, Span, View, plain_number, view_of
 from wenyuan.core.text import fold, simplified
 
 # Rules for names of persons: a cue word before or after, and a surname. What has no cue is left to a recogniser.
@@ -25,12 +25,12 @@ _SINGLE = frozenset(
     "宁仇栾暴甘钭厉戎祖武符刘景詹束龙叶幸司韶郜黎蓟薄印宿白怀蒲邰从鄂索咸籍赖卓蔺屠蒙池乔阴胥能苍双闻莘党翟谭贡劳逄姬申扶堵冉"
     "宰郦雍璩桑桂濮牛寿通边扈燕冀郏浦尚农温别庄晏柴瞿阎充慕连茹习宦艾鱼容向古易慎戈廖庾终暨居衡步都耿满弘匡国文寇广禄阙东殴"
     "沃利蔚越夔隆师巩厍聂晁勾敖融冷訾辛阚那简饶空曾毋沙乜养鞠须丰巢关蒯相查后荆红游竺权逯盖益桓公付肖闫岳冼佟佘佴揭代岑丛亓"
-    "仝苟覃门阳初仉降邸晋楚法汝涂钦缑亢况有琴商牟伯赏墨哈谯笪年爱佟"
+    "仝苟覃门阳初仉降邸晋楚芦言隋鄢蔺迟法汝涂钦缑亢况有琴商牟伯赏墨哈谯笪年爱佟"
 )
 # Surnames that begin common words; they count only where a form says "name:".
 AMBIGUOUS = frozenset(
     "应于和都能有时从通空后别家全双经水强平安法相权向国公文广东计成包单解明高方关管须红利越满充常任连居步山花养车商年爱初降况门"
-    "支富印扶边终简代查干益阳司幸容古党那师农须步封乐易伏云"
+    "支富印扶边终简代查干益阳司幸容古党那师农须步封乐易伏云言"
 )
 _NOT_GIVEN = frozenset(
     "的了在是应当须需可能要会已未被把对向由与及或等者人员称号码为所该本此每各将请至并且但也都就还又再不无有没及时间"
@@ -47,7 +47,7 @@ _FOLLOWERS = (
 _FOLLOWS = re.compile("|".join(_FOLLOWERS))
 _FOLLOWS_A_NAME = re.compile("先生|女士|小姐|同志|师傅|电话|手机|身份证|护照|[持驾]")
 _NOT_NAMES = frozenset(
-    """必填 选填 待定 暂无 未知 保密 不详 同上 同下 如下 见附件 填写 签字 签名 盖章 单位 部门 公司 经理 主任 电话 手机 方式 本人 姓名
+    """支持 必填 选填 待定 暂无 未知 保密 不详 同上 同下 如下 见附件 填写 签字 签名 盖章 单位 部门 公司 经理 主任 电话 手机 方式 本人 姓名
     性别 年龄 身份证 证件 全称 简称 无 未填 空 匿名 管理员 负责人 联系人 客服 方便 方法 方案 方面 方向 时间 任何 任务 全部 全体 安全
     安排 高度 高级 高处 应急 应当 文件 文字 平台 平均 明确 成功 成员 关于 管理 相关 相应 公开 公示 国家 国内 常见 常用 经济 经过 车辆
     车间 水平 水泥 强制 强度 计划 计算 包括 单独 解决 通知 通过 空间 后续 别人 家属 家庭 双方 于是 和平 代表 代码 代理 简单 简介 金额
@@ -249,8 +249,8 @@ _ROLE_NEEDS = tuple(
 )
 
 NAME_RULES = (
-    Rule("person", _CHINESE, _after_cue),
-    Rule("person", _TITLE, _before_title),
+    Rule("person", _CHINESE, _after_cue, signs=IN_HAN),
+    Rule("person", _TITLE, _before_title, signs=IN_HAN),
     Rule("person", _ENGLISH_TITLE, _after_english, needs=("mr", "ms", "miss", "dr", "prof", "mx"), cased=True),
     Rule("person", _ENGLISH_CUE, _after_english),
     Rule("person", _ENGLISH_ROLE, _after_role, needs=_ROLE_NEEDS),
@@ -328,7 +328,7 @@ def _said(view: View, match: re.Match[str]) -> Span | None:
 
 
 RULES = (
-    Rule("address", _HOUSE, _house),
+    Rule("address", _HOUSE, _house, signs=IN_HAN),
     Rule("address", _SAID, _said, needs=("地址", "住址", "住所", "居住地", "户籍")),
 )
 

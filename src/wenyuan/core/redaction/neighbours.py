@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import HAN, Rule, Span, View
+from wenyuan.core.redaction.matching import HAN, IN_CAPITALS, IN_HAN, Rule, Span, View
 from wenyuan.core.redaction.names import AMBIGUOUS, NO_NAME, is_plausible, surname_length
 
-_WINDOW = 160  # characters that are looked back
+WINDOW = 160  # characters that are looked back
 _GIVEN = 2
 _TITLED = re.compile(r"(?:先生|女士|小姐|老师|师傅|医生|同志|阿姨|叔叔)\Z")
 _ROLE = re.compile(r"[长机员师人工部处局科室院所店厂站台家方号线话箱司队组会社行馆校客理]\Z")
@@ -61,7 +61,7 @@ _TOLD = re.compile(
 def _stands(view: View, match: re.Match[str]) -> Span | None:
     if not _chinese(match[0], sure=True):
         return None
-    if not _TOLD.search(view.lower, max(0, match.start() - _WINDOW), match.start()):
+    if not _TOLD.search(view.lower, max(0, match.start() - WINDOW), match.start()):
         return None
     return match.start(), match.end(), match[0]
 
@@ -82,7 +82,7 @@ def _inside(view: View, match: re.Match[str]) -> Span | None:
     return match.start(group), match.end(group), name
 
 
-_NO_PERSON = frozenset(
+NO_PERSON = frozenset(
     """Service Services Support Desk Line Hotline Center Centre Department Helpdesk Help Sales Reception Switchboard Fax Phone Tel Telephone Mobile
     Cell Number Emergency Customer Billing Care Hospital Clinic Hotel Bank School University Police Inc Ltd LLC GmbH Corp Company Group Bureau Agency
     Security Front Main Head Direct General Public Relations Human Resources Call Contact Info Information Press Media Toll Free Us Me Email Mail Write
@@ -99,7 +99,7 @@ _NEAR = re.compile(
     r"|(?=,? (?:residing at|lives at|living at|can be reached|may be phoned|called from))|(?=,? of [1-9][0-9]{0,4}[ ][A-Z])"
     r"|(?=\n[1-9][0-9]{0,4}[ ][^\n]{3,60}(?:[0-9]{4,5}|[A-Z]{1,2}[0-9])))"
 )
-_CUES = re.compile(
+CUES = re.compile(
     r"(?:(?:Host|Present|Attendees|Apologies|References?|Referee|Ship (?:to|from)|Deliver to|Bill to|Sold to|Chair|Minutes by|Counsel|Tutor|Speaker)[: ]\s{0,3}"
     rf"(?:(?:Mrs|Mr|Ms|Dr|Prof)\.? )?(?:{_WORDS}(?:[ ]\([^()\n]{{1,12}}\))?,?[ ](?:and )?){{0,8}}"
     r"|(?:[Ss]tatement of|[Mm]y name is|[Ii] am|[Ii]'m|[Cc]ustomer|[Aa]sk(?: for\?\s[a-z]: )?|[Ss]poke (?:with|to)|[Tt]he defendant,|[Tt]he claimant,|[Pp]atient|[Ii]nterview with"
@@ -107,30 +107,21 @@ _CUES = re.compile(
     r"|(?:[Tt]hanks|[Bb]est(?: wishes)?|[Cc]heers|[Mm]any thanks|Yours|BR|Kind regards|Best regards)[,!]?\n{1,2}"
     rf"|(?:\A|\n)<|[\"'](?:{_KEYS})[\"'][ ]{{0,2}}[:,=][ ]{{0,2}}[\"']|[{HAN}]{{2,4}}\()\Z"
 )
-_CAPITALS = re.compile(_WORDS)
 
 
-def _english(name: str) -> bool:
+def english_name(name: str) -> bool:
     words = name.rstrip(".").split(" ")
-    return NO_NAME.isdisjoint(words) and _NO_PERSON.isdisjoint(words) and not all(word.isupper() for word in words)
+    return NO_NAME.isdisjoint(words) and NO_PERSON.isdisjoint(words) and not all(word.isupper() for word in words)
 
 
 def _near(view: View, match: re.Match[str]) -> Span | None:
     name = match["name"].rstrip(".")
-    return (match.start(), match.start() + len(name), name.casefold()) if _english(name) else None
-
-
-def _after(view: View, match: re.Match[str]) -> Span | None:
-    name = match[0].rstrip(".")
-    if not _english(name) or not _CUES.search(view.text, max(0, match.start() - _WINDOW), match.start()):
-        return None
-    return match.start(), match.start() + len(name), name.casefold()
+    return (match.start(), match.start() + len(name), name.casefold()) if english_name(name) else None
 
 
 RULES = (
-    Rule("person", _BESIDE, _beside),
-    Rule("person", _STANDS, _stands),
-    Rule("person", _INSIDE, _inside),
-    Rule("person", _NEAR, _near, cased=True),
-    Rule("person", _CAPITALS, _after, cased=True),
+    Rule("person", _BESIDE, _beside, signs=IN_HAN),
+    Rule("person", _STANDS, _stands, signs=IN_HAN),
+    Rule("person", _INSIDE, _inside, signs=IN_HAN),
+    Rule("person", _NEAR, _near, cased=True, signs=IN_CAPITALS),
 )

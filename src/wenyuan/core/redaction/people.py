@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import HAN, Rule, Span, View
+from wenyuan.core.redaction.matching import HAN, IN_CAPITALS, IN_HAN, Rule, Span, View
 from wenyuan.core.redaction.names import AMBIGUOUS, NO_NAME, is_plausible, surname_length
+from wenyuan.core.redaction.neighbours import NO_PERSON
 
 # 签发人：李 明; 甲方代表：司马光辉; 经办人 — 周杰; 审核/批准：陈晓东; 会计 | 王芳
 # A name is looked for behind the mark, and the label before it then: labels are more frequent than marks.
@@ -26,16 +27,16 @@ def _labelled(view: View, match: re.Match[str]) -> Span | None:
     """A name that fills its field: a surname, one or two characters, and nothing else."""
     low = max(0, match.start() - 24)
     name = match["name"].replace(" ", "")
-    titled = len(name) > _TWO and " " not in match["name"] and _TITLE.search(view.text, low, match.start())
-    titled = titled or (name[0] not in AMBIGUOUS and _ADDRESSEE.search(view.text, low, match.start()))
-    if match[0][0] == " " and not match["more"] and "*" not in match[0] and not titled:
-        return None  # one space parts words
-    if not _LABEL.search(view.text, low, match.start()):
-        return None
-    if match[0][0] == ":" and len(name) == _TWO and _FAMILIAR.match(name) and surname_length(name[1:]):
-        return match.start("name"), match.end("name"), name  # 老周
     surname = surname_length(name)
-    if not surname < len(name) <= surname + _TWO or not surname or not is_plausible(name, surname):
+    familiar = match[0][0] == ":" and len(name) == _TWO and _FAMILIAR.match(name) and surname_length(name[1:])  # 老周
+    named = surname and surname < len(name) <= surname + _TWO and is_plausible(name, surname)
+    if not (familiar or named):
+        return None
+    if match[0][0] == " " and not match["more"] and "*" not in match[0]:  # one space parts words
+        titled = len(name) > _TWO and " " not in match["name"] and _TITLE.search(view.text, low, match.start())
+        if not titled and (name[0] in AMBIGUOUS or not _ADDRESSEE.search(view.text, low, match.start())):
+            return None
+    if not _LABEL.search(view.text, low, match.start()):
         return None
     return match.start("name"), match.end("name"), name
 
@@ -80,6 +81,7 @@ def _signed(view: View, match: re.Match[str]) -> Span | None:
         label is None
         or view.text[label.start() - 1 : label.start()].isalpha()
         or not NO_NAME.isdisjoint(words)
+        or not NO_PERSON.isdisjoint(words)
         or all(word.isupper() and len(word) > 1 for word in words)
     ):
         return None
@@ -87,7 +89,7 @@ def _signed(view: View, match: re.Match[str]) -> Span | None:
 
 
 RULES = (
-    Rule("person", _FILLED, _labelled),
-    Rule("person", _ACTING, _acting),
-    Rule("person", _ENGLISH, _signed, cased=True),
+    Rule("person", _FILLED, _labelled, signs=IN_HAN),
+    Rule("person", _ACTING, _acting, signs=IN_HAN),
+    Rule("person", _ENGLISH, _signed, cased=True, signs=IN_CAPITALS),
 )

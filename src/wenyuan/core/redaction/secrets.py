@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
-from wenyuan.core.redaction.matching import Rule, Span, View, near
+from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, View, near
 
 # Rules for addresses on the net: e-mail, IP, accounts of messengers.
 
@@ -202,7 +202,7 @@ NETWORK_RULES = (
     Rule("email", _HIDDEN_AT, _hidden, needs=("@", "at", "艾特", "圈a", "(a)", "[a]", "%40")),
     Rule("email", _AT_WORD, _worded, needs=("dot",)),
     Rule("email", _HASH, _hashed, needs=("#",)),
-    Rule("ip", _IPV4, _ipv4),
+    Rule("ip", _IPV4, _ipv4, signs=IN_DIGITS),
     Rule("ip", _IPV6, _ipv6, needs=(":",)),
     Rule("im_account", _ACCOUNT, _account, needs=("微信", "wechat", "weixin", "wx", "vx", "qq")),
 )

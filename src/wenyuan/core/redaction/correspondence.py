@@ -1,0 +1,237 @@
+"""Redaction rules for names in mails, minutes, chats and rosters: by their place in a line, and by what their bearers do."""
+
+from __future__ import annotations
+
+import re
+
+from wenyuan.core.redaction import neighbours
+from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN, is_pinyin
+from wenyuan.core.redaction.matching import HAN, IN_CAPITALS, IN_HAN, Rule, Span, View
+from wenyuan.core.redaction.names import AMBIGUOUS as COMMON
+from wenyuan.core.redaction.names import NO_NAME, is_plausible, surname_length
+
+_GIVEN = 2  # characters of a Chinese given name, at most
+_WINDOW = 60
+_THING = re.compile(
+    r"[率费价额量数期版图表书证章件器机物料款法式类型级度点线网站区市省县镇乡村路街楼室车船票卡号码名值性化力制权面季节日月年菜肉水油布纸城局处科部组司所院校馆店厂"
+    r"长员师人工生客方家主体项目款者案会议位层段批条款户税账单项目标准本身后前内外中上下里间时分秒程序团队组群]\Z"
+)
+"""How words end that are no person: things, places, offices, measures."""
+
+
+def _person(name: str, *, sure: bool) -> bool:
+    """Whether Han characters are a surname and a given name; `sure`: their place vouches for common surnames and two characters."""
+    surname = surname_length(name)
+    if not surname or not surname < len(name) <= surname + _GIVEN or not is_plausible(name, surname):
+        return False
+    return not _THING.search(name) and (sure or (len(name) > surname + 1 and name[0] not in COMMON))
+
+
+# -- Chinese, by the place in a line -----------------------------------------------------------------------------
+_MAN = rf"[{HAN}](?<![{HAN}·].)[{HAN}]{{1,3}}"
+_CLOCK = (
+    r"(?:20[0-9]{2}[\-/.年]|[0-9]{1,2}[\-/月][0-9]{1,2}|(?:上午|下午|昨天|今天|早上|晚上) ?[0-9]|[0-9]{1,2}:[0-9]{2})"
+)
+_LINE = re.compile(
+    rf"{_MAN}(?=[ ]{{1,4}}{_CLOCK}|[ ]?[|丨/][ ]?[^\n|]{{0,8}}(?:经理|主管|总监|工程师|专员|顾问|助理|主任|秘书|代表|会计|设计师|分析师|架构师)"
+    rf"|(?:[ ]{{0,2}}敬上|[ ]{{0,2}}谨上|[ ]{{0,2}}顿首|[ ]{{0,2}}拜上)|[ ]{{0,2}}(?:迟到|早退|旷工|缺勤|请假|调休))"
+)
+_SPEAKER = re.compile(rf"{_MAN}(?=:)")
+_LINE_BEGIN = re.compile(r"(?:\A|\n|[,;、:]|次)[ ]{0,4}\Z")
+_SPEAKS = re.compile(rf"(?:\A|\n)[ ]{{0,4}}(?:[{HAN}]{{2,4}}):(?![ ]?[0-9¥￥$%]|[ ]?\n)[^\n]{{1,200}}")
+_ONLY_LABELS = re.compile("[,。!?！？吧呢吗啊的了哈我你他她您咱]|收到|好的")
+_AT = re.compile(rf"@{_MAN}(?![{HAN}])")
+_ROSTER = re.compile(
+    rf"(?:周|星期|礼拜)[一二三四五六日天](?:[上下]午)?[ ]{{0,3}}[: |][ ]{{0,3}}(?P<name>[{HAN}]{{2,4}})(?![{HAN}])"
+    rf"|(?:早班|中班|晚班|夜班|白班)[ ]{{0,3}}[: |][ ]{{0,3}}(?P<shift>[{HAN}]{{2,4}})(?![{HAN}])"
+)
+
+
+def _in_line(view: View, match: re.Match[str]) -> Span | None:
+    if not _person(match[0], sure=True) or not _LINE_BEGIN.search(
+        view.text, max(0, match.start() - 6), match.start()
+    ):
+        return None
+    return match.start(), match.end(), match[0]
+
+
+def _speaker(view: View, match: re.Match[str]) -> Span | None:
+    """Who says something in a chat: at the beginning of a line, before a colon and a spoken sentence."""
+    line = view.text.find("\n", match.end())
+    said = view.text[match.end() + 1 : line if line >= 0 else len(view.text)][:200]
+    begins = _LINE_BEGIN.search(view.text, max(0, match.start() - 6), match.start())
+    if not begins or ":" in begins[0] or not _ONLY_LABELS.search(said):
+        return None
+    return (match.start(), match.end(), match[0]) if _person(match[0], sure=False) or _two(match[0]) else None
+
+
+def _two(name: str) -> bool:
+    return len(name) == _GIVEN and name[0] not in COMMON and _person(name, sure=True)
+
+
+def _mentioned(_view: View, match: re.Match[str]) -> Span | None:
+    name = match[0][1:]
+    return (match.start() + 1, match.end(), name) if _person(name, sure=True) else None
+
+
+def _rostered(_view: View, match: re.Match[str]) -> Span | None:
+    group = "name" if match["name"] else "shift"
+    name = match[group]
+    return (match.start(group), match.end(group), name) if _person(name, sure=True) else None
+
+
+# -- Chinese, by what is done ------------------------------------------------------------------------------------
+_VERBS = (
+    "主持|主讲|牵头|负责|代收|代签|代办|代领|担任|介绍|汇报|宣读|致辞|作(?:了|工作|专题|主题|总结)|通报|总结|发言|补充|强调|指出|提议|提出|建议|认为|表示|批准|同意|审核"
+    "|确认|陪同|接待|办理|主刀|起草|撰写|整理|讲解|点评|带队|代表|诉|签收|经办|驾驶|护送|值守|带领"
+)
+_DOES = re.compile(
+    rf"(?:由|经|被|与|和|跟|同|让|请|委托|转告|通知|聘任|聘请|证明|告诉|联系|邀请|感谢|祝贺|恭喜|欢迎|慰问|推荐|选举|选派|约|找|陪|见到|申请人|原告|被告|上诉人|说|听)"
+    rf"(?P<name>[{HAN}]{{2,4}}?)(?=(?:同志|{_VERBS}|吃饭|聊|要|会|已|系|为|任|于|在|谈|商量|沟通|对接|说|去|来|回|签|[,;。!，]))"
+)
+_VOUCHING = ("由", "委托", "证明", "聘", "慰问", "选举", "申请人", "原告", "被告")
+_SUBJECT_NEEDS = (
+    "作了",
+    "宣读了",
+    "通报了",
+    "总结了",
+    "汇报了",
+    "介绍了",
+    "主持",
+    "发言",
+    "补充说",
+    "强调",
+    "指出",
+    "提议",
+    "宣布",
+)
+_SUBJECT = re.compile(rf"{_MAN}?(?=(?:同志)?(?:{'|'.join(_SUBJECT_NEEDS)}))")
+
+
+def _doing(_view: View, match: re.Match[str]) -> Span | None:
+    name = match["name"]
+    sure = len(name) > _GIVEN and match[0].startswith(_VOUCHING)
+    return (match.start("name"), match.end("name"), name) if _person(name, sure=sure) else None
+
+
+def _subject(view: View, match: re.Match[str]) -> Span | None:
+    before = view.text[match.start() - 1 : match.start()]
+    if before and before not in "\n,;。:、 )":
+        return None
+    return (match.start(), match.end(), match[0]) if _person(match[0], sure=False) else None
+
+
+# -- Chinese, lists behind a label -------------------------------------------------------------------------------
+_ITEM = re.compile(rf"{_MAN}(?![{HAN}·])")
+_LIST_LABEL = re.compile(
+    rf"(?:抄报|抄送|转发|主送|分送|报送|整理|复核|复审|终审|初审|审校|校对|审核|签字|盖章|经办|承办|督办|主办|协办|拟稿|核稿|报告人?|汇报人?|发言人?|获奖(?:者|人员)?|之星|优秀员工|先进个人|迟到|早退|缺勤|参与|成员"
+    rf"|出差|同行|与会|带队|陪同|见证人?|介绍人?|推荐人?|导师|评委|裁判|主讲|讲师|嘉宾|摄影|摄像|编辑|记者|通讯员|供稿|作者)[ ]{{0,2}}:[ ]{{0,3}}"
+    rf"(?:[{HAN}]{{2,4}}(?:\([^()\n]{{0,12}}\))?[ ]{{0,2}}[、,;/和及 ][ ]{{0,2}}){{0,12}}\Z"
+)
+
+
+def _listed(view: View, match: re.Match[str]) -> Span | None:
+    if not _person(match[0], sure=True) or not _LIST_LABEL.search(
+        view.text, max(0, match.start() - 160), match.start()
+    ):
+        return None
+    return match.start(), match.end(), match[0]
+
+
+# -- English -----------------------------------------------------------------------------------------------------
+_WORD = r"[A-ZÀ-Þ][A-Za-zÀ-ÿ]{0,20}(?:['’\-][A-Za-zÀ-ÿ]{1,20})?"
+_INITIAL = r"[A-Z]\."
+_NAME = rf"[A-ZÀ-Þ](?<![\w'’\-].)[A-Za-zÀ-ÿ]{{0,20}}(?:['’\-][A-Za-zÀ-ÿ]{{1,20}})?(?:[ ](?:{_WORD}|{_INITIAL}|de|da|di|van|von|der|bin|al|la)){{1,3}}"
+_CAPITALS = re.compile(rf"{_NAME}(?![A-Za-zÀ-ÿ])")
+_BEFORE = re.compile(
+    r"(?:(?:\A|\n)[A-Z][A-Za-z ,']{2,30}[,!]\n{1,2}[ ]{0,4}|\[[0-9:\-/. ,apmAPM]{4,24}\][ ]?|@|c/o |C/O |(?:ACTION|Action|TODO|To do|AP)[ ]?[:\-–][ ]?"
+    r"|[a-z]{4,12}(?<!stand)(?<!near) by |[Ff]amily of |[Bb]ehalf of |[Pp]er |RE: |Re: |[Tt]hanks to |[Cc]redit to |[Kk]udos to |[Rr]eplaced? |[Rr]eplacing |[Ii]ntroduc(?:e|ing) |[Ww]elcome "
+    r"|[Ll]oop(?:ing|ed)? in |[Cc]all |[Pp]ing |[Tt]ell |[Aa]sk |[Ee]mail |[Cc]ontact |[Rr]each out to |[Hh]and(?:ed)? over to |[Rr]eports? to )\Z"
+)
+_BEHIND = re.compile(
+    r"(?:'s|’s)? (?:wrote|joined|left|dialled|dialed|arrived|presented|noted|asked|suggested|proposed|agreed|confirmed|raised|apologi[sz]ed|seconded|moved|thanked|said|says|told"
+    r"|explained|replied|added|called|emailed|is on leave|is out of office|will be|has joined|has left|signed|resigned|chaired|volunteered|reminded|to (?:update|send|follow|check|draft|share"
+    r"|review|confirm|schedule|prepare|circulate|contact|provide|arrange|speak|complete|fix|call))(?![a-z])|[ ]{1,3}[0-9]{1,2}:[0-9]{2}(?: ?[AaPp][Mm])?| v\. | vs\.? "
+)
+_OWNING = re.compile(r"['’]s\Z")
+_PLACE_BEFORE = re.compile(r"(?:San|Santa|Saint|St\.?|Fort|Mount|Mt\.?|Lake|Port|Los|Las|El|New|Cape|Point) \Z")
+_OFFICES = frozenset(
+    """Holdings Bank Clinic Hospital Airport Review Director Manager Shift Register Branch Queue Plan Contract Items Migration Cleanup Sales Legal Budget Board Market Court
+    House Hotel Park Bridge County City Town Island Lake River Valley Hill University College Institute Foundation Museum Library Church Theatre Group Partners Solutions
+    Systems Services Industries Technologies Consulting Logistics Software Media Press Studio Club League Cup Award Prize Act Bill Law Code Standard Edition Version Project Program
+    Series Station Terminal Street Road Avenue Square Lane Drive Court Building Tower Centre Center Hall Room Floor Gate Airlines Airways Railway Insurance Capital Trust Fund
+    Union Association Society Council Committee Ministry Agency Bureau Authority Commission Parliament Senate Congress Assembly Republic Kingdom States Nations Union
+    Day Night Week Month Year Morning Evening Season Summer Winter Spring Autumn Period Falls Beach Springs Heights Gardens Field Fields Farm Cottage Castle
+    Officer Executive President Chairman Chair Secretary Treasurer Assistant Engineer Analyst Specialist Coordinator Consultant Advisor Representative Agent Associate
+    Line Lines Page Key Keys Index Panel Button Menu Window Tab Server Client Cloud Server Database Network Test Tests Suite Build Release Sprint Backlog Ticket Issue Merge Request
+    Account Accounts Payable Order Orders Invoice Invoices Payment Payments Team Office Box Desk Copy List File Folder Report Summary Update Updates News Company Corporation Corp Construction Concrete Contracting Contractors Excavation
+    Carpentry Plastering Drilling Electric Utilities Transportation Cabinet District Crane Steel Erectors Rebar Dairy Water Well Medical Memorial Model
+    Brand Bay Coast Flight Strand Instrument Superior Door Remediation Tile Incorporated Limited Placers Plumbing Engineering Enterprises International Roofing
+    Painting Masonry Supply Equipment Motors Foods Farms Products Manufacturing Mills Mining Oil Gas Energy Power Docs Hangouts Exchange Keyword Go Guy Ruler Number
+    Alabama Alaska Arizona Arkansas California Colorado Connecticut Delaware Florida Idaho Illinois Indiana Iowa Kansas Kentucky Louisiana Maine Maryland Massachusetts Michigan
+    Minnesota Mississippi Missouri Montana Nebraska Nevada Jersey Hampshire Mexico York Ohio Oklahoma Oregon Pennsylvania Tennessee Texas Utah Vermont Washington Wisconsin Wyoming
+    England Scotland Wales Ireland France Germany Spain Italy China Japan India Canada Australia London Paris Berlin Beijing Shanghai""".split()
+)
+
+
+def _english(name: str, *, cued: bool) -> bool:
+    """Whether words with capital letters are a person's name; `cued`: what stands beside them vouches for any."""
+    words = name.rstrip(".").split(" ")
+    if not (NO_NAME.isdisjoint(words) and _OFFICES.isdisjoint(words) and neighbours.NO_PERSON.isdisjoint(words)):
+        return False
+    if any(word.isupper() and len(word.rstrip(".")) > 1 for word in words):  # Gary IN, Jade LLC
+        return False
+    if is_pinyin(words) or (words[0] in GIVEN and words[0] not in AMBIGUOUS):
+        return True
+    return cued
+
+
+def _beside(view: View, start: int, name: str) -> bool:
+    """Whether what stands before it speaks of a person, as `neighbours` knows."""
+    return (
+        neighbours.english_name(name)
+        and neighbours.CUES.search(view.text, max(0, start - neighbours.WINDOW), start) is not None
+    )
+
+
+def _anywhere(view: View, match: re.Match[str]) -> Span | None:
+    name = _OWNING.sub("", match[0].rstrip("."))
+    if _PLACE_BEFORE.search(view.text, max(0, match.start() - 8), match.start()):
+        return None
+    cued = (
+        _BEFORE.search(view.text, max(0, match.start() - _WINDOW), match.start()) is not None
+        or _BEHIND.match(view.text, match.start() + len(name)) is not None
+    )
+    if not _english(name, cued=cued) and not _beside(view, match.start(), name):
+        return None
+    return match.start(), match.start() + len(name), name.casefold()
+
+
+_GREETED = re.compile(
+    r"(?:Hi|Hello|Hey|Dear|Morning|Thanks|Thank you) (?P<name>[A-Z][a-zà-ÿ]{1,12})(?=[,!.\n]| [–-])"
+)
+
+
+def _greeted(_view: View, match: re.Match[str]) -> Span | None:
+    """A given name alone, as a mail begins."""
+    return (match.start("name"), match.end("name"), match["name"].casefold()) if match["name"] in GIVEN else None
+
+
+RULES = (
+    Rule("person", _LINE, _in_line, signs=IN_HAN),
+    Rule("person", _SPEAKER, _speaker, needs=(":",), signs=IN_HAN),
+    Rule("person", _AT, _mentioned, needs=("@",), signs=IN_HAN),
+    Rule("person", _ROSTER, _rostered, signs=IN_HAN),
+    Rule("person", _DOES, _doing, signs=IN_HAN),
+    Rule("person", _SUBJECT, _subject, needs=_SUBJECT_NEEDS, signs=IN_HAN),
+    Rule("person", _ITEM, _listed, signs=IN_HAN),
+    Rule(
+        "person",
+        _GREETED,
+        _greeted,
+        cased=True,
+        needs=("hi ", "hello ", "hey ", "dear ", "morning ", "thank"),
+        signs=IN_CAPITALS,
+    ),
+    Rule("person", _CAPITALS, _anywhere, cased=True, signs=IN_CAPITALS),
+)
