@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
-from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
-from wenyuan.readers.html import own_text, parsed, styles_of
+from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected, unread
+from wenyuan.readers.html import own_text, parsed, styles_of, unread_kinds
 from wenyuan.readers.markup import Package, beside, damaged, local
 from wenyuan.readers.page import Page
 from wenyuan.readers.text import measured, sectioned
@@ -61,10 +61,10 @@ class _Book:
     def __init__(self, package: Package, name: str) -> None:
         self.source: list[str] = []
         self.added: list[str] = []
-        self.pictures = 0
+        self.pictures = self._missing = 0
         self._package = package
-        self._missing = 0
         self._left_out: Counter[str] = Counter()
+        self._unknown: Counter[str] = Counter()  # what is in the book and is not read, by kind
         container = next((part for part in package.parts if f"/{part}".endswith(f"/{_CONTAINER}")), "")
         if not container:
             raise rejected(msg("the archive has no {needs}: it is another kind of file", needs=_CONTAINER), name)
@@ -119,9 +119,8 @@ class _Book:
         return left_out_note(self._left_out)
 
     def warnings(self) -> tuple[str, ...]:
-        return (
-            (msg("chapters that the book lists are missing: {count}", count=self._missing),) if self._missing else ()
-        )
+        missing = msg("chapters that the book lists are missing: {count}", count=self._missing)
+        return (*((missing,) if self._missing else ()), *unread(self._unknown))
 
     def pieces(self, chapter: _Chapter) -> Iterator[Piece]:
         """The pieces of a chapter, with a heading."""
@@ -129,6 +128,7 @@ class _Book:
         page = Page(tree.body, f"{self._styles}\n{styles_of(tree)}")
         self._left_out += page.left_out
         self.pictures += len(tree.css("img, svg, image"))
+        self._unknown += unread_kinds(tree)
         self.added += page.added
         self.source.append(own_text(tree))
         shown = [piece for piece in page.pieces if piece.text.strip()]

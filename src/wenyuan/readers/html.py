@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 from functools import cache
 from typing import Any, NamedTuple
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
 from wenyuan.core.text.nesting import check_depth
-from wenyuan.readers.assemble import Original, assemble
+from wenyuan.readers.assemble import Original, assemble, unread
 from wenyuan.readers.decoding import decode
 from wenyuan.readers.page import NOT_TEXT, Page
 from wenyuan.readers.text import measured, sectioned
@@ -96,7 +97,7 @@ def read_html(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     said = _Said.of(tree)
     original = Original(content, uri, name)
     document, page = _read(tree, original, notes, said)
-    pictures = len(tree.css("img, svg, canvas, object"))
+    pictures, unknown = len(tree.css("img, svg, canvas, object")), unread_kinds(tree)
     whole = own_text(tree)
     if from_the_web(uri) and (part := main_text(_decoded(content)[0])):
         small, _ = parsed(part.encode(), xml=False)
@@ -106,7 +107,7 @@ def read_html(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
             around = msg("only its main text was read: {count} characters around it were left out", count=count)
             document, page = _read(small, original, (*notes, around), said)
             whole = held
-    return (measured(document, whole, added=page.added, pictures=pictures),)
+    return (measured(document, whole, added=page.added, pictures=pictures, warnings=unread(unknown)),)
 
 
 class _Said(NamedTuple):
@@ -156,6 +157,22 @@ def parsed(content: bytes, *, xml: bool) -> tuple[Any, tuple[str, ...]]:
     if xml or text.lstrip("\ufeff \t\r\n").startswith("<?xml"):
         text = _CLOSED.sub(r"<\1\2></\1>", text)  # to an HTML parser, <script/> would open a script
     return LexborHTMLParser(text), notes
+
+
+_MEDIA = "iframe, frame, embed, applet, video, audio, portal"
+_CUSTOM = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+")
+_MOST_CUSTOM = 100_000  # elements of a page that are looked at
+
+
+def unread_kinds(tree: Any) -> Counter[str]:
+    """What a page shows from elsewhere or by a script, which is not read, by the name of its element: frames, media, and
+    elements of the page's own that hold no text.
+    """
+    found = Counter(str(node.tag) for node in tree.css(_MEDIA))
+    for node in tree.css("body *")[:_MOST_CUSTOM]:
+        if "-" in node.tag and _CUSTOM.fullmatch(node.tag) and node.child is None:
+            found[node.tag] += 1
+    return found
 
 
 def styles_of(tree: Any) -> str:

@@ -14,7 +14,7 @@ from wenyuan.core.model import Document, Facet
 from wenyuan.core.text import has_han
 from wenyuan.core.text.structure import opening
 from wenyuan.readers import formulas, notation
-from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
+from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected, unread
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
 from wenyuan.readers.numbering import chinese_numeral, enclosed, formal_numeral, roman
 from wenyuan.readers.text import measured, sectioned
@@ -26,6 +26,9 @@ _UNREAD = frozenset(
     "annotation annotation-end tracked-changes note-citation ruby-text forms sequence-decls variable-decls "
     "user-field-decls dde-connection-decls alphabetical-index-auto-mark-file scripts settings desc title event-listeners".split()
 )
+_APART = {"object-ole": "embedded object", "plugin": "media", "applet": "applet", "floating-frame": "embedded page",
+          "control": "form control"}  # fmt: skip
+"""Elements whose content lies in another part that is not read, and what a warning calls them."""
 _INDEXES = frozenset(
     "table-of-content illustration-index table-index object-index user-index alphabetical-index bibliography".split()
 )
@@ -308,6 +311,7 @@ class _Walk:
         self.title = ""
         self.added: list[str] = []
         self.left_out: Counter[str] = Counter()
+        self.unknown: Counter[str] = Counter()  # what is in the file and is not read, by kind
         self._package = package
         self._styles = _Styles(package)
         self._outline = _Numbers(self._styles.outline)
@@ -320,7 +324,7 @@ class _Walk:
 
     def warnings(self) -> tuple[str, ...]:
         count = self.left_out["comments"]
-        return (msg("comments are not read: {count}", count=count),) if count else ()
+        return (*((msg("comments are not read: {count}", count=count),) if count else ()), *unread(self.unknown))
 
     def hides(self, node: Any) -> bool:
         """Whether an element or its style is hidden."""
@@ -348,7 +352,7 @@ class _Walk:
                 yield from self._noted()
             else:
                 self.left_out["pictures"] += kind == "image"
-                self.left_out["embedded objects"] += kind in ("object", "object-ole")
+                self._look(node, kind)
                 stack.extend(reversed(node))
 
     def _left(self, node: Any, kind: str) -> bool:
@@ -505,14 +509,30 @@ class _Walk:
         self.left_out["pictures"] += kind == "image"
         if kind == "object" and (formula := self._formula(node)):
             return [formula]
+        self._look(node, kind)
         signs = self._styles.signs.get(_attribute(node, "style-name"), "") if kind in ("span", "p", "h") else ""
         after = ["\n"] * (kind == "text-box") + [notation.END * len(signs)] * bool(signs)
         return [*after, *reversed(node), _SPACE.sub(" ", node.text or ""), *([signs] if signs else [])]
 
+    def _look(self, node: Any, kind: str) -> None:
+        """Count an element that holds something and is of a kind that is not read."""
+        if kind == "object":
+            root = self._object(node)
+            held = (
+                [local(part) for body in root if local(body) == "body" for part in body] if root is not None else []
+            )
+            self.unknown["chart" if held == ["chart"] else "embedded object"] += 1
+        elif kind in _APART:
+            self.unknown[_APART[kind]] += 1
+
+    def _object(self, node: Any) -> Any:
+        """The content of an embedded object; None where the package has none."""
+        part = posixpath.normpath(_attribute(node, "href") or ".") + "/content.xml"
+        return self._package.xml(part) if part in self._package else None
+
     def _formula(self, node: Any) -> str:
         """An embedded formula on one line; ``""`` for other objects."""
-        part = posixpath.normpath(_attribute(node, "href") or ".") + "/content.xml"
-        root = self._package.xml(part) if part in self._package else None
+        root = self._object(node)
         if root is None or local(root) != "math":
             return ""
         text = formulas.of_mathml(formulas.from_xml(root))

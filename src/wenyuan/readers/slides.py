@@ -11,7 +11,7 @@ from wenyuan.core.model import Document, Facet
 from wenyuan.core.text import has_han
 from wenyuan.readers import formulas, notation
 from wenyuan.readers.archive import check_archive
-from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected
+from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected, unread
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, properties_of, table_piece
 from wenyuan.readers.packages import transitional
 from wenyuan.readers.text import measured
@@ -26,6 +26,12 @@ _DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _MAX_POINTS = 1_000  # of a chart
+_READ = ("table", "diagram", "chart")
+_CALLED = {"ole": "embedded object", "contentPart": "ink", "chartex": "chart"}
+"""What a warning calls kinds that are not read, where their names say little."""
+_MEDIA = ("videoFile", "audioFile", "wavAudioFile", "quickTimeFile", "audioCd")
+_SILENT = ("nvGrpSpPr", "grpSpPr", "cxnSp", "extLst", "custDataLst")
+"""What stands beside shapes and shows nothing that could be read: properties, and lines between shapes."""
 _TITLES = ("title", "ctrTitle")
 _RUNNING = {"dt": "dates", "ftr": "footers", "sldNum": "slide numbers", "hdr": "headers"}
 _LISTS = ("body", "obj", "")
@@ -91,6 +97,7 @@ class _Deck:
         self.pictures = 0
         self.added: list[str] = []
         self.charts: list[str] = []  # what was read of them
+        self.unknown: Counter[str] = Counter()  # what is in the file and is not read, by kind
         self._package = package
         self._left_out: Counter[str] = Counter()
         main = package.related("ppt/presentation.xml")
@@ -112,7 +119,7 @@ class _Deck:
     def warnings(self) -> tuple[str, ...]:
         hidden = [str(number) for number, slide in enumerate(self.slides, 1) if slide.hidden]
         told = [msg("hidden slides are not read: {numbers}", numbers=", ".join(hidden))] if hidden else []
-        return tuple(told)
+        return (*told, *unread(self.unknown))
 
     def source(self) -> Iterator[str]:
         """All text of slides and notes in the package, unordered."""
@@ -161,10 +168,13 @@ class _Deck:
             self._left_out[_RUNNING[place]] += bool(_paragraphs(shape))
         elif kind == "pic":
             self.pictures += 1
+            self.unknown["media"] += any(local(node) in _MEDIA for node in shape.iter())
         elif kind == "graphicFrame":
             yield from self._graphic(shape, page, related)
         elif kind == "sp":
             yield from _runs_of(_paragraphs(shape), page, listed=place in _LISTS)
+        else:
+            self.unknown[_CALLED.get(kind, kind)] += 1
 
     def _graphic(self, frame: Any, page: int, related: Any) -> Iterator[Piece]:
         tables = list(frame.iter(f"{_A}tbl"))
@@ -181,8 +191,10 @@ class _Deck:
             target = related.get(chart.get(f"{_R}id", ""))
             if target and target.part in self._package:
                 yield from self._chart(self._package.xml(target.part), page)
-        if not tables:
-            self._left_out["embedded objects"] += any(local(node) == "oleObj" for node in frame.iter())
+        for data in frame.iter(f"{_A}graphicData"):
+            kind = (data.get("uri") or "").rstrip("/").rpartition("/")[2]
+            if kind not in _READ:
+                self.unknown[_CALLED.get(kind, kind or "graphic")] += 1
 
     def _chart(self, root: Any, page: int) -> Iterator[Piece]:
         """A chart as its title and a table of its cached data."""
@@ -231,7 +243,7 @@ def _shapes(tree: Any) -> Iterator[Any]:
         elif kind == "grpSp":
             if not _is_hidden(node):
                 stack.extend(reversed(node))
-        elif kind in ("sp", "pic", "graphicFrame"):
+        elif isinstance(node.tag, str) and kind not in _SILENT:
             yield node
 
 

@@ -19,7 +19,8 @@ from wenyuan.core.model import Document
 from wenyuan.readers import PagesWanted
 from wenyuan.readers.ocr import not_installed, uncertain
 from wenyuan.readers.pdf.scripts import with_scripts
-from wenyuan.readers.pdf.strokes import NOWHERE, Box, Drawn, Frame, drawn
+from wenyuan.readers.pdf.strokes import NOWHERE, Box, Drawn, Frame, Stroke, drawn
+from wenyuan.readers.pdf.struck import struck_letters
 from wenyuan.runtime import install_command
 
 # Decides whether a page's text layer is usable, or the page needs OCR.
@@ -245,7 +246,9 @@ def text_layer(page: Any, number: int) -> PrintedPage:
         text = text_page.get_text_range()
         frame = _frame_of(page, text_page, text)
         seen = drawn(page, frame.box)
-        lines = tuple(_lines(_Layer(text_page, text, frame, seen), number))
+        layer = _Layer(text_page, text, frame, seen)
+        lines = tuple(_lines(layer, number))
+        seen = replace(seen, across=tuple(stroke for stroke in seen.across if stroke not in layer.through))
         unmapped = unmapped_share(text_page)
     finally:
         text_page.close()
@@ -276,6 +279,7 @@ class _Layer:
     text: str
     frame: Frame
     drawn: Drawn = field(default_factory=Drawn)
+    through: set[Stroke] = field(default_factory=set)  # lines through letters, which are no rules
 
     @cached_property
     def _pairs(self) -> list[int]:
@@ -376,19 +380,24 @@ def _cut(line: PrintedLine, stop: int, layer: _Layer) -> list[PrintedLine]:
             places.add(start + gap.end if gap else _right_of(rule.at, range(start, stop), layer))
     ends = [*sorted(places - {start, stop}), stop]
     if len(ends) == 1:
-        return [_scripted(line, start, layer.box)]
+        return [_scripted(line, start, layer)]
     spans = [(a, a + len(layer.text[a:b].rstrip())) for a, b in pairwise([start, *ends])]
-    return [_scripted(_line(layer, a, b, line.page), a, layer.box) for a, b in spans if a < b]
+    return [_scripted(_line(layer, a, b, line.page), a, layer) for a, b in spans if a < b]
 
 
-def _scripted(line: PrintedLine, start: int, box: _Boxes) -> PrintedLine:
-    """The line with its powers and indexes as such.
+def _scripted(line: PrintedLine, start: int, layer: _Layer) -> PrintedLine:
+    """The line with its powers, indexes and struck letters as such.
 
     Args:
         start: Where it begins in the text of the page.
     """
     places = [gap.start for gap in line.gaps]
-    found = with_scripts(line.text, (line.bottom, line.top), start, box, places) if line.placed else None
+    if not line.placed:
+        return line
+    place = (line.bottom, line.top)
+    struck, through = struck_letters(line.text, place, start, layer.box, layer.drawn.across)
+    layer.through.update(through)
+    found = with_scripts(line.text, place, start, layer.box, places, struck)
     if found is None:
         return line
     gaps = (gap._replace(start=at, end=at + gap.end - gap.start) for gap, at in zip(line.gaps, found[1], strict=True))
