@@ -17,15 +17,20 @@ from urllib.parse import unquote
 from wenyuan.core.errors import DocumentRejected, KnowledgeError, msg
 from wenyuan.core.model import Block, Document, Facet
 from wenyuan.core.redaction import (
+    assignments,
+    configurations,
     correspondence,
     encoded,
+    fields,
     identifiers,
+    licences,
     messengers,
     neighbours,
     passwords,
     people,
     places,
     secrets,
+    tokens,
 )
 from wenyuan.core.redaction.matching import OPAQUE, SIGNS, Finding, Rule, View, find, views_of
 from wenyuan.core.redaction.names import DISTRICT, NAME_RULES, kind_named, told
@@ -146,6 +151,9 @@ NameRecognizer = Callable[[str], Iterable[tuple[int, int]]]
 _RULES = (
     *secrets.RULES,
     *passwords.RULES,
+    *assignments.RULES,
+    *configurations.RULES,
+    *tokens.RULES,
     *identifiers.NUMBER_RULES,
     *identifiers.RULES,
     *secrets.NETWORK_RULES,
@@ -156,6 +164,8 @@ _RULES = (
     *correspondence.RULES,
     *messengers.RULES,
     *places.RULES,
+    *licences.RULES,
+    *fields.RULES,
     *encoded.RULES,
 )
 _NEEDED = sorted({word for rule in _RULES for word in rule.needs})

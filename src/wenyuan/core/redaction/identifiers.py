@@ -144,7 +144,7 @@ def _is_card(view: View, start: int, end: int, number: str) -> bool:
     if near(view, start, _CARD_CUE):
         return True
     if in_a_column(view, start, end):
-        return False
+        return _above(view, start, _ACCOUNT_CUE)
     if not checks.card_issuer(number) or serial(view, start, end):
         return False
     return not (_joined_to_word(view, start) or _joined_after(view, end))
@@ -183,7 +183,7 @@ _CHINA = re.compile(r"(?:\(?(?<![0-9])(?:\+ ?|00)?86\)?|\(?\+?86\)|(?<![0-9])0)[
 def _mobile(view: View, match: re.Match[str]) -> Span | None:
     start, end = match.span()
     groups = _GROUP.findall(re.sub(_LINE_END, "", match[0]))
-    if in_a_column(view, start, end):
+    if in_a_column(view, start, end) and not _above(view, start, _PHONE_CUE):
         return None
     if any(len(group) < 3 for group in groups) or _fractions(match[0], groups):
         return None  # a row of small numbers, or of fractions

@@ -293,8 +293,8 @@ _INVISIBLE_LETTERS = frozenset("\u115f\u1160\u3164\uffa0")  # Hangul fillers: le
 # A character by its number or name, as HTML writes it: &#64; &#x31; &commat; &nbsp;
 _REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|commat|period|num|nbsp|shy|hyphen|dash|ensp|emsp|zwnj|zwj);"
 # Escapes as programs write them, and what makes a part of a number bold: \\u0031, %31, \\@, 138**0013**8000, 138<b>0013</b>8000.
-_ESCAPE = r"\\u00[2-7][0-9a-fA-F]|\\x[2-7][0-9a-fA-F]|%(?:3[0-9]|40|2[eE]|[46][1-9a-fA-F]|[57][0-9aA])|\\(?=[@.])"
-_BOLD = r"(?<=[0-9\uff10-\uff19])(?:(?:\*\*|__)(?![*_])|</?[a-z]{1,8}>){1,2}(?=[0-9\uff10-\uff19])"
+_ESCAPE = r"\\u00[2-7][0-9a-fA-F]|\\x[2-7][0-9a-fA-F]|%(?:3[0-9]|40|2[bBeE]|[46][1-9a-fA-F]|[57][0-9aA])|\\(?=[@.])"
+_BOLD = r"(?<=[0-9\uff10-\uff19])(?:(?:\*\*|__)(?:[ ](?:\*\*|__))?(?![*_])|</?[a-z]{1,8}>){1,2}(?=[0-9\uff10-\uff19])"
 _LONG = re.compile(f"{MARK.pattern}|{_REFERENCE}|{_ESCAPE}|{_BOLD}")
 _HIDES = re.compile(f"{_ESCAPE}|{_BOLD}")
 _NAMED = {"&hyphen;": "-", "&dash;": "-"}

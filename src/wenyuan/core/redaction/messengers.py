@@ -12,7 +12,7 @@ _MESSENGERS = (
 )
 _ANNOUNCED = re.compile(
     rf"(?:{_MESSENGERS})(?P<said>\s?(?:号码?|账号|帐号|用户名|id|account|handle|user ?name))?"
-    r"(?P<by>\s{0,2}(?:[:=]|是|为|is)\s{0,3}|\s{0,2})(?:<t[dh]>|[*|(\[【\"'“「`]){0,3}\s?(?P<at>@)?(?P<name>[a-z0-9][a-z0-9_.\-]{3,31}(?<![.\-]))(?![a-z0-9_@/]|[.\-][a-z0-9])"
+    r"[\"']?(?P<by>\s{0,2}(?:[:=]|是|为|is)\s{0,3}|\s{0,2})(?:<t[dh]>|[*|(\[【\"'“「`]){0,3}\s?(?P<at>@)?(?P<name>[a-z0-9][a-z0-9_.\-]{3,31}(?<![.\-]))(?![a-z0-9_@/]|[.\-][a-z0-9])"
 )
 _NEEDS = tuple(_MESSENGERS.split("|"))
 _FILE = re.compile(r"\.(?:com|net|org|cn|io|exe|apk|dmg|zip|html?|js|py|md|txt|pdf|so|dll)\Z")
@@ -31,6 +31,8 @@ def _account(view: View, match: re.Match[str]) -> Span | None:
     if match[0].startswith("line") and not match["at"] and not (match["said"] and mixed):
         return None  # a line of text or of a works
     known = match["at"] is not None or (match["said"] is not None and bool(by) and not name.isalpha())
+    if match[0].startswith("skype") and mixed and not known:
+        return match.start("name"), match.end("name"), name
     if not known and not (mixed and (by or match["said"] or any(map(str.isdigit, name)))):
         return None
     if not known and not by and name.replace("-", "").isalpha():

@@ -52,7 +52,7 @@ _LABELS = (
     "|汇报对象|被执行人|申请执行人|称呼|旅客|乘车人|出行人|被访人|来访人|司机|值班|联系人|负责人|组长|成员|作者|讲师|嘉宾|代理人"
 )
 _TOLD = re.compile(
-    rf"(?:(?<![{HAN}])(?:{_LABELS})[ ]{{0,3}}(?:\([^()\n]{{0,12}}\))?[ ]{{0,3}}[:?？ ]{{1,3}}(?:[{HAN}]{{2,4}}(?:\([^()\n]{{0,12}}\))?[ ]{{0,2}}[、,/和及 ][ ]{{0,2}}){{0,12}}"
+    rf"(?:(?<![{HAN}])(?:{_LABELS})[ *_]{{0,5}}(?:\([^()\n]{{0,12}}\))?[ *_]{{0,5}}[:?？ ]{{1,3}}[*_]{{0,2}}[ ]{{0,2}}(?:[{HAN}]{{2,4}}(?:\([^()\n]{{0,12}}\))?[ ]{{0,2}}[、,/和及 ][ ]{{0,2}}){{0,12}}"
     r"|(?:祝好|此致|敬礼|谢谢|商祺|安好|时祺|顺颂[^\n]{0,4}|--)[^\n]{0,4}\n{1,2}[ ]{0,4}|\[[0-9:\-/. ]{4,20}\][ ]?"
     rf"|[\"'](?:{_KEYS})[\"'][ ]{{0,2}}[:,=][ ]{{0,2}}[\"']|(?:user|name)=[\"'])\Z"
 )
@@ -68,18 +68,29 @@ def _stands(view: View, match: re.Match[str]) -> Span | None:
 
 # 给李明打电话; 任命李明为; 关于李明等同志; 找运维李明，
 _INSIDE = re.compile(
-    rf"(?:给|问|找|转告|、|和)(?P<name>[{HAN}]{{2,3}}?)(?=打个?电话|要一?下|等同志|等人|牵头|跟进|代为|来电|汇报)"
+    rf"由(?P<by>[{HAN}]{{2,3}}?)(?=负责|主持|牵头|跟进|汇报|审核|批准|签发|签字|记录|主讲|担任|接替)"
+    rf"|(?:给|问|找|转告|、|和)(?P<name>[{HAN}]{{2,3}}?)(?=打个?电话|要一?下|等同志|等人|牵头|跟进|代为|来电|汇报)"
     rf"|(?:请?通知|任命|关于|运维|售后|保安|快递员|特委托|客户|孩子)(?P<known>[{HAN}]{{2,3}}?)"
     rf"(?=为[{HAN}]{{0,6}}(?:经理|主任|长|员)|打个?电话|等同志|等人|处理|牵头|跟进|代为|来电|最近|汇报|[,;。:(](?![{HAN}]{{0,2}}[、）)]))"
 )
 
 
 def _inside(view: View, match: re.Match[str]) -> Span | None:
-    group = "name" if match["name"] else "known"
+    group = next(name for name in ("name", "known", "by") if match[name])
     name = match[group]
-    if (group == "name" and name[0] in AMBIGUOUS) or not _chinese(name, sure=True):
+    if (group != "known" and name[0] in AMBIGUOUS) or not _chinese(name, sure=True):
         return None
     return match.start(group), match.end(group), name
+
+
+# 供应商经理张伟（138…）: a role, a name and a number.
+_ROLED = re.compile(
+    rf"(?:经理|主任|主管|总监|老板|队长|班长|工程师|技术员|业务员|销售员?|客服|司机|老师|医生|护士|会计|出纳|秘书|助理|管家|房东|中介)(?P<name>[{HAN}]{{2,3}})(?=[ ]?[(,:]?[ ]{{0,2}}(?:{_NUMBER}))"
+)
+
+
+def _roled(view: View, match: re.Match[str]) -> Span | None:
+    return (match.start("name"), match.end("name"), match["name"]) if _chinese(match["name"], sure=True) else None
 
 
 NO_PERSON = frozenset(
@@ -95,7 +106,7 @@ _WORD = r"[A-ZÀ-Þ][A-Za-zÀ-ÿ]{0,20}(?:['’\-][A-Za-zÀ-ÿ]{1,20})?\.?"
 _WORDS = rf"[A-ZÀ-Þ](?<![^\W_].)(?:[A-Za-zÀ-ÿ]{{0,20}}(?:['’\-][A-Za-zÀ-ÿ]{{1,20}})?\.?)(?:[ ](?:{_WORD}|de|da|di|van|von|der|bin|al|la)){{1,3}}(?![A-Za-zÀ-ÿ])"
 _PHONE = r"(?:\+?1[ .\-])?\(?[2-9][0-9]{2}\)?[ .\-][0-9]{3}[ .\-][0-9]{4}(?![0-9])|\+[0-9]{1,3}[ \-][0-9]{2}"
 _NEAR = re.compile(
-    rf"(?P<name>{_WORDS})(?:(?=[ ]?[,(<:|]?[ ]{{0,2}}(?:{_PHONE}|[a-zA-Z0-9._\-]{{1,40}}@[a-z]|(?:SSN|IBAN|SSN:|[Pp]assport)(?![A-Za-z])))"
+    rf"(?P<name>{_WORDS})(?:(?=[ ]?[,(<:|]?[ ]{{0,2}}(?:(?:on|at)[ ])?(?:{_PHONE}|[a-zA-Z0-9._\-]{{1,40}}@[a-z]|(?:SSN|IBAN|SSN:|[Pp]assport)(?![A-Za-z])))"
     r"|(?=,? (?:residing at|lives at|living at|can be reached|may be phoned|called from))|(?=,? of [1-9][0-9]{0,4}[ ][A-Z])"
     r"|(?=\n[1-9][0-9]{0,4}[ ][^\n]{3,60}(?:[0-9]{4,5}|[A-Z]{1,2}[0-9])))"
 )
@@ -123,5 +134,6 @@ RULES = (
     Rule("person", _BESIDE, _beside, signs=IN_HAN),
     Rule("person", _STANDS, _stands, signs=IN_HAN),
     Rule("person", _INSIDE, _inside, signs=IN_HAN),
+    Rule("person", _ROLED, _roled, signs=IN_HAN),
     Rule("person", _NEAR, _near, cased=True, signs=IN_CAPITALS),
 )

@@ -49,7 +49,7 @@ def _mixed(value: str) -> bool:
     return kinds + any(not c.isalnum() and c not in ".-" for c in value) >= 2
 
 
-def _holder(value: str) -> bool:
+def holds_the_place(value: str) -> bool:
     """Whether something stands for a password that is not said: a variable, a mark, a word of instructions."""
     if not value or OPAQUE in value or "**" in value or "⟦" in value:
         return True
@@ -58,9 +58,9 @@ def _holder(value: str) -> bool:
     return len({*value.lower()} - {*"x.-_•#?"}) == 0 or bool(_TEMPLATE.match(value)) or value.lower() in _HOLDERS
 
 
-def _telling(value: str) -> bool:
+def is_telling(value: str) -> bool:
     """Whether a word is no word of a sentence: letters and digits or signs, or digits alone."""
-    if _holder(value) or _ALGORITHM.fullmatch(value):
+    if holds_the_place(value) or _ALGORITHM.fullmatch(value):
         return False
     if value.isdigit():
         return len(value) >= 4
@@ -75,13 +75,13 @@ def _at(view: View, match: re.Match[str], group: str = "value") -> Span:
 def _in_place(view: View, match: re.Match[str]) -> Span | None:
     """A place that holds a password and nothing else; a few words in it are a description."""
     span = _at(view, match)
-    return None if _holder(span[2]) or (" " in span[2].strip() and not _mixed(span[2])) else span
+    return None if holds_the_place(span[2]) or (" " in span[2].strip() and not _mixed(span[2])) else span
 
 
 def _key_in_place(view: View, match: re.Match[str]) -> Span | None:
     """A place that holds a key or a token: of texts, too, the words are called tokens."""
     span = _at(view, match)
-    return span if _telling(span[2]) and len(span[2]) >= 6 else None
+    return span if is_telling(span[2]) and len(span[2]) >= 6 else None
 
 
 # Markup: <password>x</password>, <add key="Password" value="x"/>, <property name="db.password">x</property>.
@@ -110,8 +110,8 @@ def _key_element(view: View, match: re.Match[str]) -> Span | None:
 def _attribute(view: View, match: re.Match[str]) -> Span | None:
     span = _at(view, match, "value" if match["value"] else "inner")
     if _NAMES_ONE.search(match["name"]):
-        return None if _holder(span[2]) or " " in span[2] else span
-    return span if _NAMES_KEY.search(match["name"]) and _telling(span[2]) else None
+        return None if holds_the_place(span[2]) or " " in span[2] else span
+    return span if _NAMES_KEY.search(match["name"]) and is_telling(span[2]) else None
 
 
 # Quoted, as in JSON, YAML, SQL and programs: "password": "x", PASSWORD 'x', define('DB_PASSWORD', 'x').
@@ -124,9 +124,9 @@ def _quoted(view: View, match: re.Match[str]) -> Span | None:
     span = _at(view, match)
     said = re.search(f"[{HAN}]", span[2]) is not None
     sure = match["by"] is not None or _SQL.search(view.lower, max(0, match.start() - 40), match.start())
-    if _holder(span[2]) or said or (span[2].lower().startswith("pass") and span[2].isalpha()):
+    if holds_the_place(span[2]) or said or (span[2].lower().startswith("pass") and span[2].isalpha()):
         return None
-    return span if sure or _telling(span[2]) else None
+    return span if sure or is_telling(span[2]) else None
 
 
 _SQL = re.compile(r"(?:with|set|alter|create|encrypted|user|role|login|identified)[^\n]{0,30}\Z")
@@ -138,7 +138,7 @@ _IDENTIFIED = re.compile(
 def _identified(view: View, match: re.Match[str]) -> Span | None:
     group = next(name for name in "abc" if match[name])
     span = _at(view, match, group)
-    return None if _holder(span[2]) or (group == "c" and not _telling(span[2])) else span
+    return None if holds_the_place(span[2]) or (group == "c" and not is_telling(span[2])) else span
 
 
 # Settings and connection strings: PGPASSWORD=x, ;Pwd=x;, ?user=u&password=x, host=h user=u password=x, machine h login u password x.
@@ -162,24 +162,24 @@ _COOKIE = re.compile(
 
 def _environment(view: View, match: re.Match[str]) -> Span | None:
     span = _at(view, match)
-    return None if _holder(span[2]) or _CALL.match(span[2]) or span[2].startswith("/") else span
+    return None if holds_the_place(span[2]) or _CALL.match(span[2]) or span[2].startswith("/") else span
 
 
 def _netrc(view: View, match: re.Match[str]) -> Span | None:
     span = _at(view, match)
-    return None if _holder(span[2].rstrip(_EDGE)) else span
+    return None if holds_the_place(span[2].rstrip(_EDGE)) else span
 
 
 def _header(view: View, match: re.Match[str]) -> Span | None:
     span = _at(view, match)
-    if _holder(span[2]) or (_PLAIN.fullmatch(span[2]) and len(span[2]) < 16):
+    if holds_the_place(span[2]) or (_PLAIN.fullmatch(span[2]) and len(span[2]) < 16):
         return None
     return span
 
 
 def _cookie(view: View, match: re.Match[str]) -> Span | None:
     span = _at(view, match, "value" if match["value"] else "session")
-    return None if OPAQUE in span[2] or "=" not in match[0] or _holder(span[2]) else span
+    return None if OPAQUE in span[2] or "=" not in match[0] or holds_the_place(span[2]) else span
 
 
 # Commands: mysql -px, curl -u u:x, sshpass -p x, --password x.
@@ -233,7 +233,7 @@ def _option(view: View, match: re.Match[str]) -> Span | None:
     start, _end, value = _at(view, match)
     value = value.rstrip(_EDGE) if match["quote"] is None else value
     if (
-        _holder(value)
+        holds_the_place(value)
         or value.startswith("-")
         or (value.isupper() and value.isalpha())
         or (_PLAIN.fullmatch(value) and len(value) < 4)
@@ -255,7 +255,7 @@ def _command(view: View, match: re.Match[str]) -> Span | None:
     secret = span[2].rpartition(":")[2] if tool and tool[0] in {"curl", "wget", "http", "svn"} else span[2]
     if tool and tool[0] in {"docker", "podman", "helm", "az"} and "login" not in match[0]:
         return None  # -p names a port
-    return None if _holder(secret) or (secret.isupper() and secret.isalpha()) else span
+    return None if holds_the_place(secret) or (secret.isupper() and secret.isalpha()) else span
 
 
 # Sentences: password is x, 密码 x, WiFi密码 x, 账号/密码：admin/x.
@@ -277,12 +277,12 @@ def _sentence(view: View, match: re.Match[str], sure: bool) -> Span | None:
     start, _, value = _at(view, match)
     while value and value[-1] in _EDGE:
         value = value[:-1]
-    if _holder(value) or len(value) < 4 or _CALL.match(value):
+    if holds_the_place(value) or len(value) < 4 or _CALL.match(value):
         return None
     end = start + len(value)
     if value.replace("-", "").replace("~", "").isdigit():
         return (start, end, value) if value.isdigit() and not _UNIT.match(view.lower, end) else None
-    if _telling(value) and not _URL.match(value):
+    if is_telling(value) and not _URL.match(value):
         digit = any(map(str.isdigit, value))
         coded = value[:-1].isdigit() and value[-1] in "#*"  # 4821#, as a door's keypad takes it
         return (
@@ -331,7 +331,7 @@ def _pair(view: View, match: re.Match[str]) -> Span | None:
     start, _, value = _at(view, match)
     while value and value[-1] in _EDGE:
         value = value[:-1]
-    return None if _holder(value) or len(value) < 4 else (start, start + len(value), value)
+    return None if holds_the_place(value) or len(value) < 4 else (start, start + len(value), value)
 
 
 # Several words: passphrase "correct horse battery", 助记词：abandon ability …

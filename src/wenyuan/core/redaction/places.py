@@ -25,7 +25,7 @@ _GERMAN = re.compile(
     r"(?:,\s?(?:[A-Z]{1,2}-)?[0-9]{4,5}\s[A-ZÄÖÜ][\wäöüß.\-]{1,30})?"
 )
 _FRENCH = re.compile(
-    r"[1-9](?<![0-9A-Za-z.\-/].)[0-9]{0,3}(?:\s(?:bis|ter))?,?\s(?:rue|avenue|boulevard|place|chemin|quai|impasse|allée)\s(?:(?:de|du|des|la|le|les|l'|d')\s?){0,3}[A-ZÉ][\w'’\-]{1,30}"
+    r"[1-9](?<![0-9A-Za-z.\-/].)[0-9]{0,3}(?:\s(?:bis|ter))?,?\s(?:[Rr]ue|[Aa]venue|[Bb]oulevard|[Pp]lace|[Cc]hemin|[Qq]uai|[Ii]mpasse|[Aa]llée)\s(?:(?:de|du|des|la|le|les|l'|d')\s?){0,3}[A-ZÉ][\w'’\-]{1,30}"
     r"(?:\s[A-ZÉ][\w'’\-]{1,30}){0,2}(?:,\s?[0-9]{5}\s[A-ZÉ][\w'’\-]{1,30})?"
 )
 
