@@ -111,6 +111,11 @@ def step_of(library: Any, do: str, files: dict[str, str], extra: dict[str, Any],
     if do == "reembed":
         encoder = HashingEncoder(extra["dimension"])
         return lambda: embed_anew(library.catalog, encoder, library.catalog.encoder().key)
+    if do == "remove":
+        return lambda: library.remove("desk")
+    if do in ("release", "discard"):
+        (aside,) = library.quarantine
+        return lambda: getattr(library.quarantine, do)(aside.sha256)
     if do == "backup":
         return lambda: back_up(library.folder, library.folder.with_name("copy"))
     if do == "rules":

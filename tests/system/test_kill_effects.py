@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 import wenyuan
 from wenyuan.service.ingest.corrections import CorrectionRequest
 from wenyuan.service.upload_journal import cut_off, unfinished
+from wenyuan.service.uploads import Given
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
@@ -202,3 +204,66 @@ def check(now: State, before: State, after: State, *, pending: bool) -> None:
         if pending and name.startswith("file "):
             continue  # its former bytes are in the journal: asked again once it is undone
         assert now.get(name) in (before.get(name), after.get(name)), name
+
+
+def steps(count: int, *, thorough: bool) -> range:
+    """The effects before which the process is killed: all of them, day by day."""
+    step = 1 if thorough else max(1, count // 4)
+    return range(min(1 + date.today().toordinal() % step, count), count + 1, step)
+
+
+def test_a_removal_that_is_killed_leaves_nothing_to_come_back(
+    killer: Killer, template: Path, tmp_path: Path, thorough: bool
+) -> None:
+    """The source is there with all that it had, or it is gone; another source of its id has what is uploaded to it, and no more."""
+    at = tmp_path / "at"
+    shelf = prepared(template, at, "remove")
+    before = state_of(shelf)
+    count = killer(shelf, "remove", {}, {}, 0)["effects"]
+    removed = killed = 0
+    for die_at in steps(count, thorough=thorough):
+        shelf = prepared(template, at, "remove")
+        killed += killer(shelf, "remove", {}, {}, die_at)["killed"]
+        with wenyuan.open(shelf / "library", encoder={"kind": "none"}) as library:
+            there = bool(library.sources())
+        if there:
+            assert state_of(shelf) == before
+            continue
+        removed += 1
+        came = shelf / "new.md"
+        came.write_text("# New\n\nIota words.", encoding="utf-8")
+        with wenyuan.open(shelf / "library", encoder={"kind": "none"}) as library:
+            library.catalog.put_source(wenyuan.Source(source_id="desk"))
+            library.upload("desk", [Given(name="new.md", path=came)])
+        now = state_of(shelf)
+        assert [name for name in now if name.startswith("served")] == ["served library/uploads/desk/new.md"]
+        assert [name for name in now if name.startswith("file")] == ["file new.md"]
+    assert killed
+    assert removed
+
+
+@pytest.mark.parametrize("do", ["release", "discard"])
+def test_a_decision_about_quarantine_that_is_killed_can_be_made_again(
+    killer: Killer, template: Path, tmp_path: Path, thorough: bool, do: str
+) -> None:
+    """The file is still listed, or it was decided; again, and nothing is listed."""
+    at, sha256 = tmp_path / "at", hashlib.sha256(b"bad").hexdigest()
+
+    def begun() -> Path:
+        shelf = prepared(template, at, do)
+        with wenyuan.open(shelf / "library", encoder={"kind": "none"}) as library:
+            library.quarantine.keep(b"bad", sha256=sha256, suffix=".md", scanner="x", reason="y")
+        return shelf
+
+    count = killer(begun(), do, {}, {}, 0)["effects"]
+    for die_at in steps(count, thorough=thorough):
+        shelf = begun()
+        killer(shelf, do, {}, {}, die_at)
+        with wenyuan.open(shelf / "library", encoder={"kind": "none"}) as library:
+            listed = [one.sha256 for one in library.quarantine]
+            assert listed in ([], [sha256])
+            if listed:
+                getattr(library.quarantine, do)(sha256)
+            assert list(library.quarantine) == []
+            assert library.quarantine.lost() == ()
+            assert library.quarantine.released(sha256) == (do == "release")

@@ -41,6 +41,7 @@ from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.lost_files import file_of, may_go, name_of
 from wenyuan.service.ingest.registry import Ingestion
+from wenyuan.service.ingest.removed_uploads import take_away
 from wenyuan.service.ingest.run import IngestReport, Progress
 from wenyuan.service.ingest.source_run import NOT_KEPT
 from wenyuan.service.ingest.versions import next_version, version_at, versions_in
@@ -367,6 +368,7 @@ class Uploads:
     ) -> tuple[dict[str, Taken], IngestReport]:
         home = self.home(source)
         with self._alone(), self.incoming() as spare:
+            take_away(self.catalog, self._ingester.uploads, source.source_id)
             placed, moves = self._planned(home, named, instead_of, spare)
             leaving = len(moves)
             if instead_of is not None and instead_of not in moves:

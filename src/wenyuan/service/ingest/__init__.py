@@ -19,6 +19,7 @@ from wenyuan.runtime import deadline_after, is_dir
 from wenyuan.service.ingest.holdings import LocalHoldings, Memory, ReadContent, RemoteHoldings
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
 from wenyuan.service.ingest.redaction import RedactionChange, Redactor, change_of
+from wenyuan.service.ingest.removed_uploads import take_away
 from wenyuan.service.ingest.run import IngestReport, Progress
 from wenyuan.service.ingest.source_run import SourceRun, digest
 from wenyuan.service.ingest.versions import FOLDER, Arrivals
@@ -137,6 +138,7 @@ class Ingester:
         """
         begun = time.monotonic()
         if not source.path:
+            take_away(self.catalog, self.uploads, source.source_id)
             recover_unless_busy(self.uploads, source.source_id)
         source = at_home(source, self.uploads)
         report = IngestReport(source_id=source.source_id)

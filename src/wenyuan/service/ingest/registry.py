@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os.path
-import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
@@ -36,6 +35,7 @@ from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.runtime.regular import read_regular
 from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.redaction import Redactor
+from wenyuan.service.ingest.removed_uploads import note_removal, take_away
 from wenyuan.service.ingest.run import IngestReport, Progress, vector_key
 from wenyuan.service.operations.health import Health
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker
@@ -404,21 +404,13 @@ class Ingestion:
         Raises:
             SourceError: it is removed, but files that were uploaded to it are still there.
         """
+        note_removal(self._catalog, source_id)
         gone = self._catalog.remove_source(source_id)
-        self.ingester.purge()
-        self._settle()
-        uploaded = self.ingester.uploads / source_id
         try:
-            shutil.rmtree(uploaded)
-        except FileNotFoundError:
-            pass  # nothing was uploaded
-        except OSError as error:
-            told = msg(
-                "the source is removed, but not the files in {path}: {strerror}",
-                path=uploaded,
-                strerror=error.strerror or error,
-            )
-            raise SourceError(told, hint="delete that folder yourself") from error
+            take_away(self._catalog, self.ingester.uploads, source_id)
+        finally:
+            self.ingester.purge()
+            self._settle()
         return gone
 
     def _settle(self) -> None:
