@@ -385,7 +385,7 @@ _BATCH = 64  # names embedded at once: less than a second of work
 _MOST = 50  # guesses that are compared further
 _MOST_NODES = 3  # nodes that a text may mean
 _NEAR = 0.04  # how much less than the likeliest another one may be
-_LATIN = 5 / 6  # of the threshold, for a text without Chinese: measured, see docs/rules.md
+LATIN = 5 / 6  # of the threshold, for a text without Chinese: measured, see docs/rules.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +407,7 @@ class NameVectors:
     def __init__(self, encoder: Encoder, catalog: Catalog, threshold: float) -> None:
         self._encoder = encoder
         self._catalog = catalog
-        self._threshold = threshold
+        self.threshold = threshold
         self._lock = threading.Lock()
         self._ready: _Names | None = None
         self._work: threading.Thread | None = None
@@ -447,7 +447,7 @@ class NameVectors:
         if without:
             likeness[np.isin(names.nodes, list(without))] = -1.0
         best: dict[int, float] = {}
-        least = max(self._threshold * (_LATIN if latin else 1.0), float(likeness.max(initial=0.0)) - _NEAR)
+        least = max(self.threshold * (LATIN if latin else 1.0), float(likeness.max(initial=0.0)) - _NEAR)
         for at in np.argsort(-likeness, kind="stable")[:_MOST]:
             if likeness[at] >= least and len(best) < _MOST_NODES:
                 best.setdefault(int(names.nodes[at]), float(likeness[at]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -21,13 +21,12 @@ from wenyuan.core.rules.inference import (
     DerivedRule,
     Graph,
     Inference,
-    LexiconEntry,
     Start,
     View,
     infer,
     scope_names,
 )
-from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Linker, Span
+from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Span
 from wenyuan.core.rules.names import joined_conditions
 from wenyuan.core.rules.questions import (
     Asked,
@@ -44,6 +43,7 @@ from wenyuan.core.rules.results import value_of
 from wenyuan.core.rules.schema import Parameter, Schema
 from wenyuan.core.text import has_han, language_of
 from wenyuan.service.rules import NameVectors, RuleQuestion
+from wenyuan.service.rules.known import Guess, KnownGraph, read_known
 from wenyuan.service.rules.quotes import Cite, ScoredRule, elsewhere, row_of, write
 
 # How a question is read for rules: where it names what it is about, what it asks for, and what it states of its case.
@@ -202,17 +202,6 @@ class Derived:
     ms: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The graph's names and schema at one of its versions."""
-
-    version: int
-    linker: Linker
-    schema: Schema
-    starts: tuple[LexiconEntry, ...]
-    asks: Asks
-
-
 class Deriver:
     """Derives rules; the graph's names are loaded once per version.
 
@@ -241,7 +230,7 @@ class Deriver:
         self._at = at
         self._names = names
         self._cites = cites
-        self._known: _Known | None = None
+        self._known: KnownGraph | None = None
         self._seen = -1  # the last change of the catalog at which the version was asked for
         self._lock = threading.Lock()
 
@@ -253,9 +242,9 @@ class Deriver:
     def embed_names(self, change: int, tell: Callable[[int, int], None] | None, most: int | None) -> int:
         """See `NameVectors.embed`, for the names of possible start nodes."""
         known = self.known(change)
-        return 0 if known is None or self._names is None else self._names.embed(known.starts, tell, most)
+        return 0 if known is None or self._names is None else self._names.embed(known.named, tell, most)
 
-    def known(self, change: int) -> _Known | None:
+    def known(self, change: int) -> KnownGraph | None:
         """What is known of the graph at a change of the catalog; None where the library has no rules."""
         with self._lock:
             if change != self._seen:
@@ -264,7 +253,7 @@ class Deriver:
                     self._known = None
                 elif self._known is None or self._known.version != version:
                     with patient():  # however many rules there are
-                        self._known = _read(version, self._graph, self._schema(), keep=self._names is not None)
+                        self._known = read_known(version, self._graph, self._schema(), keep=self._names is not None)
                 self._seen = change
             return self._known
 
@@ -312,7 +301,7 @@ class Deriver:
             question = replace(question, parameters=meant_parameters(question.parameters, known.schema.parameters))
             checked_parameters(known.schema.parameters, question.parameters)
             undeclared = _undeclared(known.schema, question.parameters)
-        guess = _Guess(self._names, known, embed)
+        guess = Guess(self._names, known, embed)
         view = View(
             trusts={name: sources[name].trust for name in scope.sources if name in sources},
             day=scope.as_of,
@@ -365,7 +354,14 @@ class Deriver:
         )
 
     def _recognised(
-        self, known: _Known, question: RuleQuestion, guess: _Guess, view: View, deadline: Deadline, *, bounded: bool
+        self,
+        known: KnownGraph,
+        question: RuleQuestion,
+        guess: Guess,
+        view: View,
+        deadline: Deadline,
+        *,
+        bounded: bool,
     ) -> _Recognised:
         """The start nodes: as `_starts`, without nodes that are hidden from the caller.
 
@@ -377,6 +373,9 @@ class Deriver:
             starts, named, unmatched = self._from_ends(known, question, hidden, view, deadline) or _starts(
                 known, question, guess, hidden
             )
+            if not starts and question.processes is None and (ends := guess.ends(question.text)):
+                leading = self._leading(known, question, ends, "meaning", hidden, view, deadline)
+                starts, named, unmatched = leading or (starts, named, unmatched)
             doubtful = {one["node_id"] for one in named if bounded or "by" in one}
             recognised = self._told(named, doubtful, known.schema, view, deadline) if doubtful else named
             meant = {one["node_id"] for one in recognised}
@@ -387,7 +386,7 @@ class Deriver:
             deadline.check("rules leg")
 
     def _from_ends(
-        self, known: _Known, question: RuleQuestion, hidden: Set[int], view: View, deadline: Deadline
+        self, known: KnownGraph, question: RuleQuestion, hidden: Set[int], view: View, deadline: Deadline
     ) -> _Recognised | None:
         """Start nodes for a text that names what rules lead to, and nothing that they start at: those that lead there.
 
@@ -400,24 +399,42 @@ class Deriver:
         if any(span.by == "name" for span in link(kinds=kinds).spans):
             return None
         ends = {
-            candidate.node_id: span.text
+            candidate.node_id: 1.0
             for span in link(kinds=set(known.schema.kinds) - kinds).spans
             for candidate in span.candidates
             if span.by == "name" and candidate.score >= _LEAST_CONFIDENCE
         }
+        return self._leading(known, question, ends, "end", hidden, view, deadline) if ends else None
+
+    def _leading(
+        self,
+        known: KnownGraph,
+        question: RuleQuestion,
+        ends: Mapping[int, float],
+        by: str,
+        hidden: Set[int],
+        view: View,
+        deadline: Deadline,
+    ) -> _Recognised | None:
+        """The nodes that lead to some ends, as starts; None where nothing does.
+
+        Args:
+            ends: With how sure it is that the text means each.
+            by: How they were found.
+        """
+        kinds = {pattern.start for pattern in known.schema.patterns.values()}
         relations = list(known.schema.relations)
-        edges = (
-            self._graph.edges(list(ends), relations, view=view, limit=_MOST_LEADING, deadline=deadline, inverse=True)
-            if ends
-            else []
+        edges = self._graph.edges(
+            list(ends), relations, view=view, limit=_MOST_LEADING, deadline=deadline, inverse=True
         )
         subjects = self._graph.nodes(sorted({e.end.node_id for e in edges}), deadline=deadline) if edges else {}
         leading = [node for node in subjects.values() if node.kind in kinds and node.node_id not in hidden]
+        sure = round(_LEADING * max(ends.values()), 3)
         recognised = tuple(
-            {"text": question.text, "node_id": node.node_id, "kind": node.kind, "confidence": _LEADING, "by": "end"}
+            {"text": question.text, "node_id": node.node_id, "kind": node.kind, "confidence": sure, "by": by}
             for node in leading
         )
-        return ([Start(node.node_id, _LEADING) for node in leading], recognised, ()) if leading else None
+        return ([Start(node.node_id, sure) for node in leading], recognised, ()) if leading else None
 
     def _told(
         self,
@@ -447,7 +464,7 @@ class Deriver:
         )  # else how many times is told by time
         return tuple({**one, "name": nodes[one["node_id"]].name} if "by" in one else one for one in kept)
 
-    def _scope(self, known: _Known, engineering_type: str, deadline: Deadline) -> frozenset[str]:
+    def _scope(self, known: KnownGraph, engineering_type: str, deadline: Deadline) -> frozenset[str]:
         """All names of the engineering type that a request names."""
         if not engineering_type:
             return frozenset()
@@ -496,48 +513,10 @@ def _strongest(rules: list[ScoredRule], most: int, left: frozenset[int]) -> tupl
     return kept, (*said, msg("mandatory rules left out: {mandatory}", mandatory=mandatory)) if mandatory else said
 
 
-def _read(version: int, graph: Graph, schema: Schema, *, keep: bool) -> _Known:
-    graph.check(tuple(schema.relations))
-    kinds = {pattern.start for pattern in schema.patterns.values()}
-    starts: list[LexiconEntry] = []
-
-    def entries() -> Iterator[LexiconEntry]:
-        for entry in graph.lexicon():
-            if keep and entry.kind in kinds and entry.type != "code":
-                starts.append(entry)
-            yield entry
-
-    return _Known(version, Linker(entries()), schema, tuple(starts), Asks(schema))
-
-
-@dataclass(slots=True, eq=False)
-class _Guess:
-    """Guesses nodes by embedding similarity, without those hidden from the caller; `notes` says if names are not
-    embedded yet.
-    """
-
-    names: NameVectors | None
-    known: _Known
-    embed: Callable[[], Any] | None
-    notes: tuple[str, ...] = ()
-    without: Set[int] = frozenset()
-
-    def __call__(self, text: str) -> Sequence[tuple[int, float]]:
-        if self.names is None or self.embed is None:
-            return ()
-        found = self.names.likely(
-            self.known.version, self.known.starts, self.embed, self.without, latin=not has_han(text)
-        )
-        if isinstance(found, str):
-            self.notes = (found,)
-            return ()
-        return found
-
-
 _Recognised = tuple[list[Start], tuple[Mapping[str, Any], ...], tuple[str, ...]]
 
 
-def _starts(known: _Known, question: RuleQuestion, guess: _Guess, without: Set[int]) -> _Recognised:
+def _starts(known: KnownGraph, question: RuleQuestion, guess: Guess, without: Set[int]) -> _Recognised:
     """The start nodes of inference: named by the caller, else mentioned in the text."""
     guess.without = without
     kinds = {pattern.start for pattern in known.schema.patterns.values()}
