@@ -52,12 +52,6 @@ def latin_words() -> Mapping[str, int]:
     }
 
 
-def saying_nothing() -> tuple[str, ...]:
-    """The most frequent terms, which say nothing by themselves."""
-    names, tenths = _figures()
-    return tuple(name.decode() for name, tenth in zip(names.tolist(), tenths.tolist(), strict=True) if not tenth)
-
-
 @lru_cache(maxsize=1)
 def _figures() -> tuple[np.ndarray, np.ndarray]:
     """Terms as UTF-8 in the order of their bytes, and what each says in tenths."""
