@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from engine_laws import EARLIER_CODES, earlier_codes
+from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.local import vectors as scans
 from wenyuan.engines.local.vectors import EXACT_ROWS, QuantizedVectors, VectorScan, as_vectors
@@ -67,6 +68,27 @@ def test_newest_rows_are_found_as_others_are(
         numbers, found = asked(scan, vectors[number], mask, crcs, 3)
         assert found == pytest.approx(np.sort(cosines)[::-1][:3], abs=1e-6)
         assert number in numbers and allowed[numbers].all()
+
+
+def test_what_was_scored_is_checked_and_read_once(rows: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search reads each candidate once, checks the rows that it gives, and notices one that is not as it was."""
+    vectors, crcs = rows
+    scan, read = VectorScan(DIMENSION), list[int]()
+    scan.extend(vectors[:2_000])
+    real = VectorScan.rows
+
+    def noting(self: VectorScan, numbers: Any) -> Any:
+        read.extend(numbers.tolist())
+        return real(self, numbers)
+
+    monkeypatch.setattr(VectorScan, "rows", noting)
+    numbers, _ = asked(scan, vectors[40], None, crcs[:2_000], 20)
+    assert len(numbers) == 20
+    assert sorted(read) == np.flatnonzero(crcs[:2_000]).tolist()
+    wrong = crcs[:2_000].copy()
+    wrong[numbers[-1]] ^= 1
+    with pytest.raises(IndexCorrupt, match=f"row {numbers[-1]} "):
+        asked(scan, vectors[40], None, wrong, 20)
 
 
 def test_a_limit_only_cuts(rows: tuple[Any, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -237,11 +237,7 @@ class VectorScan:
     def checked_rows(self, numbers: Array, crcs: Array) -> Array:
         """As `rows`; IndexCorrupt when one does not match its checksum."""
         rows = self.rows(numbers)
-        for row, number, crc in zip(rows, numbers.tolist(), crcs[numbers].tolist(), strict=True):
-            if zlib.crc32(row) != crc:
-                raise IndexCorrupt(
-                    msg("row {number} does not match its checksum", number=number), component=_COMPONENT
-                )
+        _check(rows, numbers, crcs)
         return rows
 
     @property
@@ -279,12 +275,16 @@ class VectorScan:
         deadline.check(_COMPONENT)
         candidates = candidates[crcs[candidates] != 0]
         # Not `rows @ query`: BLAS would share out a tenth of a millisecond's work among threads, which then spin.
-        cosines = np.vecdot(self.rows(candidates), query)
+        rows = self.rows(candidates)
+        cosines = np.vecdot(rows, query)
         if newest < count:
             numbers, likeness = self._newest(newest, query, mask, crcs)
             candidates, cosines = np.concatenate([candidates, numbers]), np.concatenate([cosines, likeness])
         best = _best(cosines, limit)
-        self.checked_rows(candidates[best], crcs)
+        read = best[best < len(rows)]  # what was scored is what is checked, and is not read once more
+        _check((rows[at] for at in read.tolist()), candidates[read], crcs)
+        if len(read) < len(best):
+            self.checked_rows(candidates[best[best >= len(rows)]], crcs)
         return candidates[best], cosines[best]
 
     def _newest(self, first: int, query: Array, mask: Array | None, crcs: Array) -> tuple[Array, Array]:
@@ -350,6 +350,13 @@ class VectorScan:
         except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: faiss
             raise IndexCorrupt(str(error), component=_COMPONENT) from error
         return scan
+
+
+def _check(rows: Iterable[Any], numbers: Array, crcs: Array) -> None:
+    """Raise IndexCorrupt when a row does not match its checksum."""
+    for row, number, crc in zip(rows, numbers.tolist(), crcs[numbers].tolist(), strict=True):
+        if zlib.crc32(row) != crc:
+            raise IndexCorrupt(msg("row {number} does not match its checksum", number=number), component=_COMPONENT)
 
 
 def _best(cosines: Array, limit: int) -> Array:
