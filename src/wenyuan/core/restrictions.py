@@ -7,7 +7,7 @@ is refused, since an answer from everything would be taken for the restricted on
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +93,7 @@ def _misplaced(key: str) -> Iterable[Fault]:
     """The fault of a key that would restrict a question elsewhere, and is not known here."""
     if key in KNOWN:
         return
-    plain = "".join(one for one in unicodedata.normalize("NFKC", key[:_LONGEST]).casefold() if one.isalnum())
+    plain = _plain(key)
     known = {name.replace("_", ""): name for name in KNOWN}
     meant = known.get(plain) or _MEANT.get(plain)
     if meant is None:
@@ -109,6 +109,44 @@ def _misplaced(key: str) -> Iterable[Fault]:
         yield Fault(
             place, msg("looks like a restriction that is not known here; {known} is", known=f"context.{meant}")
         )
+
+
+_NARROWING = (*RESTRICTIONS, "as_of", "source_document_uri", "max_results")
+"""What narrows a question here, and elsewhere under the same name."""
+
+
+def misplaced_in(body: object, own: Collection[str], known: Mapping[str, str], path: str = "") -> list[Fault]:
+    """Members of a body of another protocol that look like restrictions and are none of it: nothing would apply them.
+
+    Args:
+        own: The protocol's own members at this place.
+        known: What of the protocol says a restriction, by the name that it has here.
+        path: Of the body, for messages.
+    """
+    if not isinstance(body, Mapping):
+        return []
+    faults = []
+    for key, value in body.items():
+        if value is None or key in own:
+            continue
+        plain = _plain(str(key))
+        meant = next((name for name in _NARROWING if name.replace("_", "") == plain), _MEANT.get(plain))
+        if meant is None:
+            continue
+        place = f"{path}{str(key)[:64]}"
+        said = known.get(meant or "least_score")
+        if said is None:
+            faults.append(Fault(place, "looks like a restriction, and none here says it: leave it out"))
+        else:
+            faults.append(
+                Fault(place, msg("looks like a restriction that is not known here; {known} is", known=said))
+            )
+    return faults
+
+
+def _plain(key: str) -> str:
+    """A name in lower case without separators."""
+    return "".join(one for one in unicodedata.normalize("NFKC", key[:_LONGEST]).casefold() if one.isalnum())
 
 
 def named(**restrictions: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 from wenyuan.core.filters import Condition, Conditions, Test
 from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, RetrievalRequest
+from wenyuan.core.restrictions import misplaced_in
 from wenyuan.service.fragments import FragmentsAnswer, FragmentsRequest
 from wenyuan.wire import QueryText, Text, no_default
 from wenyuan.wire.search import checked
@@ -112,8 +113,40 @@ class DifyErrorShape(BaseModel):
     request_id: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
 
 
+_DIFY_SAYS = {
+    "domain": "knowledge_id", "filter": "metadata_condition", "max_results": "retrieval_setting.top_k",
+    "least_score": "retrieval_setting.score_threshold",
+}  # fmt: skip
+_STORES_SAY = {
+    "filter": "filters", "max_results": "max_num_results", "least_score": "ranking_options.score_threshold",
+    "domain": "vector_store_id",
+}  # fmt: skip
+"""What says a restriction in these protocols, by its name here."""
+
+
+def _restricting(
+    payload: object, shape: type[BaseModel], says: Mapping[str, str], parts: Mapping[str, type[BaseModel]]
+) -> None:
+    """Refuse members that look like restrictions and are not those of the protocol; others that are not known are ignored.
+
+    Raises:
+        InvalidRequest: there are any; all are listed.
+    """
+    faults = misplaced_in(payload, shape.model_fields, says)
+    for part, of in parts.items():
+        inner = payload.get(part) if isinstance(payload, Mapping) else None
+        faults += misplaced_in(inner, of.model_fields, says, f"{part}.")
+    if faults:
+        raise InvalidRequest(listed(faults), faults=tuple(faults))
+
+
 def dify_from_wire(payload: object) -> FragmentsRequest:
     """Parse a request body; InvalidRequest lists its faults."""
+    parts: Mapping[str, type[BaseModel]] = {
+        "retrieval_setting": DifySettingShape,
+        "metadata_condition": DifyConditionsShape,
+    }
+    _restricting(payload, DifyRequestShape, _DIFY_SAYS, parts)
     body = checked(DifyRequestShape, payload)
     setting = body.retrieval_setting or DifySettingShape()
     return FragmentsRequest(
@@ -342,6 +375,7 @@ def store_from_wire(payload: object, store: str) -> tuple[FragmentsRequest, ...]
     Raises:
         InvalidRequest: with what is wrong.
     """
+    _restricting(payload, StoreRequestShape, _STORES_SAY, {"ranking_options": RankingShape})
     body = checked(StoreRequestShape, payload)
     ranking = body.ranking_options or RankingShape(ranker=None)
     conditions = None if body.filters is None else _conditions(body.filters, "filters", 0)
