@@ -59,7 +59,6 @@ def test_pages_in_chinese(tmp_path: Path) -> None:
     assert found.pop("people", set()) <= {"task"}  # the example of a task's id
     assert found.pop("sources/+new", set()) <= {"never", "daily", "excerpt"}  # what may be typed
     assert found.pop("rules/import", set()) <= {"construction", "customer_service"}  # ids of packs
-    assert found.pop("audit", set()) <= {"task"}
     assert found.pop("evaluation", set()) <= {"question", "uri"}  # columns of a file
     assert found.pop("health", set()) <= {"hashing", "local"}  # kinds, as they are set
     assert not found
