@@ -51,11 +51,12 @@ coverage: $(VENV)/.dev       ## which lines and branches the tests run, those of
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --skip-covered
 
-lint: $(VENV)/.dev           ## format, lint, types, import layers
+lint: $(VENV)/.dev           ## format, lint, types, import layers, one subject a file
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_structure.py
 
 check: lint test             ## everything
 

@@ -29,10 +29,12 @@ from typing import Any
 import numpy as np
 
 from scoring import Step, opened, worth
-from wenyuan.encoders import builtin
-from wenyuan.encoders.builtin import EPSILON, HEADS, HIDDEN, LAYERS, Tokenizer, information, unpack
-from wenyuan.evaluation.data import Judged, Question, read_judged
-from wenyuan.evaluation.run import default_cache, entries_of
+from wenyuan.encoders import weights
+from wenyuan.encoders.graph import EPSILON, HEADS, HIDDEN, LAYERS, information
+from wenyuan.encoders.tokenizer import Tokenizer
+from wenyuan.encoders.weights import unpack
+from wenyuan.evaluation.built_library import default_cache, entries_of
+from wenyuan.evaluation.questions import Judged, Question, read_judged
 from wenyuan.service.search.general_texts import script_of
 from wenyuan.service.search.legs import Aim
 
@@ -48,7 +50,7 @@ class Model:
     """The encoder in float32; its last `layers` are those that can be adapted, the others run once a question."""
 
     def __init__(self, layers: int) -> None:
-        self.file = builtin.read_weights(builtin.find_weights())
+        self.file = weights.read_weights(weights.find_weights())
         self.tokenizer, self.shares = Tokenizer(self.file), information(self.file)
         self.first = LAYERS - layers
         self.weights = [self._layer(i) for i in range(LAYERS)]

@@ -23,8 +23,9 @@ from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.core.access import Principal
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Source
-from wenyuan.service import Query
-from wenyuan.service.audit import digest_of, fragment_entry, request_of, retrieval_record
+from wenyuan.service.audit.request_entry import request_of
+from wenyuan.service.audit.retrieval_entry import digest_of, fragment_entry, retrieval_record
+from wenyuan.service.query import Query
 from wenyuan.service.search.retriever import Retriever
 
 QUERY = Query(text="客户投诉处理的期限是多少天，由谁负责答复", limit=10)

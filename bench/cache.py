@@ -18,7 +18,7 @@ from typing import Any
 import wenyuan
 from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.model import Source
-from wenyuan.service.search.execution import AnswerCache, OwnMemory
+from wenyuan.service.search.answer_cache import AnswerCache, OwnMemory
 from wenyuan.service.search.searcher import SearchRequest
 
 REQUEST = SearchRequest(query="客户投诉处理的期限是多少天 complaint deadline", agent_id="clerk")

@@ -20,7 +20,7 @@ import numpy as np
 
 from made import DIMENSION, SCOPES, Vectors, allowed
 from search import environment
-from wenyuan.engines.local.vectors import QuantizedVectors
+from wenyuan.engines.local.quantisation import QuantizedVectors
 
 _TRAINED_ON = 16_384
 _QUERY_BITS = 4

@@ -35,16 +35,18 @@ from statistics import fmean
 from typing import Any
 
 from wenyuan.app import open_library
-from wenyuan.core.access import parse_profile
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring import fusion
-from wenyuan.core.text import has_han, query_terms, terms
+from wenyuan.core.task_profiles import parse_profile
+from wenyuan.core.text.analysis import has_han, query_terms, terms
 from wenyuan.encoders.builtin import BuiltinEncoder
-from wenyuan.evaluation import measured
-from wenyuan.evaluation.data import Judged, open_corpus, read_judged, read_lines
-from wenyuan.evaluation.run import Ranked, Run, default_cache
+from wenyuan.evaluation.built_library import default_cache
+from wenyuan.evaluation.corpus import open_corpus, read_lines
+from wenyuan.evaluation.measures import measured
+from wenyuan.evaluation.questions import Judged, read_judged
+from wenyuan.evaluation.run import Ranked, Run
 from wenyuan.service.library import Library
 
 NUMBER = re.compile(r"^(第[〇零一二三四五六七八九十百千0-9]+[编章节条]|[0-9.]+)\s*")

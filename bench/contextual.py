@@ -24,13 +24,13 @@ from scoring import opened
 from wenyuan import Library
 from wenyuan.core.ports import Deadline, ModelReply, ModelUse
 from wenyuan.core.scoring.evaluation import ndcg, recall
-from wenyuan.core.text import has_han
-from wenyuan.core.text.chunking import estimate_tokens
-from wenyuan.evaluation.data import Judged, read_judged
-from wenyuan.evaluation.run import SOURCE_ID, default_cache, entries_of
+from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.token_meter import estimate_tokens
+from wenyuan.evaluation.built_library import SOURCE_ID, default_cache, entries_of
+from wenyuan.evaluation.questions import Judged, read_judged
 from wenyuan.service.generation.context_sentences import ContextReport, ContextSentences
+from wenyuan.service.ingest.embedding import Embedding
 from wenyuan.service.ingest.redaction import Redactor
-from wenyuan.service.ingest.run import Embedding
 from wenyuan.settings import LlmSettings
 
 AT, DEPTH = 10, 30

@@ -32,9 +32,12 @@ import numpy as np
 import onnx.utils
 from onnxruntime import OrtValue
 
-from wenyuan.encoders import builtin
-from wenyuan.encoders.builtin import EPSILON, FFN, HEADS, HIDDEN, LAYERS, Tokenizer, information, read_weights, unpack
-from wenyuan.encoders.onnx import open_session, run_session
+from wenyuan.encoders import builtin, graph
+from wenyuan.encoders import weights as encoders_weights
+from wenyuan.encoders.graph import EPSILON, FFN, HEADS, HIDDEN, LAYERS, information
+from wenyuan.encoders.onnx_session import open_session, run_session
+from wenyuan.encoders.tokenizer import Tokenizer
+from wenyuan.encoders.weights import read_weights, unpack
 
 SPLIT = 8
 """Layers that read question and passage each by itself."""
@@ -64,10 +67,10 @@ class Reader:
     """Texts → states of their pieces behind the encoder's lower layers, each text by itself; pairs are made of those."""
 
     def __init__(self) -> None:
-        file = read_weights(builtin.find_weights())
+        file = read_weights(encoders_weights.find_weights())
         self._pieces, self._worth = Tokenizer(file), information(file)
         self._words, self._places = file.blocks("emb.word", HIDDEN), floats(file)["places"]
-        self._session = session(builtin.graph_weights(file), ["states"], BETWEEN)
+        self._session = session(graph.graph_weights(file), ["states"], BETWEEN)
         self._known: dict[str, tuple[list[int], Any]] = {}
 
     def pair(self, question: str, passage: str) -> Pair:
@@ -113,7 +116,7 @@ def session(arrays: Mapping[str, Any], inputs: list[str], output: str) -> Any:
     return open_session(part.SerializeToString(), component=output, weights=weights)
 
 
-def floats(file: builtin.WeightFile) -> dict[str, Any]:
+def floats(file: encoders_weights.WeightFile) -> dict[str, Any]:
     """The upper layers in single precision, matrices as (out, in), and what is added to a piece for its place."""
     found = {"places": file.floats("emb.pos").reshape(-1, HIDDEN) + file.floats("emb.type")[:HIDDEN]}
     for layer in (f"l{i}." for i in range(SPLIT, LAYERS)):
@@ -160,10 +163,10 @@ def sums(weights: Mapping[str, Any], pairs: Sequence[Pair]) -> Any:
 
 
 class Learned:
-    """The weight file with what was learned in place of its own matrices, as `builtin.graph_weights` asks for them."""
+    """The weight file with what was learned in place of its own matrices, as `graph.graph_weights` asks for them."""
 
     def __init__(self, arrays: Mapping[str, Any]) -> None:
-        self._file, self._arrays = read_weights(builtin.find_weights()), arrays
+        self._file, self._arrays = read_weights(encoders_weights.find_weights()), arrays
 
     def floats(self, name: str) -> Any:
         return self._arrays[name] if name in self._arrays else self._file.floats(name)
@@ -178,8 +181,8 @@ class Judge:
     def __init__(self, path: Path) -> None:
         learned = np.load(path)
         self.names, self._head = learned["names"].tolist(), learned["head"]
-        with patch.object(builtin, "unpack", np.copy):
-            arrays = builtin.graph_weights(Learned(learned))  # type: ignore[arg-type]
+        with patch.object(graph, "unpack", np.copy):
+            arrays = graph.graph_weights(Learned(learned))  # type: ignore[arg-type]
         self._session, self._pool = session(arrays, [BETWEEN, "shares"], "pooled"), ThreadPoolExecutor(2)
         self.reader = Reader()
 
@@ -225,7 +228,9 @@ def train(names: Sequence[str], keep: Path, minutes: float) -> None:
     torch.set_num_threads(1)
     reader, read_sets = Reader(), [read(keep, name) for name in names]
     sets = [(lessons(questions)[ASIDE:], texts) for questions, texts in read_sets]
-    weights = {name: torch.from_numpy(array) for name, array in floats(read_weights(builtin.find_weights())).items()}
+    weights = {
+        name: torch.from_numpy(array) for name, array in floats(read_weights(encoders_weights.find_weights())).items()
+    }
     del weights["places"]
     weights["head"] = torch.zeros(HIDDEN)
     learned = [w.requires_grad_(True) for w in weights.values()]

@@ -34,8 +34,8 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.filters import In, Scope
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline, Engine, IndexSpec
-from wenyuan.core.text import ANALYZER, search_terms
-from wenyuan.engines.local import LocalEngine
+from wenyuan.core.text.analysis import ANALYZER, search_terms
+from wenyuan.engines.local.engine import LocalEngine
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path.insert(0, str(TESTS / "support"))
@@ -71,7 +71,7 @@ def postgres(folder: Path, catalog: Catalog) -> Iterator[Made]:
     import psycopg
 
     import postgres_server
-    from wenyuan.engines.postgres import PostgresEngine
+    from wenyuan.engines.postgres.engine import PostgresEngine
 
     with postgres_server.running() as dsn:
         engine = PostgresEngine(dsn, SPEC, library_id=catalog.library_id())
@@ -93,7 +93,8 @@ def postgres(folder: Path, catalog: Catalog) -> Iterator[Made]:
 @contextmanager
 def milvus(folder: Path, catalog: Catalog) -> Iterator[Made]:
     import milvus_server
-    from wenyuan.engines.milvus import MilvusEngine, Place
+    from wenyuan.engines.milvus.engine import MilvusEngine
+    from wenyuan.engines.milvus.sessions import Place
 
     with milvus_server.running() as address:
         engine = MilvusEngine(

@@ -31,7 +31,7 @@ from typing import Any
 import pypdfium2
 
 from fidelity_made import Made, Rows, all_made, sentences
-from wenyuan.readers import CONTAINERS, READERS, load_reader
+from wenyuan.readers.selection import CONTAINERS, READERS, load_reader
 
 _SIGNS = re.compile(r"[\s|#*_`>\\––]|-{3,}|\[\d+\]|NaN|Unnamed: \d+")
 _PEER = Path(__file__).parent / "peers" / "documents.py"

@@ -41,11 +41,11 @@ from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.filters import In
 from wenyuan.core.model import Passage
 from wenyuan.core.scoring.answerable import ABSTAIN, MODELS, WITHOUT_ITS_CODE, Model, Standing
+from wenyuan.core.scoring.blending import probability
 from wenyuan.core.scoring.probability import CURVES, WEIGHTS, Field, candidate
 from wenyuan.core.scoring.reliability import auc
-from wenyuan.core.scoring.rerank import probability
-from wenyuan.evaluation.data import read_judged
-from wenyuan.evaluation.run import default_cache, entries_of
+from wenyuan.evaluation.built_library import default_cache, entries_of
+from wenyuan.evaluation.questions import read_judged
 from wenyuan.service.library import Library
 
 FIRST = 10

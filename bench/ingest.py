@@ -23,7 +23,7 @@ import wenyuan
 from made import texts
 from search import environment
 from wenyuan.core.model import Source
-from wenyuan.service.ingest import Ingester
+from wenyuan.service.ingest.ingester import Ingester
 
 _SECTIONS = 20
 

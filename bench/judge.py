@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from wenyuan.core.scoring.probability import Floats
+from wenyuan.core.scoring.curve_fit import Floats
 from wenyuan.core.scoring.risk import (
     Flags,
     allowed,

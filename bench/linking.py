@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from wenyuan.core.rules.inference import LexiconEntry
+from wenyuan.core.rules.graph import LexiconEntry
 from wenyuan.core.rules.linking import Linked, Linker
 
 CHARACTERS = "基坑开挖支护降水土方模板脚手架起重吊装拆除隧道盾构顶管幕墙钢结构预制构件桩水下作业混凝浇筑焊接防水保温"

@@ -30,8 +30,9 @@ from scoring import DEPTH, STEPS, K, bare, gain, opened, signed, switched
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.scoring.evaluation import ndcg, reciprocal_rank
 from wenyuan.core.text.synonyms import Synonym, SynonymTable, parse_synonym
-from wenyuan.evaluation.data import Judged, Question, open_corpus, read_judged, read_lines
-from wenyuan.evaluation.run import default_cache, entries_of
+from wenyuan.evaluation.built_library import default_cache, entries_of
+from wenyuan.evaluation.corpus import open_corpus, read_lines
+from wenyuan.evaluation.questions import Judged, Question, read_judged
 from wenyuan.service.library import Library
 
 HAN = "\u4e00-\u9fff"

@@ -24,7 +24,7 @@ import numpy as np
 from made_pages import KINDS, make
 from search import environment
 from wenyuan.core.fidelity import Line
-from wenyuan.readers.ocr import numbers, uncertain
+from wenyuan.readers.ocr.doubt import numbers, uncertain
 from wenyuan.readers.ocr.pages import recognised
 
 _OF_NUMBERS = frozenset("0123456789.,%")

@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scoring import Step, opened, worth
-from wenyuan.core.text import fold
+from wenyuan.core.text.analysis import fold
 from wenyuan.core.text.numbers import quantities
-from wenyuan.evaluation.data import Corpus, Judged, Question, read_lines, record_id
-from wenyuan.evaluation.run import default_cache, entries_of
+from wenyuan.evaluation.built_library import default_cache, entries_of
+from wenyuan.evaluation.corpus import Corpus, read_lines, record_id
+from wenyuan.evaluation.questions import Judged, Question
 
 SPELT = re.compile(
     r"[一二三四五六七八九十百千万两]{1,8}(日|天|个月|年|元|小时|分钟|公里|米|人|倍|周岁)|百分之[一二三四五六七八九十]+"

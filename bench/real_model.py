@@ -21,8 +21,8 @@ import wenyuan
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import LlmError
 from wenyuan.knowledge_retriever import KGRetriever, KnowledgeRetriever
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.generation.answers import AnswerRequest
 from wenyuan.service.search.searcher import SearchRequest
 

@@ -20,7 +20,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from wenyuan.core.redaction import KINDS, RedactionPolicy, findings, redact
+from wenyuan.core.redaction.findings import findings
+from wenyuan.core.redaction.policy import KINDS, RedactionPolicy
+from wenyuan.core.redaction.redact import redact
 
 EVERYTHING = RedactionPolicy(level="restricted", actions=dict.fromkeys(KINDS, "drop"))
 UNTOLD = {"PERSON", "STREET_ADDRESS", "GPE", "ORGANIZATION", "DATE_TIME", "TITLE", "AGE", "NRP", "ZIP_CODE", "ORG",

@@ -21,8 +21,9 @@ from redaction_people import People
 from redaction_values import value
 from redaction_written import FORMS
 from redaction_written import decoys as written_decoys
-from wenyuan.core.redaction import Redaction, policy_for
-from wenyuan.readers import READERS, read_guarded
+from wenyuan.core.redaction.policy import policy_for
+from wenyuan.core.redaction.redact import Redaction
+from wenyuan.readers.selection import READERS, read_guarded
 
 _REDACTION = Redaction(policy_for("restricted"), b"k" * 32)
 TEMPLATES = {  # the second half of each row is held apart

@@ -12,8 +12,9 @@ import argparse
 import re
 from collections import Counter
 
-from wenyuan.core.redaction import Redaction, policy_for
 from wenyuan.core.redaction.given_names import is_pinyin
+from wenyuan.core.redaction.policy import policy_for
+from wenyuan.core.redaction.redact import Redaction
 
 MENDED = r"""
 此致\n敬礼\n\n⟦孟祥宇⟧\n采购部

@@ -32,11 +32,11 @@ import numpy as np
 from cross_encoder import ASIDE, Asked, Judge, lessons, read
 from scoring import STEPS, bare, opened, signed, switched
 from transfer import logistic
+from wenyuan.core.scoring.blending import SHARES, probability, share_at
 from wenyuan.core.scoring.evaluation import changed, ndcg, reciprocal_rank
-from wenyuan.core.scoring.rerank import SHARES, probability, share_at
-from wenyuan.evaluation.data import read_judged
-from wenyuan.evaluation.run import default_cache, entries_of
-from wenyuan.service.search.candidates import _text
+from wenyuan.evaluation.built_library import default_cache, entries_of
+from wenyuan.evaluation.questions import read_judged
+from wenyuan.service.search.reranking import _text
 
 DEPTH = 30
 AT = (10, 20)

@@ -34,7 +34,8 @@ import httpx2
 
 from wenyuan.app import create_library
 from wenyuan.core.model import Source
-from wenyuan.server.app import create_app, start_in_thread
+from wenyuan.server.app import create_app
+from wenyuan.server.running import start_in_thread
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 

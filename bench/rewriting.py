@@ -24,9 +24,9 @@ from scoring import opened
 from wenyuan import Library
 from wenyuan.core.ports import Deadline, ModelReply, ModelUse
 from wenyuan.core.scoring.evaluation import changed, ndcg, recall
-from wenyuan.core.text import sentences
-from wenyuan.evaluation.data import Judged, read_judged
-from wenyuan.evaluation.run import default_cache, entries_of
+from wenyuan.core.text.boundaries import sentences
+from wenyuan.evaluation.built_library import default_cache, entries_of
+from wenyuan.evaluation.questions import Judged, read_judged
 
 AT, DEPTH = 10, 30
 _MOST = 200  # characters of a wording

@@ -31,9 +31,9 @@ import sqlalchemy
 
 from wenyuan.catalog import Catalog
 from wenyuan.core.ports import Deadline
-from wenyuan.core.rules import Alias, Evidence, Node, Statement
-from wenyuan.core.rules.inference import Edge, Graph, View
+from wenyuan.core.rules.graph import Edge, Graph, View
 from wenyuan.core.rules.linking import Linker
+from wenyuan.core.rules.model import Alias, Evidence, Node, Statement
 
 TODAY = date(2026, 6, 1)
 SHARES = {

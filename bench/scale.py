@@ -30,8 +30,8 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage
 from wenyuan.core.ports import Deadline, IndexSpec
-from wenyuan.core.text import ANALYZER, search_terms
-from wenyuan.engines.local import LocalEngine
+from wenyuan.core.text.analysis import ANALYZER, search_terms
+from wenyuan.engines.local.engine import LocalEngine
 
 SPEC = IndexSpec(
     analyzer=ANALYZER, encoder=EncoderFingerprint(id="synthetic", sha256="0", dimension=DIMENSION, scale=(0.7, 1.0))

@@ -46,16 +46,19 @@ import numpy as np
 
 from wenyuan.core.model import Passage
 from wenyuan.core.scoring.evaluation import changed
-from wenyuan.core.text import has_han, query_terms, search_terms, synonyms
+from wenyuan.core.text import synonyms
+from wenyuan.core.text.analysis import has_han, query_terms, search_terms
 from wenyuan.core.text.numbers import QUANTITY
-from wenyuan.encoders import builtin
+from wenyuan.encoders import graph
 from wenyuan.encoders.builtin import BuiltinEncoder
-from wenyuan.evaluation import measured
-from wenyuan.evaluation.data import Corpus, Judged, Question, open_corpus, read_judged, read_lines, record_id
-from wenyuan.evaluation.run import Ranked, Run, default_cache, entries_of, open_built
-from wenyuan.service import search
+from wenyuan.evaluation.built_library import default_cache, entries_of, open_built
+from wenyuan.evaluation.corpus import Corpus, open_corpus, read_lines, record_id
+from wenyuan.evaluation.measures import measured
+from wenyuan.evaluation.questions import Judged, Question, read_judged
+from wenyuan.evaluation.run import Ranked, Run
 from wenyuan.service.library import Library
 from wenyuan.service.search import legs
+from wenyuan.service.search import question as search_question
 from wenyuan.service.search.general_texts import SCRIPTS
 
 K = 10
@@ -129,7 +132,7 @@ def switched(library: Library, step: Step) -> Iterator[None]:
         patched(retriever, "floors", lambda: told)
         patched(synonyms, "search_terms", partial(asked_for, step))
         if not step.names:
-            patched(search, "reference_of", lambda _query: None)
+            patched(search_question, "reference_of", lambda _query: None)
         if not step.centre:
             patched(legs, "CENTRE", 0.0)
         if step.weight is not None:
@@ -160,7 +163,7 @@ def worth(library: Library, entries: Mapping[int, str], corpus: Corpus, judged: 
 
 def take_means() -> None:
     """The built-in encoder adds up its states evenly; its vectors are another encoder's."""
-    builtin.information = lambda file: np.ones(len(file.pieces), np.float32)
+    graph.information = lambda file: np.ones(len(file.pieces), np.float32)
     BuiltinEncoder.fingerprint = replace(BuiltinEncoder.fingerprint, pooling="mean")
 
 

@@ -30,10 +30,10 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
 from wenyuan.core.ports import Deadline, IndexSpec
-from wenyuan.core.text import ANALYZER, has_han, search_terms
+from wenyuan.core.text.analysis import ANALYZER, has_han, search_terms
 from wenyuan.encoders.builtin import BuiltinEncoder, load_builtin
-from wenyuan.engines.local import LocalEngine
-from wenyuan.service import Query
+from wenyuan.engines.local.engine import LocalEngine
+from wenyuan.service.query import Query
 from wenyuan.service.search.general_texts import SCRIPTS
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.settings import SearchSettings

@@ -76,7 +76,7 @@ def serve_echo() -> None:
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
-    from wenyuan.wire import response_to_wire
+    from wenyuan.wire.contract import response_to_wire
 
     async def echo(request: Request) -> Response:
         asked = await request.json()
@@ -99,9 +99,9 @@ def vectored(library: wenyuan.Library, synthetic: bool) -> None:
 
 
 def serve_case(case: str, library: str, threads: int, synthetic: bool, port: int, processes: int) -> None:
-    from wenyuan.server import ServerSettings
-    from wenyuan.server.app import serve
     from wenyuan.server.member import member_here
+    from wenyuan.server.running import serve
+    from wenyuan.server.service_port import ServerSettings
     from wenyuan.server.supervisor import lead
 
     settings, member = ServerSettings(threads=threads), member_here()

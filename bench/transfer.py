@@ -36,13 +36,15 @@ import numpy as np
 from scoring import bare, gain, opened
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.filters import Filter, In, Not
-from wenyuan.core.scoring import VECTOR_WEIGHT
 from wenyuan.core.scoring.answerable import ABSTAIN, MODELS, Model, Standing
+from wenyuan.core.scoring.curve_fit import Judged, best_curve, probabilities
 from wenyuan.core.scoring.evaluation import calibration_error, in_bins
-from wenyuan.core.scoring.probability import CURVES, Curve, Judged, best_curve, probabilities
-from wenyuan.evaluation import measured
-from wenyuan.evaluation.data import read_judged
-from wenyuan.evaluation.run import Ranked, Run, default_cache, entries_of
+from wenyuan.core.scoring.formula import VECTOR_WEIGHT
+from wenyuan.core.scoring.probability import CURVES, Curve
+from wenyuan.evaluation.built_library import default_cache, entries_of
+from wenyuan.evaluation.measures import measured
+from wenyuan.evaluation.questions import read_judged
+from wenyuan.evaluation.run import Ranked, Run
 from wenyuan.service.library import Library
 from wenyuan.service.search.abstention import Verdict
 

@@ -29,14 +29,18 @@ from typing import Any
 
 import numpy as np
 
-from wenyuan.core.records import Pair
+from wenyuan.core.learning_records import Pair
 from wenyuan.core.scoring.adapt import Tuning
-from wenyuan.core.scoring.evaluation import deal, drawn_means
-from wenyuan.core.text import query_terms
-from wenyuan.evaluation import measured
-from wenyuan.evaluation.data import Question, open_corpus, read_judged
-from wenyuan.evaluation.run import Asker, Pace, default_cache, entries_of, open_built
-from wenyuan.service.learning.tuning import whole
+from wenyuan.core.scoring.cross_validation import drawn_means
+from wenyuan.core.scoring.folds import deal
+from wenyuan.core.text.analysis import query_terms
+from wenyuan.evaluation.built_library import default_cache, entries_of, open_built
+from wenyuan.evaluation.corpus import open_corpus
+from wenyuan.evaluation.measures import measured
+from wenyuan.evaluation.pace import Pace
+from wenyuan.evaluation.questions import Question, read_judged
+from wenyuan.evaluation.run import Asker
+from wenyuan.service.learning.question_documents import whole
 
 REPLAYED = 2  # an exact replay builds the index of that time anew
 COMPARED = 20

@@ -25,7 +25,7 @@ from pathlib import Path
 import wenyuan
 from search import environment
 from wenyuan.core.claims import Claim
-from wenyuan.core.text import sentences
+from wenyuan.core.text.boundaries import sentences
 from wenyuan.core.tokens import tokens_of
 from wenyuan.service.verification import VERDICTS, VerifyRequest
 

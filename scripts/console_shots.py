@@ -21,12 +21,13 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import wenyuan
-from wenyuan.cli.search import marks
+from wenyuan.cli.snippets import marks
 from wenyuan.console import with_console
 from wenyuan.core.access import parse_agent
-from wenyuan.core.records import Pair
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.server.app import create_app, start_in_thread
+from wenyuan.core.learning_records import Pair
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.server.app import create_app
+from wenyuan.server.running import start_in_thread
 from wenyuan.service.uploads import Given
 
 DOCUMENTS = Path(wenyuan.__file__).parent / "cli" / "demo" / "documents"

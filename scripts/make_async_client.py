@@ -15,10 +15,12 @@ from pathlib import Path
 
 CLIENT = Path(__file__).resolve().parents[1] / "src" / "wenyuan" / "client"
 CLASSES = {
-    "rules": ("Calls", "RulesCalls", "DocumentCalls"),
+    "calls": ("Calls",),
+    "rules": ("RulesCalls",),
+    "documents": ("DocumentCalls",),
     "caller": ("Client", "Asks", "AgentClient"),
 }
-TARGETS = {"rules": "async_calls", "caller": "async_client"}
+TARGETS = {"calls": "async_calls", "rules": "async_rules", "documents": "async_documents", "caller": "async_client"}
 WAITING = {"sleep", "stream", "close", "get_context"}
 """What waits for the network or a clock, on whatever it is called."""
 NAMES = {name: f"Async{name}" for names in CLASSES.values() for name in names}
@@ -34,7 +36,9 @@ Made of `client.{file}` by ``scripts/make_async_client.py``; what is written her
 """
 '''
 WHAT = {
-    "rules": "Calls on rules and documents for programs that await.",
+    "calls": "The base of the classes that add calls to `AsyncClient`.",
+    "rules": "Calls on rules for programs that await.",
+    "documents": "Calls on documents for programs that await.",
     "caller": "The client for programs that await: `AsyncClient`, `AsyncAgentClient`.",
 }
 
@@ -101,7 +105,11 @@ class Awaiting(ast.NodeTransformer):
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
-        if node.module == "wenyuan.runtime.http":
+        if node.module in (
+            "wenyuan.runtime.responses",
+            "wenyuan.runtime.timed_stream",
+            "wenyuan.runtime.guarded_http",
+        ) or [one.name for one in node.names] == ["until"]:
             node.module = "wenyuan.client.async_http"
         return node
 
@@ -143,10 +151,7 @@ def sources() -> dict[Path, str]:
 
 def _module(file: str, tree: ast.Module, classes: list[ast.ClassDef], methods: set[str]) -> str:
     imports = [
-        ast.unparse(node).replace(
-            "from wenyuan.client.rules import DocumentCalls, RulesCalls",
-            "from wenyuan.client.async_calls import AsyncDocumentCalls, AsyncRulesCalls",
-        )
+        _awaiting(node)
         for node in tree.body
         if isinstance(node, ast.Import | ast.ImportFrom | ast.If)
         and ast.unparse(node) != "from time import monotonic, sleep"
@@ -160,6 +165,19 @@ def _module(file: str, tree: ast.Module, classes: list[ast.ClassDef], methods: s
         *made, f"__all__ = {exported!r}\n",
     ])  # fmt: skip
     return _ruff(["format"], _ruff(["check", "--fix-only", "--select", "F401,I,TC,F811"], text))
+
+
+def _awaiting(node: ast.stmt) -> str:
+    """An import, that of a class with calls from where the awaiting one is written."""
+    if not isinstance(node, ast.ImportFrom) or not node.module or not node.module.startswith("wenyuan.client."):
+        return ast.unparse(node)
+    target = TARGETS.get(node.module.rpartition(".")[2])
+    classes = [one.name for one in node.names if one.name in NAMES]
+    others = [one.name for one in node.names if one.name not in NAMES]
+    return "\n".join([
+        *([f"from {node.module} import {', '.join(others)}"] if others else []),
+        *([f"from wenyuan.client.{target} import {', '.join(NAMES[name] for name in classes)}"] if classes else []),
+    ])  # fmt: skip
 
 
 def _defined(node: ast.stmt) -> list[str]:

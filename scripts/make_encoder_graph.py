@@ -22,19 +22,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from wenyuan.cli import demo
 from wenyuan.encoders import builtin
-from wenyuan.encoders.builtin import (
-    DAMPED,
-    EPSILON,
-    FFN,
-    HEADS,
-    HIDDEN,
-    LAYERS,
-    PROJECTIONS,
-    Tokenizer,
-    WeightFile,
-    information,
-    unpack,
-)
+from wenyuan.encoders import graph as encoders_graph
+from wenyuan.encoders import weights as encoders_weights
+from wenyuan.encoders.graph import DAMPED, EPSILON, FFN, HEADS, HIDDEN, LAYERS, PROJECTIONS, information
+from wenyuan.encoders.tokenizer import Tokenizer
+from wenyuan.encoders.weights import WeightFile, unpack
 from wenyuan.service.search.general_texts import GENERAL
 
 FOLDER = Path(builtin.__file__).parent
@@ -115,7 +107,7 @@ def make_graph() -> onnx.ModelProto:
 
 def make_guard() -> np.ndarray:
     """Vectors of the guard texts, ``(3, 384)`` float32 unit rows, from the model written out in numpy."""
-    file = builtin.read_weights(builtin.find_weights())
+    file = encoders_weights.read_weights(encoders_weights.find_weights())
     tokenizer = Tokenizer(file)
     rows = [_forward(file, tokenizer(f"passage: {text}")) for text in builtin.GUARD_TEXTS]
     return np.stack([row / np.linalg.norm(row) for row in rows]).astype(np.float32)
@@ -123,7 +115,7 @@ def make_guard() -> np.ndarray:
 
 def make_damping() -> np.ndarray:
     """``(layers, inputs of all of `DAMPED`)`` uint8: by which power of two each input is divided."""
-    file = builtin.read_weights(builtin.find_weights())
+    file = encoders_weights.read_weights(encoders_weights.find_weights())
     tokenizer = Tokenizer(file)
     loudest: dict[str, Any] = defaultdict(float)
 
@@ -131,7 +123,7 @@ def make_damping() -> np.ndarray:
         loudest[name] = np.maximum(loudest[name], np.abs(x).max(axis=0))
 
     for text in sample():
-        _forward(file, tokenizer(text, builtin.MAX_TOKENS), watch)
+        _forward(file, tokenizer(text, encoders_graph.MAX_TOKENS), watch)
 
     def exponents(name: str) -> np.ndarray:
         ratio = loudest[name] / (LOUD * np.median(loudest[name]))

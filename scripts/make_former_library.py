@@ -21,9 +21,9 @@ from wenyuan.core.access import parse_agent
 from wenyuan.core.filters import In
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.core.text.synonyms import Synonym
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.rules import CaseQuestion, RuleQuestion, UnifiedRequest
+from wenyuan.service.rules.unified import CaseQuestion, RuleQuestion, UnifiedRequest
 from wenyuan.service.search.searcher import SearchRequest
 
 HANDBOOK = {

@@ -28,22 +28,39 @@ PACKAGE = ROOT / "src" / "wenyuan"
 SECONDS = 300.0  # for the tests of one mutant; a hang counts as found
 
 TESTS = {
-    "engines/__init__.py": ("test_engine_refusals", "test_engines"),
+    "engines/memory.py": ("test_engine_refusals", "test_engines"),
     "engines/local/*.py": ("test_engine_refusals", "test_engine_damage", "test_engine_upkeep", "test_engines"),
     "engines/postgres/*.py": ("test_engine_postgres_refusals", "test_engine_postgres"),
     "engines/milvus/*.py": ("test_engine_milvus_refusals", "test_engine_milvus"),
     "encoders/http.py": ("test_encoder_http", "test_rerank_http"),
-    "runtime/http.py": ("test_encoder_http", "test_rerank_http", "test_llm", "test_remote_source"),
+    "runtime/guarded_http.py": ("test_encoder_http", "test_rerank_http", "test_llm", "test_remote_source"),
+    "runtime/json_endpoint.py": ("test_encoder_http", "test_rerank_http", "test_llm", "test_remote_source"),
+    "runtime/responses.py": ("test_encoder_http", "test_rerank_http", "test_llm", "test_remote_source"),
+    "runtime/timed_stream.py": ("test_encoder_http", "test_rerank_http", "test_llm", "test_remote_source"),
     "llm/judge.py": ("test_judge",),
     "llm/*.py": ("test_llm",),
     "encoders/checking.py": ("test_encoder_check", "test_encoders"),
-    "encoders/onnx.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
+    "encoders/cross_encoder.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
+    "encoders/model_files.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
+    "encoders/onnx_encoder.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
+    "encoders/onnx_session.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
     "encoders/*.py": ("test_encoder_builtin",),
     "catalog/storage.py": ("test_catalog_errors", "test_catalog", "test_moving"),
+    "catalog/database.py": ("test_catalog_errors", "test_catalog", "test_moving"),
+    "catalog/locks.py": ("test_catalog_errors", "test_catalog", "test_moving"),
+    "catalog/values.py": ("test_catalog_errors", "test_catalog", "test_moving"),
     "catalog/sql.py": ("test_catalog_errors", "test_catalog"),
+    "catalog/database_file.py": ("test_catalog_errors", "test_catalog"),
+    "catalog/dialects.py": ("test_catalog_errors", "test_catalog"),
     "catalog/rows.py": ("test_catalog_feed",),
-    "catalog/governance.py": ("test_catalog",),
-    "service/search/execution.py": ("test_legs", "test_fair_semaphore", "test_cache"),
+    "catalog/agents.py": ("test_catalog",),
+    "catalog/identity.py": ("test_catalog",),
+    "catalog/sources.py": ("test_catalog",),
+    "catalog/task_profiles.py": ("test_catalog",),
+    "service/search/answer_cache.py": ("test_legs", "test_fair_semaphore", "test_cache"),
+    "service/search/fair_semaphore.py": ("test_legs", "test_fair_semaphore", "test_cache"),
+    "service/search/leg_execution.py": ("test_legs", "test_fair_semaphore", "test_cache"),
+    "service/search/traces.py": ("test_legs", "test_fair_semaphore", "test_cache"),
 }
 """Which tests are about a module, those that take long last; the first pattern that fits counts."""
 
@@ -52,11 +69,11 @@ SERVERS = ("engines/postgres/", "engines/milvus")
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
-        "engines/local/vectors.py",
+        "engines/local/row_files.py",
         "RowFiles.on_disk",
         "raise ValueError(f'{self._manifest.name} does not say what it names') from error",
     ): "who asks unpacks two values: of an empty list that is the ValueError that damage is told by anyway",
-    ("llm/__init__.py", "ChatModel._asked", "raise AssertionError('the last attempt returns or raises')"): (
+    ("llm/chat_model.py", "ChatModel._asked", "raise AssertionError('the last attempt returns or raises')"): (
         "cannot be reached, like that of the endpoint"
     ),
     ("llm/judge.py", "_real", "raise ValueError('no number')"): (
@@ -65,10 +82,10 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("llm/judge.py", "HttpJudge._answer", "raise AssertionError('the last form returns or raises')"): (
         "cannot be reached, like that of the endpoint"
     ),
-    ("llm/__init__.py", "ChatModel._answer", "raise AssertionError('the last form returns or raises')"): (
+    ("llm/chat_model.py", "ChatModel._answer", "raise AssertionError('the last form returns or raises')"): (
         "cannot be reached, like that of the endpoint"
     ),
-    ("runtime/http.py", "JsonEndpoint.ask", "raise AssertionError('the last attempt returns or raises')"): (
+    ("runtime/json_endpoint.py", "JsonEndpoint.ask", "raise AssertionError('the last attempt returns or raises')"): (
         "cannot be reached: it tells the type checker that the loop above always returns or raises"
     ),
 }

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from wenyuan.app import create_library
-from wenyuan.core.rules import Book
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.core.rules.book import Book
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.service.rules.unified import RuleQuestion
 
 __all__ = ["Walk", "walks"]
 

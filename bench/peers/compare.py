@@ -32,8 +32,9 @@ from chain import Walk, walks
 from report import Measured, written
 
 from wenyuan.app import open_encoder
-from wenyuan.evaluation.data import Judged, open_corpus, read_judged
-from wenyuan.evaluation.run import default_cache
+from wenyuan.evaluation.built_library import default_cache
+from wenyuan.evaluation.corpus import open_corpus
+from wenyuan.evaluation.questions import Judged, read_judged
 from wenyuan.settings import load_settings
 
 HERE = Path(__file__).resolve().parent

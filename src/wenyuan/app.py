@@ -11,9 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from wenyuan.catalog import Catalog
-from wenyuan.catalog.storage import Place, place_of
-from wenyuan.catalog.tasks import TaskLedger, TokenLedger
+from wenyuan.catalog.catalog import Catalog
+from wenyuan.catalog.database import Place
+from wenyuan.catalog.tasks import TaskLedger
+from wenyuan.catalog.token_ledger import TokenLedger
+from wenyuan.catalog.values import place_of
 from wenyuan.core.addresses import legible
 from wenyuan.core.connectors import Connector
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable, msg
@@ -21,23 +23,27 @@ from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.model import Document, EncoderFingerprint, Source
 from wenyuan.core.ports import Encoder, Engine, IndexSpec, Judge, LanguageModel, Outside, WritingJudge
 from wenyuan.core.scanning import Scanner
-from wenyuan.core.text import ANALYZER
+from wenyuan.core.text.analysis import ANALYZER
 from wenyuan.encoders.selection import open_encoder, open_reranker
-from wenyuan.engines import MemoryEngine
-from wenyuan.runtime import install_command, usable_cores
+from wenyuan.engines.memory import MemoryEngine
+from wenyuan.runtime.cores import usable_cores
+from wenyuan.runtime.installation import install_command
 from wenyuan.scanners.selection import open_scanner
-from wenyuan.service.audit import change_record
+from wenyuan.service.audit.change_entry import change_record
 from wenyuan.service.governance import log_of, tasks_of
-from wenyuan.service.ingest import Recognition, Remote
+from wenyuan.service.ingest.ingester import Remote
 from wenyuan.service.ingest.library_key import KeyLoss, check_lost, marked_key, new_key
 from wenyuan.service.ingest.quarantine import Quarantine
-from wenyuan.service.ingest.redaction import Questions, Redactor, load_names
+from wenyuan.service.ingest.question_redaction import Questions
+from wenyuan.service.ingest.recognition import Recognition
+from wenyuan.service.ingest.redaction import Redactor, load_names
 from wenyuan.service.ingest.scanning import behind_scanner
 from wenyuan.service.library import Library, Models, Reading, Storage
-from wenyuan.service.search.candidates import Reranking
-from wenyuan.service.search.execution import Store, Traces
+from wenyuan.service.search.answer_cache import Store
+from wenyuan.service.search.reranking import Reranking
 from wenyuan.service.search.searcher import SearchResult
 from wenyuan.service.search.sufficiency import Sufficiency
+from wenyuan.service.search.traces import Traces
 from wenyuan.settings import (
     EncoderSettings,
     LlmSettings,
@@ -265,7 +271,7 @@ def _open_outside(
 
     def open_source(source: Source) -> Outside:
         if source.type == "api":
-            from wenyuan.engines.external import open_remote
+            from wenyuan.engines.external.contract_source import open_remote
 
             return open_remote(
                 source, library_id=library_id, traced=traced, env_allowed=allowed.env_allowed,
@@ -298,7 +304,7 @@ def _reading(
 
 def _remote(reader: _Reader, allowed: SourcesSettings) -> Remote:
     def connect(source: Source) -> Connector:
-        from wenyuan.connectors import open_connector
+        from wenyuan.connectors.selection import open_connector
 
         return open_connector(
             source, readable=reader.readable, parse=reader.parse, env_allowed=allowed.env_allowed,
@@ -306,7 +312,7 @@ def _remote(reader: _Reader, allowed: SourcesSettings) -> Remote:
         )  # fmt: skip
 
     def known() -> Sequence[str]:
-        from wenyuan.connectors import schemes
+        from wenyuan.connectors.selection import schemes
 
         return schemes()
 
@@ -323,7 +329,7 @@ def _llm(settings: LlmSettings, tasks: TaskLedger, releasing: ExitStack) -> Lang
     """The language model that the settings name; None where they name none."""
     if not settings.url.strip():
         return None
-    from wenyuan.llm import ChatModel
+    from wenyuan.llm.chat_model import ChatModel
 
     model = ChatModel(settings, TokenLedger(tasks, most=settings.tokens_a_day))
     releasing.callback(model.close)
@@ -347,7 +353,7 @@ def _judge(settings: Settings, tasks: TaskLedger, releasing: ExitStack) -> Judge
         case "none":
             return None
         case "onnx_dir":
-            from wenyuan.encoders.onnx import LocalJudge
+            from wenyuan.encoders.cross_encoder import LocalJudge
 
             if chosen.path is None:
                 raise ConfigError(
@@ -408,7 +414,7 @@ def _engine(settings: Settings, folder: Path, spec: IndexSpec, catalog: Catalog)
         return _postgres(settings, spec, catalog)
     if settings.engine == "milvus":
         return _milvus(settings, spec, catalog)
-    from wenyuan.engines.local import LocalEngine
+    from wenyuan.engines.local.engine import LocalEngine
 
     return LocalEngine(folder / "index", spec, exclusive=catalog.indexing, max_lag=settings.search.max_lag)
 
@@ -423,7 +429,7 @@ def _postgres(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
             hint="export WENYUAN_POSTGRES__DSN='postgresql://user:password@host:5432/database'",
         )
     try:
-        from wenyuan.engines.postgres import PostgresEngine
+        from wenyuan.engines.postgres.engine import PostgresEngine
     except ImportError as error:
         raise ConfigError(
             "the driver of PostgreSQL is not installed", component="settings", hint=install_command("postgres")
@@ -442,7 +448,8 @@ def _milvus(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
             component="settings",
             hint="export WENYUAN_MILVUS__URI=https://host:19530",
         )
-    from wenyuan.engines.milvus import MilvusEngine, Place
+    from wenyuan.engines.milvus.engine import MilvusEngine
+    from wenyuan.engines.milvus.sessions import Place
 
     token = chosen.token.get_secret_value().strip()
     return MilvusEngine(
@@ -475,15 +482,15 @@ class _Reader:
                 sandbox.close()
 
     def readable(self, name: str) -> bool:
-        from wenyuan.readers import is_read, suffix_of
-        from wenyuan.readers.ocr import missing
+        from wenyuan.readers.ocr.weights import missing
+        from wenyuan.readers.selection import is_read, suffix_of
 
         return is_read(name) and not (suffix_of(name) in PICTURES and missing())
 
     @contextmanager
     def watched(self, told: Callable[[int, int], None], keep: Callable[[str], bool]) -> Iterator[None]:
         """Context that sets the callbacks for OCR in this thread; see `Recognition`."""
-        from wenyuan.readers.worker import Watch
+        from wenyuan.readers.page_workers import Watch
 
         before = self._watch.set(Watch(told, keep))
         try:
@@ -493,7 +500,7 @@ class _Reader:
 
     def recogniser(self) -> str:
         """The version of the OCR; ``""`` where none is installed."""
-        from wenyuan.readers.ocr import VERSION, missing
+        from wenyuan.readers.ocr.weights import VERSION, missing
 
         return "" if missing() else VERSION
 
@@ -503,7 +510,7 @@ class _Reader:
             self._pages.settled()
 
     def drawable(self, name: str) -> bool:
-        from wenyuan.readers.ocr.pages import has_pictures
+        from wenyuan.readers.ocr.drawing import has_pictures
 
         return has_pictures(name)
 
@@ -543,9 +550,9 @@ class _Reader:
 
     def _page_workers(self) -> Any:
         """The OCR; None where it is not installed."""
-        from wenyuan.readers.ocr import VERSION, missing
-        from wenyuan.readers.ocr.pages import PageStore
-        from wenyuan.readers.worker import PageWorkers
+        from wenyuan.readers.ocr.page_store import PageStore
+        from wenyuan.readers.ocr.weights import VERSION, missing
+        from wenyuan.readers.page_workers import PageWorkers
 
         if missing():
             return None

@@ -80,7 +80,7 @@ class EncoderSettings(_Section):
 
 
 class RerankerSettings(_Section):
-    """What reads the best candidates with the query; see `core.scoring.rerank`."""
+    """What reads the best candidates with the query; see `core.scoring.blending`."""
 
     kind: Literal["none", "onnx_dir", "http"] = "none"
     path: Path | None = None  # onnx_dir

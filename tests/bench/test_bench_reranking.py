@@ -93,7 +93,7 @@ def test_the_graph_in_two_parts_makes_the_vectors_of_the_encoder(bench: Any) -> 
     cross = bench("cross_encoder")
     text = "差旅费报销应当在返回后十五个工作日内提交单据。"
     reader, encoder = cross.Reader(), cross.builtin.load_builtin()
-    arrays = cross.builtin.graph_weights(cross.read_weights(cross.builtin.find_weights()))
+    arrays = cross.graph.graph_weights(cross.encoders_weights.read_weights(cross.encoders_weights.find_weights()))
     upper = cross.session(arrays, [cross.BETWEEN, "shares"], "pooled")
     states, shares = reader.pair("报销", text)
     begin = len(states) - len(reader._pieces(f"passage: {text}"))

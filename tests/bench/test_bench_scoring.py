@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from wenyuan.core.text import identifiers
+from wenyuan.core.text.analysis import identifiers
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 LAWS = {"安全生产法": 14, "数据安全法": 25}

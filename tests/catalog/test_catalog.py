@@ -22,9 +22,8 @@ import wenyuan
 from catalog_parts import BOTH, again, make_first, put, raw, tables_of, texts
 from engine_laws import document, unit
 from unprivileged import nobody
-from wenyuan.catalog import Catalog, schema, sql
+from wenyuan.catalog import Catalog, dialects, schema, sql
 from wenyuan.catalog.audit.tables import tables as audit_tables
-from wenyuan.core.access import TaskProfile
 from wenyuan.core.errors import (
     CatalogError,
     CatalogUnavailable,
@@ -35,7 +34,8 @@ from wenyuan.core.errors import (
     NotPermitted,
 )
 from wenyuan.core.model import Source
-from wenyuan.runtime import upgrade_command
+from wenyuan.core.task_profiles import TaskProfile
+from wenyuan.runtime.installation import upgrade_command
 
 CANARY = "canary7金丝雀机密"
 
@@ -53,7 +53,7 @@ def test_tables_as_sqlalchemy_makes_them(url: str) -> None:
     kind = mock.dialect.name
     told = [str(one.compile(dialect=mock.dialect)) for one in made if one.element.info.get("dialect", kind) == kind]
     known = [table for tables in (*schema.ALL, audit_tables) for table in tables.sorted_tables]
-    assert sorted(told) == sorted(line for table in known for line in sql.creating(table, kind))
+    assert sorted(told) == sorted(line for table in known for line in dialects.creating(table, kind))
 
 
 @BOTH

@@ -18,7 +18,7 @@ from catalog_parts import new_catalog, put, raw, script, soon, texts
 from patience import HANGS, in_time
 from wenyuan.catalog import Catalog, sql
 from wenyuan.catalog.backup import back_up
-from wenyuan.catalog.storage import WriterLock
+from wenyuan.catalog.locks import WriterLock
 from wenyuan.core.errors import (
     CatalogBusy,
     CatalogError,
@@ -40,7 +40,7 @@ def catalog(tmp_path: Path) -> Iterator[Catalog]:
 HOLD = """
 import sys
 from pathlib import Path
-from wenyuan.catalog.storage import WriterLock
+from wenyuan.catalog.locks import WriterLock
 with WriterLock(Path(sys.argv[1])).held():
     print("held", flush=True)
     sys.stdin.read()

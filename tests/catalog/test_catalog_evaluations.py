@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from catalog_parts import BOTH
-from wenyuan.core.records import AskedQuestion, Evaluation, Pair
+from wenyuan.core.evaluation_records import AskedQuestion, Evaluation
+from wenyuan.core.learning_records import Pair
 from wenyuan.core.scoring.evaluation import Bin
 
 

@@ -14,15 +14,15 @@ import wenyuan.app
 from catalog_parts import dropped, dsn_of, on_server
 from milvus_server import Proxy
 from wenyuan.catalog.postgres import Server
-from wenyuan.cli.conformance import FAULT, own_service
+from wenyuan.cli.own_service import FAULT, own_service
 from wenyuan.conformance import HeaderFault, HttpTarget, run
 from wenyuan.core.access import Principal, parse_agent
 from wenyuan.core.claims import Claim
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.model import RetrievalRequest, Source
-from wenyuan.server.app import FAULT_HEADER
+from wenyuan.server.handling import FAULT_HEADER
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.fragments import FragmentsRequest
+from wenyuan.service.fragment_search import FragmentsRequest
 from wenyuan.service.operations.refresh import Worker
 from wenyuan.service.search.searcher import SearchRequest
 from wenyuan.service.verification import VerifyRequest

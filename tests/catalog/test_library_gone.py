@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.catalog import sql
+from wenyuan.catalog import database_file
 from wenyuan.catalog.audit.tables import AuditFiles
 from wenyuan.core.errors import CatalogUnavailable, KnowledgeError
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.i18n import translated
+from wenyuan.i18n.translation import translated
 
 OPTIONS: dict[str, Any] = {"encoder": {"kind": "hashing"}}
 ASKED = RetrievalRequest(query="答复时限", max_results=3)
@@ -62,8 +62,8 @@ def library(folder: Path) -> Iterator[wenyuan.Library]:
 @pytest.fixture
 def looked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Waits until the next question looks at the files again, which one does within a second of the one before."""
-    assert sql._EVERY < 1
-    monkeypatch.setattr(sql, "_EVERY", 0.02)
+    assert database_file._EVERY < 1
+    monkeypatch.setattr(database_file, "_EVERY", 0.02)
     return lambda: time.sleep(0.03)
 
 

@@ -17,10 +17,10 @@ import sqlalchemy as sa
 
 import wenyuan
 from catalog_parts import again, dropped, dsn_of, on_server
-from wenyuan.catalog import Catalog, backup, schema
-from wenyuan.catalog.backup import Step, move
+from wenyuan.catalog import Catalog, migration, schema
+from wenyuan.catalog.migration import Step, move
 from wenyuan.catalog.postgres import Server
-from wenyuan.catalog.storage import Files
+from wenyuan.catalog.values import Files
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, InvalidRequest
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.service.context import ContextRequest
@@ -175,8 +175,8 @@ CHILD = """
 import sys
 from pathlib import Path
 from functools import partialmethod
-from wenyuan.catalog import Catalog, backup as moving
-from wenyuan.catalog.storage import Files
+from wenyuan.catalog import Catalog, migration as moving
+from wenyuan.catalog.values import Files
 from wenyuan.catalog.postgres import Server
 moving._BATCH = 7
 Catalog.writing = partialmethod(Catalog.writing, wait=0.2)
@@ -234,7 +234,7 @@ def test_refused(folder: Path, server: Server, tmp_path: Path) -> None:
     with pytest.raises(CatalogUnavailable, match="already"):
         move(Files(folder), again(server))
     with pytest.raises(InvalidRequest, match="in a folder already"):
-        backup.move_library(folder, str(tmp_path / "other"))
+        migration.move_library(folder, str(tmp_path / "other"))
     writing = Catalog.open(folder)
     with writing.writing(), pytest.raises(CatalogBusy, match="being written"):
         _move_in_a_child(folder, server)
@@ -246,10 +246,10 @@ def test_a_connection_string_in_words(folder: Path, tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(CatalogUnavailable, match="cannot be reached") as caught:
-        backup.move_library(folder, "host=127.0.0.1 port=1 password=Geheim-0815 dbname=kb")
+        migration.move_library(folder, "host=127.0.0.1 port=1 password=Geheim-0815 dbname=kb")
     assert "Geheim" not in f"{caught.value} {caught.value.hint}"
     assert sorted(tmp_path.iterdir()) == before
-    assert not backup.names_server("./a=b")
+    assert not migration.names_server("./a=b")
 
 
 def _move_in_a_child(folder: Path, server: Server) -> None:

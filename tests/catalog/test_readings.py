@@ -16,7 +16,7 @@ from sqlalchemy import event
 from catalog_parts import BOTH, new_catalog, put, raw
 from engine_laws import document
 from wenyuan.catalog import Catalog
-from wenyuan.catalog.readings import Remembered
+from wenyuan.catalog.listings import Remembered
 from wenyuan.catalog.rows import pack_lines, recognition_of, recognition_text, unpack_lines
 from wenyuan.core.connectors import Entry
 from wenyuan.core.corrections import Correction, corrected

@@ -14,12 +14,12 @@ import pytest
 from catalog_parts import BOTH, again, new_catalog, put, raw, soon, texts
 from wenyuan.catalog import Catalog, storage
 from wenyuan.catalog import schema as rules_tables
-from wenyuan.catalog.rules import HeldNode, HeldStatement
+from wenyuan.catalog.rules.rows import HeldNode, HeldStatement
 from wenyuan.core.errors import CatalogUnavailable, EngineTimeout, InvalidRequest, NotFound
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
-from wenyuan.core.rules import Alias, Evidence, Node, Statement
-from wenyuan.core.rules.inference import Edge, View
+from wenyuan.core.rules.graph import Edge, View
+from wenyuan.core.rules.model import Alias, Evidence, Node, Statement
 
 TODAY = date(2026, 6, 1)
 VIEW = View(trusts={"s1": 5, "s2": 3}, day=TODAY)

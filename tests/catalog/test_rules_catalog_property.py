@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from catalog_parts import new_catalog, soon
 from wenyuan.catalog import Catalog
-from wenyuan.catalog.rules import HeldNode, HeldStatement
+from wenyuan.catalog.rules.rows import HeldNode, HeldStatement
 from wenyuan.core.model import Source
-from wenyuan.core.rules import Evidence, Node, Statement, StatementStatus, Strength
-from wenyuan.core.rules.inference import Edge, View
+from wenyuan.core.rules.graph import Edge, View
+from wenyuan.core.rules.model import Evidence, Node, Statement, StatementStatus, Strength
 
 FIRST = date(2026, 1, 1)
 NODES = tuple(Node(key=f"k/{n}", kind="k", name=f"节点{n}") for n in range(5))

@@ -15,18 +15,19 @@ import sqlalchemy as sa
 
 from catalog_parts import new_catalog
 from wenyuan.catalog import schema
-from wenyuan.catalog.rules import HeldNode, HeldStatement
+from wenyuan.catalog.database import Database
+from wenyuan.catalog.dialects import next_seq
 from wenyuan.catalog.rules.graph import RulesGraph
+from wenyuan.catalog.rules.rows import HeldNode, HeldStatement
 from wenyuan.catalog.rules.writes import RuleWrites, drop_evidence_of
-from wenyuan.catalog.sql import next_seq
-from wenyuan.catalog.storage import Database
 from wenyuan.core.errors import CatalogUnavailable, EngineTimeout
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.checking import check_book
-from wenyuan.core.rules.inference import Inference, Start, View, infer
-from wenyuan.core.rules.schema import parse_schema
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.core.rules.graph import View
+from wenyuan.core.rules.inference import Inference, Start, infer
+from wenyuan.core.rules.schema_parser import parse_schema
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
 
 TODAY = date(2026, 6, 1)
 REMOVED = "mohurd_37"

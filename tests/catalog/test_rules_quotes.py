@@ -15,10 +15,10 @@ import wenyuan
 from wenyuan.catalog import Catalog, storage
 from wenyuan.cli.root import app
 from wenyuan.core.addresses import file_uri
-from wenyuan.core.rules.inference import plain
-from wenyuan.i18n import translated
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.ingest.run import IngestReport
+from wenyuan.core.rules.quotes import plain
+from wenyuan.i18n.translation import translated
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.service.ingest.progress import IngestReport
 
 REVIEW, SHORE = "深基坑工程应当组织专家论证。", "Excavations deeper than 1.5 m must be shored."
 SUPERSEDES = "---\nsupersedes: code.md\neffective_from: 2024-01-01\n---\n"

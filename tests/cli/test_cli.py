@@ -21,10 +21,10 @@ import pytest
 
 import wenyuan
 from command_line import HASHING, run
-from wenyuan.cli.search import cells
+from wenyuan.cli.snippets import cells
 from wenyuan.cli.terminal import language_here
-from wenyuan.i18n import texts, translated
-from wenyuan.runtime import upgrade_command
+from wenyuan.i18n.translation import texts, translated
+from wenyuan.runtime.installation import upgrade_command
 
 CLI = Path(wenyuan.__file__).parent / "cli"
 DOCUMENTS = CLI / "demo" / "documents"
@@ -783,7 +783,7 @@ def test_a_library_that_is_being_written_is_named(
     empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While somebody else writes, `add` waits, then fails and says who holds the library."""
-    from wenyuan.catalog.storage import WriterLock
+    from wenyuan.catalog.locks import WriterLock
 
     (tmp_path / "x.md").write_text("Text.\n")
     held, take = WriterLock(empty / "writer.lock"), WriterLock._take

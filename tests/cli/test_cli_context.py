@@ -13,8 +13,9 @@ import wenyuan
 from foreign_service import FAILED, QUERY, foreign, fragment, success
 from governed_door import fill, key
 from wenyuan.cli.root import app
-from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app, start_in_thread
+from wenyuan.server.app import create_app
+from wenyuan.server.keys import KeyRing
+from wenyuan.server.running import start_in_thread
 
 Run = Callable[..., Result]
 

@@ -20,7 +20,7 @@ from typer.testing import Result
 import wenyuan
 from command_line import HASHING, Run, runner
 from wenyuan.core.records import KINDS
-from wenyuan.i18n import translated
+from wenyuan.i18n.translation import translated
 
 CLI = Path(wenyuan.__file__).parent / "cli"
 COMMANDS = ["apply", "refresh", "worker", "source set", "source export"]

@@ -17,7 +17,7 @@ from rules_door import BOOK, TWICE, WRONG
 from wenyuan.cli.retrieve import _screen, parameters
 from wenyuan.cli.root import app
 from wenyuan.cli.terminal import Terminal
-from wenyuan.i18n import translated
+from wenyuan.i18n.translation import translated
 
 COMMANDS = [f"rules {name}" for name in "import export template list show review remove infer packs".split()]
 COMMANDS += ["retrieve"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.cli.search import cells
+from wenyuan.cli.snippets import cells
 from wenyuan.cli.terminal import Terminal
 
 ROWS = [

@@ -13,7 +13,7 @@ from typer.testing import Result
 
 from command_line import run
 from tuning_parts import ENCODER, golden, new_house
-from wenyuan.cli.evaluate import bar
+from wenyuan.cli.tune import bar
 
 WORLD = {"WENYUAN_ENCODER__DIMENSION": str(ENCODER["dimension"]), "WENYUAN_SEARCH__FLOOR": "0"}
 

@@ -22,13 +22,13 @@ from doors import foreign_library, served
 from governed_door import key, send
 from http_door import EchoService, call, serving
 from mcp_clients import calling, over_http
-from wenyuan.cli.connect import RECIPES
+from wenyuan.cli.connections import RECIPES
 from wenyuan.cli.root import app
-from wenyuan.mcp import TOOLS
-from wenyuan.runtime import install_command
-from wenyuan.wire import RetrievalRequestShape
-from wenyuan.wire.rules import InferRequestShape
+from wenyuan.mcp.tools import TOOLS
+from wenyuan.runtime.installation import install_command
+from wenyuan.wire.contract import RetrievalRequestShape
 from wenyuan.wire.search import ContextRequestShape
+from wenyuan.wire.unified import InferRequestShape
 
 QUERY = "客户投诉多久响应"
 HASHING = {"WENYUAN_ENCODER__KIND": "hashing"}  # what the library was made with
@@ -85,7 +85,7 @@ def test_nothing_is_printed_that_could_not_start(target: str, language: str, tmp
 @pytest.mark.parametrize(("language", "said"), [("zh", "未安装 MCP"), ("en", "MCP is not installed")])
 def test_the_package_that_is_missing_is_named(library: Any, language: str, said: str, monkeypatch: Any) -> None:
     """Before anything is printed, with the command that installs it."""
-    monkeypatch.setattr("wenyuan.cli.connect.find_spec", lambda _name: None)
+    monkeypatch.setattr("wenyuan.cli.mcp.find_spec", lambda _name: None)
     arguments = ["connect", "claude", "--library", str(library.folder), "--lang", language]
     done = CliRunner().invoke(app, arguments)
     assert (done.exit_code, done.stdout) == (1, "")

@@ -8,7 +8,7 @@ import pytest
 
 from wenyuan.cli.terminal import Terminal
 from wenyuan.core.errors import Counted
-from wenyuan.i18n import texts
+from wenyuan.i18n.translation import texts
 
 _UNCOUNTED = re.compile(r"{\w+} (sources|documents|passages|files|rules|nodes|hits|faults|records|questions|tokens)")
 

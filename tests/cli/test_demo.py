@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import wenyuan
-from wenyuan.cli.demo import SOURCES
+from wenyuan.cli.demo.acts import SOURCES
 from wenyuan.cli.root import app
-from wenyuan.cli.search import cells
+from wenyuan.cli.snippets import cells
 
 DOCUMENTS = Path(wenyuan.__file__).parent / "cli" / "demo" / "documents"
 

@@ -19,7 +19,7 @@ from wenyuan.app import create_library, open_library
 from wenyuan.cli.root import app
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.engines.postgres import sessions
-from wenyuan.i18n import translated
+from wenyuan.i18n.translation import translated
 from wenyuan.runtime import postgres_errors as postgres
 from wenyuan.runtime.postgres import _TO_ALL
 

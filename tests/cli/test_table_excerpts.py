@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.cli.search import body, cells, snippet
-from wenyuan.core.text import table_headers
+from wenyuan.cli.snippets import body, cells, snippet
+from wenyuan.core.text.passage_tables import table_headers
 from wenyuan.core.text.summaries import summarize
 
 ZH = "## 期限\n\n下表列明借用期限。\n\n| 类别 | 借用期限 | 押金 |\n|---|---|---|\n" + "\n".join(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import wenyuan
 from command_line import run
-from wenyuan.cli.search import body, cells, marks, snippet, wrapped
+from wenyuan.cli.snippets import body, cells, marks, snippet, wrapped
 
 DOCUMENTS = Path(wenyuan.__file__).parent / "cli" / "demo" / "documents"
 
@@ -82,7 +82,7 @@ def test_headings_and_table_rules_are_not_repeated() -> None:
 
 def test_quick_work_shows_no_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes less than a second is not worth a bar; on a busy machine a minute is a second."""
-    monkeypatch.setattr("wenyuan.cli.terminal._QUIET", 60.0)
+    monkeypatch.setattr("wenyuan.cli.progress._QUIET", 60.0)
     empty = tmp_path / "library"
     assert run("init", "--library", empty).exit_code == 0
     done = run("--library", empty, "add", DOCUMENTS / "faq", "--source", "faq", FORCE_COLOR="1")
@@ -92,8 +92,9 @@ def test_quick_work_shows_no_progress(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_the_bar_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passages are read long before they are embedded: the share done is that of the embedded ones."""
-    from wenyuan.cli.terminal import Bar, Terminal
-    from wenyuan.service.ingest.run import Progress
+    from wenyuan.cli.progress import Bar
+    from wenyuan.cli.terminal import Terminal
+    from wenyuan.service.ingest.progress import Progress
 
     said: list[dict[str, object]] = []
     monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values))
@@ -109,8 +110,9 @@ def test_the_bar_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_bar_says_how_many_pages_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pace of pages counts from the first that was recognised in this run, not from those that were kept."""
-    from wenyuan.cli.terminal import Bar, Terminal
-    from wenyuan.service.ingest.run import Progress
+    from wenyuan.cli.progress import Bar
+    from wenyuan.cli.terminal import Terminal
+    from wenyuan.service.ingest.progress import Progress
 
     said: list[dict[str, object]] = []
     monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values))
@@ -125,8 +127,9 @@ def test_the_bar_says_how_many_pages_are_recognised(monkeypatch: pytest.MonkeyPa
 
 def test_files_that_are_as_before_are_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time left of a run that goes on is told by the files that were read, not by those that it could pass over."""
-    from wenyuan.cli.terminal import Bar, Terminal
-    from wenyuan.service.ingest.run import Progress
+    from wenyuan.cli.progress import Bar
+    from wenyuan.cli.terminal import Terminal
+    from wenyuan.service.ingest.progress import Progress
 
     said: list[dict[str, object]] = []
     monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values))
@@ -153,7 +156,8 @@ def test_what_was_passed_over_is_counted_while_a_run_goes_on(tmp_path: Path) -> 
 
 def test_stages_are_told_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A work with stages says where it is at most every five seconds, in its own words; with --json, nothing."""
-    from wenyuan.cli.terminal import Lines, Terminal
+    from wenyuan.cli.progress import Lines
+    from wenyuan.cli.terminal import Terminal
 
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])

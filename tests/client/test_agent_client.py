@@ -10,7 +10,7 @@ import pytest
 
 from governed_door import governed_server, key
 from wenyuan.client import AgentClient, Client, InvalidRequest, NotPermitted, RetrievalFailed
-from wenyuan.client.replies import read_context, read_passages
+from wenyuan.client.context_replies import read_context, read_passages
 from wenyuan.core.errors import EngineUnavailable
 
 QUERY = "客户投诉多久响应"

@@ -28,7 +28,7 @@ from patience import in_time
 from wenyuan.client import Client, InvalidRequest, NotPermitted, RetrievalFailed, caller
 from wenyuan.client.replies import Reply, read_reply
 from wenyuan.core.errors import Closed, ConfigError, Fault, KnowledgeError, Message
-from wenyuan.i18n import translated
+from wenyuan.i18n.translation import translated
 
 FRAGMENT = {"source": "file:///制度.md#第十三条", "content": "第十三条", "retrieval_score": 0.9, "metadata": {"a": 1}}
 SUCCESS = {"status": "SUCCESS", "fragments": [FRAGMENT]}

@@ -13,7 +13,7 @@ from foreign_service import FAILED, QUERY, foreign, fragment, success
 from governed_door import governed_server, key
 from wenyuan.client import Client, InvalidRequest, NotPermitted, RetrievalFailed, get_context_from
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
-from wenyuan.core.prompt import ContextPolicy
+from wenyuan.core.prompt_parts import ContextPolicy
 
 
 def test_our_own_server(tmp_path: Path) -> None:

@@ -31,9 +31,11 @@ from wenyuan.conformance import (
     render,
     run,
 )
-from wenyuan.conformance.bench import documents, manifest, origin, request, uri_fault
-from wenyuan.conformance.cases import EXTRAS, OUTLINE, secrets_in
+from wenyuan.conformance.documents import documents, manifest, origin, request
+from wenyuan.conformance.extra_cases import EXTRAS, secrets_in
+from wenyuan.conformance.outline_cases import OUTLINE
 from wenyuan.conformance.targets import clip
+from wenyuan.conformance.uris import uri_fault
 from wenyuan.core.errors import ConfigError
 
 FAULT = HeaderFault(FAIL_HEADER, "yes")

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from broken import Reference
 from listening import listening
-from wenyuan.cli.conformance import FAULT, own_service
+from wenyuan.cli.own_service import FAULT, own_service
 from wenyuan.cli.root import app
 from wenyuan.conformance import AdapterTarget, HeaderFault, run
 from wenyuan.core.errors import ConfigError
-from wenyuan.server.app import FAULT_HEADER
+from wenyuan.server.handling import FAULT_HEADER
 
 
 def failed(report: Any) -> set[str]:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from broken import FAIL_HEADER, FAIL_VARIABLE, Reference, Says422, serving
-from wenyuan.conformance.cases import EXTRAS, OUTLINE
+from wenyuan.conformance.extra_cases import EXTRAS
+from wenyuan.conformance.outline_cases import OUTLINE
 
 HOME = Path(__file__).parents[2]
 PATHS = os.pathsep.join(map(str, (HOME / "src", HOME / "tests" / "support")))

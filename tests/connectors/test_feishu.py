@@ -15,8 +15,8 @@ from feishu_server import APP, SECRET, Feishu, block, feishu_server, text
 from parsing import parse
 from wenyuan.conformance import check_connector
 from wenyuan.connectors import feishu as connector
-from wenyuan.connectors import open_connector
-from wenyuan.connectors.feishu import markdown_of
+from wenyuan.connectors.feishu_markdown import markdown_of
+from wenyuan.connectors.selection import open_connector
 from wenyuan.core.connectors import Known, ListingCut
 from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError
 from wenyuan.core.model import Source
@@ -197,7 +197,7 @@ def test_the_blocks_of_a_document_become_text_in_the_reading_process(feishu: Fei
     with closing(documents):
         content = documents.fetch(next(iter(documents.list(Known()))), 1_000)
     assert content.decode().startswith("# 报销制度")
-    assert asked == ["wenyuan.connectors.feishu:markdown_of_answer"]
+    assert asked == ["wenyuan.connectors.feishu_markdown:markdown_of_answer"]
 
 
 def test_a_listing_that_takes_too_long_is_cut(feishu: Feishu) -> None:

@@ -23,11 +23,14 @@ import pytest
 import wenyuan
 from parsing import parse
 from wenyuan.conformance import check_connector
-from wenyuan.connectors import open_connector
-from wenyuan.connectors.files import FilesSettings, _options, _Secrets, _server
+from wenyuan.connectors.file_systems import _server
+from wenyuan.connectors.file_systems import options_of as _options
+from wenyuan.connectors.files_settings import FilesSettings
+from wenyuan.connectors.files_settings import Secrets as _Secrets
+from wenyuan.connectors.selection import open_connector
 from wenyuan.core.connectors import Known, Opening
 from wenyuan.core.errors import ConfigError, SourceError
-from wenyuan.service.ingest.run import IngestReport
+from wenyuan.service.ingest.progress import IngestReport
 
 
 class Shelf:

@@ -24,10 +24,11 @@ from dulwich.web import make_wsgi_chain
 import wenyuan
 from parsing import parse
 from wenyuan.conformance import check_connector
-from wenyuan.connectors import git, open_connector
+from wenyuan.connectors import git
+from wenyuan.connectors.selection import open_connector
 from wenyuan.core.connectors import Known, ListingCut
 from wenyuan.core.errors import ConfigError, SourceError
-from wenyuan.service.ingest.run import IngestReport
+from wenyuan.service.ingest.progress import IngestReport
 
 WHO = b"A Writer <a@example.com>"
 

@@ -13,8 +13,8 @@ import wenyuan
 from mail_server import PASSWORD, MailServer, mail_server
 from parsing import parse
 from wenyuan.conformance import check_connector
-from wenyuan.connectors import open_connector
 from wenyuan.connectors.mail import encoded_folder
+from wenyuan.connectors.selection import open_connector
 from wenyuan.core.connectors import Connector, Entry, Known, ListingCut
 from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError
 from wenyuan.core.model import Source

@@ -11,9 +11,9 @@ import pytest
 
 import wenyuan
 from governed_door import governed_server, send
-from wenyuan.connectors import schemes
+from wenyuan.connectors.selection import schemes
 from wenyuan.core.errors import InvalidRequest, SourceError
-from wenyuan.i18n import translated
+from wenyuan.i18n.translation import translated
 from wenyuan.service.ingest.registry import plan, read_registry
 
 MODULE = """

@@ -18,9 +18,9 @@ from parsing import parse
 from web_site import Site, html, web_site
 from wenyuan.cli.root import app
 from wenyuan.conformance import check_connector
-from wenyuan.connectors import open_connector
+from wenyuan.connectors.selection import open_connector
 from wenyuan.core.errors import ConfigError, OriginalChanged, SourceError
-from wenyuan.service.ingest.run import IngestReport
+from wenyuan.service.ingest.progress import IngestReport
 
 QUICK = {"delay": 0, "allow_private": True, "timeout": 5}
 

@@ -15,10 +15,11 @@ import wenyuan
 from console_door import HOSTILE, Browser, Seen, console, served
 from governed_door import key
 from wenyuan.console.forms import MAX_FORM
-from wenyuan.console.search import pieces_of
-from wenyuan.console.visit import LASTS, Attempts, Sessions, checked_next, preferred
-from wenyuan.core.redaction import KINDS
-from wenyuan.i18n import texts
+from wenyuan.console.score_parts import pieces_of
+from wenyuan.console.sessions import LASTS, Attempts, Sessions
+from wenyuan.console.visit import checked_next, preferred
+from wenyuan.core.redaction.policy import KINDS
+from wenyuan.i18n.translation import texts
 
 TEMPLATES = Path(wenyuan.__file__).parent / "console" / "templates"
 

@@ -15,8 +15,8 @@ import pytest
 from chromium import SIZES, Windows, assert_accessible, started
 from console_door import HOSTILE, console
 from rules_door import BOOK, PROPOSED
-from wenyuan.core.records import Pair
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.core.learning_records import Pair
+from wenyuan.readers.rulebooks.selection import read_book
 
 pytestmark = [pytest.mark.browser, pytest.mark.integration]
 PATHS = {

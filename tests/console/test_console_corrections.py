@@ -11,8 +11,8 @@ import pytest
 import wenyuan
 from console_door import Browser, Seen, console
 from governed_door import key
-from wenyuan.console import documents
-from wenyuan.console.documents import splits_of
+from wenyuan.console import corrections, documents
+from wenyuan.console.corrections import splits_of
 from wenyuan.service.ingest.corrections import CorrectionRequest
 
 Opened = tuple[str, Any]
@@ -161,7 +161,7 @@ def test_many_corrections_are_counted_and_an_old_one_can_be_undone(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """How many count is told of all of them, and beside a passage is what corrected it, however many came after."""
-    monkeypatch.setattr(documents, "_LISTED", 3)
+    monkeypatch.setattr(corrections, "LISTED", 3)
     monkeypatch.setattr(documents, "_MOST_AT_ONCE", 2)
     library, at = opened[1], document(opened)
     number = int(at.rpartition("/")[2])

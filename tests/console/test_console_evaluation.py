@@ -14,10 +14,11 @@ from python_multipart.multipart import Field
 
 from console_door import HOSTILE, Browser, Seen, console
 from governed_door import key
-from wenyuan.console import Site
+from wenyuan.console.evaluations import _before
 from wenyuan.console.forms import MAX_FIELDS, TooManyFields, form_with_files
-from wenyuan.console.health import _before, reliability, trend
-from wenyuan.i18n import texts
+from wenyuan.console.plots import reliability, trend
+from wenyuan.console.state import Site
+from wenyuan.i18n.translation import texts
 from wenyuan.service.search.sufficiency import LEG as JUDGE
 
 GOLDEN = f"问题,来源\n客户投诉几天答复,crm_policy.md\n脚本注入测试 {HOSTILE},wiki.md\n".encode()
@@ -132,7 +133,7 @@ def test_a_file_at_fault_is_told_on_the_page(
     opened: tuple[str, Any], monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, said: str
 ) -> None:
     """What is wrong with a golden file stands above the form, and nothing is kept."""
-    monkeypatch.setattr("wenyuan.console.health._SOON", 20.0)  # however busy the machine is
+    monkeypatch.setattr("wenyuan.console.evaluations._SOON", 20.0)  # however busy the machine is
     seen = Browser(opened[0]).upload(PATH, {}, name, content)
     assert seen.status == 400
     assert said in seen.text(".notice.bad")

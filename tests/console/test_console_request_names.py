@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from wenyuan.core.records import KINDS
-from wenyuan.i18n import texts
-from wenyuan.server.access import door_of
+from wenyuan.i18n.translation import texts
 from wenyuan.server.app import ROUTES
+from wenyuan.server.request_metrics import door_of
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -12,9 +12,9 @@ import wenyuan
 from console_door import HOSTILE, Browser, served
 from copies import copied
 from rules_door import BOOK, PROPOSED, SETTINGS, TWICE, WRONG
-from wenyuan.console.rules import DRAWN, drawn
+from wenyuan.console.graph_drawing import DRAWN, drawn
 from wenyuan.core.access import parse_agent
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.readers.rulebooks.selection import read_book
 
 
 def with_book(folder: Path) -> None:

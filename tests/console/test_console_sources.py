@@ -16,8 +16,8 @@ from governed_door import key
 from patience import HANGS
 from wenyuan.console.sources import freshness, pace
 from wenyuan.core.errors import CatalogBusy
-from wenyuan.server.routes.registry import IngestJobs
-from wenyuan.service.ingest.run import Progress
+from wenyuan.server.routes.ingest_jobs import IngestJobs
+from wenyuan.service.ingest.progress import Progress
 
 
 def until(true: Callable[[], bool]) -> None:

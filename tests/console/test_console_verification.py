@@ -10,10 +10,10 @@ import pytest
 
 from console_door import HOSTILE, Browser, Seen, console
 from governed_door import key
-from wenyuan.console.search import citations_of
+from wenyuan.console.verify import citations_of
 from wenyuan.core.errors import EngineUnavailable
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
 
 ANSWER = "客户投诉需在 48 小时内第一次响应 [1]。客户投诉需在 24 小时内第一次响应，并登记投诉编号【1】。龘靐齉 zzqx [nowhere]。"
 

@@ -14,8 +14,8 @@ from scripted_server import SUCCESS, reply, scripted
 from wenyuan.cli.root import app
 from wenyuan.core.addresses import is_web_address
 from wenyuan.core.errors import ConfigError, InvalidRequest
-from wenyuan.core.sources import parse_source
-from wenyuan.i18n import translated
+from wenyuan.core.source_entries import parse_source
+from wenyuan.i18n.translation import translated
 
 ADDRESS = "https://example.com/制度.pdf"
 

@@ -14,8 +14,8 @@ import wenyuan
 from wenyuan.core.filters import parse_filter
 from wenyuan.core.scoring.answerable import ABSTAIN, MODELS, Model, Standing
 from wenyuan.encoders.checking import HashingEncoder
-from wenyuan.service.search import junk_queries, strange
 from wenyuan.service.search.candidates import above, why_empty
+from wenyuan.service.search.nonsense import junk_queries, strange
 
 HANDBOOK = {
     "leave": "Employees have twenty-five days of paid holiday a year. Days that are not used expire at the end of March.",

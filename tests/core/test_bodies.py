@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.scoring import passage_bodies
-from wenyuan.core.text import passage_terms
+from wenyuan.core.scoring.bodies import passage_bodies
+from wenyuan.core.text.analysis import passage_terms
 
 TEXT = st.text(
     st.one_of(st.sampled_from("安全第十三条A1b-_./'#+ \n𠀀𠮷😀々〇가あア㐀豈龥Ａ１，。％’éⅣ附录"), st.characters()),

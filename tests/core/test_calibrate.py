@@ -13,22 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wenyuan.core.ports import Hit
+from wenyuan.core.scoring.blending import blended
+from wenyuan.core.scoring.curve_fit import Judged, best_curve, probabilities
 from wenyuan.core.scoring.fusion import explain
 from wenyuan.core.scoring.probability import (
     CURVES,
     Candidate,
     Curve,
     Field,
-    Judged,
-    best_curve,
     candidate,
     curve_of,
     key_of,
-    probabilities,
     raw_of,
     unsettled,
 )
-from wenyuan.core.scoring.rerank import blended
 
 shares = st.floats(0, 1)
 fields = st.lists(shares, max_size=60)

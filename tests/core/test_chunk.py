@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wenyuan.core.addresses import slug, with_fragment
+from wenyuan.core.addresses import with_fragment
+from wenyuan.core.anchors import slug
 from wenyuan.core.model import Block, Document
-from wenyuan.core.text.chunking import Meter, chunk, estimate_tokens
+from wenyuan.core.text.chunking import chunk
+from wenyuan.core.text.token_meter import Meter, estimate_tokens
 from wenyuan.readers.markdown import read_markdown
 from wenyuan.readers.text import read_text
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import wenyuan
-from wenyuan.core.scoring import bm25, term_weights
 from wenyuan.core.scoring.common_words import KNOWN, LESS, share_kept, worth
-from wenyuan.core.text import search_terms
+from wenyuan.core.scoring.formula import bm25, term_weights
+from wenyuan.core.text.analysis import search_terms
 
 
 @pytest.mark.parametrize(

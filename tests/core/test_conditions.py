@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wenyuan.core.conditions import Condition, Conditions, compiled, of_sources
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.filters import Condition, Conditions, compiled, matches, of_sources
+from wenyuan.core.filters import matches
 from wenyuan.core.model import FOREVER, IndexRow, Source
 
 FACETS = [

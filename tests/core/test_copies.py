@@ -12,7 +12,7 @@ import pytest
 import wenyuan
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
-from wenyuan.core.scoring.rerank import beside, distinct
+from wenyuan.core.scoring.copies import beside, distinct
 
 ZH = (
     "客户投诉应当在三个工作日内受理，由客户服务部登记、调查并书面答复；情况复杂的，可以延长五个工作日，并告知客户。",

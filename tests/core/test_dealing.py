@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pytest
 
-from wenyuan.core.scoring.evaluation import ACROSS, LEAST_GROUPS, deal, near_equal
-from wenyuan.core.text import query_terms
+from wenyuan.core.scoring.folds import ACROSS, LEAST_GROUPS, deal, near_equal
+from wenyuan.core.text.analysis import query_terms
 
 
 def asked(count: int) -> list[list[str]]:

@@ -2,9 +2,9 @@
 
 from wenyuan.core.fidelity import Fidelity, Line, Uncertain
 from wenyuan.core.model import Block, Document
-from wenyuan.core.redaction import Redaction
 from wenyuan.core.redaction.policy import parse_policy
-from wenyuan.readers.worker import decode_documents, decode_json, encode_documents, encode_json
+from wenyuan.core.redaction.redact import Redaction
+from wenyuan.readers.frames import decode_documents, decode_json, encode_documents, encode_json
 
 TEXT = "联系人电话 13812345678\n罚款 3000 元,10 日内缴清\n13912345678"
 SECOND = TEXT.index("罚")

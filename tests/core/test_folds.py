@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from wenyuan.core.scoring.evaluation import STRENGTHS, Trial, judge
-from wenyuan.core.scoring.probability import CURVES, Curve, Judged, best_curve, calibrated, error_of, probabilities
+from wenyuan.core.scoring.cross_validation import STRENGTHS, Trial, judge
+from wenyuan.core.scoring.curve_fit import Judged, best_curve, calibrated, error_of, probabilities
+from wenyuan.core.scoring.probability import CURVES, Curve
 
 FOLDS, EACH = 5, 12
 DEALT = np.repeat(np.arange(FOLDS), EACH)

@@ -25,7 +25,7 @@ from wenyuan.core.scoring.fusion import (
     reference_of,
     title_terms,
 )
-from wenyuan.core.text import terms
+from wenyuan.core.text.analysis import terms
 from wenyuan.core.text.structure import CLAUSE
 
 shares = st.floats(0, 1)

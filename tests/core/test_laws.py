@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import wenyuan
 from wenyuan.core.model import Label, Source
-from wenyuan.core.scoring import LAW, law_of, shares
-from wenyuan.service.search.candidates import LawLookup
+from wenyuan.core.scoring.law_factor import LAW, law_of, shares
+from wenyuan.service.search.law_lookup import LawLookup
 
 laws = st.dictionaries(st.integers(1, 40), st.sampled_from(["", "", "民法典", "刑法", "leave policy", "城乡规划法"]))
 
@@ -149,7 +149,7 @@ def test_what_is_known_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> No
     assert of(range(1, 20)) == first
     assert shares(first, LAW) and not shares(first, 0.0)
     assert record.asked == list(range(1, 20))
-    monkeypatch.setattr("wenyuan.service.search.candidates._BELONGING_MOST", 25)
+    monkeypatch.setattr("wenyuan.service.search.law_lookup._BELONGING_MOST", 25)
     assert of(range(1, 31)).keys() == set(range(1, 31))
     assert record.asked == [*range(1, 20), *range(20, 31)]
     assert of(range(1, 20)) == first

@@ -15,17 +15,18 @@ import wenyuan
 from catalog_parts import BOTH, again, put
 from wenyuan.catalog import Catalog, schema
 from wenyuan.core.model import Block, Document, IndexRow, RetrievalRequest, embedded_text
-from wenyuan.core.text import OWN, passage_terms
-from wenyuan.core.text.summaries import lead_of, with_lead
+from wenyuan.core.text.analysis import OWN, passage_terms
+from wenyuan.core.text.leads import lead_of, with_lead
 from wenyuan.encoders.checking import HashingEncoder
-from wenyuan.evaluation.data import open_corpus
+from wenyuan.evaluation.corpus import open_corpus
 from wenyuan.readers.jsonl import read_jsonl
 from wenyuan.readers.markdown import read_markdown
 from wenyuan.readers.text import read_text
 from wenyuan.service.ingest.corrections import CorrectionRequest
-from wenyuan.service.ingest.registry import embed_anew
-from wenyuan.service.ingest.run import IngestReport, vector_key
-from wenyuan.service.search.candidates import _text
+from wenyuan.service.ingest.embedding import vector_key
+from wenyuan.service.ingest.progress import IngestReport
+from wenyuan.service.ingest.reembedding import embed_anew
+from wenyuan.service.search.reranking import _text
 
 FIRST = "创新科技有限公司是一家于2005年在杭州成立的软件公司，主营业务为软件开发、数据分析和云计算解决方案，客户有银行和医院。"
 ACME = "Acme Orchards Ltd., founded in April 2005 in Sunnydale, grows organic fruit and sells it to schools."
@@ -437,7 +438,7 @@ def test_an_older_library(catalog: Catalog, place: Any) -> None:
 def test_files_read_before_get_it_at_the_next_refresh(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that was read by a version without leads is read anew once, though it is the same."""
     with monkeypatch.context() as older:
-        older.setattr("wenyuan.service.ingest.READING", "read/3+chunk/2")
+        older.setattr("wenyuan.service.ingest.ingester.READING", "read/3+chunk/2")
         older.setattr("wenyuan.service.ingest.source_run.lead_of", lambda _: "")
         shelf.write("B7.txt", report())
         shelf.take()

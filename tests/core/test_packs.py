@@ -10,14 +10,15 @@ import pytest
 
 import wenyuan
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rules import Book
+from wenyuan.core.rules.book import Book
 from wenyuan.core.rules.checking import check_book
 from wenyuan.core.rules.conditions import compile_condition
-from wenyuan.core.rules.schema import Schema, parse_schema
+from wenyuan.core.rules.schema import Schema
+from wenyuan.core.rules.schema_parser import parse_schema
 from wenyuan.knowledge_retriever import KGRetriever, KnowledgeRetriever
-from wenyuan.packs import located, shipped
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.packs.shipped import located, shipped
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.service.rules.unified import RuleQuestion
 
 
 @cache

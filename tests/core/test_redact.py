@@ -9,8 +9,10 @@ import pytest
 
 from wenyuan.core.errors import DocumentRejected, EncoderUnavailable
 from wenyuan.core.model import Block, Document
-from wenyuan.core.redaction import KINDS, LABELS, Redaction, RedactionPolicy, checks, policy_for, redact
-from wenyuan.core.redaction.matching import view_of
+from wenyuan.core.redaction import checks
+from wenyuan.core.redaction.policy import KINDS, LABELS, RedactionPolicy, policy_for
+from wenyuan.core.redaction.redact import Redaction, redact
+from wenyuan.core.redaction.text_view import view_of
 
 KEY = b"a key of this tenant, 32 bytes.."
 DROP = RedactionPolicy(level="restricted", actions=dict.fromkeys(KINDS, "drop"))

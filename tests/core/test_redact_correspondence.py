@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.core.redaction import Redaction, policy_for
 from wenyuan.core.redaction.given_names import is_pinyin
+from wenyuan.core.redaction.policy import policy_for
+from wenyuan.core.redaction.redact import Redaction
 
 REDACTION = Redaction(policy_for("restricted"), b"k" * 32)
 FOUND = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.core.redaction import KINDS, RedactionPolicy, redact
+from wenyuan.core.redaction.policy import KINDS, RedactionPolicy
+from wenyuan.core.redaction.redact import redact
 
 DROP = RedactionPolicy(level="restricted", actions=dict.fromkeys(KINDS, "drop"))
 

@@ -6,7 +6,8 @@ import base64
 
 import pytest
 
-from wenyuan.core.redaction import KINDS, RedactionPolicy, redact
+from wenyuan.core.redaction.policy import KINDS, RedactionPolicy
+from wenyuan.core.redaction.redact import redact
 
 DROP = RedactionPolicy(level="restricted", actions=dict.fromkeys(KINDS, "drop"))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.core.redaction import redact
 from wenyuan.core.redaction.policy import policy_for
+from wenyuan.core.redaction.redact import redact
 
 POLICY = policy_for("restricted")
 KEY = b"k" * 32

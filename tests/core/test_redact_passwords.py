@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.core.redaction import LEVELS, policy_for, redact
-from wenyuan.core.redaction.names import Columns
+from wenyuan.core.redaction.columns import Columns
+from wenyuan.core.redaction.policy import LEVELS, policy_for
+from wenyuan.core.redaction.redact import redact
 
 KEY = b"a key of this tenant, 32 bytes.."
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wenyuan.core.errors import ConfigError, InvalidRequest
-from wenyuan.core.redaction import KINDS, LEVELS, RedactionPolicy, parse_policy, policy_for, redact
+from wenyuan.core.redaction.policy import KINDS, LEVELS, RedactionPolicy, parse_policy, policy_for
+from wenyuan.core.redaction.redact import redact
 
 KEY = b"a key of this tenant, 32 bytes.."
 PSEUDONYM = RedactionPolicy(level="restricted", actions=dict.fromkeys(KINDS, "pseudonym"))

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Block, Document
-from wenyuan.core.redaction import KINDS, Action, Redaction, RedactionPolicy, redact
+from wenyuan.core.redaction.policy import KINDS, Action, RedactionPolicy
+from wenyuan.core.redaction.redact import Redaction, redact
 
 KEY = b"0123456789abcdef"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from wenyuan.core.model import Block, Document
-from wenyuan.core.redaction import KINDS, Redaction, RedactionPolicy, redact
+from wenyuan.core.redaction.policy import KINDS, RedactionPolicy
+from wenyuan.core.redaction.redact import Redaction, redact
 
 DROP = RedactionPolicy(level="restricted", actions=dict.fromkeys(KINDS, "drop"))
 

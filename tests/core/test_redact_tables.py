@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from wenyuan.core.model import Document
-from wenyuan.core.redaction import KINDS, Redaction, RedactionPolicy, policy_for
-from wenyuan.core.redaction.names import Columns, kind_named
+from wenyuan.core.redaction.columns import Columns, kind_named
+from wenyuan.core.redaction.policy import KINDS, RedactionPolicy, policy_for
+from wenyuan.core.redaction.redact import Redaction
 from wenyuan.readers.delimited import read_csv, read_tsv
 from wenyuan.readers.docx import read_docx
+from wenyuan.readers.frames import decode_documents, encode_documents
 from wenyuan.readers.html import read_html
 from wenyuan.readers.markdown import read_markdown
 from wenyuan.readers.workbook import read_xlsx
-from wenyuan.readers.worker import decode_documents, encode_documents
 
 KEY = b"a key of this tenant, 32 bytes.."
 DROP = RedactionPolicy(level="restricted", actions=dict.fromkeys(KINDS, "drop"))

@@ -12,8 +12,8 @@ import pytest
 import wenyuan
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import Source
+from wenyuan.service.ingest.progress import IngestReport
 from wenyuan.service.ingest.redaction import load_names
-from wenyuan.service.ingest.run import IngestReport
 
 _FAMILY = re.compile("欧阳[\u4e00-\u9fff]{1,2}|[Oo]uyang Xiu")
 ASKED: list[str] = []

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from wenyuan.core.errors import ScoresRejected
 from wenyuan.core.ports import Hit
+from wenyuan.core.scoring.blending import SHARES, before, blended, checked_scores, probability, share_at
 from wenyuan.core.scoring.fusion import explain
-from wenyuan.core.scoring.rerank import SHARES, before, blended, checked_scores, probability, share_at
 
 unit = st.floats(0, 1)
 hits = st.builds(lambda score: Hit(passage_id=1, score=score, parts={"fused": score, "keyword": score}), unit)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.core.addresses import address_of, without_clause
-from wenyuan.core.rules import Evidence
+from wenyuan.core.anchors import address_of, without_clause
+from wenyuan.core.rules.model import Evidence
 
 PAGE = "https://example.org/order37"
 

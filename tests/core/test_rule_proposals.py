@@ -10,19 +10,14 @@ import pytest
 
 from proposal_parts import BAN, LIARS, PLAN, REVIEW, SCHEMAS, both, changed, passage_of, shown
 from wenyuan.core.answering import Shown
-from wenyuan.core.rules import Node, proposal_checks
-from wenyuan.core.rules.proposal_checks import GATES, clause_of, judge
-from wenyuan.core.rules.proposals import (
-    REASONS,
-    Holdings,
-    Judged,
-    Proposal,
-    Standing,
-    form_of,
-    messages,
-    read_proposals,
-)
-from wenyuan.core.rules.schema import parse_schema
+from wenyuan.core.rules import proposal_case
+from wenyuan.core.rules.model import Node
+from wenyuan.core.rules.proposal_case import GATES
+from wenyuan.core.rules.proposal_checks import judge
+from wenyuan.core.rules.proposal_form import clause_of
+from wenyuan.core.rules.proposal_prompt import form_of, messages, read_proposals
+from wenyuan.core.rules.proposals import REASONS, Holdings, Judged, Proposal, Standing
+from wenyuan.core.rules.schema_parser import parse_schema
 
 LANGUAGES = ("zh", "en")
 
@@ -63,7 +58,7 @@ def test_each_lie_is_refused_for_its_reason(language: str, liar: str) -> None:
 def test_each_gate_holds_its_liar_alone(language: str, liar: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the gate the lie would wait for a review."""
     said, reason = LIARS[liar]
-    monkeypatch.setattr(proposal_checks, "GATES", GATES - {reason})
+    monkeypatch.setattr(proposal_case, "GATES", GATES - {reason})
     (found,) = judged(language, said[language])
     assert (found.reason, found.statement is None) == ("", False)
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rules.inference import LexiconEntry
+from wenyuan.core.rules.graph import LexiconEntry
 from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Candidate, Linked, Linker
 
 EXCAVATION, HOIST, COLLAPSE, PIT_COLLAPSE, SUPPORT, TUNNEL, SCAFFOLD = range(1, 8)

@@ -7,9 +7,9 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.rules.inference import LexiconEntry
+from wenyuan.core.rules.graph import LexiconEntry
 from wenyuan.core.rules.linking import Linker
-from wenyuan.core.rules.names import form_of, spell
+from wenyuan.core.rules.spelling import form_of, spell
 
 ANY = st.text(
     alphabet=st.one_of(st.sampled_from("基坑开挖開Ａa ab-12①é\u0301。，\u200bﬁß한かが"), st.characters()), max_size=40

@@ -10,7 +10,8 @@ import pytest
 
 from rules_graph import SCHEMA_TREE, example_schema
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rules.schema import Inherit, Limits, Parameter, Schema, label_in, merged, parse_schema
+from wenyuan.core.rules.schema import Inherit, Limits, Parameter, Schema, label_in, merged
+from wenyuan.core.rules.schema_parser import parse_schema
 
 
 def faults_of(tree: object, **more: Any) -> dict[str, str]:

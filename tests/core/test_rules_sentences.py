@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rules_graph import MemoryGraph
 from rules_pit import SCHEMA, Pit, named, run
-from wenyuan.core.rules.results import condition_note, derivation, rule_sentence
+from wenyuan.core.rules.sentences import condition_note, derivation, rule_sentence
 
 
 def test_a_rule_is_a_sentence_in_either_language() -> None:

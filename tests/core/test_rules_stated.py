@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rules_pit import SCHEMA, Pit, named
-from wenyuan.core.rules.questions import Stated, stated
-from wenyuan.core.rules.results import derivation, used_of
+from wenyuan.core.rules.quantities import Stated, stated
 from wenyuan.core.rules.schema import Parameter
+from wenyuan.core.rules.sentences import derivation, used_of
 
 DEPTH = Parameter("depth_m", "number", "m", {"zh": "开挖深度", "en": "excavation depth"})
 HEIGHT = Parameter("height_m", "number", "m", {"zh": "搭设或施工高度", "en": "height of the work"})

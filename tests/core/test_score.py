@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.scoring import (
+from wenyuan.core.scoring.formula import (
     K1,
     KNEE,
     PAIRED,

@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.model import Passage
-from wenyuan.core.prompt import REASONS, ContextPolicy, ScoredPassage, build_context, document_key
+from wenyuan.core.prompt import build_context
+from wenyuan.core.prompt_parts import REASONS, ContextPolicy
 from wenyuan.core.terms_of_use import parse_copyright
-from wenyuan.core.text.summaries import instruction_like, summarize, visible
+from wenyuan.core.text.excerpts import ScoredPassage, document_key
+from wenyuan.core.text.injection import instruction_like, visible
+from wenyuan.core.text.summaries import summarize
 
 SENTENCES = [
     "投诉应当在二十四小时内作出第一次响应。", "客户可以申请复核，期限为十个工作日。", "档案保存不少于三年。",

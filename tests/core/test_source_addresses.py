@@ -9,12 +9,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from wenyuan.connectors import _target
+from wenyuan.connectors.http_client import _target
 from wenyuan.connectors.pages import plain_address
-from wenyuan.core.connectors import ascii_host, checked_address, host_of, local_places
 from wenyuan.core.errors import ConfigError, KnowledgeError
-from wenyuan.engines.external import _endpoint
-from wenyuan.runtime.http import Kind, address, refusal
+from wenyuan.core.remote_addresses import ascii_host, checked_address, host_of, local_places
+from wenyuan.engines.external.contract_source import _endpoint
+from wenyuan.runtime.guarded_http import refusal
+from wenyuan.runtime.json_endpoint import Kind, address
 
 _SCHEMES = (
     "zip", "tar", "ZIP", "simplecache", "filecache", "blockcache", "file", "FILE", "local", "reference", "dir", "memory", "s3",

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import wenyuan
-from wenyuan.core.scoring import idf
+from wenyuan.core.scoring.formula import idf
 from wenyuan.core.scoring.spelling import respelled
-from wenyuan.core.text import search_terms
+from wenyuan.core.text.analysis import search_terms
 
 
 def library_with(*words: str) -> Callable[[Sequence[str]], Mapping[str, float]]:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wenyuan.core.text import clauses, sentences
-from wenyuan.core.text.chunking import estimate_tokens
+from wenyuan.core.text.boundaries import clauses, sentences
 from wenyuan.core.text.summaries import elision_mark, quoted, summarize
+from wenyuan.core.text.token_meter import estimate_tokens
 
 ZH = (
     "第十三条 投诉处理部门应当自收到客户投诉之日起二十四小时内作出第一次响应，并告知投诉人受理编号。"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from wenyuan.core.text import (
+from wenyuan.core.text.analysis import (
     OWN,
     PAIR,
     fold,

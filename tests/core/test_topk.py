@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.scoring.rerank import auto_cut
+from wenyuan.core.scoring.auto_cut import auto_cut
 
 _SCORES = st.lists(st.floats(0, 1, allow_subnormal=False), max_size=20).map(lambda s: sorted(s, reverse=True))
 

@@ -7,17 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.terms_of_use import (
-    FRONT_MATTER_KEYS,
-    Validity,
+from wenyuan.core.validity import FRONT_MATTER_KEYS, Validity
+from wenyuan.core.validity_dates import (
     date_from_name,
     day_of,
-    effective_ends,
     parse_date,
     parse_status,
     validity_field,
     validity_from,
 )
+from wenyuan.core.validity_ends import effective_ends
 
 _DAYS = st.dates(date(1990, 1, 1), date(2090, 1, 1))
 

@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from wenyuan.core.answering import Turn, checked, conversation, fault_of_follow_up, read_wordings, rewriting_messages
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.i18n import translated
+from wenyuan.core.query_rewriting import (
+    Turn,
+    checked,
+    conversation,
+    fault_of_follow_up,
+    read_wordings,
+    rewriting_messages,
+)
+from wenyuan.i18n.translation import translated
 
 BEFORE = (Turn("user", "第13条说了什么？"), Turn("assistant", "夜间不得施工，24小时内答复。"))
 

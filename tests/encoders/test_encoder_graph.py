@@ -12,17 +12,10 @@ import numpy as np
 import onnx
 import pytest
 
-from wenyuan.encoders import builtin
-from wenyuan.encoders.builtin import (
-    DAMPED,
-    GUARD_TEXTS,
-    LAYERS,
-    BuiltinEncoder,
-    Graph,
-    damping,
-    information,
-    load_builtin,
-)
+from wenyuan.encoders import graph as encoders_graph
+from wenyuan.encoders import weights
+from wenyuan.encoders.builtin import GUARD_TEXTS, BuiltinEncoder, load_builtin
+from wenyuan.encoders.graph import DAMPED, LAYERS, Graph, damping, information
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
@@ -68,7 +61,7 @@ def test_damping_brings_the_vectors_nearer_to_the_plain_model(
     """Half the distance at least, on texts that it was not made from."""
     encoder = load_builtin()
     tokenizer, graph = encoder.ready()
-    file = builtin.read_weights(builtin.find_weights())
+    file = weights.read_weights(weights.find_weights())
     texts = [f"passage: {text}" for text in GUARD_TEXTS] + [
         "query: 工伤认定要多长时间？",
         "query: how do I roll back?",
@@ -76,7 +69,7 @@ def test_damping_brings_the_vectors_nearer_to_the_plain_model(
     plain = [unit(script._forward(file, tokenizer(text))) for text in texts]
     damped = [unit(graph(tokenizer(text))) for text in texts]
     quiet = {name: np.ones_like(by) for name, by in damping().items()}
-    monkeypatch.setattr(builtin, "damping", lambda: quiet)
+    monkeypatch.setattr(encoders_graph, "damping", lambda: quiet)
     loud = [unit(Graph(file)(tokenizer(text))) for text in texts]
 
     def distance(vectors: list[Any]) -> float:
@@ -90,7 +83,7 @@ def test_rare_words_count_more_than_commas(script: ModuleType) -> None:
     """States are added up by what their pieces say, in the fast model as in the plain one; marks say nothing."""
     encoder = load_builtin()
     tokenizer, graph = encoder.ready()
-    file = builtin.read_weights(builtin.find_weights())
+    file = weights.read_weights(weights.find_weights())
     told = information(file)
     assert told[[file.bos, file.eos, file.pad]].max() == 0
     assert told[file.unk] == told.max()

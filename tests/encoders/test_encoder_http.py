@@ -17,7 +17,7 @@ from patience import HANGS, in_time
 from wenyuan.core.errors import ConfigError, EncoderError, EncoderTimeout, EncoderUnavailable, VectorRejected
 from wenyuan.core.ports import Deadline, Encoder
 from wenyuan.encoders.http import HttpEncoder, open_http
-from wenyuan.runtime import http
+from wenyuan.runtime import json_endpoint
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def running() -> Iterator[Server]:
 @pytest.fixture
 def server(running: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     running.fault, running.faults, running.seen = "", [], []
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
+    monkeypatch.setattr(json_endpoint, "_BACKOFF", 0.01)
     return running
 
 
@@ -210,7 +210,7 @@ def test_the_deadline_leaves_no_room_for_another_attempt(
     server: Server, encoder: HttpEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the pause would outlast the deadline, the failure is raised at once."""
-    monkeypatch.setattr(http, "_BACKOFF", HANGS)
+    monkeypatch.setattr(json_endpoint, "_BACKOFF", HANGS)
     server.fault = "503"
     deadline = Deadline(at=time.monotonic() + HANGS / 2, clock=time.monotonic)
     with in_time(), pytest.raises(EncoderUnavailable, match="HTTP 503"):
@@ -243,7 +243,7 @@ def made_of(kind: type[Exception]) -> Exception:
 @pytest.mark.parametrize("kind", EXCEPTIONS)
 def test_every_exception_of_the_driver_is_translated(kind: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever class of httpx2 the transport raises, the caller gets an encoder's error without the key in it."""
-    monkeypatch.setattr(http, "_BACKOFF", 0.0)
+    monkeypatch.setattr(json_endpoint, "_BACKOFF", 0.0)
 
     def fail(_: httpx2.Request) -> httpx2.Response:
         raise made_of(kind)
@@ -288,6 +288,6 @@ def test_an_answer_too_large_is_cut_off(
     server: Server, encoder: HttpEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server cannot fill the memory."""
-    monkeypatch.setattr(http, "_MOST_BYTES", 100)
+    monkeypatch.setattr(json_endpoint, "_MOST_BYTES", 100)
     with pytest.raises(EncoderUnavailable, match="too large"):
         encoder.encode_queries(["报销"])

@@ -19,8 +19,9 @@ from tokenizers.processors import TemplateProcessing
 
 from wenyuan.core.errors import EncoderUnavailable, VectorRejected
 from wenyuan.core.ports import Encoder
-from wenyuan.encoders.onnx import load_tokenizer, open_onnx_dir
-from wenyuan.runtime import install_command
+from wenyuan.encoders.model_files import load_tokenizer
+from wenyuan.encoders.onnx_encoder import open_onnx_dir
+from wenyuan.runtime.installation import install_command
 
 WORDS = ["[CLS]", "[SEP]", "[UNK]", "报", "销", "travel", "cost", "知", "识", "Q", "P", "An", "away"]
 

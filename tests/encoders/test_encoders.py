@@ -17,9 +17,9 @@ from hypothesis.extra import numpy as hnp
 
 from wenyuan.core.errors import ConfigError, EncoderTimeout, VectorRejected
 from wenyuan.core.ports import Deadline, Encoder
-from wenyuan.core.scoring import checked_vectors
+from wenyuan.core.scoring.vector_checks import checked_vectors
 from wenyuan.encoders.checking import HashingEncoder
-from wenyuan.encoders.onnx import encode_each
+from wenyuan.encoders.onnx_session import encode_each
 
 # --- checks -------------------------------------------------------------------------------------------------------
 

@@ -12,9 +12,9 @@ import pytest
 from rerank_server import KEY, Server, overlap, serving
 from wenyuan.core.errors import ConfigError, RerankerError, RerankerTimeout, RerankerUnavailable, ScoresRejected
 from wenyuan.core.ports import Deadline, Reranker
-from wenyuan.core.scoring.rerank import probability
+from wenyuan.core.scoring.blending import probability
 from wenyuan.encoders.http import Dialect, HttpReranker
-from wenyuan.runtime import http
+from wenyuan.runtime import json_endpoint
 
 DIALECTS: tuple[Dialect, ...] = ("jina", "cohere", "tei")
 QUERY = "年假 leave"
@@ -30,7 +30,7 @@ def running() -> Iterator[Server]:
 @pytest.fixture
 def server(running: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     running.fault, running.favourite, running.seen = "", "", []
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
+    monkeypatch.setattr(json_endpoint, "_BACKOFF", 0.01)
     return running
 
 
@@ -174,7 +174,7 @@ def test_nobody_listens() -> None:
 
 def test_an_answer_too_large_is_cut_off(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server cannot fill the memory."""
-    monkeypatch.setattr(http, "_MOST_BYTES", 20)
+    monkeypatch.setattr(json_endpoint, "_MOST_BYTES", 20)
     made = opened(server, "jina")
     with pytest.raises(RerankerUnavailable, match="too large"):
         made.rerank(QUERY, TEXTS, deadline=soon())

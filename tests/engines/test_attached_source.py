@@ -39,10 +39,13 @@ from wenyuan import app
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, VectorRejected
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline, OutsideHit
-from wenyuan.core.scoring import rescale
-from wenyuan.engines.external import postgres as pgvector_table
-from wenyuan.engines.external.postgres import PostgresTable, Search, meant, open_attached
-from wenyuan.runtime import install_command, postgres
+from wenyuan.core.scoring.formula import rescale
+from wenyuan.engines.external import table_search, table_sessions
+from wenyuan.engines.external.postgres import open_attached
+from wenyuan.engines.external.table_search import Search
+from wenyuan.engines.external.table_sessions import PostgresTable, meant
+from wenyuan.runtime import postgres, postgres_sessions
+from wenyuan.runtime.installation import install_command
 from wenyuan.settings import SourcesSettings
 
 
@@ -147,7 +150,7 @@ def test_a_selective_filter_does_not_starve_an_indexed_search(
     )
     admin.execute("CREATE INDEX ON kb.docs USING hnsw (embedding vector_cosine_ops); ANALYZE kb.docs")
     if not exact:
-        monkeypatch.setattr(pgvector_table, "EXACT_ROWS", 0)
+        monkeypatch.setattr(table_search, "EXACT_ROWS", 0)
     table = opened(filter={"n": 3})
     assert ("enable_indexscan" in looked(table).settings) is exact
     assert len(ask(table, limit=10)) == 6
@@ -179,7 +182,7 @@ def test_large_tables_use_the_index(admin: Admin, opened: Open, monkeypatch: pyt
         return table._sessions.run(work, deadline, settings=settings)
 
     assert "Index Scan" not in plan(opened())
-    monkeypatch.setattr(pgvector_table, "EXACT_ROWS", 100)
+    monkeypatch.setattr(table_search, "EXACT_ROWS", 100)
     assert "Index Scan using docs_embedding_idx" in plan(opened())
 
 
@@ -189,7 +192,7 @@ def test_many_may_ask_at_once(opened: Open) -> None:
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda _: [h.key for h in ask(table)], range(40)))
     assert answers == [["a-1", "a-2", "a-3", "a-4"]] * 40
-    assert 1 <= table._sessions._pool.checkedin() <= pgvector_table.MOST_IDLE
+    assert 1 <= table._sessions._pool.checkedin() <= table_sessions.MOST_IDLE
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -275,7 +278,8 @@ def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     """A missing driver is a ConfigError that says what to install."""
     monkeypatch.setenv(DSN_VARIABLE, "host=127.0.0.1")
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.delitem(sys.modules, "wenyuan.engines.external.postgres")
+    for module in ("postgres", "table_search", "table_sessions"):
+        monkeypatch.delitem(sys.modules, f"wenyuan.engines.external.{module}", raising=False)
     open_source = app._open_outside(SPEC, "ours", SourcesSettings(), None)
     with pytest.raises(ConfigError, match="driver of PostgreSQL") as caught:
         open_source(source())
@@ -409,7 +413,7 @@ def test_a_server_that_obeys_no_timeout_is_cancelled(
     """Without a statement timeout of the server's own, the client gives up in time and cancels the statement."""
     table = opened(table="kb.slow")
     slow(HANGS)
-    monkeypatch.setattr(postgres, "allow", lambda *_, **__: None)
+    monkeypatch.setattr(postgres_sessions, "allow", lambda *_, **__: None)
     with in_time(), pytest.raises(EngineTimeout, match="no answer in time"):
         ask(table, seconds=0.3)
     left = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'wenyuan' AND datname = current_database()"

@@ -14,11 +14,13 @@ import pytest
 from engine_laws import DIMENSION, QUERIES, SPEC, TEXTS, World, document, same, unit
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineUnavailable, IndexCorrupt, IndexMismatch, KnowledgeError
-from wenyuan.engines import MemoryEngine
-from wenyuan.engines.local import LocalEngine, keyword, vectors
 from wenyuan.engines.local import columns as stored
+from wenyuan.engines.local import keyword as local_keyword
+from wenyuan.engines.local import vectors
 from wenyuan.engines.local.columns import StoredRows, signature
-from wenyuan.engines.local.vectors import RowFiles
+from wenyuan.engines.local.engine import LocalEngine
+from wenyuan.engines.local.row_files import RowFiles
+from wenyuan.engines.memory import MemoryEngine
 
 KINDS = ["*.term", "*.idx", "*.pos", "*.fast", "*.fieldnorm", "*.store", "*.del", "watermark.json", "rows.json",
          "columns-*", "vectors-*"]  # fmt: skip
@@ -245,7 +247,7 @@ def test_damage_that_cannot_be_mended(world: World, monkeypatch: pytest.MonkeyPa
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(keyword.Path, "write_bytes", full)
+    monkeypatch.setattr(local_keyword.Path, "write_bytes", full)
     engine._look_at = 0.0
     with pytest.raises(EngineUnavailable, match="No space left on device"):
         engine.look(world.catalog)

@@ -22,9 +22,9 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineError, EngineTimeout, EngineUnavailable, IndexCorrupt
 from wenyuan.core.filters import Filter, In, Range
 from wenyuan.core.ports import Engine
-from wenyuan.engines.milvus import search
-from wenyuan.engines.milvus.search import FIELDS, digest
-from wenyuan.engines.milvus.sessions import newest
+from wenyuan.engines.milvus import search, writes
+from wenyuan.engines.milvus.collections import newest
+from wenyuan.engines.milvus.term_weights import FIELDS, digest
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ class TestMilvusEngine(ServerEngineLaws):
             same(world.keyword(query, limit=10), expected)
         world.engine.checkpoint(always=True)  # type: ignore[attr-defined]
         mark = world.engine._mark  # type: ignore[attr-defined]
-        assert mark.mean <= search._DRIFT * mark.least * 1.001
+        assert mark.mean <= writes._DRIFT * mark.least * 1.001
         for query, expected in zip(asked, before, strict=True):
             same(world.keyword(query, limit=10), expected)
 
@@ -217,9 +217,9 @@ class TestMilvusEngine(ServerEngineLaws):
 
     def test_slow_building(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """A request that cannot wait for the index is answered from before, or fails, in time; the work goes on, and ends."""
-        take = search._Step.take
+        take = writes._Step.take
         go_on = threading.Event()
-        monkeypatch.setattr(search._Step, "take", lambda self, batch: (go_on.wait(HANGS), take(self, batch))[1])
+        monkeypatch.setattr(writes._Step, "take", lambda self, batch: (go_on.wait(HANGS), take(self, batch))[1])
         filled.put(document(80, text="缓慢 slowpoke"))
         before = filled.engine.status().watermark
         assert filled.engine.sync(filled.catalog, deadline=filled.deadline(0.7)) == before

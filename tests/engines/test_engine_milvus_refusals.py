@@ -33,11 +33,14 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.filters import In, Not, Range, Scope
 from wenyuan.core.ports import Deadline
-from wenyuan.core.text import query_terms
-from wenyuan.engines.milvus import MilvusEngine, Place, sessions
-from wenyuan.engines.milvus.search import compared, condition, frequency, norm, token, weighed
-from wenyuan.engines.milvus.sessions import failure
-from wenyuan.runtime import install_command
+from wenyuan.core.text.analysis import query_terms
+from wenyuan.engines.milvus import collections
+from wenyuan.engines.milvus import engine as milvus_engine_module
+from wenyuan.engines.milvus.engine import MilvusEngine
+from wenyuan.engines.milvus.expressions import compared, condition, token
+from wenyuan.engines.milvus.search import frequency, norm, weighed
+from wenyuan.engines.milvus.sessions import Place, failure
+from wenyuan.runtime.installation import install_command
 
 TOKEN = "root:Geheim-4711"
 ID = "x" * 32
@@ -89,10 +92,9 @@ def test_driver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """A port where nobody listens, and a server that says nothing, end in time."""
-    from wenyuan.engines import milvus
 
     pytest.importorskip("pymilvus")  # loading it takes seconds on a busy machine
-    monkeypatch.setattr(milvus, "_TO_OPEN", 1.0)
+    monkeypatch.setattr(milvus_engine_module, "_TO_OPEN", 1.0)
     with in_time(), socket.create_server(("127.0.0.1", 0)) as silent:
         refused("http://127.0.0.1:1", EngineError)
         refused(f"http://127.0.0.1:{silent.getsockname()[1]}", EngineError)
@@ -122,7 +124,7 @@ def test_new_server(milvus: str, told: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_collections_of_something_else(milvus: str, which: str) -> None:
     """A collection of the index's name that is not the index is left alone, and named."""
     prefix = f"{milvus_server.PREFIX}_{which}"
-    names = sessions.Names.of(prefix, ID, SPEC)
+    names = collections.Names.of(prefix, ID, SPEC)
     client = milvus_server.client(milvus)
     client.create_collection(getattr(names, which), dimension=3, timeout=30)
     error = refused(milvus, IndexMismatch, prefix=prefix)
@@ -135,11 +137,11 @@ def test_collections_of_something_else(milvus: str, which: str) -> None:
 def test_marks_of_another_library(milvus: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Collections that say that they are another library's are not used."""
     prefix = f"{milvus_server.PREFIX}_two"
-    same_names = sessions.Names.of(prefix, ID, SPEC)
+    same_names = collections.Names.of(prefix, ID, SPEC)
     foreign = replace(same_names, library="somebody else's")
-    monkeypatch.setattr(sessions.Names, "of", lambda *_: foreign)
+    monkeypatch.setattr(collections.Names, "of", lambda *_: foreign)
     MilvusEngine(Place(uri=milvus), SPEC, library_id=ID, exclusive=never, prefix=prefix).close()
-    monkeypatch.setattr(sessions.Names, "of", lambda *_: same_names)
+    monkeypatch.setattr(collections.Names, "of", lambda *_: same_names)
     assert "is not this library's index" in str(refused(milvus, IndexMismatch, prefix=prefix))
 
 

@@ -19,9 +19,10 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineTimeout, IndexCorrupt, InvalidRequest
 from wenyuan.core.filters import Filter, In, Range
 from wenyuan.core.ports import Engine
-from wenyuan.engines import postgres
-from wenyuan.engines.postgres import PostgresEngine, search
-from wenyuan.engines.postgres.sessions import LOCK, Condition
+from wenyuan.engines.postgres import engine, search, vector_search
+from wenyuan.engines.postgres.conditions import Condition
+from wenyuan.engines.postgres.engine import PostgresEngine
+from wenyuan.engines.postgres.tables import LOCK
 
 
 @pytest.fixture
@@ -134,14 +135,14 @@ class TestPostgresEngine(ServerEngineLaws):
 
     def test_graph(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """Beyond the exact range the graph finds nearly the same rows, and filters starve no answer."""
-        monkeypatch.setattr(search, "EXACT_ROWS", 100)
-        monkeypatch.setattr(postgres, "EXACT_ROWS", 100)
+        monkeypatch.setattr(vector_search, "EXACT_ROWS", 100)
+        monkeypatch.setattr(engine, "EXACT_ROWS", 100)
         world.put(*(document(n, facets={"third": n % 3 == 0, "few": n % 40 == 0}) for n in range(600)))
         world.sync()
         world.engine.checkpoint()  # type: ignore[attr-defined]
         asked: list[str] = []
-        walks = search._walks
-        monkeypatch.setattr(search, "_walks", lambda *a: asked.append(str(walks(*a))) or walks(*a))
+        walks = vector_search._walks
+        monkeypatch.setattr(vector_search, "_walks", lambda *a: asked.append(str(walks(*a))) or walks(*a))
         for test in (None, In("metadata.third", (True,)), In("metadata.few", (True,))):
             found = 0
             for seed in range(1_000, 1_020):
@@ -157,7 +158,7 @@ class TestPostgresEngine(ServerEngineLaws):
     def test_a_walk_that_ends_early_is_no_short_answer(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """When the graph gives fewer rows than asked for, every row is compared."""
         self.test_graph(world, monkeypatch)
-        monkeypatch.setattr(search, "_WALK", search._WALK.replace("LIMIT %(limit)s", "LIMIT 3"))
+        monkeypatch.setattr(vector_search, "_WALK", vector_search._WALK.replace("LIMIT %(limit)s", "LIMIT 3"))
         same(world.vector(unit(7), limit=50), world.vector(unit(7), limit=50, engine=world.reference))
 
     def test_behind_a_writer(self, filled: World, superuser: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,13 +181,13 @@ class TestPostgresEngine(ServerEngineLaws):
         """A question is answered from before, or told that it is being brought up to date; the work goes on, and the next has it."""
         before = filled.engine.status().watermark
         filled.put(document(51))
-        slow, step = threading.Event(), postgres.step
+        slow, step = threading.Event(), engine.step
 
         def slowly(*args: Any) -> int | None:
             slow.wait(60)
             return step(*args)
 
-        monkeypatch.setattr(postgres, "step", slowly)
+        monkeypatch.setattr(engine, "step", slowly)
         assert filled.engine.sync(filled.catalog, deadline=filled.deadline(0.5)) == before
         slow.set()
         filled.sync()

@@ -30,12 +30,14 @@ from wenyuan.core.errors import (
     KnowledgeError,
 )
 from wenyuan.core.ports import Deadline
-from wenyuan.core.text import query_terms
-from wenyuan.engines import postgres
-from wenyuan.engines.postgres import PostgresEngine, sessions
+from wenyuan.core.text.analysis import query_terms
+from wenyuan.engines.postgres import engine as postgres_engine
+from wenyuan.engines.postgres import tables
+from wenyuan.engines.postgres.engine import PostgresEngine
 from wenyuan.engines.postgres.sessions import meant
 from wenyuan.runtime import postgres as runtime_postgres
 from wenyuan.runtime import postgres_errors as postgres_words
+from wenyuan.runtime import postgres_sessions
 
 
 @pytest.fixture
@@ -86,7 +88,7 @@ def test_wrong_address_or_password(database: str, wrong: dict[str, str], says: s
 
 def test_a_server_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Opening ends in time when nobody answers."""
-    monkeypatch.setattr(postgres, "_PATIENCE", 0.3)
+    monkeypatch.setattr(postgres_engine, "_PATIENCE", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         refused(f"host=127.0.0.1 port={silent.getsockname()[1]} user=x connect_timeout=2", EngineTimeout)
 
@@ -101,7 +103,7 @@ def test_old_server(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_old_extension(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An old pgvector is named with its version, and with how to update it."""
-    monkeypatch.setattr(sessions, "OLDEST_VECTOR", (99, 1))
+    monkeypatch.setattr(tables, "OLDEST_VECTOR", (99, 1))
     error = refused(database, ConfigError)
     assert "at least 99.1" in str(error)
     assert "ALTER EXTENSION vector UPDATE" in error.hint
@@ -127,7 +129,7 @@ def bare(dsn: str, database: str) -> Iterator[Callable[[str], str]]:
 
 def test_extension_that_is_not_there(bare: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without pgvector on the server, the message says which package brings it."""
-    monkeypatch.setattr(sessions, "_AT_HAND", "SELECT 1 WHERE false")
+    monkeypatch.setattr(tables, "_AT_HAND", "SELECT 1 WHERE false")
     error = refused(bare(""), ConfigError)
     assert "no extension vector" in str(error)
     assert "pgvector" in error.hint
@@ -182,7 +184,7 @@ def test_user_who_may_not_create(dsn: str, database: str) -> None:
 )
 def test_schema_of_something_else(database: str, table: str) -> None:
     """A schema of the index's name that is not the index, or of another version, is left alone."""
-    schema = sessions.schema_name("strange", "x" * 32, SPEC)
+    schema = tables.schema_name("strange", "x" * 32, SPEC)
     with psycopg.connect(database, autocommit=True) as owner:
         owner.execute(f"CREATE SCHEMA {schema}")
         owner.execute(table.format(schema))
@@ -224,7 +226,7 @@ def test_deadline_reaches_the_server(
 ) -> None:
     """Work past its deadline ends here and on the server, also on one that knows no timeout of its own."""
     if not obeys:
-        monkeypatch.setattr(runtime_postgres, "allow", lambda *_, **__: None)
+        monkeypatch.setattr(postgres_sessions, "allow", lambda *_, **__: None)
     engine: Any = world.engine
     with in_time(), pytest.raises(EngineTimeout):
         engine._sessions.run(lambda c: c.execute("SELECT pg_sleep(30)"), soon(0.3))
@@ -320,5 +322,5 @@ def test_modes(world: World) -> None:
     with pytest.raises(EngineUnavailable, match="ReadOnlySqlTransaction"):
         engine._sessions.run(lambda c: c.execute("UPDATE state SET graph = true"), soon(5))
     engine._sessions.run(
-        lambda c: c.execute("UPDATE state SET graph = false"), soon(5), mode=runtime_postgres.Mode.WRITE
+        lambda c: c.execute("UPDATE state SET graph = false"), soon(5), mode=postgres_sessions.Mode.WRITE
     )

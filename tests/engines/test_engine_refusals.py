@@ -24,12 +24,13 @@ from wenyuan.core.errors import (
     IndexMismatch,
 )
 from wenyuan.core.ports import Deadline
-from wenyuan.engines import MemoryEngine
-from wenyuan.engines.local import LocalEngine, keyword
 from wenyuan.engines.local import columns as stored
+from wenyuan.engines.local import publication
 from wenyuan.engines.local.columns import Columns
+from wenyuan.engines.local.engine import LocalEngine
 from wenyuan.engines.local.keyword import _translated
 from wenyuan.engines.local.vectors import EXACT_ROWS, VectorScan
+from wenyuan.engines.memory import MemoryEngine
 
 
 @pytest.fixture
@@ -223,7 +224,7 @@ def test_watermark_of_another_index(world: World, changes: dict[str, Any], why: 
     (file,) = files(world, "watermark.json")
     said = json.loads(file.read_text()) | changes
     if "key" in changes:
-        said["sha256"] = keyword._hash({name: value for name, value in said.items() if name != "sha256"})
+        said["sha256"] = publication._hash({name: value for name, value in said.items() if name != "sha256"})
     file.write_text(json.dumps(said))
     engine: Any = world.engine
     with pytest.raises(IndexCorrupt, match=why):
@@ -233,7 +234,7 @@ def test_watermark_of_another_index(world: World, changes: dict[str, Any], why: 
 def test_an_index_that_is_published_without_end_is_not_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where another manifest stands there each time that the files do not fit, nothing is read, and that is why."""
     folder = next(iter(files(world, "*.term"))).parent
-    reading = keyword.Segments(folder, "another index's")
+    reading = publication.Segments(folder, "another index's")
     published = reading._read_manifest()
     times = iter(range(1, 1_000))
     monkeypatch.setattr(reading, "_read_manifest", lambda: published + b" " * next(times))

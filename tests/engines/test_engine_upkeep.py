@@ -19,9 +19,10 @@ import pytest
 from engine_laws import EARLIER_CODES, QUERIES, SPEC, TEXTS, World, document, earlier_codes, same, unit
 from patience import HANGS, in_time
 from wenyuan.core.errors import CatalogBusy, EngineUnavailable, IndexCorrupt, KnowledgeError
-from wenyuan.core.text import query_terms
-from wenyuan.engines import local
-from wenyuan.engines.local import LocalEngine, vectors
+from wenyuan.core.text.analysis import query_terms
+from wenyuan.engines.local import engine as local_engine
+from wenyuan.engines.local import vectors
+from wenyuan.engines.local.engine import LocalEngine
 
 SECRET = "kleinod"
 
@@ -177,7 +178,7 @@ def test_files_of_a_commit_that_was_cut_off(world: World) -> None:
 def test_rows_replaced_while_they_are_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that opens while another process replaces the row files reads the new ones and rebuilds nothing."""
     engine: Any = world.engine
-    load = local.Columns.load
+    load = local_engine.Columns.load
     happened = []
 
     def replaced(path: Path, crc: int) -> Any:
@@ -188,7 +189,7 @@ def test_rows_replaced_while_they_are_read(world: World, monkeypatch: pytest.Mon
             engine.checkpoint(always=True)
         return load(path, crc)
 
-    monkeypatch.setattr(local.Columns, "load", replaced)
+    monkeypatch.setattr(local_engine.Columns, "load", replaced)
     monkeypatch.setattr(LocalEngine, "_start_anew", lambda *_: pytest.fail("rebuilt"))
     agrees(world, reopened(world))
     assert happened
@@ -237,7 +238,7 @@ def test_lost_rows_are_replayed_once(world: World, monkeypatch: pytest.MonkeyPat
     def taken(*, wait: float = 10.0) -> Any:
         raise CatalogBusy("somebody else writes", component="catalog")
 
-    monkeypatch.setattr(local, "_SAVE_AFTER", 40)
+    monkeypatch.setattr(local_engine, "_SAVE_AFTER", 40)
     (file,) = files(world, "rows.json")
     file.unlink()
     asking: Any = reopened(world)

@@ -17,8 +17,8 @@ from wenyuan.core.errors import CatalogBusy, EngineError, EngineTimeout, IndexCo
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine
-from wenyuan.engines import MemoryEngine
-from wenyuan.engines.local import LocalEngine
+from wenyuan.engines.local.engine import LocalEngine
+from wenyuan.engines.memory import MemoryEngine
 
 
 def open_local(folder: Path, catalog: Catalog) -> LocalEngine:

@@ -32,10 +32,13 @@ from wenyuan.core.errors import (
     KnowledgeError,
 )
 from wenyuan.core.model import Source
-from wenyuan.core.ports import Deadline, OutsideHit
-from wenyuan.engines.external import VIA, Remote, open_remote, refused_way, via_header
-from wenyuan.runtime import BoundedCalls, CallTimedOut, http
-from wenyuan.runtime.http import CORE_FAILURES, GuardedBackend, no_answer, refusal, until
+from wenyuan.core.ports import Deadline, OutsideHit, until
+from wenyuan.engines.external.contract_source import Remote, open_remote
+from wenyuan.engines.external.question_path import VIA, refused_way, via_header
+from wenyuan.runtime import guarded_http
+from wenyuan.runtime.bounded_calls import BoundedCalls, CallTimedOut
+from wenyuan.runtime.guarded_http import GuardedBackend, refusal
+from wenyuan.runtime.responses import CORE_FAILURES, no_answer
 
 KEY = "sk-Geheim-0815"
 QUERY = "机密问题 ＡＢＣ: who is 張三?"
@@ -566,7 +569,7 @@ def resolved(host: str, port: int) -> list[str]:
         return NAMES[host]
     if host.rstrip(".") != "localhost":
         socket.getaddrinfo(host, port, flags=socket.AI_NUMERICHOST)  # fails for a name: nobody is asked
-    return http._looked_up(host, port)
+    return guarded_http._looked_up(host, port)
 
 
 @pytest.mark.parametrize("url", HOSTILE)

@@ -14,7 +14,8 @@ from engine_laws import EARLIER_CODES, earlier_codes
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.local import vectors as scans
-from wenyuan.engines.local.vectors import EXACT_ROWS, QuantizedVectors, VectorScan, as_vectors
+from wenyuan.engines.local.quantisation import QuantizedVectors
+from wenyuan.engines.local.vectors import EXACT_ROWS, VectorScan, as_vectors
 
 DIMENSION = 16
 NEWEST = 700

@@ -23,10 +23,15 @@ from wenyuan.core.errors import (
     SourceError,
 )
 from wenyuan.encoders.checking import HashingEncoder
-from wenyuan.evaluation import Report, evaluate, measured
-from wenyuan.evaluation.data import open_corpus, read_judged
-from wenyuan.evaluation.run import Asker, Pace, Ranked, Run, entries_of, open_built
-from wenyuan.runtime import install_command
+from wenyuan.evaluation.built_library import entries_of, open_built
+from wenyuan.evaluation.corpus import open_corpus
+from wenyuan.evaluation.evaluate import evaluate
+from wenyuan.evaluation.measures import measured
+from wenyuan.evaluation.pace import Pace
+from wenyuan.evaluation.questions import read_judged
+from wenyuan.evaluation.report import Report
+from wenyuan.evaluation.run import Asker, Ranked, Run
+from wenyuan.runtime.installation import install_command
 
 CORPUS = [
     {"_id": "a", "title": "", "text": "kiwi plum fig", "metadata": {"kind": "fruit"}},

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wenyuan.core.scoring.evaluation import changed, ndcg, recall, reciprocal_rank
-from wenyuan.evaluation import require_measures
+from wenyuan.evaluation.measures import require_measures
 
 GRADES = st.lists(st.integers(0, 3), min_size=1, max_size=30)
 

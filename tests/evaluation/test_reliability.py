@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from wenyuan.core.scoring.evaluation import calibration_error
-from wenyuan.evaluation import diagram, reliability
+from wenyuan.evaluation.diagram import diagram, reliability
 from wenyuan.evaluation.run import Ranked, Run
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}

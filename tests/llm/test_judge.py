@@ -15,10 +15,10 @@ from judge_server import DIALECTS, JudgeServer, judging
 from liars_server import KEY, Free
 from wenyuan.core.errors import ConfigError, LlmRejected, LlmTimeout, LlmUnavailable, RerankerTimeout
 from wenyuan.core.ports import Deadline, Judge, ModelUse, WritingJudge
-from wenyuan.encoders.onnx import LocalJudge
-from wenyuan.i18n import translated
+from wenyuan.encoders.cross_encoder import LocalJudge
+from wenyuan.i18n.translation import translated
 from wenyuan.llm.judge import HttpJudge
-from wenyuan.runtime import http
+from wenyuan.runtime import json_endpoint
 from wenyuan.settings import JudgeSettings
 
 ASKED = {
@@ -42,7 +42,7 @@ def running() -> Iterator[JudgeServer]:
 @pytest.fixture
 def server(running: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> JudgeServer:
     running.begin("perfect")
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
+    monkeypatch.setattr(json_endpoint, "_BACKOFF", 0.01)
     return running
 
 

@@ -15,13 +15,15 @@ from typing import Any
 import pytest
 
 from liars_server import KEY, Free, Server, lying
-from wenyuan import llm
-from wenyuan.catalog.tasks import TaskLedger, TokenLedger
+from wenyuan.catalog.tasks import TaskLedger
+from wenyuan.catalog.token_ledger import TokenLedger
 from wenyuan.core.errors import ConfigError, LlmBudgetSpent, LlmError, LlmRejected, LlmTimeout, LlmUnavailable
 from wenyuan.core.ports import Deadline, LanguageModel
-from wenyuan.i18n import translated
-from wenyuan.llm import Breaker, ChatModel
-from wenyuan.runtime import http
+from wenyuan.i18n.translation import translated
+from wenyuan.llm import chat_model
+from wenyuan.llm.chat_model import ChatModel
+from wenyuan.llm.guard import Breaker
+from wenyuan.runtime import json_endpoint
 from wenyuan.settings import LlmSettings
 
 SCHEMA = {"type": "object", "properties": {"claims": {"type": "array"}}, "required": ["claims"]}
@@ -50,7 +52,7 @@ def running() -> Iterator[Server]:
 @pytest.fixture
 def server(running: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     running.begin("perfect")
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
+    monkeypatch.setattr(json_endpoint, "_BACKOFF", 0.01)
     return running
 
 
@@ -353,7 +355,7 @@ def test_a_model_has_a_name() -> None:
 
 
 def test_nothing_of_a_conversation_is_logged(server: Server, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level("DEBUG", logger=llm.log.name):
+    with caplog.at_level("DEBUG", logger=chat_model.log.name):
         ask(opened(server))
     assert "tokens in" in caplog.text
     assert "客户投诉" not in caplog.text

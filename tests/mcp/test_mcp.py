@@ -19,8 +19,8 @@ from mcp_clients import MODES, calling, over_http, over_stdio
 from rules_door import BOOK
 from wenyuan import RetrievalRequest
 from wenyuan.core.errors import Message, received
-from wenyuan.mcp import TOOLS
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.mcp.tools import TOOLS
+from wenyuan.readers.rulebooks.selection import read_book
 
 QUERY = "客户投诉多久响应"
 NAMES = ["search", "fetch", "retrieve_fragments", "infer_rules", "get_context", "verify", "answer", "list_sources"]

@@ -20,8 +20,8 @@ from doors import foreign_library, served
 from http_door import JSON, call
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.mcp import TOOLS
-from wenyuan.mcp.server import refusal, wants_answer
+from wenyuan.mcp.messages import refusal, wants_answer
+from wenyuan.mcp.tools import TOOLS
 from wenyuan.wire import strict_json
 
 PARSE, INVALID = -32700, -32600

@@ -12,9 +12,9 @@ from doors import foreign_library, served
 from mcp_clients import calling, over_http
 from wenyuan import InvalidRequest, Source
 from wenyuan.core.access import Principal
-from wenyuan.core.text.chunking import estimate_tokens
-from wenyuan.mcp import TOOLS
+from wenyuan.core.text.token_meter import estimate_tokens
 from wenyuan.mcp.paging import Block, Result
+from wenyuan.mcp.tools import TOOLS
 
 LONG = 60
 QUERY = "complaint response time 投诉响应时限"

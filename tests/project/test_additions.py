@@ -10,8 +10,8 @@ from typing import get_args
 import pytest
 
 from wenyuan.cli.options import LangOption
-from wenyuan.i18n import texts
-from wenyuan.readers import supported_suffixes
+from wenyuan.i18n.translation import texts
+from wenyuan.readers.selection import supported_suffixes
 from wenyuan.settings import Settings
 
 HOME = Path(__file__).parents[2]

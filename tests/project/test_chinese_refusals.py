@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wenyuan import server
-from wenyuan.i18n import translated
+from wenyuan.i18n.translation import translated
 
 MISSING = re.compile(r'missing\("([a-z ]+)"\)')
 

@@ -16,13 +16,13 @@ from typer.testing import CliRunner
 from console_door import Browser, console
 from listening import listening
 from parsed import PACKAGE, code
-from wenyuan.cli.audit import _DID
+from wenyuan.cli.audit_records import _DID
 from wenyuan.cli.root import app
-from wenyuan.conformance.report import CASES
+from wenyuan.conformance.runner import CASES
 from wenyuan.core import errors
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.core.text import has_han
-from wenyuan.i18n import texts, translated
+from wenyuan.core.text.analysis import has_han
+from wenyuan.i18n.translation import texts, translated
 
 _LATIN = re.compile(r"(?<![A-Za-z0-9_./:=%<>-])[A-Za-z][A-Za-z_-]+(?![A-Za-z0-9_./:=%-])")
 NAMES = frozenset(

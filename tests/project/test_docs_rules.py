@@ -15,11 +15,11 @@ from wenyuan.core.answering import Shown
 from wenyuan.core.rules.checking import check_book
 from wenyuan.core.rules.proposal_checks import judge
 from wenyuan.core.rules.proposals import Holdings, Proposal
-from wenyuan.core.rules.schema import parse_schema
+from wenyuan.core.rules.schema_parser import parse_schema
 from wenyuan.knowledge_retriever import KnowledgeRetriever
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.service.rules.unified import RuleQuestion
 
 DOCS = Path(__file__).parents[2] / "docs"
 

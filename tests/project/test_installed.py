@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-import wenyuan.runtime
-from wenyuan.runtime import install_command, own_pip, upgrade_command
+import wenyuan
+from wenyuan.runtime import installation
+from wenyuan.runtime.installation import install_command, own_pip, upgrade_command
 
 ROOT = Path(__file__).parents[2]
 UNKNOWN = "cd CHECKOUT && make demo"
@@ -29,7 +30,7 @@ def origin(monkeypatch: pytest.MonkeyPatch) -> Any:
     def record(written: object) -> None:
         text = written if isinstance(written, str) or written is None else json.dumps(written)
         held = type("Held", (), {"read_text": lambda _self, name: text if name == "direct_url.json" else None})()
-        monkeypatch.setattr(wenyuan.runtime, "distribution", lambda _name: held)
+        monkeypatch.setattr(installation, "distribution", lambda _name: held)
 
     return record
 

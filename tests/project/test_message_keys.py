@@ -12,23 +12,24 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 import wenyuan
-from wenyuan.cli import agents, audit, connect, registry, retrieve, rules
+from wenyuan.cli import apply, audit_records, connections, registry, retrieve, rules, tasks
 from wenyuan.cli.options import LangOption
-from wenyuan.core.answering import Left, Refusal
+from wenyuan.core.context_sentences import Refusal
 from wenyuan.core.corrections import CORRECTION_ACTIONS
 from wenyuan.core.likelihood import Likelihood
 from wenyuan.core.model import DOCUMENT_STATES, Source
-from wenyuan.core.prompt import REASONS
+from wenyuan.core.prompt_parts import REASONS
+from wenyuan.core.query_rewriting import Left
 from wenyuan.core.records import KINDS, QueryState
-from wenyuan.core.rules import StatementStatus, Strength
+from wenyuan.core.rules.model import StatementStatus, Strength
 from wenyuan.core.rules.proposals import REASONS as REFUSALS
 from wenyuan.core.scoring.reliability import PLACES
-from wenyuan.i18n import texts
-from wenyuan.service import Confidence, FollowUp
-from wenyuan.service.audit.replay import Cause
+from wenyuan.i18n.translation import texts
+from wenyuan.service.audit.rerun import Cause
 from wenyuan.service.generation.answering import GATES
 from wenyuan.service.generation.answers import Origin
 from wenyuan.service.learning import sufficiency, tuning
+from wenyuan.service.query import Confidence, FollowUp
 from wenyuan.service.uploads import Taken
 from wenyuan.service.verification import VERDICTS
 
@@ -88,11 +89,11 @@ def outcomes(outcome: Any) -> list[str]:
 
 _STAGES = {
     "propose": {"reading"},
-    "reembed": first_words("service/ingest/registry.py", "step", "tell") | {"text", "index"},
+    "reembed": first_words("service/ingest/reembedding.py", "step", "tell") | {"text", "index"},
     "encoder": {"text"},
     "eval_at": first_words("service/learning/evaluation.py", "step"),
     "judge": first_words("service/learning/sufficiency.py", "step"),
-    "tune": first_words("service/learning/tuning.py", "step") | first_words("service/learning/__init__.py", "step"),
+    "tune": first_words("service/learning/tuning.py", "step") | first_words("service/learning/training.py", "step"),
 }
 _KEPT_FROM = {"denied", "sensitivity", "removed", "copyright"}
 _FIGURES = {"ndcg", "recall", "mrr", "hit", "answered", "refused", "answer_refused", "no_answer_refused", "no_answer_first", "ece", "p50_ms", "p95_ms"}  # fmt: skip
@@ -106,13 +107,13 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "audit_": KINDS,
     "audit_why_": {*REASONS, "top_k"},
     "withheld_": {*REASONS, "top_k"},
-    "did_": audit._DID,
+    "did_": audit_records._DID,
     "verdict_": {*VERDICTS, *GATES, *REFUSALS},
     "query_": set(get_args(QueryState)) - {"kept"},  # only what is not kept is said
     "words_": get_args(Origin),
     "kept_from_": _KEPT_FROM | {"not_in_force", "changed"},
     "cause_": get_args(Cause),
-    "connect_": first_words("cli/connect.py", "Piece"),
+    "connect_": first_words("cli/connections.py", "Piece"),
     "encoder_pooling_": ("own", "mean", "cls", "last"),
     "encoder_foreign_": ("zh", "en"),
     "check_": ("ok", "warn", "fail"),
@@ -163,10 +164,11 @@ CONSOLE: Mapping[str, Iterable[str]] = {
 }  # fmt: skip
 
 BY_NAME: Mapping[str, Iterable[str]] = {
+    "tasks.py name": tasks._FIELDS,
     "agents.py name": ("agent_id", "title", "knowledge_scope", "min_trust", "allow_low_trust", "token_budget", "keys",
-                       "profile_id", *agents._FIELDS),
+                       "profile_id", *tasks._FIELDS),
     "registry.py key": registry._SHOWN,
-    "registry.py _KINDS[entry.kind]": registry._KINDS.values(),
+    "apply.py _KINDS[entry.kind]": apply._KINDS.values(),
     "retrieve.py _ORIGINS[item.source]": retrieve._ORIGINS.values(),
     "retrieve.py _PARTS[name]": retrieve._PARTS.values(),
     "retrieve.py _ENGINES[engine]": retrieve._ENGINES.values(),
@@ -263,7 +265,7 @@ def test_a_plain_name_has_a_text() -> None:
 
 def test_every_recipe_names_its_pieces() -> None:
     """`connect` heads each piece with a text."""
-    assert first_words("cli/connect.py", "Piece")
-    here = connect.Here(url="http://h", program=("wenyuan",), library="/l", key="K")
-    where = {piece.where for recipe in connect.RECIPES.values() for piece in recipe(here)}
+    assert first_words("cli/connections.py", "Piece")
+    here = connections.Here(url="http://h", program=("wenyuan",), library="/l", key="K")
+    where = {piece.where for recipe in connections.RECIPES.values() for piece in recipe(here)}
     assert where <= set(COMMAND_LINE["connect_"])

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from parsed import PACKAGE, code
-from wenyuan.core.text import has_han
-from wenyuan.i18n import translated
+from wenyuan.core.text.analysis import has_han
+from wenyuan.i18n.translation import translated
 
 CHINESE = PACKAGE / "i18n" / "zh"
 _PLACE = re.compile(r"\{[^}]*\}")

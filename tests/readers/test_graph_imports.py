@@ -15,9 +15,9 @@ import wenyuan
 from graph_parts import LARGE, LARGE_EDGES, lists, write_folders
 from wenyuan.cli.root import app
 from wenyuan.core.access import Principal, parse_agent
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.service.rules.unified import RuleQuestion
 
 DOCS = Path(__file__).parents[2] / "docs"
 SMALL = {"process": 4, "equipment": 3, "hazard": 3, "safety_measure": 5, "quality_point": 2}

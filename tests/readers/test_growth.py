@@ -11,7 +11,7 @@ from growing_answers import ANSWERS
 from growing_files import FILES
 from growth import MOST_RATIO, PARSERS, SHAPES, of_answers, of_files, ratio
 from wenyuan.core.errors import DocumentRejected
-from wenyuan.readers import unpack_guarded
+from wenyuan.readers.selection import unpack_guarded
 
 _LISTED = {
     ".md": "square brackets, emphasis, quotations, backticks, nested items",

@@ -7,7 +7,7 @@ import zipfile
 
 from package_files import opendocument, paragraph, presentation, shape, slide
 from wenyuan.core.model import Document
-from wenyuan.i18n import translated
+from wenyuan.i18n.translation import translated
 from wenyuan.readers.epub import read_epub
 from wenyuan.readers.html import read_html
 from wenyuan.readers.opendocument import read_odt

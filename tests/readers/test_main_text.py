@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.i18n import translated
+from wenyuan.i18n.translation import translated
 from wenyuan.readers import html
 from wenyuan.readers.html import read_html
 

@@ -7,24 +7,26 @@ import math
 import numpy as np
 import pytest
 
-from wenyuan.readers import ocr
-from wenyuan.readers.ocr import Letter, Read, Rect, decode_letters
-from wenyuan.readers.pdf.paragraphs import ordered
+from wenyuan.readers.ocr import detection
+from wenyuan.readers.ocr.decoding import Letter, decode_letters
+from wenyuan.readers.ocr.detection import Rect
+from wenyuan.readers.ocr.recogniser import Read
+from wenyuan.readers.pdf.reading_order import ordered
 
 
 def test_pixels_that_touch_even_at_a_corner_are_one_region() -> None:
     mask = np.array([[1, 0, 0, 0, 1], [0, 1, 0, 0, 1], [1, 0, 0, 0, 0], [0, 0, 0, 1, 1]], bool)
-    found = sorted(sorted(map(tuple, runs.tolist())) for runs in ocr.regions(mask))
+    found = sorted(sorted(map(tuple, runs.tolist())) for runs in detection.regions(mask))
     assert found == [[(0, 0, 1), (1, 1, 2), (2, 0, 1)], [(0, 4, 5), (1, 4, 5)], [(3, 3, 5)]]
 
 
 def test_a_region_whose_parts_meet_only_below_is_one() -> None:
     mask = np.array([[1, 0, 1, 0, 1], [1, 0, 1, 0, 1], [1, 1, 1, 1, 1]], bool)
-    assert len(ocr.regions(mask)) == 1
+    assert len(detection.regions(mask)) == 1
 
 
 def test_an_empty_mask_has_no_region() -> None:
-    assert ocr.regions(np.zeros((4, 4), bool)) == []
+    assert detection.regions(np.zeros((4, 4), bool)) == []
 
 
 def test_regions_are_those_that_filling_from_each_pixel_finds() -> None:
@@ -42,33 +44,33 @@ def test_regions_are_those_that_filling_from_each_pixel_finds() -> None:
                 if 0 <= near[0] < 60 and 0 <= near[1] < 60 and mask[near] and not seen[near]:
                     seen[near] = True
                     waiting.append(near)
-    found = ocr.regions(mask)
+    found = detection.regions(mask)
     assert len(found) == count
     assert sum(int((runs[:, 2] - runs[:, 1]).sum()) for runs in found) == mask.sum()
 
 
 def test_the_hull_leaves_out_what_lies_within() -> None:
     points = np.array([[0, 0], [4, 0], [4, 3], [0, 3], [2, 1], [2, 0]])
-    assert {tuple(point) for point in ocr.hull(points)} == {(0, 0), (4, 0), (4, 3), (0, 3)}
+    assert {tuple(point) for point in detection.hull(points)} == {(0, 0), (4, 0), (4, 3), (0, 3)}
 
 
 @pytest.mark.parametrize("degrees", [-30, -3, 0, 3, 30])
 def test_the_least_rectangle_lies_as_its_points_do(degrees: float) -> None:
     wanted = Rect(50.0, 40.0, 60.0, 8.0, math.radians(degrees))
-    found = ocr.least_rectangle(wanted.corners())
+    found = detection.least_rectangle(wanted.corners())
     assert found == pytest.approx(wanted, abs=1e-6)
 
 
 def test_a_single_pixel_and_a_row_of_them_have_a_rectangle_of_no_height() -> None:
-    assert ocr.least_rectangle(np.array([[3.0, 4.0]])) == pytest.approx((3, 4, 0, 0, 0))
-    assert ocr.least_rectangle(np.array([[3.0, 4.0], [9.0, 4.0]])) == pytest.approx((6, 4, 6, 0, 0))
+    assert detection.least_rectangle(np.array([[3.0, 4.0]])) == pytest.approx((3, 4, 0, 0, 0))
+    assert detection.least_rectangle(np.array([[3.0, 4.0], [9.0, 4.0]])) == pytest.approx((6, 4, 6, 0, 0))
 
 
 def test_a_likely_strip_becomes_a_grown_box_and_a_faint_one_none() -> None:
     likelihood = np.zeros((64, 128), np.float32)
     likelihood[20:30, 10:90] = 0.9
     likelihood[50:60, 10:90] = 0.35
-    (found,) = ocr.decode_boxes(likelihood)
+    (found,) = detection.decode_boxes(likelihood)
     assert found.angle == 0
     assert (found.x, found.y) == pytest.approx((50, 25), abs=1)
     assert 80 + 10 < found.width < 80 + 20 and 10 + 10 < found.height < 10 + 20

@@ -16,9 +16,10 @@ from pdf_files import make_pdf
 from scans import draw
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
-from wenyuan.readers.ocr.pages import PageStore, read_image
+from wenyuan.readers.ocr.image_reader import read_image
+from wenyuan.readers.ocr.page_store import PageStore
+from wenyuan.readers.page_workers import PageWorkers, Watch
 from wenyuan.readers.sandbox import Sandbox
-from wenyuan.readers.worker import PageWorkers, Watch
 
 _PAGES = (
     ["Article 1. The fee is USD 4,250.75.", "It is due on 2026-03-15."],

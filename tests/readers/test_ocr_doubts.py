@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from wenyuan.core.fidelity import Line
-from wenyuan.readers.ocr import numbers, uncertain
-from wenyuan.readers.ocr.pages import PageStore
+from wenyuan.readers.ocr.doubt import numbers, uncertain
+from wenyuan.readers.ocr.page_store import PageStore
 from wenyuan.readers.pdf.page import unreadable
 
 _REAL = (

@@ -10,14 +10,14 @@ from PIL import Image
 
 from scans import draw
 from wenyuan.core.errors import DocumentRejected
-from wenyuan.readers import ocr
-from wenyuan.readers.ocr import Recogniser
-from wenyuan.readers.pdf.paragraphs import ordered
+from wenyuan.readers.ocr import weights
+from wenyuan.readers.ocr.recogniser import Recogniser
+from wenyuan.readers.pdf.reading_order import ordered
 
 
 @pytest.fixture(scope="module")
 def recogniser() -> Recogniser:
-    return Recogniser(ocr.load())
+    return Recogniser(weights.load())
 
 
 def _read(recogniser: Recogniser, picture: Image.Image) -> list[str]:
@@ -62,16 +62,16 @@ def test_a_blank_page_and_one_of_a_pixel_have_no_lines(recogniser: Recogniser) -
 
 
 def test_a_damaged_model_file_is_refused_by_its_hash(tmp_path: Path) -> None:
-    shutil.copytree(ocr.find_folder(), tmp_path / "models")
-    file = tmp_path / "models" / ocr.FILES["recognition"][0]
+    shutil.copytree(weights.find_folder(), tmp_path / "models")
+    file = tmp_path / "models" / weights.FILES["recognition"][0]
     content = bytearray(file.read_bytes())
     content[1_000_000] ^= 1
     file.write_bytes(content)
     with pytest.raises(DocumentRejected, match=r"PP-OCRv6_rec_small\.onnx is not the one expected: sha256") as caught:
-        ocr.load(tmp_path / "models")
+        weights.load(tmp_path / "models")
     assert "--force-reinstall --no-deps rapidocr==3.10.0" in caught.value.hint
 
 
 def test_a_missing_model_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DocumentRejected, match=r"PP-OCRv6_det_small\.onnx cannot be read: No such file"):
-        ocr.load(tmp_path)
+        weights.load(tmp_path)

@@ -13,10 +13,11 @@ from wenyuan.core.fidelity import Line
 from wenyuan.core.model import Document
 from wenyuan.core.text.chunking import chunk
 from wenyuan.readers.assemble import Original
-from wenyuan.readers.ocr import SURE_WORD, Rect, uncertain
+from wenyuan.readers.ocr.detection import Rect
+from wenyuan.readers.ocr.doubt import SURE_WORD, uncertain
 from wenyuan.readers.ocr.seals import in_seal, seals
-from wenyuan.readers.pdf import document_of
-from wenyuan.readers.pdf.page import printed
+from wenyuan.readers.pdf.reader import document_of
+from wenyuan.readers.pdf.recognised_page import printed
 
 _RED, _BLACK = (214, 40, 44), (20, 20, 20)
 

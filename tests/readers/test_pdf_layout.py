@@ -6,7 +6,7 @@ import pytest
 
 from pdf_files import Line, grid, make_pdf, rules
 from wenyuan.core.model import Document
-from wenyuan.readers.pdf import read_pdf
+from wenyuan.readers.pdf.reader import read_pdf
 
 _LEFT = [
     "The first column tells how a service is",

@@ -7,9 +7,9 @@ import pytest
 from pdf_files import Line, make_pdf
 from wenyuan.core.model import Document
 from wenyuan.readers.assemble import Original, Piece
-from wenyuan.readers.pdf import document_of, flowing, read_pdf
-from wenyuan.readers.pdf.page import printed
 from wenyuan.readers.pdf.paragraphs import paragraphs
+from wenyuan.readers.pdf.reader import document_of, flowing, read_pdf
+from wenyuan.readers.pdf.recognised_page import printed
 
 _PAGE: list[Line] = [
     (72, 700, "The knowledge service answers with fragments that are exam-"),

@@ -8,7 +8,7 @@ import pytest
 
 from pdf_files import grid, make_pdf, rules
 from wenyuan.core.model import Document
-from wenyuan.readers.pdf import read_pdf
+from wenyuan.readers.pdf.reader import read_pdf
 
 PRINTED = Path(__file__).parents[1] / "data"
 

@@ -14,7 +14,7 @@ from PIL import Image
 
 from pdf_files import make_pdf
 from wenyuan.core.errors import DocumentRejected
-from wenyuan.readers.ocr.pages import MAX_PICTURE_PIXELS, draw_page, fitted, has_pictures, png
+from wenyuan.readers.ocr.drawing import MAX_PICTURE_PIXELS, draw_page, fitted, has_pictures, png
 from wenyuan.readers.sandbox import Limits, Sandbox
 
 PDF = make_pdf([[(72, 700, "First")], [], [(72, 700, "Third", 40)]])
@@ -114,7 +114,7 @@ def test_an_image_without_its_library_says_what_is_missing(monkeypatch: pytest.M
     import sys
 
     monkeypatch.setitem(sys.modules, "PIL", None)
-    monkeypatch.setattr("wenyuan.readers.ocr.pages.check_signature", lambda _content, _name: None)
+    monkeypatch.setattr("wenyuan.readers.ocr.drawing.check_signature", lambda _content, _name: None)
     with pytest.raises(DocumentRejected, match="Pillow is needed") as caught:
         draw_page(b"\x89PNG", name="a.png", page=1, width=300)
     assert "ocr" in caught.value.hint

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from wenyuan.core.model import Document
-from wenyuan.readers import CODE, READERS
-from wenyuan.readers.text import read_code, read_python
+from wenyuan.readers.python_code import read_python
+from wenyuan.readers.selection import CODE, READERS
+from wenyuan.readers.source_code import read_code
 
 
 def read(text: str, name: str) -> Document:

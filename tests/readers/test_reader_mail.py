@@ -14,8 +14,9 @@ from compound_files import Tree, compound
 from package_files import zipped
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
-from wenyuan.readers.archive import Unpacked
-from wenyuan.readers.mail import unpack_eml, unpack_msg, unpacked_rtf
+from wenyuan.readers.contained_files import Unpacked
+from wenyuan.readers.mail import unpack_eml
+from wenyuan.readers.outlook import unpack_msg, unpacked_rtf
 from wenyuan.readers.sandbox import Sandbox
 
 URI = "file:///a.eml"

@@ -6,7 +6,7 @@ import pytest
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
-from wenyuan.readers import READERS, load_reader, suffix_of
+from wenyuan.readers.selection import READERS, load_reader, suffix_of
 from wenyuan.readers.tex_math import plain_formula
 
 

@@ -13,7 +13,7 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
 from wenyuan.core.errors import DocumentRejected
-from wenyuan.readers.archive import check_archive
+from wenyuan.readers.container_check import check_archive
 from wenyuan.readers.numbering import chinese_numeral
 from word_files import blocks, read, rewritten, saved, with_entries
 
@@ -214,7 +214,7 @@ def test_too_many_entries_are_rejected() -> None:
 
 def test_the_sum_of_many_entries_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Entries that are small by themselves are counted together."""
-    monkeypatch.setattr("wenyuan.readers.archive.MAX_UNPACKED", 600_000)
+    monkeypatch.setattr("wenyuan.readers.container_check.MAX_UNPACKED", 600_000)
     noise = bytes(range(256)) * 700
     with pytest.raises(DocumentRejected, match="unpacks to more than"):
         read(with_entries(simple(), {f"x/{n}": noise for n in range(4)}))

@@ -7,7 +7,7 @@ import pytest
 from pdf_files import Line, make_pdf
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
-from wenyuan.readers.pdf import read_pdf
+from wenyuan.readers.pdf.reader import read_pdf
 
 
 def read(content: bytes) -> Document:

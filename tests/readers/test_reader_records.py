@@ -12,8 +12,8 @@ import pytest
 from warm_readers import WarmSandbox
 from wenyuan.core.errors import DocumentRejected, NoDocument
 from wenyuan.core.model import Document
-from wenyuan.readers import READERS, is_read, load_reader, suffix_of
 from wenyuan.readers.sandbox import Sandbox
+from wenyuan.readers.selection import READERS, is_read, load_reader, suffix_of
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from patience import in_time
 from wenyuan.core.errors import DocumentRejected, SourceError
 from wenyuan.core.model import Block, Document
-from wenyuan.readers import CONTAINERS, READERS, check_signature, reader_for, supported_suffixes
+from wenyuan.readers.frames import decode_documents, decode_json, encode_documents, encode_json
 from wenyuan.readers.sandbox import Limits, Sandbox, read_file
-from wenyuan.readers.worker import decode_documents, decode_json, encode_documents, encode_json
+from wenyuan.readers.selection import CONTAINERS, READERS, check_signature, reader_for, supported_suffixes
 
 _HOSTILE = """
 import os, signal, socket, sys, time
@@ -210,7 +210,7 @@ def test_a_worker_that_cannot_start_is_no_fault_of_the_document(
     """Where Python's modules cannot be loaded the sandbox fails, and no document is blamed."""
     (tmp_path / "wenyuan").mkdir()
     (tmp_path / "wenyuan" / "__init__.py").write_text("raise ImportError('half installed')")
-    monkeypatch.setattr("wenyuan.readers.worker.environment", lambda: {"PYTHONPATH": str(tmp_path)})
+    monkeypatch.setattr("wenyuan.readers.process.environment", lambda: {"PYTHONPATH": str(tmp_path)})
     with Sandbox() as broken, pytest.raises(SourceError, match=r"does not start: .*half installed") as caught:
         broken.read(b"<p>x", uri="u:x", name="a.html")
     assert not isinstance(caught.value, DocumentRejected)

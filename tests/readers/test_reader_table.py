@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
 from wenyuan.readers.delimited import read_csv, read_tsv
+from wenyuan.readers.frames import decode_documents, encode_documents
 from wenyuan.readers.jsonl import read_jsonl
 from wenyuan.readers.workbook import read_xlsx
-from wenyuan.readers.worker import decode_documents, encode_documents
 
 
 def workbook(**sheets: list[list[Any]]) -> openpyxl.Workbook:

@@ -8,7 +8,7 @@ import pytest
 
 from package_files import zipped
 from wenyuan.core.errors import DocumentRejected
-from wenyuan.readers import archive
+from wenyuan.readers import containers
 from wenyuan.readers.sandbox import Sandbox
 
 URI = "file:///x.zip"
@@ -66,11 +66,11 @@ def test_an_archive_in_an_archive_is_opened_three_deep(sandbox: Sandbox) -> None
 def test_more_files_than_are_read_in_all_are_named(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit counts the files of archives in archives; time is bounded likewise."""
     content = zipped({"in.zip": zipped({f"{n}.md": "x" for n in range(5)}), "last.md": "y"})
-    monkeypatch.setattr(archive, "MAX_PARTS", 4)
+    monkeypatch.setattr(containers, "MAX_PARTS", 4)
     documents = sandbox.read(content, uri=URI, name="x.zip").documents
     assert len(documents) == 3
     assert {why for document in documents for _, why in document.refused} == {"only the first 4 files are read"}
-    monkeypatch.setattr(archive, "MAX_SECONDS", -1.0)
+    monkeypatch.setattr(containers, "MAX_SECONDS", -1.0)
     assert "took longer than -1 s" in reason(sandbox, content)
 
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from rulebook_parts import SCHEMA_TREE, checked, codes, fault, schema
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rules import Alias, Book, Node, Place, RawEvidence, RawStatement, Tally
+from wenyuan.core.rules.book import Book, RawEvidence, RawStatement, Tally
 from wenyuan.core.rules.checking import check_book
+from wenyuan.core.rules.model import Alias, Node, Place
 from wenyuan.core.rules.names import looks_like_sentence
-from wenyuan.core.rules.schema import parse_schema
+from wenyuan.core.rules.schema_parser import parse_schema
 
 CITED = (RawEvidence(source="order37"),)
 

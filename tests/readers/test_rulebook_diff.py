@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from rulebook_parts import checked
-from wenyuan.core.rules import Book, Evidence, Node, Place, RawEvidence, RawStatement, Statement
+from wenyuan.core.rules.book import Book, RawEvidence, RawStatement
 from wenyuan.core.rules.checking import Checked
-from wenyuan.core.rules.results import LiveNode, LiveStatement, diff
+from wenyuan.core.rules.import_diff import LiveNode, LiveStatement, diff
+from wenyuan.core.rules.model import Evidence, Node, Place, Statement
 
 NAMES = ("开挖", "回填", "支护", "降水", "浇筑")
 NODES = tuple(Node(key=f"process/{n}", kind="process", name=n) for n in NAMES)

@@ -13,9 +13,10 @@ import pytest
 
 from rulebook_parts import book_of, checked, codes, fault, schema
 from wenyuan.core.errors import ConfigError
-from wenyuan.core.rules import Alias, Evidence, Node, Place, Statement, Tally
-from wenyuan.readers.rulebooks.export import excel_template
-from wenyuan.runtime import install_command
+from wenyuan.core.rules.book import Tally
+from wenyuan.core.rules.model import Alias, Evidence, Node, Place, Statement
+from wenyuan.readers.rulebooks.excel_template import excel_template
+from wenyuan.runtime.installation import install_command
 
 
 def saved(book: openpyxl.Workbook) -> bytes:

@@ -16,11 +16,16 @@ from hypothesis import strategies as st
 from rulebook_parts import SCHEMA_TREE, book_of, checked, codes, fault
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Source
-from wenyuan.core.rules import Alias, DeclaredSource, Evidence, Node, Place, Statement, Tally
-from wenyuan.core.text import language_of
-from wenyuan.readers.rulebooks import book_to_jsonl, book_to_yaml, lightrag, read_jsonl_book, read_yaml
-from wenyuan.readers.rulebooks.entries import Form, yaml_tree
-from wenyuan.readers.rulebooks.lightrag import read_graphml
+from wenyuan.core.rules.book import DeclaredSource, Tally
+from wenyuan.core.rules.model import Alias, Evidence, Node, Place, Statement
+from wenyuan.core.text.analysis import language_of
+from wenyuan.readers.rulebooks import graphml as rulebooks_graphml
+from wenyuan.readers.rulebooks.export import book_to_jsonl, book_to_yaml
+from wenyuan.readers.rulebooks.form import Form
+from wenyuan.readers.rulebooks.graphml import read_graphml
+from wenyuan.readers.rulebooks.jsonl_book import read_jsonl_book
+from wenyuan.readers.rulebooks.trees import yaml_tree
+from wenyuan.readers.rulebooks.yaml_book import read_yaml
 
 HEAD = """<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -225,7 +230,7 @@ def test_csv_tables_are_told_by_their_header(tmp_path: Path) -> None:
 
 
 def rulebook(path: Path) -> Any:
-    from wenyuan.readers.rulebooks import read_book
+    from wenyuan.readers.rulebooks.selection import read_book
 
     return read_book(path)
 
@@ -394,7 +399,7 @@ def test_what_is_exported_is_read_back(made: tuple[list[Node], list[Statement]])
 
 def test_a_graph_of_too_many_things(monkeypatch: pytest.MonkeyPatch) -> None:
     """A graph with more nodes and edges than a graph of rules can have is refused at that place, not read to its end."""
-    monkeypatch.setattr(lightrag, "_MAX_ITEMS", 3)
+    monkeypatch.setattr(rulebooks_graphml, "_MAX_ITEMS", 3)
     few = graphml(*(f'<node id="n{n}"/>\n' for n in range(3)))
     assert read_graphml(io.BytesIO(few.encode()), file="g", pack="p").pack == "p"
     many = graphml(*(f'<node id="n{n}"/>\n' for n in range(4)), "no XML from here on <<<")

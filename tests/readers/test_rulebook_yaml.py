@@ -9,9 +9,10 @@ import pytest
 
 from rulebook_parts import book_of, checked, codes, fault
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rules import Alias, Place, Tally
-from wenyuan.readers import rulebooks
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.core.rules.book import Tally
+from wenyuan.core.rules.model import Alias, Place
+from wenyuan.readers.rulebooks import selection
+from wenyuan.readers.rulebooks.selection import read_book
 
 PACK = """\
 pack: construction
@@ -291,9 +292,9 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
 
 def test_a_file_beyond_the_limit_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The size is looked at before the content."""
-    monkeypatch.setattr(rulebooks, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(selection, "MAX_BYTES", 1_000_000)
     with (tmp_path / "big.yaml").open("wb") as stream:
         stream.truncate(3_000_000)
     book = read_book(tmp_path / "big.yaml")
     assert fault(book, "bad_file").message == "it has 3 MB; at most 1 MB are read"
-    assert rulebooks.MAX_GRAPH_BYTES == 300_000_000
+    assert selection.MAX_GRAPH_BYTES == 300_000_000

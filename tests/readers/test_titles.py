@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.readers import read_guarded
 from wenyuan.readers.assemble import plain_title
+from wenyuan.readers.selection import read_guarded
 
 
 @pytest.mark.parametrize(

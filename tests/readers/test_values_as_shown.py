@@ -15,7 +15,7 @@ from wenyuan.readers.jsonl import read_jsonl
 from wenyuan.readers.mail import unpack_eml
 from wenyuan.readers.markdown import read_markdown
 from wenyuan.readers.opendocument import read_odt
-from wenyuan.readers.pdf import read_pdf
+from wenyuan.readers.pdf.reader import read_pdf
 from wenyuan.readers.rtf import read_rtf
 from wenyuan.readers.workbook import read_xlsx
 

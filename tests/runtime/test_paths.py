@@ -11,8 +11,8 @@ import pytest
 
 from unprivileged import nobody
 from wenyuan.core.errors import SourceError
-from wenyuan.runtime import exists, is_dir, is_file
-from wenyuan.service.ingest.holdings import find_files
+from wenyuan.runtime.presence import exists, is_dir, is_file
+from wenyuan.service.ingest.local_files import find_files
 
 
 @pytest.fixture

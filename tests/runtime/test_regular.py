@@ -13,19 +13,21 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.catalog.audit import HeadFile
+from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.audit.reads import verify_export
 from wenyuan.catalog.backup import back_up
-from wenyuan.catalog.storage import WriterLock
+from wenyuan.catalog.locks import WriterLock
 from wenyuan.cli.options import history_in
 from wenyuan.core.errors import InvalidRequest, KnowledgeError
-from wenyuan.encoders import builtin, onnx
-from wenyuan.evaluation import data
-from wenyuan.readers import golden, ocr, rulebooks, sandbox
+from wenyuan.encoders import model_files, weights
+from wenyuan.evaluation import corpus, questions
+from wenyuan.readers import golden, sandbox, synonyms
+from wenyuan.readers.ocr import weights as ocr_weights
+from wenyuan.readers.rulebooks import selection
 from wenyuan.runtime.regular import IrregularFile, open_regular, read_regular
-from wenyuan.service import documents, upload_journal
+from wenyuan.service import original_file, upload_journal
 from wenyuan.service.ingest import library_key, registry, scanning
-from wenyuan.service.ingest.holdings import LocalFile
+from wenyuan.service.ingest.local_files import LocalFile
 from wenyuan.service.ingest.quarantine import Quarantine
 from wenyuan.settings import load_settings
 
@@ -82,7 +84,7 @@ def _alone(path: Path) -> None:
 
 def _given(path: Path) -> None:
     source = wenyuan.Source(source_id="s", path=str(path.parent))
-    documents.open_original(source, path.as_uri())
+    original_file.open_original(source, path.as_uri())
 
 
 DOORS: dict[str, tuple[str, Callable[[Path], object]]] = {
@@ -93,11 +95,11 @@ DOORS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "an original": ("a.md", _given),
     "a golden table": ("golden.csv", golden.read_golden),
     "a judged set": ("queries.jsonl", lambda path: golden.read_golden(path.parent)),
-    "a corpus": ("corpus.jsonl", lambda path: data.open_corpus(path.parent)),
-    "judgements": ("qrels.tsv", lambda path: data.read_judged(path.parent, (), qrels=path)),
-    "synonyms": ("synonyms.csv", golden.read_synonyms),
-    "synonyms as lines": ("synonyms.jsonl", golden.read_synonyms),
-    "a rule book": ("rules.yaml", rulebooks.read_book),
+    "a corpus": ("corpus.jsonl", lambda path: corpus.open_corpus(path.parent)),
+    "judgements": ("qrels.tsv", lambda path: questions.read_judged(path.parent, (), qrels=path)),
+    "synonyms": ("synonyms.csv", synonyms.read_synonyms),
+    "synonyms as lines": ("synonyms.jsonl", synonyms.read_synonyms),
+    "a rule book": ("rules.yaml", selection.read_book),
     "a history": ("history.json", history_in),
     "an export of the audit": ("audit.jsonl", verify_export),
     "the head of the audit": ("audit.head", lambda path: HeadFile(path).read()),
@@ -105,10 +107,10 @@ DOORS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "the writer's lock": ("writer.lock", _locked),
     "the lock of uploads": (upload_journal._LOCK, _alone),
     "a journal": (f"uploads/{upload_journal.INCOMING}/1/{upload_journal._JOURNAL}", _recovered),
-    "settings of a model": ("config.json", lambda path: onnx.read_json(path.parent, path.name, "encoder")),
-    "weights": ("weights.bin", builtin.read_weights),
-    "weights to verify": ("weights.bin", builtin.verify),
-    "a model of OCR": ("model.onnx", lambda path: ocr.read_verified(path.parent, path.name, "0" * 64)),
+    "settings of a model": ("config.json", lambda path: model_files.read_json(path.parent, path.name, "encoder")),
+    "weights": ("weights.bin", weights.read_weights),
+    "weights to verify": ("weights.bin", weights.verify),
+    "a model of OCR": ("model.onnx", lambda path: ocr_weights.read_verified(path.parent, path.name, "0" * 64)),
 }
 
 

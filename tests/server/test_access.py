@@ -16,8 +16,10 @@ from governed_door import BODIES, RIGHT_OF, SUPPORT, at, governed_server, key, s
 from http_door import JSON, EchoService, assert_problem, call
 from wenyuan.core.access import RIGHTS, Principal
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, NotPermitted
-from wenyuan.server.access import KeyRing, declared, guarded, key_ring, route
-from wenyuan.server.app import PUBLIC, ROUTES, create_app, serve
+from wenyuan.server.app import PUBLIC, ROUTES, create_app
+from wenyuan.server.keys import KeyRing, guarded, key_ring
+from wenyuan.server.routes_declared import declared, route
+from wenyuan.server.running import serve
 
 Served = tuple[str, Any]
 GUARDED = sorted((method, path, right) for (method, path), right in RIGHT_OF.items() if right is not None)

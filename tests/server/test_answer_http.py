@@ -25,10 +25,11 @@ from wenyuan.cli.root import app
 from wenyuan.client import Client
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, RetrievalFailed
-from wenyuan.mcp import TOOLS
-from wenyuan.server import ServerSettings
-from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app, start_in_thread
+from wenyuan.mcp.tools import TOOLS
+from wenyuan.server.app import create_app
+from wenyuan.server.keys import KeyRing
+from wenyuan.server.running import start_in_thread
+from wenyuan.server.service_port import ServerSettings
 
 Door = tuple[str, Any, Server]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from wenyuan.server import Limits
-from wenyuan.server.access import Limiter
 from wenyuan.server.buckets import OwnBuckets, SharedBuckets
+from wenyuan.server.limits import Limiter
 from wenyuan.server.problems import Problem
+from wenyuan.server.service_port import Limits
 
 
 @pytest.mark.parametrize("seed", range(5))

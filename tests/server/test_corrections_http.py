@@ -15,9 +15,10 @@ from scanned import SCAN, scans
 from wenyuan.client import Client
 from wenyuan.core.access import parse_agent
 from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
-from wenyuan.server import ServerSettings
-from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app, start_in_thread
+from wenyuan.server.app import create_app
+from wenyuan.server.keys import KeyRing
+from wenyuan.server.running import start_in_thread
+from wenyuan.server.service_port import ServerSettings
 
 Served = tuple[str, Any, Path]
 RIGHTS = ("ingest", "registry", "search", "retrieve", "audit")

@@ -11,7 +11,7 @@ import pytest
 from doors import attach_optional, broken, foreign_library, served
 from governed_door import key, send
 from http_door import call
-from wenyuan.wire.protocols import dify_from_wire
+from wenyuan.wire.dify import dify_from_wire
 
 PATH = "/retrieval"
 ASK: dict[str, Any] = {

@@ -13,10 +13,10 @@ from console_door import served as with_pages
 from governed_door import BODIES, OTHER, RIGHT_OF, at, governed_server, key, send
 from http_door import JSON, Answer, assert_problem, call, raw
 from wenyuan.core.errors import received
-from wenyuan.core.text import has_han
-from wenyuan.i18n import translated
-from wenyuan.server import Limits
+from wenyuan.core.text.analysis import has_han
+from wenyuan.i18n.translation import translated
 from wenyuan.server.problems import PROBLEM_JSON
+from wenyuan.server.service_port import Limits
 
 Served = tuple[str, Any]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")

@@ -16,9 +16,10 @@ from wenyuan.cli.root import app
 from wenyuan.client import Client
 from wenyuan.core.access import parse_agent
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.server import ServerSettings
-from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app, start_in_thread
+from wenyuan.server.app import create_app
+from wenyuan.server.keys import KeyRing
+from wenyuan.server.running import start_in_thread
+from wenyuan.server.service_port import ServerSettings
 
 Served = tuple[str, Any]
 

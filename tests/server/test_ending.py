@@ -17,8 +17,8 @@ from http_door import Answer, ask, assert_problem
 SERVER = """
 import re, sys, threading, urllib.request
 from http_door import EchoService
-from wenyuan.server import ServerSettings
-from wenyuan.server.app import serve
+from wenyuan.server.service_port import ServerSettings
+from wenyuan.server.running import serve
 from wenyuan.server.ending import Ending
 
 def hang(url):

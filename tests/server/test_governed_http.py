@@ -12,8 +12,8 @@ import pytest
 from governed_door import SUPPORT, TEXTS, governed_server, send
 from http_door import assert_problem
 from wenyuan.core.errors import EngineUnavailable
-from wenyuan.server import ServerSettings
 from wenyuan.server.app import openapi_document
+from wenyuan.server.service_port import ServerSettings
 
 Served = tuple[str, Any]
 ASK = {"query": "客户投诉多久响应"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.server import Limits
-from wenyuan.server.access import Limiter
+from wenyuan.server.limits import Limiter
 from wenyuan.server.problems import Problem
+from wenyuan.server.service_port import Limits
 
 
 class Clock:

@@ -22,13 +22,13 @@ from http_door import JSON, EchoService, ask, assert_problem, call, serving
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sources import SourceState
-from wenyuan.runtime import BOUNDS, Timings
-from wenyuan.server import Limits
-from wenyuan.server.access import RequestMetrics
+from wenyuan.runtime.timings import BOUNDS, Timings
 from wenyuan.server.app import ROUTES
-from wenyuan.server.metrics import MetricFamilies, histogram
+from wenyuan.server.exposition import MetricFamilies, histogram
+from wenyuan.server.request_metrics import RequestMetrics
+from wenyuan.server.service_port import Limits
 from wenyuan.service.operations.refresh import Worker
-from wenyuan.service.search.execution import LegMeter
+from wenyuan.service.search.leg_execution import LegMeter
 
 Numbers = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 

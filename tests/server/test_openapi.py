@@ -13,9 +13,9 @@ from schemathesis.engine import events, from_schema
 
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.core.restrictions import faults_of
-from wenyuan.server import ServerSettings, open_to_all
 from wenyuan.server.app import create_app, openapi_document
-from wenyuan.wire import MAX_CONTEXT_DEPTH
+from wenyuan.server.service_port import ServerSettings, open_to_all
+from wenyuan.wire.contract import MAX_CONTEXT_DEPTH
 from wenyuan.wire.strict_json import MAX_INTEGER
 
 POSTS = ("/v1/retrieve_fragments", "/retrieve_fragments")

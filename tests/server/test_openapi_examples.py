@@ -11,10 +11,10 @@ import pytest
 from doors import foreign_library, served
 from governed_door import send
 from rules_door import BOOK
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.server import ServerSettings
+from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.server.app import openapi_document
 from wenyuan.server.examples import ANSWERS, EXAMPLES
+from wenyuan.server.service_port import ServerSettings
 
 DOCUMENT = openapi_document(ServerSettings())
 OPERATIONS = {

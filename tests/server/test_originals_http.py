@@ -13,7 +13,7 @@ import wenyuan
 from governed_door import governed_server, key, send
 from http_door import Answer, assert_problem
 from pdf_files import make_pdf
-from wenyuan.server.routes.documents import as_file
+from wenyuan.server.routes.originals import as_file
 from wenyuan.service.ingest.corrections import CorrectionRequest
 
 Served = tuple[str, Any, Path]

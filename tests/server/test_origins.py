@@ -15,7 +15,7 @@ import wenyuan
 from console_door import served
 from governed_door import BODIES, RIGHT_OF, at, fill, key
 from http_door import JSON, PATH, assert_problem, call, raw
-from wenyuan.server import host_of, is_loopback, names_loopback
+from wenyuan.server.request_origin import host_of, is_loopback, names_loopback
 
 UNSAFE = sorted((method, path) for method, path in RIGHT_OF if method != "GET")
 FOREIGN: tuple[dict[str, str], ...] = (

@@ -11,8 +11,8 @@ from governed_door import key, send
 from mcp_clients import calling, over_http
 from rules_door import rules_server
 from wenyuan.client import AgentClient, Client, InvalidRequest, get_context_from
-from wenyuan.server import ServerSettings
 from wenyuan.server.app import openapi_document
+from wenyuan.server.service_port import ServerSettings
 
 QUERY = "深基坑开挖前要做什么"
 NAMES = {"/v1/context": "retrieval_query", "/v1/infer_rules": "context"}

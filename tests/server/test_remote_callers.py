@@ -16,8 +16,8 @@ from console_door import Browser, console
 from governed_door import BODIES, RIGHT_OF, SUPPORT, at, governed_server, key
 from http_door import JSON, Answer, call
 from wenyuan.core.model import Source
-from wenyuan.server import Limits
 from wenyuan.server.remote_callers import base_of, is_elsewhere
+from wenyuan.server.service_port import Limits
 from wenyuan.service.file_addresses import FileAddresses
 
 FROM_AFAR = {**JSON, "X-Forwarded-For": "203.0.113.9", "Host": "kb.example"}

@@ -12,7 +12,7 @@ from http_door import assert_problem
 from rules_door import AGENTS, BOOK, rules_server
 from wenyuan.core.access import Principal, parse_agent
 from wenyuan.core.errors import NotPermitted
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.readers.rulebooks.selection import read_book
 
 PIT = {"processes": ["深基坑开挖"]}
 

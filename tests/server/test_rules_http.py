@@ -25,11 +25,11 @@ from rules_door import BOOK, WRONG, rules_server
 from wenyuan.client import Client
 from wenyuan.core.access import parse_agent
 from wenyuan.core.errors import EngineUnavailable, RetrievalFailed
-from wenyuan.core.rules.questions import written_numbers
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.server import ServerSettings
+from wenyuan.core.rules.rule_numbers import written_numbers
+from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.server.app import openapi_document
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.server.service_port import ServerSettings
+from wenyuan.service.rules.unified import RuleQuestion
 
 Served = tuple[str, Any]
 PIT = "深基坑开挖"

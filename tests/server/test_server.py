@@ -16,9 +16,9 @@ from http_door import JSON, PATH, Broken, EchoService, Ready, ask, assert_proble
 from wenyuan.client import Client
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import CatalogBusy, Fault, InvalidRequest, Message, NotPermitted, RetrievalFailed
-from wenyuan.i18n import translated
-from wenyuan.server import ServerSettings
+from wenyuan.i18n.translation import translated
 from wenyuan.server.problems import Problem
+from wenyuan.server.service_port import ServerSettings
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ import pytest
 
 from http_door import JSON, PATH, Answer, EchoService, ask, assert_problem, call, q, raw, serving
 from patience import in_time
-from wenyuan.server import ServerSettings
-from wenyuan.server.app import StrictProtocol
+from wenyuan.server.service_port import ServerSettings
+from wenyuan.server.strict_http import StrictProtocol
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from contextvars import ContextVar
 import pytest
 
 from patience import HANGS, in_time
-from wenyuan.server.problems import Pool, Problem
+from wenyuan.server.pool import Pool
+from wenyuan.server.problems import Problem
 
 WHO: ContextVar[str] = ContextVar("who", default="nobody")
 

@@ -18,8 +18,9 @@ import pytest
 from http_door import Answer, EchoService, ask, assert_problem, serving
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import ConfigError
-from wenyuan.server import ServerSettings, open_to_all
-from wenyuan.server.app import create_app, serve, start_in_thread
+from wenyuan.server.app import create_app
+from wenyuan.server.running import serve, start_in_thread
+from wenyuan.server.service_port import ServerSettings, open_to_all
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def test_a_request_that_outlives_the_grace_is_told_that_the_server_stops():
 SERVE = """
 import sys, time
 from http_door import EchoService
-from wenyuan.server.app import serve
+from wenyuan.server.running import serve
 
 class Slow(EchoService):
     def retrieve_fragments(self, request):

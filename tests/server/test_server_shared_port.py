@@ -18,7 +18,7 @@ import pytest
 import wenyuan
 from http_door import url_of
 from wenyuan.core.errors import ConfigError
-from wenyuan.server.app import serve
+from wenyuan.server.running import serve
 
 pytestmark = pytest.mark.integration
 SETTINGS = {"WENYUAN_ENCODER__KIND": "hashing", "WENYUAN_SERVER__SHARED_PORT": "true"}

@@ -18,8 +18,8 @@ from wenyuan.cli.root import app
 from wenyuan.client import Client
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, RetrievalFailed
-from wenyuan.i18n import texts
-from wenyuan.mcp import TOOLS
+from wenyuan.i18n.translation import texts
+from wenyuan.mcp.tools import TOOLS
 from wenyuan.service.verification import VERDICTS as VERDICTS_OF_ALL
 
 ANSWER = "客户投诉需在 48 小时内第一次响应 [1]。客户投诉需在 24 小时内第一次响应，并登记投诉编号【1】。龘靐齉 zzqx。"

@@ -13,10 +13,11 @@ import pytest
 import wenyuan
 from http_door import JSON, assert_problem, call
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.engines.external import JOURNEY, MOST_HOPS, VIA, arrived
-from wenyuan.server import ServerSettings
-from wenyuan.server.app import create_app, start_in_thread
-from wenyuan.service.search.execution import LegExecutor
+from wenyuan.engines.external.question_path import JOURNEY, MOST_HOPS, VIA, arrived
+from wenyuan.server.app import create_app
+from wenyuan.server.running import start_in_thread
+from wenyuan.server.service_port import ServerSettings
+from wenyuan.service.search.leg_execution import LegExecutor
 
 BODY = {"query": "客户投诉 complaint deadline", "max_results": 3}
 

@@ -10,10 +10,10 @@ import pytest
 
 import wenyuan
 from wenyuan.core.filters import Scope
+from wenyuan.core.learning_records import Pair
 from wenyuan.core.model import Source
-from wenyuan.core.records import Pair
-from wenyuan.service.learning import load_holdings, resolve
-from wenyuan.service.learning.tuning import documents_of, whole
+from wenyuan.service.learning.lessons import load_holdings, resolve
+from wenyuan.service.learning.question_documents import documents_of, whole
 
 
 @pytest.mark.parametrize(

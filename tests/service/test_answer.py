@@ -26,8 +26,8 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.filters import In
 from wenyuan.core.model import MAX_QUERY_CHARS
-from wenyuan.core.text import sentences
-from wenyuan.i18n import texts, translated
+from wenyuan.core.text.boundaries import sentences
+from wenyuan.i18n.translation import texts, translated
 from wenyuan.service.generation import answering as gates
 from wenyuan.service.generation.answering import GATES
 from wenyuan.service.generation.answers import Answered, AnswerRequest, as_data
@@ -327,8 +327,8 @@ RULE = "开挖深度超过5m的基坑工程，不需要组织专家论证专项�
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, running: Server) -> Iterator[Library]:
     """A library with rules, and a text that contradicts one of them."""
-    from wenyuan.packs import located
-    from wenyuan.readers.rulebooks import read_book
+    from wenyuan.packs.shipped import located
+    from wenyuan.readers.rulebooks.selection import read_book
 
     folder = tmp_path_factory.mktemp("site")
     with answering(folder, "zh", running) as library:

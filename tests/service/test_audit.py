@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 import wenyuan
 from audit_parts import CANARY, DAY, Clock, fill, found_in, raw, record
 from patience import in_time
-from wenyuan.catalog.audit import Ids, canonical
-from wenyuan.catalog.audit import log as grouped
-from wenyuan.catalog.audit.log import KINDS, RETENTION, AuditLog
+from wenyuan.catalog.audit import group_writer
+from wenyuan.catalog.audit.chain import Ids, canonical
+from wenyuan.catalog.audit.log import RETENTION, AuditLog
 from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, InvalidRequest, NotFound
+from wenyuan.core.records import KINDS
 
 
 @pytest.fixture
@@ -311,7 +312,7 @@ def test_closed(tmp_path: Path) -> None:
 
 def test_failure_surfaces(audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """When writing fails, flush and the next append raise, nothing taken is lost, and it is tried again."""
-    monkeypatch.setattr(grouped, "_RETRY", 0.05)
+    monkeypatch.setattr(group_writer, "_RETRY", 0.05)
     with raw(audit._head.path.parent, guarded=True) as connection:
         connection.execute("ALTER TABLE audit RENAME TO elsewhere")
         audit.append(record(1))
@@ -360,7 +361,7 @@ def test_failing_head_file_repeats_nothing(audit: AuditLog, tmp_path: Path, monk
 
 def test_too_much_waits(audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the disk is too slow, records are refused rather than heaped up without end."""
-    monkeypatch.setattr(grouped, "_MOST_WAITING", 5)
+    monkeypatch.setattr(group_writer, "_MOST_WAITING", 5)
     with raw(audit._head.path.parent, guarded=True) as connection:
         connection.execute("BEGIN IMMEDIATE")
         for n in range(5):

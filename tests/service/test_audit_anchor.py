@@ -16,7 +16,7 @@ import wenyuan
 from audit_parts import DAY, Clock, fill
 from command_line import run
 from wenyuan.catalog import Catalog
-from wenyuan.catalog.audit import Head
+from wenyuan.catalog.audit.chain import Head
 from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.backup import back_up
 from wenyuan.core.errors import CatalogUnavailable, KnowledgeError

@@ -16,8 +16,10 @@ import pysqlite3.dbapi2 as driver
 import pytest
 
 from audit_parts import Clock, fill, raw, record
-from wenyuan.catalog.audit import GENESIS, Head, HeadFile
-from wenyuan.catalog.audit.log import AuditLog, verify_export
+from wenyuan.catalog.audit.chain import GENESIS, Head
+from wenyuan.catalog.audit.head_file import HeadFile
+from wenyuan.catalog.audit.log import AuditLog
+from wenyuan.catalog.audit.reads import verify_export
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
 
 
@@ -61,7 +63,7 @@ def test_guarded(audit: AuditLog, tmp_path: Path) -> None:
 
 def rehash(connection: Any, seq: int) -> None:
     """Give a record the hash that its content asks for, as a clever forger would."""
-    from wenyuan.catalog.audit import row_hash
+    from wenyuan.catalog.audit.chain import row_hash
 
     columns = connection.execute(
         "SELECT prev_hash, seq, audit_id, at, kind, principal, record FROM audit WHERE seq = ?", (seq,)

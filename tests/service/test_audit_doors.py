@@ -20,15 +20,16 @@ from audit_parts import raw
 from command_line import HASHING, Run, runner
 from governed_door import OTHER, SUPPORT, fill, governed_server, key, send
 from http_door import assert_problem
-from wenyuan.catalog.audit.log import KINDS, verify_export
+from wenyuan.catalog.audit.reads import verify_export
 from wenyuan.cli.root import app
 from wenyuan.core.access import Principal, parse_agent
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.i18n import texts, translated
-from wenyuan.server import ServerSettings
+from wenyuan.core.records import KINDS
+from wenyuan.i18n.translation import texts, translated
 from wenyuan.server.app import openapi_document
+from wenyuan.server.service_port import ServerSettings
 from wenyuan.service.audit.recorder import ACTING
-from wenyuan.service.audit.replay import Cause
+from wenyuan.service.audit.rerun import Cause
 from wenyuan.service.search.searcher import SearchRequest
 
 Served = tuple[str, Any]

@@ -13,10 +13,10 @@ import wenyuan
 from wenyuan.cli.root import app
 from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.records import folded
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.rules import UnifiedRequest
+from wenyuan.service.rules.unified import UnifiedRequest
 from wenyuan.service.search.searcher import SearchRequest
 
 QUESTION = "深基坑开挖的安全措施"

@@ -18,16 +18,10 @@ from wenyuan.core.access import Agent, DomainScope, Key, Principal
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Hit
-from wenyuan.service import LegReport, Query, Rewriting
-from wenyuan.service.audit import (
-    change_record,
-    digest_of,
-    fragment_entry,
-    preview_of,
-    query_of,
-    request_of,
-    retrieval_record,
-)
+from wenyuan.service.audit.change_entry import change_record
+from wenyuan.service.audit.request_entry import preview_of, query_of, request_of
+from wenyuan.service.audit.retrieval_entry import digest_of, fragment_entry, retrieval_record
+from wenyuan.service.query import LegReport, Query, Rewriting
 
 # -- previews -------------------------------------------------------------------------------------------------
 

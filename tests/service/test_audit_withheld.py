@@ -14,7 +14,7 @@ from governed_door import governed_server, key, send
 from wenyuan.cli.root import app
 from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.errors import EngineError
-from wenyuan.core.prompt import REASONS
+from wenyuan.core.prompt_parts import REASONS
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest
 
@@ -158,7 +158,7 @@ def test_show_tells_it(library: Any, locale: str, said: tuple[str, ...]) -> None
 
 def test_every_reason_has_a_name() -> None:
     """Each reason for keeping something back has words in both languages."""
-    from wenyuan.i18n import texts
+    from wenyuan.i18n.translation import texts
 
     for reason in (*REASONS, "top_k"):
         for language in ("en", "zh"):

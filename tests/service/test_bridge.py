@@ -12,8 +12,8 @@ import pytest
 
 import wenyuan
 from wenyuan.core.ports import Deadline
-from wenyuan.core.scoring import BRIDGE, Traits
-from wenyuan.service.search.legs import QueryVectors
+from wenyuan.core.scoring.formula import BRIDGE, Traits
+from wenyuan.service.search.query_vectors import QueryVectors
 
 NEVER = Deadline(1e12, lambda: 0.0)
 ENGLISH = [

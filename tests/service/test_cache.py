@@ -19,7 +19,7 @@ from wenyuan.core.access import Agent, DomainScope, Principal
 from wenyuan.core.errors import EngineError, KnowledgeError
 from wenyuan.core.filters import In
 from wenyuan.core.model import NewDocument, NewPassage, Source
-from wenyuan.service.search.execution import AnswerCache, OwnMemory
+from wenyuan.service.search.answer_cache import AnswerCache, OwnMemory
 from wenyuan.service.search.searcher import LOCAL, SearchRequest, SearchResult
 
 

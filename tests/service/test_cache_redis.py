@@ -22,8 +22,8 @@ from listening import free_port
 from patience import in_time
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.filters import And, In, Not, Or, Range
+from wenyuan.service.search.answer_cache import AnswerCache
 from wenyuan.service.search.cache_redis import RedisStore, open_redis, result_from_json, result_to_json
-from wenyuan.service.search.execution import AnswerCache
 from wenyuan.service.search.searcher import SearchRequest
 
 REQUEST = SearchRequest(

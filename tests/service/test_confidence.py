@@ -23,20 +23,22 @@ from judged_library import JUDGES, SUBJECTS, answer_of, asked, golden, judged, k
 from liars_outcomes import FAILING, JUDGED, OUTCOMES, Outcome
 from wenyuan.core.access import DomainScope
 from wenyuan.core.errors import ConfigError, InvalidRequest, LlmUnavailable, NotFound
+from wenyuan.core.learning_records import Pair
 from wenyuan.core.model import Source
 from wenyuan.core.ports import ModelUse
-from wenyuan.core.records import Pair
-from wenyuan.i18n import translated
-from wenyuan.runtime import http
+from wenyuan.i18n.translation import translated
+from wenyuan.runtime import json_endpoint
 from wenyuan.server import metrics
-from wenyuan.service import Rewriting
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation.answers import AnswerRequest
+from wenyuan.service.query import Rewriting
 from wenyuan.service.search import searcher
 from wenyuan.service.search.cache_redis import result_from_json, result_to_json
-from wenyuan.service.search.execution import abreast
+from wenyuan.service.search.leg_execution import abreast
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
-from wenyuan.wire.search import SearchAnswerShape, context_to_wire, search_from_wire, search_to_wire
+from wenyuan.wire.search import SearchAnswerShape
+from wenyuan.wire.search_answers import context_to_wire, search_to_wire
+from wenyuan.wire.search_requests import search_from_wire
 
 SCOPE = (DomainScope(domain="house", top_k="confidence"),)
 PAIR = {"zh": 4, "en": 5}
@@ -53,7 +55,7 @@ def running() -> Iterator[JudgeServer]:
 def server(running: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> JudgeServer:
     running.begin("perfect")
     running.sure = knowing
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
+    monkeypatch.setattr(json_endpoint, "_BACKOFF", 0.01)
     return running
 
 

@@ -18,7 +18,7 @@ from fused import candidates as fused
 from wenyuan.core.ports import Hit
 from wenyuan.core.scoring.fusion import Candidates, Fusion, column
 from wenyuan.core.scoring.probability import CURVES, NEAR, Candidate, Field, candidate
-from wenyuan.core.text import query_terms
+from wenyuan.core.text.analysis import query_terms
 from wenyuan.service.search import legs
 from wenyuan.service.search.candidates import Cutoff, above, contenders
 

@@ -13,8 +13,8 @@ import wenyuan
 from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.errors import EngineError, InvalidRequest
 from wenyuan.core.model import Source
-from wenyuan.core.prompt import Snippet
-from wenyuan.core.text.chunking import estimate_tokens
+from wenyuan.core.prompt_parts import Snippet
+from wenyuan.core.text.token_meter import estimate_tokens
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
 
 COMPLAINT = "客户投诉需在 24 小时内第一次响应。Complaints are answered within one day. "

@@ -16,11 +16,11 @@ from mcp_clients import calling, over_http
 from wenyuan import Client
 from wenyuan.cli.root import app
 from wenyuan.client import get_context_from
-from wenyuan.core.prompt import ContextPolicy
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.core.prompt_parts import ContextPolicy
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.context import ContextRequest
-from wenyuan.wire.search import context_to_wire
+from wenyuan.wire.search_answers import context_to_wire
 
 LEAVE = """# 员工休假办法
 

@@ -16,16 +16,17 @@ from command_line import runner
 from liars_outcomes import FAILING, PLACED
 from liars_server import KEY, PLACING, Asked, Server, lying
 from wenyuan.core.access import Principal
-from wenyuan.core.answering import CONTEXT_PROMPT_VERSION
+from wenyuan.core.context_sentences import CONTEXT_PROMPT_VERSION
 from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.model import Source
-from wenyuan.core.sources import parse_source, with_context_wanted
-from wenyuan.runtime import deadline_after, http
+from wenyuan.core.source_entries import parse_source, with_context_wanted
+from wenyuan.runtime import json_endpoint
+from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation import context_sentences as asking
 from wenyuan.service.generation.answers import AnswerRequest
 from wenyuan.service.ingest.corrections import CorrectionRequest
-from wenyuan.service.ingest.run import IngestReport, Progress
+from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.search.searcher import SearchRequest
 
 TEXTS = {
@@ -51,7 +52,7 @@ def running() -> Iterator[Server]:
 @pytest.fixture
 def server(running: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     running.begin("perfect")
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
+    monkeypatch.setattr(json_endpoint, "_BACKOFF", 0.01)
     return running
 
 

@@ -14,9 +14,9 @@ from scanned import scans
 from wenyuan.cli.root import app
 from wenyuan.core.errors import NotFound
 from wenyuan.core.model import Source
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.ingest.corrections import CorrectionRequest
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.service.rules.unified import RuleQuestion
 
 PAGE = "# 基坑规范\n\n## 第十三条\n\n深基坑开挖应当配备挖掘机，并有专人指挥。\n\n## 第十四条\n\n夜间施工应有足够的照明。\n"
 BOOK = """\

@@ -262,7 +262,8 @@ def test_the_command_line_names_the_history(library: wenyuan.Library) -> None:
 def test_every_route_of_documents_works_with_a_relative_library(library: wenyuan.Library) -> None:
     """Upload, replacement, listing, history and deletion over HTTP."""
     from http_door import call
-    from wenyuan.server.app import create_app, start_in_thread
+    from wenyuan.server.app import create_app
+    from wenyuan.server.running import start_in_thread
 
     url, stop = start_in_thread(create_app(library))
     try:

@@ -16,9 +16,9 @@ import pytest
 
 import wenyuan
 from wenyuan.core.ports import Deadline
-from wenyuan.engines.local import LocalEngine
-from wenyuan.service.search import execution, legs
-from wenyuan.service.search.execution import FairSemaphore
+from wenyuan.engines.local.engine import LocalEngine
+from wenyuan.service.search import fair_semaphore, legs
+from wenyuan.service.search.fair_semaphore import FairSemaphore
 
 
 @pytest.fixture
@@ -205,7 +205,9 @@ def test_an_interrupt_while_waiting_is_told_and_gives_the_place_back(monkeypatch
         places = FairSemaphore(1)
         assert places.acquire(0)
         with monkeypatch.context() as patched:
-            patched.setattr(execution, "threading", SimpleNamespace(Lock=lambda turn=turn: Interrupted(turn=turn)))
+            patched.setattr(
+                fair_semaphore, "threading", SimpleNamespace(Lock=lambda turn=turn: Interrupted(turn=turn))
+            )
             with pytest.raises(KeyboardInterrupt):
                 places.acquire(20)
         if not turn:

@@ -15,7 +15,7 @@ from http_door import assert_problem
 from tuning_parts import ENCODER, golden, new_house
 from wenyuan.client import Client
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound
-from wenyuan.service.learning import judged_pairs
+from wenyuan.service.learning.lessons import judged_pairs
 from wenyuan.service.learning.tuning import LEAST_QUESTIONS
 
 QUESTION = {"query": "客户投诉", "max_results": 5}

@@ -21,14 +21,14 @@ from wenyuan.core.errors import ConfigError, EngineUnavailable, LlmError
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text.synonyms import Wordings
-from wenyuan.i18n import translated
-from wenyuan.runtime import http
-from wenyuan.service import Answer, LegReport, Query
+from wenyuan.i18n.translation import translated
+from wenyuan.runtime import json_endpoint
+from wenyuan.service.query import Answer, LegReport, Query
 from wenyuan.service.search.cache_redis import result_from_json, result_to_json
-from wenyuan.service.search.candidates import Searched, united
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
-from wenyuan.wire.search import search_to_wire
+from wenyuan.service.search.wordings import Searched, united
+from wenyuan.wire.search_answers import search_to_wire
 
 SCOPE = (DomainScope(domain="house", top_k="confidence"),)
 PAIR = {"zh": 4, "en": 5}
@@ -78,7 +78,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, running: JudgeServer) -> Path
 def server(running: JudgeServer, made: Path, monkeypatch: pytest.MonkeyPatch) -> JudgeServer:
     running.begin("perfect")
     running.sure = unsure
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
+    monkeypatch.setattr(json_endpoint, "_BACKOFF", 0.01)
     return running
 
 

@@ -19,9 +19,9 @@ from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.core.sources import SourceState
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.operations import Freshness, healths
+from wenyuan.service.operations.source_health import Freshness, healths
 from wenyuan.service.search.searcher import SearchRequest
-from wenyuan.wire.search import context_to_wire, search_to_wire
+from wenyuan.wire.search_answers import context_to_wire, search_to_wire
 
 HOUR, DAY = 3_600.0, 86_400.0
 QUERY = "客户投诉 complaint"

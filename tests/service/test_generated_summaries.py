@@ -12,11 +12,11 @@ from answer_fixtures import language, libraries, library, running, server
 from answer_library import DUTY, QUESTION, SECRET, answering
 from liars_outcomes import CHOSEN
 from liars_server import FAULTS, LIARS, Server, claim, sentences
-from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.core.text.summaries import summarize
-from wenyuan.runtime import deadline_after
-from wenyuan.service import generation
+from wenyuan.core.text.token_meter import estimate_tokens
+from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.context import ContextRequest
+from wenyuan.service.generation import summarizer
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
 
 __all__ = ["language", "libraries", "library", "running", "server"]
@@ -50,7 +50,7 @@ def test_a_model_that_fails_leaves_the_extracts(
 ) -> None:
     """The search succeeds, and says that this part of it failed, and why."""
     server.begin(fault)
-    monkeypatch.setattr(generation, "deadline_after", lambda _: deadline_after(0.3 if fault == "drip" else 30))
+    monkeypatch.setattr(summarizer, "deadline_after", lambda _: deadline_after(0.3 if fault == "drip" else 30))
     result, found = find(library, language)
     assert found.summary_origin == "extractive"
     assert found.summary
@@ -104,7 +104,7 @@ def test_a_context_of_several_questions_waits_for_a_hanging_model_once(
     library: wenyuan.Library, language: str, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.begin("drip")
-    monkeypatch.setattr(generation, "deadline_after", lambda _: deadline_after(0.3))
+    monkeypatch.setattr(summarizer, "deadline_after", lambda _: deadline_after(0.3))
     request = ContextRequest(
         retrieval_query=QUESTION[language], extra_queries=(DUTY[language], DUTY[language][:9]), summary="generated"
     )

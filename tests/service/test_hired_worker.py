@@ -20,7 +20,7 @@ import pytest
 import wenyuan
 from http_door import url_of
 from wenyuan.core.errors import CatalogUnavailable
-from wenyuan.service.operations.refresh import BackgroundRefresh
+from wenyuan.service.operations.background_refresh import BackgroundRefresh
 
 
 def until(true: Callable[[], bool], what: str) -> None:

@@ -18,7 +18,7 @@ from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotFound, So
 from wenyuan.core.model import BELOW
 from wenyuan.readers import sandbox
 from wenyuan.readers.sandbox import Sandbox
-from wenyuan.service.ingest.run import IngestReport, Progress
+from wenyuan.service.ingest.progress import IngestReport, Progress
 
 SECTIONS = ("投诉处理", "客户投诉需在 24 小时内第一次响应。"), ("Leave", "Up to five days may be carried over.")
 

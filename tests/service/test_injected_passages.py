@@ -8,7 +8,7 @@ import wenyuan
 from answer_fixtures import language, libraries, library, running, server
 from answer_library import DUTY, QUESTION, TEXTS
 from liars_server import Server, claim, pick
-from wenyuan.core.text.summaries import instruction_like
+from wenyuan.core.text.injection import instruction_like
 
 __all__ = ["language", "libraries", "library", "running", "server"]
 

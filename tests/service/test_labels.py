@@ -15,7 +15,7 @@ from fused import candidates
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.core.ports import Hit
 from wenyuan.core.scoring.fusion import Fusion, column
-from wenyuan.service.ingest.registry import embed_anew
+from wenyuan.service.ingest.reembedding import embed_anew
 
 SETTINGS: dict[str, Any] = {
     "encoder": {"kind": "hashing", "dimension": 256},

@@ -13,10 +13,10 @@ import pytest
 from patience import HANGS, in_time
 from wenyuan.core.errors import EncoderTimeout, EngineTimeout, EngineUnavailable, IndexCorrupt, KnowledgeError
 from wenyuan.core.ports import Deadline
-from wenyuan.core.scoring import check_deadline
+from wenyuan.core.scoring.vector_checks import check_deadline
 from wenyuan.encoders.checking import HashingEncoder
-from wenyuan.service.search.execution import LegExecutor, Legs
-from wenyuan.service.search.legs import QueryVectors
+from wenyuan.service.search.leg_execution import LegExecutor, Legs
+from wenyuan.service.search.query_vectors import QueryVectors
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 import wenyuan
 from wenyuan.app import renew_key
-from wenyuan.catalog.backup import back_up, move_library
+from wenyuan.catalog.backup import back_up
+from wenyuan.catalog.migration import move_library
 from wenyuan.catalog.task_anchor import Counted
 from wenyuan.cli.root import app
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, ConfigError, InvalidRequest

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import wenyuan
 from wenyuan.core.model import Source
-from wenyuan.engines.local import _View
+from wenyuan.engines.local.engine import _View
 from wenyuan.service.search.searcher import SearchRequest
 
 WRITES = 200

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import wenyuan
-from wenyuan.i18n import translated
+from wenyuan.i18n.translation import translated
 from wenyuan.service.search.searcher import SearchRequest
 
 LAW = """# 数据安全法

@@ -21,9 +21,9 @@ from wenyuan.client import AsyncClient, Client
 from wenyuan.core.access import Principal, parse_agent
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.mcp import TOOLS
-from wenyuan.server import ServerSettings
+from wenyuan.mcp.tools import TOOLS
 from wenyuan.server.app import openapi_document
+from wenyuan.server.service_port import ServerSettings
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest
 

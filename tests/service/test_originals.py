@@ -10,7 +10,7 @@ import pytest
 
 import wenyuan
 from wenyuan.core.errors import OriginalGone, OriginalUnavailable
-from wenyuan.service import documents
+from wenyuan.service import original_file
 
 
 class Shelf:
@@ -26,8 +26,8 @@ class Shelf:
         self.library.add(wenyuan.Source(source_id="docs", path=str(self.docs), **more))  # type: ignore[arg-type]
         return sorted(self.library.catalog.live_documents("docs"))
 
-    def opened(self, uri: str) -> documents.OriginalFile:
-        return documents.open_original(self.library.catalog.source("docs"), uri)
+    def opened(self, uri: str) -> original_file.OriginalFile:
+        return original_file.open_original(self.library.catalog.source("docs"), uri)
 
 
 @pytest.fixture
@@ -42,7 +42,9 @@ def test_gives_the_bytes_as_they_lie_now(shelf: Shelf) -> None:
     file = shelf.docs / "请假 制度.md"
     file.write_text("# 请假\n\n每年五天。\n", "utf-8")
     [uri] = shelf.taken()
-    assert shelf.opened(uri) == documents.OriginalFile(name="请假 制度.md", content="# 请假\n\n每年五天。\n".encode())
+    assert shelf.opened(uri) == original_file.OriginalFile(
+        name="请假 制度.md", content="# 请假\n\n每年五天。\n".encode()
+    )
     file.write_bytes(b"other")
     assert shelf.opened(uri).content == b"other"
 
@@ -59,7 +61,7 @@ def test_gives_the_workbook_of_a_sheet(shelf: Shelf) -> None:
     assert (
         shelf.opened(first)
         == shelf.opened(second)
-        == documents.OriginalFile(name="faq.xlsx", content=(shelf.docs / "faq.xlsx").read_bytes())
+        == original_file.OriginalFile(name="faq.xlsx", content=(shelf.docs / "faq.xlsx").read_bytes())
     )
 
 
@@ -100,6 +102,6 @@ def test_refuses_what_grew_too_large(shelf: Shelf) -> None:
     file.write_text("# Leave\n\nFive days.\n")
     [uri] = shelf.taken()
     with file.open("wb") as grown:
-        grown.truncate(documents.MOST_BYTES + 1)
+        grown.truncate(original_file.MOST_BYTES + 1)
     with pytest.raises(OriginalUnavailable, match="larger than 50,000,000 bytes"):
         shelf.opened(uri)

@@ -19,7 +19,7 @@ from wenyuan.cli.root import app
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.core.ports import Deadline
-from wenyuan.engines.external import postgres
+from wenyuan.engines.external import table_search
 from wenyuan.service.search.searcher import SearchRequest
 
 DAYS = {"effective_from": "since", "effective_until": "until"}
@@ -106,7 +106,7 @@ def test_rows_out_of_force_take_nobodys_place(
     )
     admin.execute("ANALYZE kb.docs")
     if not exact:
-        monkeypatch.setattr(postgres, "EXACT_ROWS", 0)
+        monkeypatch.setattr(table_search, "EXACT_ROWS", 0)
     found = keys(opened(columns={**COLUMNS, **DAYS}), date(2026, 6, 1), limit=6)
     assert sorted(found) == sorted(f"x{n}" for n in (249, 499, 749, 999, 1249, 1499))
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from wenyuan.core.errors import CatalogUnavailable
-from wenyuan.service.search import PerChange
+from wenyuan.service.search.change_cache import PerChange
 
 
 def test_a_value_is_read_once_for_each_change() -> None:

@@ -16,12 +16,12 @@ from liars_server import FAULTS, Server, lying
 from proposal_library import MORE, proposing, saying, write
 from proposal_parts import BAN, CLAUSES, LIARS, PLAN, REVIEW, both
 from wenyuan.core.errors import InvalidRequest, LlmBudgetSpent, LlmUnavailable, NotFound
-from wenyuan.i18n import texts, translated
-from wenyuan.runtime import http
+from wenyuan.i18n.translation import texts, translated
+from wenyuan.runtime import json_endpoint
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation import proposals
 from wenyuan.service.generation.proposals import ProposalReport, ProposeRequest, as_data
-from wenyuan.service.rules import RuleQuestion, UnifiedRequest
+from wenyuan.service.rules.unified import RuleQuestion, UnifiedRequest
 from wenyuan.service.search.searcher import SearchRequest
 
 LANGUAGES = ("zh", "en")
@@ -36,7 +36,7 @@ def running() -> Iterator[Server]:
 @pytest.fixture
 def server(running: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     running.begin("perfect")
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
+    monkeypatch.setattr(json_endpoint, "_BACKOFF", 0.01)
     return running
 
 

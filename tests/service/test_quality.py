@@ -14,7 +14,8 @@ import wenyuan
 from wenyuan.catalog import Catalog, storage
 from wenyuan.catalog.schema import evaluations
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, NotFound, RetrievalFailed
-from wenyuan.core.records import Pair, set_id_of
+from wenyuan.core.evaluation_records import set_id_of
+from wenyuan.core.learning_records import Pair
 from wenyuan.service.learning import evaluation
 
 TOPICS = (

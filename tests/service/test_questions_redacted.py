@@ -13,8 +13,8 @@ import pytest
 import wenyuan
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.filters import In
+from wenyuan.core.learning_records import Pair
 from wenyuan.core.model import RetrievalRequest, Source
-from wenyuan.core.records import Pair
 from wenyuan.service.search.searcher import SearchRequest
 
 MOBILE, MAIL, CHINESE = "13800138000", "li.lei@example.com", "一三八〇〇一三八〇〇〇"

@@ -17,10 +17,10 @@ from rules_door import rules_server
 from wenyuan.catalog import Catalog, storage
 from wenyuan.cli.root import app
 from wenyuan.core.errors import ConfigError
-from wenyuan.i18n import translated
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.i18n.translation import translated
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.service.rules.unified import RuleQuestion
 
 SAID, INVENTED = "深基坑工程应当组织专家论证", "深基坑工程可以免于一切论证"
 SCHEMA = """

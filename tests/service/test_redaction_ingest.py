@@ -15,7 +15,7 @@ import pytest
 import wenyuan
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError
 from wenyuan.core.model import Source
-from wenyuan.service.ingest.run import IngestReport, Progress
+from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.search.searcher import SearchRequest
 
 CANARIES = {
@@ -181,7 +181,7 @@ def test_failing_redactor(
     library: wenyuan.Library, docs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """A document that cannot be redacted is not taken in, whatever broke, and the others are."""
-    from wenyuan.core.redaction import Redaction
+    from wenyuan.core.redaction.redact import Redaction
 
     docs.mkdir()
     (docs / "good.md").write_text("# 投诉\n\nHandle it 处理投诉。\n")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wenyuan.core.cycles import parse_cycle
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.sources import parse_cycle
 
 _CYCLES = ["hourly", "daily", "weekly", "monthly", "P1D", "PT6H", "P1M", "P1Y", "PT1M", "P1DT12H", "P2W",
            "* * * * *", "30 2 * * 1-5", "0 0 1 1 *", "*/7 3 * * *"]  # fmt: skip

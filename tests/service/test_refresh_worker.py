@@ -20,20 +20,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wenyuan
-from wenyuan.catalog.governance import SourceState
+from wenyuan.core.cycles import parse_cycle
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, EngineUnavailable, NotPermitted
 from wenyuan.core.model import Source
-from wenyuan.core.sources import parse_cycle
-from wenyuan.runtime import has_ended, own_name
-from wenyuan.service.operations import next_due
-from wenyuan.service.operations.refresh import (
-    RefreshOutcome,
-    Worker,
-    describe_state,
-    due_at,
-    retry_delay,
-    stale_since,
-)
+from wenyuan.core.sources import SourceState
+from wenyuan.runtime.processes import has_ended, own_name
+from wenyuan.service.operations.freshness import describe_state, due_at, next_due, stale_since
+from wenyuan.service.operations.refresh import RefreshOutcome, Worker, retry_delay
 
 DAY = 86_400.0
 
@@ -663,7 +656,7 @@ def test_a_library_that_is_being_written_is_left_for_later(
     library: Any, worker: Worker, lock: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While another process takes a source in, or writes, nothing is refreshed, and nothing counts as failed."""
-    from wenyuan.catalog.storage import WriterLock
+    from wenyuan.catalog.locks import WriterLock
 
     held = library.catalog.database.place.held_source
     monkeypatch.setattr(library.catalog, "taking_in", lambda source_id: held(source_id, wait=0.1))
@@ -695,7 +688,7 @@ def test_what_is_told_of_another_process() -> None:
     assert not has_ended(f"{host}-{pid}-9{begun}7-{number}")  # in another container
     for name in ("", "w7", "a-b-c", f"{host}-x-{begun}-1", f"{host}-{pid}-7f00"):
         assert not has_ended(name)
-    code = "from wenyuan.runtime import own_name; print(own_name(2), flush=True); input()"
+    code = "from wenyuan.runtime.processes import own_name; print(own_name(2), flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:

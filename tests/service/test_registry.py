@@ -13,20 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wenyuan
-from wenyuan.core.access import AUTO, CONFIDENCE, Agent, DomainScope, secret_faults
+from wenyuan.core.access import AUTO, CONFIDENCE, Agent, DomainScope
 from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.model import Source
-from wenyuan.core.registry import (
-    Change,
-    Entry,
-    LineFault,
-    Registry,
-    diff,
-    load_marked,
-    parse_registry,
-    registry_to_yaml,
-)
-from wenyuan.core.sources import parse_source, source_to_wire
+from wenyuan.core.registry import Change, Entry, LineFault, Registry, load_marked
+from wenyuan.core.registry_diff import diff
+from wenyuan.core.registry_file import parse_registry, registry_to_yaml
+from wenyuan.core.secret_settings import secret_faults
+from wenyuan.core.source_entries import parse_source, source_to_wire
 from wenyuan.service.ingest.registry import apply, contents, export, plan, read_registry
 
 BASE = Path("/etc/knowledge")

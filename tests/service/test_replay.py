@@ -12,14 +12,16 @@ from typing import Any
 import pytest
 
 from replay_parts import DAY, TOPICS, Desk, new_desk, write
-from wenyuan.catalog.audit.log import AuditRecord
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.filters import Not, Or, Range, Scope
 from wenyuan.core.model import Source
-from wenyuan.service import Query
-from wenyuan.service.audit import request_of, retrieval_record
-from wenyuan.service.audit.replay import Replay, replay
+from wenyuan.core.records import AuditRecord
+from wenyuan.service.audit.replay import replay
+from wenyuan.service.audit.request_entry import request_of
+from wenyuan.service.audit.rerun import Replay
+from wenyuan.service.audit.retrieval_entry import retrieval_record
+from wenyuan.service.query import Query
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from replay_parts import Desk, new_desk, write
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine, IndexSpec
 from wenyuan.core.scoring.probability import Curve
-from wenyuan.core.text import ANALYZER
-from wenyuan.engines import MemoryEngine
-from wenyuan.engines.local import LocalEngine
+from wenyuan.core.text.analysis import ANALYZER
+from wenyuan.engines.local.engine import LocalEngine
+from wenyuan.engines.memory import MemoryEngine
 from wenyuan.service.audit.past import FeedAt
-from wenyuan.service.audit.replay import Replay
+from wenyuan.service.audit.rerun import Replay
 
 
 @pytest.fixture

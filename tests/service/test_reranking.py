@@ -17,7 +17,7 @@ from rerank_server import KEY, Server, serving
 from wenyuan.conformance import PythonTarget, Target, export_data, render, run
 from wenyuan.core.errors import ConfigError, RerankerUnavailable
 from wenyuan.core.scoring.fusion import explain
-from wenyuan.service import Rewriting
+from wenyuan.service.query import Rewriting
 from wenyuan.service.search.searcher import SearchRequest
 
 DOCS = {

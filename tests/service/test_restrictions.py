@@ -14,8 +14,8 @@ from wenyuan.client import get_context_from
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import Fragment
-from wenyuan.integrations import Asker
-from wenyuan.mcp import TOOLS
+from wenyuan.integrations.asker import Asker
+from wenyuan.mcp.tools import TOOLS
 
 QUERY = "customer complaint 客户投诉"
 RESTRICTED = [

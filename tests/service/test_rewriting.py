@@ -15,17 +15,18 @@ from answer_library import DUTY, answering
 from liars_outcomes import FAILING, OUTCOMES
 from liars_server import LIARS, Asked, Server
 from wenyuan.core.access import DomainScope
-from wenyuan.core.answering import Turn
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, LlmError, LlmTimeout
 from wenyuan.core.filters import In
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.runtime import deadline_after
-from wenyuan.service import generation
+from wenyuan.core.query_rewriting import Turn
+from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation import answering as answering_module
+from wenyuan.service.generation import rewriter as generation_rewriter
+from wenyuan.service.generation import summarizer
 from wenyuan.service.generation.answers import AnswerRequest, as_data
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
-from wenyuan.wire import request_from_wire
+from wenyuan.wire.contract import request_from_wire
 
 SPOKEN = {"zh": "顾客闹意见，多快得搭理人家", "en": "How quick do gripes get sorted?"}
 FORMAL = {"zh": "客户投诉首次响应的时限", "en": "How soon are complaints answered?"}
@@ -144,10 +145,12 @@ def test_a_model_that_fails_leaves_the_question(
         server.lie = rewriter(*(f"{FORMAL[language]} {number}" for number in range(100)))
     else:
         server.begin(fault)
-    monkeypatch.setattr(generation, "deadline_after", lambda _: deadline_after(0.3 if fault == "drip" else 30))
+    monkeypatch.setattr(
+        generation_rewriter, "deadline_after", lambda _: deadline_after(0.3 if fault == "drip" else 30)
+    )
     question = FORMAL[language]
     found = find(library, question)
-    (error,) = (one.args[0] for one in caplog.records if one.name == generation.log.name and one.args)
+    (error,) = (one.args[0] for one in caplog.records if one.name == generation_rewriter.log.name and one.args)
     assert isinstance(error, LlmError)
     assert error.code == FAILING.get(fault, "llm_rejected")
     assert scores(found) == scores(find(library, question, None))
@@ -166,7 +169,7 @@ def test_a_model_that_hangs_is_waited_for_once(
 ) -> None:
     """A request whose question could not be said in other words in time does not wait for the same model again."""
     server.begin("drip")
-    for module in (generation, answering_module, generation):
+    for module in (generation_rewriter, answering_module, summarizer):
         monkeypatch.setattr(module, "deadline_after", lambda _: deadline_after(0.3))
     if what == "summary":
         found = find(library, FORMAL[language], summary="generated")

@@ -15,12 +15,13 @@ from mcp_clients import calling, over_http
 from rules_door import rules_server
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.core.rules.schema import merged, parse_schema
-from wenyuan.i18n import translated
-from wenyuan.packs import located, shipped
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.core.rules.schema import merged
+from wenyuan.core.rules.schema_parser import parse_schema
+from wenyuan.i18n.translation import translated
+from wenyuan.packs.shipped import located, shipped
+from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.rules import RuleItems, RuleQuestion, UnifiedRequest
+from wenyuan.service.rules.unified import RuleItems, RuleQuestion, UnifiedRequest
 from wenyuan.service.search.searcher import SearchRequest
 
 ASKED: dict[str, list[dict[str, Any]]] = yaml.safe_load(

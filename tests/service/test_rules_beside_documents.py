@@ -11,9 +11,9 @@ import yaml
 
 import wenyuan
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.packs import located, shipped
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.packs.shipped import located, shipped
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.service.rules.unified import RuleQuestion
 from wenyuan.service.search.placement import placed
 
 SPOKEN: dict[str, list[dict[str, Any]]] = yaml.safe_load(

@@ -14,12 +14,14 @@ from liars_outcomes import FAILING, LINKED
 from liars_server import Server, lying
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import LlmError, LlmRejected, LlmUnavailable
-from wenyuan.i18n import translated
+from wenyuan.i18n.translation import translated
 from wenyuan.knowledge_retriever import KGRetriever, KnowledgeRetriever
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.runtime import deadline_after, http
-from wenyuan.service.rules import RuleQuestion, search
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.runtime import json_endpoint
+from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.service.rules import search
+from wenyuan.service.rules.unified import RuleQuestion
 
 TEXT = {"zh": "明天工地上要往地下挖一个六米深的大坑", "en": "Tomorrow they dig a hole of six metres on the site"}
 
@@ -41,7 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, running: Server) -> Iterator[
 @pytest.fixture
 def server(running: Server, made: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> Server:
     running.begin("perfect")
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
+    monkeypatch.setattr(json_endpoint, "_BACKOFF", 0.01)
     made.answerer.llm._guard._breaker.worked()  # type: ignore[union-attr]
     return running
 

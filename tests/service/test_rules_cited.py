@@ -7,9 +7,10 @@ from typing import Any
 
 import wenyuan
 from wenyuan.core.model import RetrievalRequest, Source
-from wenyuan.core.rules import DeclaredSource
-from wenyuan.readers.rulebooks import book_to_yaml, read_book
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.core.rules.book import DeclaredSource
+from wenyuan.readers.rulebooks.export import book_to_yaml
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.service.rules.unified import RuleQuestion
 from wenyuan.wire.rules import edge_to_wire, statement_to_wire
 
 PIT = RuleQuestion(processes=("深基坑开挖",))

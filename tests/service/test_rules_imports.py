@@ -11,12 +11,12 @@ import pytest
 
 import wenyuan
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rules import Book
+from wenyuan.core.rules.book import Book
 from wenyuan.core.rules.checking import Checked
-from wenyuan.i18n import translated
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.i18n.translation import translated
+from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.rules.rulebook import Rulebook
+from wenyuan.service.rules.unified import RuleQuestion
 
 PACK = """\
 pack: {n}

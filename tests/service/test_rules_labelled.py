@@ -11,9 +11,9 @@ import pytest
 import wenyuan
 from command_line import Run, runner
 from rules_door import BOOK
-from wenyuan.core.rules.names import condition_label, joined_conditions
+from wenyuan.core.rules.labels import condition_label, joined_conditions
 from wenyuan.core.rules.schema import Parameter
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.readers.rulebooks.selection import read_book
 
 PIT = "深基坑开挖"
 DEPTH = Parameter("depth_m", "number", "m", {"zh": "开挖深度", "en": "depth"})

@@ -12,10 +12,11 @@ from typer.testing import CliRunner
 import wenyuan
 from wenyuan.cli.root import app
 from wenyuan.core.errors import EncoderUnavailable
-from wenyuan.core.rules.inference import LexiconEntry
+from wenyuan.core.rules.graph import LexiconEntry
 from wenyuan.encoders.checking import HashingEncoder
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.rules import NameVectors, RuleQuestion
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.service.rules.name_vectors import NameVectors
+from wenyuan.service.rules.unified import RuleQuestion
 
 PACK = """
 pack: pit

@@ -10,12 +10,12 @@ import pytest
 
 import wenyuan
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rules.questions import by_name, meant_parameters, plain_condition, suggestion
-from wenyuan.core.rules.schema import parse_schema
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.readers.rulebooks.export import excel_template
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.core.rules.parameters import by_name, meant_parameters, plain_condition, suggestion
+from wenyuan.core.rules.schema_parser import parse_schema
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.excel_template import excel_template
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.service.rules.unified import RuleQuestion
 
 SCHEMA = parse_schema(
     {

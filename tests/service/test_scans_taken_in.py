@@ -11,7 +11,7 @@ import wenyuan
 from pdf_files import make_pdf
 from scans import draw
 from wenyuan.core.errors import SourceError
-from wenyuan.service.ingest.run import Progress
+from wenyuan.service.ingest.progress import Progress
 
 
 def _scan(path: Path, *texts: str) -> None:
@@ -42,7 +42,7 @@ def test_pages_left_unread_are_read_once_there_is_an_ocr(tmp_path: Path, monkeyp
     source = wenyuan.Source(source_id="a", path=str(tmp_path / "mixed.pdf"))
     where = tmp_path / "library"
     with monkeypatch.context() as without:
-        without.setattr("wenyuan.readers.ocr.missing", lambda: "rapidocr")
+        without.setattr("wenyuan.readers.ocr.weights.missing", lambda: "rapidocr")
         with wenyuan.open(where, create=True, encoder={"kind": "none"}) as library:
             assert library.add(source).added == 1
             assert library.list_documents().documents[0]["fidelity"]["unread_pages"] == 1
@@ -85,7 +85,7 @@ def test_no_page_is_kept_of_which_something_is_taken_out(tmp_path: Path) -> None
 
 
 def test_pictures_without_an_ocr_are_named_with_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wenyuan.readers.ocr.missing", lambda: "rapidocr")
+    monkeypatch.setattr("wenyuan.readers.ocr.weights.missing", lambda: "rapidocr")
     draw([(40, 60, "text")], area=(200, 100)).save(tmp_path / "a.png")
     with (
         wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library,

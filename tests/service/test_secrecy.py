@@ -18,10 +18,11 @@ import wenyuan
 from governed_door import governed_server, key, send
 from http_door import assert_problem
 from wenyuan.cli.root import app
-from wenyuan.core.access import HIDDEN, scrubbed, secret_faults, shown_settings
 from wenyuan.core.errors import ConfigError, EngineUnavailable, InvalidRequest
-from wenyuan.core.registry import Registry, parse_registry, registry_to_yaml
-from wenyuan.core.sources import parse_source, shown_source, source_to_wire
+from wenyuan.core.registry import Registry
+from wenyuan.core.registry_file import parse_registry, registry_to_yaml
+from wenyuan.core.secret_settings import HIDDEN, scrubbed, secret_faults, shown_settings
+from wenyuan.core.source_entries import parse_source, shown_source, source_to_wire
 from wenyuan.service.ingest.registry import apply, export, plan
 from wenyuan.settings import load_settings, secret
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wenyuan
-from wenyuan.core.addresses import is_script, lies_under, stated_address
 from wenyuan.core.errors import SourceError
 from wenyuan.core.ports import OutsideHit
-from wenyuan.core.text import has_han
-from wenyuan.i18n import translated
+from wenyuan.core.stated_addresses import is_script, lies_under, stated_address
+from wenyuan.core.text.analysis import has_han
+from wenyuan.i18n.translation import translated
 from wenyuan.readers.jsonl import read_jsonl
 
 LAW = "https://law.example/complaints"

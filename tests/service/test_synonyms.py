@@ -22,9 +22,9 @@ from wenyuan.catalog import Catalog, storage
 from wenyuan.cli.root import app
 from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.core.text import search_terms
+from wenyuan.core.text.analysis import search_terms
 from wenyuan.core.text.synonyms import MOST_WORDINGS, Synonym, SynonymTable, parse_synonym, stems, synonym_to_wire
-from wenyuan.readers.golden import read_synonyms
+from wenyuan.readers.synonyms import read_synonyms
 
 DOCUMENTS = {
     "contract": """# 商品房买卖合同

@@ -19,10 +19,11 @@ from governed_door import governed_server, key, send
 from http_door import assert_problem
 from wenyuan.catalog import Catalog, storage
 from wenyuan.cli.root import app
-from wenyuan.core.access import Principal, TaskProfile, parse_profile, profile_of, profile_to_wire
+from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, NotFound
-from wenyuan.core.text import has_han
-from wenyuan.i18n import translated
+from wenyuan.core.task_profiles import TaskProfile, parse_profile, profile_of, profile_to_wire
+from wenyuan.core.text.analysis import has_han
+from wenyuan.i18n.translation import translated
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest
 

@@ -15,10 +15,10 @@ import wenyuan
 from catalog_parts import dropped, dsn_of, on_server
 from wenyuan.catalog.storage import ADOPTED
 from wenyuan.core.connectors import Entry
-from wenyuan.core.redaction import LEVELS
+from wenyuan.core.redaction.policy import LEVELS
 from wenyuan.service.ingest.corrections import CorrectionRequest
-from wenyuan.service.ingest.holdings import Memory
 from wenyuan.service.ingest.redaction import Redactor
+from wenyuan.service.ingest.remote_files import Memory
 from wenyuan.service.uploads import Given
 
 ALIKE = {

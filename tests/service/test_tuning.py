@@ -18,15 +18,15 @@ from tuning_parts import DOCUMENTS, ENCODER, asked, golden, new_house, write_hou
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotFound
 from wenyuan.core.filters import Scope
+from wenyuan.core.learning_records import Pair
 from wenyuan.core.model import Source
-from wenyuan.core.records import Pair
-from wenyuan.core.scoring import Traits
 from wenyuan.core.scoring.adapt import QueryMap, Tuning
-from wenyuan.core.scoring.evaluation import LEAST_GAIN
+from wenyuan.core.scoring.cross_validation import LEAST_GAIN
+from wenyuan.core.scoring.formula import Traits
 from wenyuan.core.scoring.probability import CURVES
 from wenyuan.encoders.checking import HashingEncoder
-from wenyuan.service.ingest.registry import embed_anew
-from wenyuan.service.learning import load_holdings, resolve
+from wenyuan.service.ingest.reembedding import embed_anew
+from wenyuan.service.learning.lessons import load_holdings, resolve
 from wenyuan.service.learning.tuning import LEAST_CURVE
 
 HELD_OUT = 20

@@ -16,10 +16,10 @@ from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
 from wenyuan.core.filters import In
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.knowledge_retriever import KGRetriever, KnowledgeRetriever, VectorRetriever
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.rules import CaseQuestion, RuleQuestion, UnifiedRequest
+from wenyuan.service.rules.unified import CaseQuestion, RuleQuestion, UnifiedRequest
 from wenyuan.service.search.searcher import SearchRequest
 
 CASE = """---

@@ -13,8 +13,8 @@ import wenyuan
 from wenyuan.core.errors import EngineError, InvalidRequest, UnknownName
 from wenyuan.core.model import Source
 from wenyuan.knowledge_retriever import Items, KGRetriever, KnowledgeRetriever, VectorRetriever
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
 
 QUESTION = "脚手架的安全措施"
 TEXTS = {

@@ -14,9 +14,9 @@ import wenyuan
 from wenyuan.core.access import Principal, parse_agent
 from wenyuan.core.claims import Claim, claims_of
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeError
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.audit.replay import Replay
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.service.audit.rerun import Replay
 from wenyuan.service.verification import MOST_CHARS, MOST_CLAIMS, JudgedClaim, VerifyRequest, as_data
 
 TEXTS = {

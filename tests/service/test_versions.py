@@ -14,7 +14,7 @@ import pytest
 import wenyuan
 from wenyuan.core.errors import ConfigError, InvalidRequest
 from wenyuan.core.model import Source
-from wenyuan.service.ingest.run import IngestReport
+from wenyuan.service.ingest.progress import IngestReport
 
 QUERY = "留存网络日志 retention of logs"
 OLD, NEW = "2018-06-01", "2022-06-01"

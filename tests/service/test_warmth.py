@@ -12,9 +12,9 @@ import pytest
 import wenyuan
 from rules_door import BOOK
 from wenyuan.core.errors import CatalogUnavailable
-from wenyuan.i18n import texts
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.rules import RuleQuestion
+from wenyuan.i18n.translation import texts
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.service.rules.unified import RuleQuestion
 
 
 @pytest.fixture

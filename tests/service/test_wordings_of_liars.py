@@ -11,7 +11,7 @@ from liars_outcomes import WORDED
 from liars_server import Server, lying
 from liars_wordings import LIES, MISSING, QUESTIONS, SENTENCES
 from manual_library import lacked, lied, manual, outcome_of
-from wenyuan.core.text import sentences
+from wenyuan.core.text.boundaries import sentences
 
 LANGUAGES = ("en", "zh")
 

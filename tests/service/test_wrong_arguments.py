@@ -13,11 +13,11 @@ from doors import foreign_library, served
 from wenyuan import Client, InvalidRequest, KnowledgeError, Library, Source
 from wenyuan.core.errors import ConfigError, EngineError, NotPermitted
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.fragments import FragmentsRequest
+from wenyuan.service.fragment_search import FragmentsRequest
 from wenyuan.service.generation.answers import AnswerRequest
 from wenyuan.service.generation.proposals import ProposeRequest
 from wenyuan.service.ingest.corrections import CorrectionRequest
-from wenyuan.service.rules import CaseQuestion, RuleQuestion, UnifiedRequest
+from wenyuan.service.rules.unified import CaseQuestion, RuleQuestion, UnifiedRequest
 from wenyuan.service.search.searcher import SearchRequest
 from wenyuan.service.uploads import Given
 from wenyuan.service.verification import VerifyRequest

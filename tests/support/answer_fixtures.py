@@ -12,7 +12,7 @@ import pytest
 import wenyuan
 from answer_library import answering
 from liars_server import Server, lying
-from wenyuan.runtime import http
+from wenyuan.runtime import json_endpoint
 
 LANGUAGES = ("zh", "en")
 
@@ -34,7 +34,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory, running: Server) -> Iter
 def server(running: Server, libraries: dict[str, wenyuan.Library], monkeypatch: pytest.MonkeyPatch) -> Server:
     """The server of both libraries, as it is before it was asked anything."""
     running.begin("perfect")
-    monkeypatch.setattr(http, "_BACKOFF", 0.01)
+    monkeypatch.setattr(json_endpoint, "_BACKOFF", 0.01)
     for library in libraries.values():
         library.answerer.llm._guard._breaker.worked()  # type: ignore[union-attr]
         library.summarizer._kept.clear()

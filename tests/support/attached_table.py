@@ -13,7 +13,8 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from wenyuan.core.model import Source
-from wenyuan.engines.external.postgres import PostgresTable, open_attached
+from wenyuan.engines.external.postgres import open_attached
+from wenyuan.engines.external.table_sessions import PostgresTable
 
 ROWS = [
     ("a-1", "报销须在三十日内提交", [1, 0, 0], "财务制度", "https://kb.example/财务#第十三条", '{"部门": "财务", "year": 2024}'),

@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from listening import listening
-from wenyuan.conformance.bench import documents
+from wenyuan.conformance.documents import documents
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
 
 FAIL_HEADER = "X-Fail"

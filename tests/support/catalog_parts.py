@@ -17,8 +17,8 @@ import sqlalchemy as sa
 
 from engine_laws import document
 from wenyuan.catalog import Catalog, schema
+from wenyuan.catalog.database import Place
 from wenyuan.catalog.postgres import Server
-from wenyuan.catalog.storage import Place
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
 

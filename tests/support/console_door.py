@@ -15,11 +15,12 @@ from selectolax.lexbor import LexborHTMLParser
 import wenyuan
 from copies import copied
 from governed_door import SETTINGS, governed
-from wenyuan.cli.search import marks
+from wenyuan.cli.snippets import marks
 from wenyuan.console import with_console
-from wenyuan.server import ServerSettings
-from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app, start_in_thread
+from wenyuan.server.app import create_app
+from wenyuan.server.keys import KeyRing
+from wenyuan.server.running import start_in_thread
+from wenyuan.server.service_port import ServerSettings
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -10,9 +10,10 @@ from typing import Any
 import wenyuan
 from wenyuan.core.access import parse_agent
 from wenyuan.core.errors import EngineUnavailable
-from wenyuan.server import ServerSettings
-from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app, start_in_thread
+from wenyuan.server.app import create_app
+from wenyuan.server.keys import KeyRing
+from wenyuan.server.running import start_in_thread
+from wenyuan.server.service_port import ServerSettings
 
 DOCUMENTS = {
     "policy": (

@@ -29,10 +29,10 @@ import wenyuan.readers.rulebooks
 import wenyuan.readers.sandbox
 from wenyuan.catalog.backup import back_up
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.core.records import Pair
+from wenyuan.core.learning_records import Pair
 from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.service.ingest.corrections import CorrectionRequest
-from wenyuan.service.ingest.registry import embed_anew
+from wenyuan.service.ingest.reembedding import embed_anew
 from wenyuan.service.uploads import Given, UploadReport
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -119,7 +119,7 @@ def step_of(library: Any, do: str, files: dict[str, str], extra: dict[str, Any],
     if do == "backup":
         return lambda: back_up(library.folder, library.folder.with_name("copy"))
     if do == "rules":
-        book = wenyuan.readers.rulebooks.read_book(Path(extra["path"]))
+        book = wenyuan.readers.rulebooks.selection.read_book(Path(extra["path"]))
         return lambda: library.rules.take(book)
     if do == "undo":
         return lambda: library.correction_desk.undo(1)

@@ -19,17 +19,19 @@ from wenyuan.core.errors import EngineError, EngineTimeout
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
 from wenyuan.core.ports import Deadline, Engine, Hit, IndexSpec
-from wenyuan.core.scoring import PLAIN
+from wenyuan.core.scoring.formula import PLAIN
 from wenyuan.core.scoring.fusion import Fusion
 from wenyuan.core.scoring.probability import CURVES
-from wenyuan.core.text import search_terms
+from wenyuan.core.text.analysis import search_terms
 from wenyuan.core.text.synonyms import Synonym, SynonymTable
-from wenyuan.engines import MemoryEngine
-from wenyuan.engines.local.vectors import faiss
-from wenyuan.service.search import AnalysedQuery, CollectionProfile
-from wenyuan.service.search.candidates import LabelVectors, LawLookup
-from wenyuan.service.search.execution import LegExecutor
+from wenyuan.engines.local.quantisation import faiss
+from wenyuan.engines.memory import MemoryEngine
+from wenyuan.service.search.collection_profile import CollectionProfile
+from wenyuan.service.search.label_vectors import LabelVectors
+from wenyuan.service.search.law_lookup import LawLookup
+from wenyuan.service.search.leg_execution import LegExecutor
 from wenyuan.service.search.legs import LegRequest, OwnLegs
+from wenyuan.service.search.question import AnalysedQuery
 
 DIMENSION = 16
 SPEC = IndexSpec(

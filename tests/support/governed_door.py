@@ -11,9 +11,10 @@ import wenyuan
 from copies import copied
 from http_door import JSON, Answer, call
 from wenyuan.core.access import parse_agent
-from wenyuan.server import ServerSettings
-from wenyuan.server.access import KeyRing
-from wenyuan.server.app import ROUTES, create_app, start_in_thread
+from wenyuan.server.app import ROUTES, create_app
+from wenyuan.server.keys import KeyRing
+from wenyuan.server.running import start_in_thread
+from wenyuan.server.service_port import ServerSettings
 
 RIGHT_OF = {(one.method, one.path): one.right for one in ROUTES}
 TEXTS = {

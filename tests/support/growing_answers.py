@@ -17,11 +17,11 @@ from dulwich.repo import Repo
 
 from feishu_server import block, text
 from git_packs import blob, delta, pack
-from wenyuan.connectors.feishu import markdown_of_answer
+from wenyuan.connectors.feishu_markdown import markdown_of_answer
 from wenyuan.connectors.objects import files_of, index_of
 from wenyuan.core.contract import read_fragments, read_object
 from wenyuan.core.errors import DocumentRejected
-from wenyuan.engines.external import hit_of
+from wenyuan.engines.external.contract_source import hit_of
 
 Parse = Callable[[Any], object]
 _PAGE, _TEXT, _BULLET, _CODE, _TABLE = 1, 2, 12, 14, 31

@@ -14,7 +14,7 @@ from docx.document import Document as WordDocument
 from package_files import opendocument, paragraph, presentation, shape, slide, zipped
 from pdf_files import make_pdf
 from wenyuan.core.errors import DocumentRejected
-from wenyuan.readers import CONTAINERS, READERS, read_guarded, unpack_guarded
+from wenyuan.readers.selection import CONTAINERS, READERS, read_guarded, unpack_guarded
 from word_files import rewritten, saved
 
 Build = Callable[[int], bytes]

@@ -14,31 +14,38 @@ from starlette.requests import cookie_parser
 
 from growing_answers import ANSWERS
 from growing_files import FILES, read
-from wenyuan.connectors import Answer, wait_for
+from wenyuan.connectors.http_client import Answer, wait_for
 from wenyuan.connectors.pages import links_of, sitemap_of
 from wenyuan.connectors.robots import parse_robots, robots_text
 from wenyuan.console.visit import preferred
-from wenyuan.core.addresses import legible, stated_address, told_words
+from wenyuan.core.addresses import legible
+from wenyuan.core.anchors import told_words
 from wenyuan.core.answering import quote_between
 from wenyuan.core.claims import claims_of
 from wenyuan.core.errors import DocumentRejected, InvalidRequest
 from wenyuan.core.quotation import whole
-from wenyuan.core.redaction import Redaction, policy_for
-from wenyuan.core.rules.conditions import read as read_condition
-from wenyuan.core.rules.names import form_of, spell
+from wenyuan.core.redaction.policy import policy_for
+from wenyuan.core.redaction.redact import Redaction
+from wenyuan.core.rules.expressions import read as read_condition
+from wenyuan.core.rules.spelling import form_of, spell
 from wenyuan.core.scanning import plain_reason
-from wenyuan.core.text import identifiers, passage_terms, sentences, table_headers
+from wenyuan.core.stated_addresses import stated_address
+from wenyuan.core.text.analysis import identifiers, passage_terms
+from wenyuan.core.text.boundaries import sentences
 from wenyuan.core.text.chunking import chunk
+from wenyuan.core.text.injection import instruction_like
+from wenyuan.core.text.leads import lead_of
 from wenyuan.core.text.literals import literal_names
 from wenyuan.core.text.numbers import quantities
+from wenyuan.core.text.passage_tables import table_headers
 from wenyuan.core.text.signs import moments
 from wenyuan.core.text.structure import clause_keys
-from wenyuan.core.text.summaries import instruction_like, lead_of, summarize
+from wenyuan.core.text.summaries import summarize
 from wenyuan.core.text.synonyms import SynonymTable
 from wenyuan.core.verification import compared_with, tokens_of
 from wenyuan.llm.replies import object_in
-from wenyuan.readers import READERS, read_guarded, unpack_guarded
-from wenyuan.service.search import analysed
+from wenyuan.readers.selection import READERS, read_guarded, unpack_guarded
+from wenyuan.service.search.question import analysed
 from wenyuan.wire import strict_json
 
 Parse = Callable[[Any], object]

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 from wenyuan.core.errors import EngineUnavailable, Fault, InvalidRequest, Message, NotPermitted, received
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
-from wenyuan.server.app import create_app, start_in_thread
+from wenyuan.server.app import create_app
+from wenyuan.server.running import start_in_thread
 
 PATH = "/v1/retrieve_fragments"
 JSON = {"Content-Type": "application/json"}

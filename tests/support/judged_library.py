@@ -12,7 +12,7 @@ from typing import Any
 import wenyuan
 from judge_server import JudgeServer
 from liars_server import KEY
-from wenyuan.core.records import Pair
+from wenyuan.core.learning_records import Pair
 
 SUBJECTS = 44  # every other one in Chinese
 ALIKE = 6  # passages of a subject, of which one answers

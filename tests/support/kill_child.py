@@ -23,7 +23,7 @@ import wenyuan.catalog
 import wenyuan.encoders.checking
 import wenyuan.readers.markdown
 import wenyuan.readers.sandbox
-from wenyuan.engines import local
+from wenyuan.engines.local import engine
 from wenyuan.service.ingest import source_run
 
 PARTS = tuple(str(Path(wenyuan.__file__).parent / part) for part in ("engines/local", "catalog", "service/ingest"))
@@ -78,7 +78,7 @@ def acknowledging(catalog: Any, path: str) -> None:
 def work(do: str, folder: str, docs: str, acks: str, die_at: int | None) -> int:
     """Returns the number of lines that ran."""
     source_run._BATCH_EMBEDDED, source_run._SYNC_AFTER = 12, 60
-    local._SAVE_AFTER = 40 if do == "ingest" else 10**9
+    engine._SAVE_AFTER = 40 if do == "ingest" else 10**9
     lines = Lines(die_at)
     if do == "create":
         with lines.watched():

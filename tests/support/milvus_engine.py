@@ -7,7 +7,8 @@ from typing import Any
 import milvus_server
 from engine_laws import SPEC
 from wenyuan.catalog import Catalog
-from wenyuan.engines.milvus import MilvusEngine, Place
+from wenyuan.engines.milvus.engine import MilvusEngine
+from wenyuan.engines.milvus.sessions import Place
 
 
 def opened(address: str, catalog: Catalog, **more: Any) -> MilvusEngine:

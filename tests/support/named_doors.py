@@ -18,13 +18,14 @@ from doors import foreign_library
 from governed_door import key, send
 from mcp_clients import calling, over_http
 from wenyuan import NotPermitted
-from wenyuan.core.access import Principal, parse_agent, parse_profile
+from wenyuan.core.access import Principal, parse_agent
+from wenyuan.core.task_profiles import parse_profile
 from wenyuan.readers.golden import read_golden
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.server import Limits
+from wenyuan.readers.rulebooks.selection import read_book
+from wenyuan.server.service_port import Limits
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest
-from wenyuan.wire.search import context_to_wire, search_to_wire
+from wenyuan.wire.search_answers import context_to_wire, search_to_wire
 
 QUERY = "客户投诉多久响应"
 SECRET = "---\n密级: 绝密档\n---\n# 客户投诉登记编号的个人数据\n\n会计部的奖金方案：客户投诉登记编号决定奖金。\n"

@@ -11,7 +11,7 @@ import wenyuan
 from answer_library import SECRET
 from liars_server import KEY, Asked, Server
 from proposal_parts import CLAUSES, SCHEMAS, TITLE
-from wenyuan.core.rules import Book
+from wenyuan.core.rules.book import Book
 from wenyuan.core.rules.proposals import Proposal
 
 MORE = {

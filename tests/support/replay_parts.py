@@ -15,10 +15,12 @@ from wenyuan.core.access import Principal
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine
-from wenyuan.service import Query
-from wenyuan.service.audit import digest_of, fragment_entry, query_of, request_of, retrieval_record
 from wenyuan.service.audit.past import rerun_at
-from wenyuan.service.audit.replay import Replay, Rerun, replay, rerun_of
+from wenyuan.service.audit.replay import replay
+from wenyuan.service.audit.request_entry import query_of, request_of
+from wenyuan.service.audit.rerun import Replay, Rerun, rerun_of
+from wenyuan.service.audit.retrieval_entry import digest_of, fragment_entry, retrieval_record
+from wenyuan.service.query import Query
 from wenyuan.service.search.retriever import Retriever
 
 DAY = date(2026, 6, 1)

@@ -6,10 +6,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from wenyuan.core.rules import Book, BookFault
+from wenyuan.core.rules.book import Book, BookFault
 from wenyuan.core.rules.checking import Checked, check_book
-from wenyuan.core.rules.schema import Schema, parse_schema
-from wenyuan.readers.rulebooks import read_book
+from wenyuan.core.rules.schema import Schema
+from wenyuan.core.rules.schema_parser import parse_schema
+from wenyuan.readers.rulebooks.selection import read_book
 
 SCHEMA_TREE: dict[str, Any] = {
     "scope_kind": "engineering_type",

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from wenyuan.core.ports import Deadline
-from wenyuan.core.rules import Evidence, Node, Statement
-from wenyuan.core.rules.inference import Edge, GraphNode, LexiconEntry, Support, View
-from wenyuan.core.rules.schema import Schema, parse_schema
+from wenyuan.core.rules.graph import Edge, GraphNode, LexiconEntry, Support, View
+from wenyuan.core.rules.model import Evidence, Node, Statement
+from wenyuan.core.rules.schema import Schema
+from wenyuan.core.rules.schema_parser import parse_schema
 
 STRENGTHS = ("mandatory", "recommended", "informative")
 DAY = date(2026, 6, 1)

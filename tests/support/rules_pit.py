@@ -6,7 +6,8 @@ import random
 from typing import Any
 
 from rules_graph import MemoryGraph, example_schema, soon, view
-from wenyuan.core.rules.inference import DerivedRule, Graph, Inference, Start, infer
+from wenyuan.core.rules.graph import Graph
+from wenyuan.core.rules.inference import DerivedRule, Inference, Start, infer
 
 SCHEMA = example_schema()
 

@@ -13,11 +13,11 @@ import pytest
 
 import wenyuan
 from wenyuan.app import create_library
-from wenyuan.cli.conformance import FAULT, own_service
+from wenyuan.cli.own_service import FAULT, own_service
 from wenyuan.conformance import HeaderFault, HttpTarget, run
 from wenyuan.core.errors import EngineError
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse, Source
-from wenyuan.server.app import FAULT_HEADER
+from wenyuan.server.handling import FAULT_HEADER
 
 Settings = dict[str, dict[str, Any]]
 Broken = Callable[[], AbstractContextManager[tuple[Settings, Any]]]

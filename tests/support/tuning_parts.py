@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import wenyuan
+from wenyuan.core.learning_records import Pair
 from wenyuan.core.model import Source
-from wenyuan.core.records import Pair
 
 WORDS = 14
 DOCUMENTS = 90

@@ -7,7 +7,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from wenyuan.readers import sandbox
-from wenyuan.readers.worker import Limits, Worker
+from wenyuan.readers.process import Limits, Worker
 
 _IDLE: dict[Limits, list[Worker]] = {}
 

@@ -23,20 +23,22 @@ from docx.oxml import parse_xml
 import wenyuan
 from pdf_files import make_pdf
 from wenyuan import Library
-from wenyuan.core.addresses import as_kept, part_of, parted, with_fragment
+from wenyuan.core.addresses import with_fragment
+from wenyuan.core.anchors import as_kept, part_of, parted
+from wenyuan.core.learning_records import Pair
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Scope
-from wenyuan.core.records import Pair
-from wenyuan.core.redaction import Redaction, policy_for
+from wenyuan.core.redaction.policy import policy_for
+from wenyuan.core.redaction.redact import Redaction
 from wenyuan.core.text.chunking import chunk
 from wenyuan.readers.delimited import read_csv
 from wenyuan.readers.docx import read_docx
 from wenyuan.readers.html import read_html
 from wenyuan.readers.markdown import read_markdown
-from wenyuan.readers.pdf import read_pdf
+from wenyuan.readers.pdf.reader import read_pdf
 from wenyuan.readers.text import read_text
 from wenyuan.readers.workbook import read_xlsx
-from wenyuan.service.learning import load_holdings, resolve
+from wenyuan.service.learning.lessons import load_holdings, resolve
 
 Reader = Callable[..., tuple[Document, ...]]
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

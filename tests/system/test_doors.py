@@ -16,8 +16,8 @@ from governed_door import key, send
 from http_door import call
 from mcp_clients import calling, over_http
 from wenyuan import Client, InvalidRequest, NotPermitted, RetrievalFailed, RetrievalRequest
-from wenyuan.conformance.bench import documents
-from wenyuan.server import Limits
+from wenyuan.conformance.documents import documents
+from wenyuan.server.service_port import Limits
 
 Found = list[tuple[str, float]]
 """Words and score of each fragment, in the order in which they came."""

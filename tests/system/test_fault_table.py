@@ -18,11 +18,12 @@ from governed_door import key, send
 from http_door import call
 from liars_server import KEY, lying
 from mcp_clients import calling, over_http
-from wenyuan.catalog import sql
+from wenyuan.catalog import database_file
 from wenyuan.core.errors import EncoderUnavailable, EngineUnavailable, KnowledgeError, LlmUnavailable
-from wenyuan.server import ServerSettings
-from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app, start_in_thread
+from wenyuan.server.app import create_app
+from wenyuan.server.keys import KeyRing
+from wenyuan.server.running import start_in_thread
+from wenyuan.server.service_port import ServerSettings
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
@@ -204,7 +205,7 @@ def served(folder: Path) -> Iterator[tuple[str, Any]]:
 def test_each_door_says_it(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A door works as without the fault, or says that it failed; nothing is a success without content. As in the documentation."""
     copied(made, tmp_path)
-    monkeypatch.setattr(sql, "_EVERY", 0.0)  # each question looks for its files
+    monkeypatch.setattr(database_file, "_EVERY", 0.0)  # each question looks for its files
     words = []
     try:
         with served(tmp_path) as (url, library):

@@ -14,7 +14,7 @@ import wenyuan
 from catalog_parts import tables_of
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.storage import SCHEMA_VERSION
-from wenyuan.service.audit.replay import Replay
+from wenyuan.service.audit.rerun import Replay
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "former_library.zip"
 ASKED, ASKED_LAST = 38, 9

@@ -24,7 +24,7 @@ from patience import HANGS
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.filters import Scope
 from wenyuan.core.ports import Deadline
-from wenyuan.core.text import query_terms
+from wenyuan.core.text.analysis import query_terms
 from wenyuan.core.text.chunking import chunk
 from wenyuan.readers.sandbox import Sandbox
 

@@ -18,7 +18,7 @@ import tuning_parts
 import wenyuan
 from wenyuan.core.errors import EncoderMismatch
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.readers.ocr import missing
+from wenyuan.readers.ocr.weights import missing
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 

@@ -20,17 +20,17 @@ from console_door import Browser, served
 from patience import HANGS, in_time
 from wenyuan.cli.root import app
 from wenyuan.client import get_context_from
-from wenyuan.client.replies import read_context
+from wenyuan.client.context_replies import read_context
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.model import NewDocument, NewPassage, RetrievalRequest
 from wenyuan.core.ports import Deadline
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.fragments import FragmentsRequest
-from wenyuan.service.ingest.run import Progress
-from wenyuan.service.operations import IndexFollower
-from wenyuan.service.rules import UnifiedRequest
+from wenyuan.service.fragment_search import FragmentsRequest
+from wenyuan.service.ingest.progress import Progress
+from wenyuan.service.operations.index_follower import IndexFollower
+from wenyuan.service.rules.unified import UnifiedRequest
 from wenyuan.service.search.searcher import SearchRequest
-from wenyuan.wire.search import context_to_wire, search_to_wire
+from wenyuan.wire.search_answers import context_to_wire, search_to_wire
 
 ASK = SearchRequest(query="客户投诉多久响应")
 CONTEXT = ContextRequest(retrieval_query=ASK.query)

@@ -26,8 +26,9 @@ from wenyuan.catalog.backup import back_up
 from wenyuan.core.errors import CatalogUnavailable, EncoderMismatch, EncoderUnavailable, InvalidRequest, VectorsGone
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.encoders.checking import HashingEncoder
-from wenyuan.server.app import create_app, start_in_thread
-from wenyuan.service.ingest.registry import embed_anew
+from wenyuan.server.app import create_app
+from wenyuan.server.running import start_in_thread
+from wenyuan.service.ingest.reembedding import embed_anew
 
 SEARCH: dict[str, Any] = {"floor": 0.0, "deadline": 30}
 OLD: dict[str, Any] = {"encoder": {"kind": "hashing", "dimension": 64}, "search": SEARCH}
@@ -189,7 +190,7 @@ def test_what_was_broken_off_changes_nothing_and_is_gone_on_with(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until all is embedded the library is the old one; what was embedded is not embedded again."""
-    monkeypatch.setattr("wenyuan.service.ingest.registry._AT_ONCE", 5)
+    monkeypatch.setattr("wenyuan.service.ingest.reembedding._AT_ONCE", 5)
     with wenyuan.open(folder, **OLD) as library:
         before = answered(library)
     catalog = Catalog.open(folder)

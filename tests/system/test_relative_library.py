@@ -22,9 +22,10 @@ from command_line import runner
 from http_door import JSON, call, url_of
 from patience import HANGS
 from wenyuan.cli.root import app
-from wenyuan.server import ServerSettings
-from wenyuan.server.access import KeyRing
-from wenyuan.server.app import ROUTES, create_app, start_in_thread
+from wenyuan.server.app import ROUTES, create_app
+from wenyuan.server.keys import KeyRing
+from wenyuan.server.running import start_in_thread
+from wenyuan.server.service_port import ServerSettings
 
 LIBRARY = "./library"
 LEAVE = "# 请假制度\n\n员工每年有 10 天年假。\n\n请假须提前三天申请。\n"

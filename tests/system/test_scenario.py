@@ -12,7 +12,8 @@ import pytest
 
 import wenyuan
 from governed_door import SUPPORT, governed_server, key, send
-from wenyuan.server.app import create_app, start_in_thread
+from wenyuan.server.app import create_app
+from wenyuan.server.running import start_in_thread
 
 QUERY = "客户投诉多久响应"
 ASK = {"agent_id": "support", "retrieval_query": QUERY}

@@ -15,11 +15,12 @@ import pytest
 import wenyuan
 from http_door import JSON, call
 from patience import HANGS, in_time
-from wenyuan.core.access import Agent, DomainScope, TaskProfile
+from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.errors import CatalogBusy, Conflict
 from wenyuan.core.model import RetrievalRequest
+from wenyuan.core.task_profiles import TaskProfile
 from wenyuan.service.ingest.corrections import CorrectionRequest
-from wenyuan.service.ingest.run import Progress
+from wenyuan.service.ingest.progress import Progress
 
 pytestmark = pytest.mark.integration
 
@@ -170,8 +171,9 @@ def test_a_source_that_cannot_be_taken_in_now_is_not_registered(
 
 def test_a_revoked_key_opens_no_door_to_the_next_question(library: wenyuan.Library, tmp_path: Path) -> None:
     """A key that another process revokes while a source is taken in is refused from the next request on."""
-    from wenyuan.server.access import KeyRing
-    from wenyuan.server.app import create_app, start_in_thread
+    from wenyuan.server.app import create_app
+    from wenyuan.server.keys import KeyRing
+    from wenyuan.server.running import start_in_thread
 
     key, token = library.catalog.create_key(None, frozenset({"search"}), None)
     library.catalog.create_key(None, frozenset({"search"}), None)
@@ -190,7 +192,8 @@ def test_a_refusal_that_is_expected_leaves_no_traceback(
     library: wenyuan.Library, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A 503 because somebody writes is one line of the log: what it says is what happened."""
-    from wenyuan.server.app import create_app, start_in_thread
+    from wenyuan.server.app import create_app
+    from wenyuan.server.running import start_in_thread
 
     def busy(*_: Any, **__: Any) -> Any:
         raise CatalogBusy("somebody writes", component="catalog")

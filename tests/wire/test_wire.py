@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.model import MAX_QUERY_CHARS, Fragment, RetrievalRequest, RetrievalResponse
-from wenyuan.wire import encode, request_from_wire, request_to_wire, response_from_wire, response_to_wire
+from wenyuan.wire.contract import encode, request_from_wire, request_to_wire, response_from_wire, response_to_wire
 from wenyuan.wire.strict_json import MAX_DEPTH, loads
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.i18n import translated
-from wenyuan.wire.protocols import DifyRequestShape, StoreRequestShape
-from wenyuan.wire.rules import ReviewShape, UnifiedRequestShape
-from wenyuan.wire.search import ContextRequestShape, SearchRequestShape, checked
+from wenyuan.i18n.translation import translated
+from wenyuan.wire.dify import DifyRequestShape
+from wenyuan.wire.rules import ReviewShape
+from wenyuan.wire.search import ContextRequestShape, SearchRequestShape
+from wenyuan.wire.search_requests import checked
+from wenyuan.wire.unified import UnifiedRequestShape
+from wenyuan.wire.vector_stores import StoreRequestShape
 
 REVIEW = {"statement_ids": [1], "action": "approve"}
 CASES: list[tuple[type[Any], dict[str, Any], str, str, str]] = [

@@ -20,8 +20,8 @@ import numpy as np
 from harness import Corpus, main
 
 from wenyuan.app import open_encoder, open_library
-from wenyuan.evaluation.data import open_corpus
-from wenyuan.evaluation.run import entries_of, open_built
+from wenyuan.evaluation.built_library import entries_of, open_built
+from wenyuan.evaluation.corpus import open_corpus
 from wenyuan.settings import load_settings
 
 Vectors = dict[str, np.ndarray]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
+from wenyuan.catalog.database import Database
 from wenyuan.catalog.documents import batches
-from wenyuan.catalog.storage import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.audit import Head
+from wenyuan.catalog.audit.chain import Head
 from wenyuan.catalog.sql import translated
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, InvalidRequest, msg
 
 if TYPE_CHECKING:
-    from wenyuan.catalog.storage import Database
+    from wenyuan.catalog.database import Database
 
 _KEY = "audit_anchor"
 

@@ -12,14 +12,14 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
 from wenyuan.catalog import schema as t
+from wenyuan.catalog.database import Database
 from wenyuan.catalog.rows import index_row, passage_of, recognition_of, source_of, stored_vector, version_of
 from wenyuan.catalog.sql import now, told_at_once
-from wenyuan.catalog.storage import Database
-from wenyuan.core.addresses import Holder
 from wenyuan.core.fidelity import Recognition
 from wenyuan.core.model import Facet, Label, LabelVector, Passage
 from wenyuan.core.ports import Change, Deadline
-from wenyuan.core.terms_of_use import LiveVersion
+from wenyuan.core.stated_addresses import Holder
+from wenyuan.core.validity import LiveVersion
 
 _BATCH = 500
 

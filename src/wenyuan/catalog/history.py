@@ -10,8 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
+from wenyuan.catalog.database import Database
 from wenyuan.catalog.documents import CONTENT_AT
-from wenyuan.catalog.storage import Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

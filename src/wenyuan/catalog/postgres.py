@@ -31,14 +31,15 @@ from sqlalchemy import event
 from sqlalchemy.pool import QueuePool
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.audit import HeadFile
-from wenyuan.catalog.audit.tables import AuditOnServer, make_audit
-from wenyuan.catalog.sql import COMPONENT, closed, create_missing, let_go, translated
-from wenyuan.catalog.storage import Lock, WriterLock, being_written
-from wenyuan.catalog.tasks import task_tables
+from wenyuan.catalog.audit.head_file import HeadFile
+from wenyuan.catalog.audit.server_audit import AuditOnServer, make_audit
+from wenyuan.catalog.dialects import create_missing
+from wenyuan.catalog.locks import Lock, WriterLock, being_written
+from wenyuan.catalog.sql import COMPONENT, closed, let_go, translated
+from wenyuan.catalog.token_ledger import task_tables
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError, msg
 from wenyuan.core.ports import time_left
-from wenyuan.runtime import install_command
+from wenyuan.runtime.installation import install_command
 from wenyuan.runtime.postgres_errors import check_server
 
 log = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ _HOLDS_WORDS = "documents, passages, vectors, failures, addresses, entries, sour
 
 
 class Server:
-    """The place (see `catalog.storage.Place`) of a library on PostgreSQL.
+    """The place (see `catalog.database.Place`) of a library on PostgreSQL.
 
     Args:
         folder: Of this server or worker; made when missing. Processes of one machine may share it.

@@ -27,8 +27,8 @@ from wenyuan.core.model import (
     indexed_headings,
     shown_title,
 )
-from wenyuan.core.terms_of_use import LiveVersion
-from wenyuan.core.text.summaries import with_lead
+from wenyuan.core.text.leads import with_lead
+from wenyuan.core.validity import LiveVersion
 
 if TYPE_CHECKING:  # arrays are loaded where there are vectors
     import numpy as np

@@ -469,7 +469,7 @@ context_sentences = sa.Table(
     "context_sentences",
     tables,
     sa.Column("source_id", TEXT, primary_key=True),
-    sa.Column("key", TEXT, primary_key=True),  # `core.answering.key_of`
+    sa.Column("key", TEXT, primary_key=True),  # `core.context_sentences.key_of`
     sa.Column("sentence", TEXT, nullable=False),  # "" where it was refused
     sa.Column("refusal", TEXT, nullable=False),  # "" where it was not
     sa.Column("model", TEXT, nullable=False),

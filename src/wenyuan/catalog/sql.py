@@ -1,13 +1,9 @@
-"""Connections to the catalog's database, translation of its errors, and the differences between SQLite and
-PostgreSQL.
-"""
+"""Connections to the catalog's database, and the translation of its errors."""
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
@@ -17,17 +13,13 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import QueuePool
 
-from wenyuan.catalog import schema as t
-from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, Closed, ConfigError, EngineTimeout, msg
+from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, Closed, ConfigError, EngineTimeout, msg
 from wenyuan.core.ports import Deadline, time_left, until
 from wenyuan.runtime.postgres_errors import driver_errors, meant
-from wenyuan.runtime.regular import open_regular
 
 # Connections to the catalog's database, and the one place where its driver's errors become ours.
 
@@ -259,168 +251,3 @@ def _reading_elsewhere(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]
 def now() -> float:
     """Seconds since the epoch."""
     return time.time()
-
-
-# The few places where SQL differs between SQLite and PostgreSQL; all other statements are shared.
-
-
-_LOCK = sa.text("SELECT pg_catalog.pg_advisory_xact_lock(:number)")
-
-
-def next_seq(connection: sa.Connection, label: str) -> int:
-    """Add a change to the library; returns its number, the former one plus one.
-
-    Only the transaction that holds the library writes (`Place.writer`), so numbers have no gaps and rise in the order
-    of commits. Were that ever broken, two transactions would give the same number, and the second would fail.
-    """
-    c = t.commits.c
-    seq = int(connection.scalar(sa.select(sa.func.max(c.seq))) or 0) + 1
-    connection.execute(t.commits.insert(), {"seq": seq, "at": now(), "source_id": label})
-    return seq
-
-
-def create_missing(connection: sa.Connection, tables: sa.MetaData) -> None:
-    """Create the tables that are not there, with their indexes; as ``MetaData.create_all``, which asks for each table
-    by itself and compiles its statements anew for each database.
-    """
-    present = set(sa.inspect(connection).get_table_names())
-    for table in tables.sorted_tables:
-        if table.name not in present:
-            for statement in creating(table, connection.dialect.name):
-                connection.exec_driver_sql(statement)
-
-
-@functools.cache
-def creating(table: sa.Table, dialect: str) -> tuple[str, ...]:
-    """The statements that create a table with its indexes, in ``sqlite``'s SQL or in ``postgresql``'s; without those
-    that are made for the other (``info``).
-    """
-    spoken = {"sqlite": sqlite.dialect, "postgresql": postgresql.dialect}[dialect]()
-    made: list[Any] = [sa.schema.CreateTable(table)]
-    indexes = (index for index in table.indexes if index.info.get("dialect", dialect) == dialect)
-    made += [sa.schema.CreateIndex(index) for index in sorted(indexes, key=lambda index: str(index.name))]
-    return tuple(str(statement.compile(dialect=spoken)) for statement in made)
-
-
-def insert_new(connection: sa.Connection, table: sa.Table) -> Any:
-    """An INSERT that skips rows whose key already exists."""
-    insert: Any = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[connection.dialect.name]
-    return insert(table).on_conflict_do_nothing()
-
-
-def alone(connection: sa.Connection, number: int) -> None:
-    """Wait until no other transaction that called this with the same number (64 bits, signed) is open.
-
-    On SQLite a transaction that may write is alone already.
-    """
-    if connection.dialect.name == "postgresql":
-        connection.execute(_LOCK, {"number": number})
-
-
-class agent_of(sa.ColumnElement[str]):  # noqa: N801  (a function of SQL)
-    """The agent that an audit record names; null where it names none."""
-
-    inherit_cache = True
-    type = sa.Text()
-
-    def __init__(self, record: sa.ColumnElement[str]) -> None:
-        self.record = record
-
-    @property
-    def _from_objects(self) -> Any:
-        return self.record._from_objects
-
-    def get_children(self, **_: Any) -> Any:
-        return (self.record,)
-
-
-@compiles(agent_of, "sqlite")
-def _agent_in_sqlite(element: agent_of, compiler: Any, **more: Any) -> str:
-    record = compiler.process(element.record, **more)
-    return f"(CASE WHEN json_valid({record}) = 1 THEN json_extract({record}, '$.agent') END)"
-
-
-@compiles(agent_of, "postgresql")
-def _agent_in_postgres(element: agent_of, compiler: Any, **more: Any) -> str:
-    # Neither NUL nor half of a surrogate pair may stand in what `->>` reads, wherever it is; a record may hold both.
-    record = compiler.process(element.record, **more)
-    plain = rf"regexp_replace({record}, '\\u(0000|d[89a-f][0-9a-f][0-9a-f])', '\\ufffd', 'gi')"
-    return f"(CAST({plain} AS json) ->> 'agent')"
-
-
-# Whether a database file is still the one that was opened: a removed, replaced or overwritten file is still read
-# from what the process has open, and nothing that is written to it is kept.
-
-
-_EVERY = 0.5  # seconds between two checks
-_MAGIC = b"SQLite format 3\0"
-
-
-class Present:
-    """Checks that a database file of a library in a folder is still the same. Safe to share between threads.
-
-    Args:
-        names: A statement that gives the ids of the library that the file is of, the one it goes by now among them.
-        component: What is said to have failed.
-    """
-
-    def __init__(self, path: Path, names: str, component: str) -> None:
-        self._path, self._names, self._component = path, names, component
-        self._lock = threading.Lock()
-        self._look_at = 0.0
-        self._file: tuple[int, int] | None = None
-        self._content: tuple[int, int] | None = None
-        self._ids: frozenset[str] = frozenset()
-        self._trouble = ""
-
-    def check(self, *, now: bool = False) -> None:
-        """Check that the file exists and belongs to the library; at most twice a second, unless `now`.
-
-        Raises:
-            CatalogUnavailable: it was removed, replaced or written over since the first look.
-        """
-        with self._lock:
-            if now or time.monotonic() >= self._look_at:
-                self._trouble = self._looked()
-                self._look_at = time.monotonic() + _EVERY
-            trouble = self._trouble
-        if trouble:
-            raise CatalogUnavailable(
-                msg("{name} {trouble} while the library is open", name=self._path.name, trouble=trouble),
-                component=self._component,
-                hint=msg(
-                    "put it back, or restore a backup, then start again what has it open: {path}", path=self._path
-                ),
-            )
-
-    def _looked(self) -> str:
-        try:
-            found = self._path.stat()
-        except FileNotFoundError:
-            return "was removed" if self._file else ""
-        except OSError as error:
-            return f"cannot be seen ({error.strerror})"
-        file, content = (found.st_dev, found.st_ino), (found.st_size, found.st_mtime_ns)
-        if self._file not in (None, file):
-            return "was replaced by another file"
-        if content == self._content and not self._trouble:
-            return ""
-        if self._file and not found.st_size:
-            return "was emptied"
-        trouble = self._read() if found.st_size else ""
-        self._file, self._content = file, content
-        return trouble
-
-    def _read(self) -> str:
-        """Why the file's content, without its write-ahead log, is not the library's; ``""`` when it is."""
-        try:
-            with os.fdopen(open_regular(self._path), "rb") as file:
-                if file.read(len(_MAGIC)) != _MAGIC:
-                    return "was written over"
-            ids = frozenset(map(str, told_by_file(self._path, self._names)))
-        except (OSError, CatalogError):  # a checkpoint is running, or the file is still empty
-            return ""
-        if self._ids and ids and not self._ids & ids:
-            return msg("was written over by that of another library ({ids})", ids=", ".join(sorted(ids)))
-        self._ids = ids or self._ids
-        return ""

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.sql import Present, connect_reader, reading, translated
+from wenyuan.catalog.database_file import Present
+from wenyuan.catalog.sql import connect_reader, reading, translated
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, msg
-from wenyuan.runtime import exists, is_file
+from wenyuan.runtime.presence import exists, is_file
 from wenyuan.runtime.regular import open_regular
 
 if TYPE_CHECKING:
-    from wenyuan.catalog.storage import Database
+    from wenyuan.catalog.database import Database
 
 TASK_ANCHOR = "task_anchor"
 """Key in `library` of the state of ``tasks.db`` that the catalog knows."""

@@ -1,10 +1,4 @@
-"""What tasks were given of documents: ``tasks.db``, or a table of a PostgreSQL beside the catalog's; in either case
-apart from what changes the catalog, so that no context waits for its writer.
-
-Copyright limits what one task of one agent is given of one document. All processes that serve a library count
-here together: what is given is decided and written down in one transaction, before any text leaves.
-A row holds a hash, a number and a time: neither names of agents and tasks, nor any text.
-"""
+"""What tasks were given of documents: ``tasks.db``, or a table of a PostgreSQL beside the catalog's."""
 
 from __future__ import annotations
 
@@ -17,9 +11,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.sql import alone, connect_writer, create_missing, let_go
+from wenyuan.catalog.dialects import alone, create_missing
+from wenyuan.catalog.sql import connect_writer, let_go
 from wenyuan.catalog.task_anchor import Counted, TaskAnchor, counts_of, state, state_of
-from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, InvalidRequest, LlmBudgetSpent, msg
+from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, InvalidRequest
 
 KEPT = 30 * 86_400.0
 """Seconds after its last context that a task is remembered for."""
@@ -207,86 +202,3 @@ def _put(connection: sa.Connection, task: bytes, document: bytes, characters: in
 
 def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
-
-
-# Language model tokens used per day, counted over all processes in the same database. A row holds a day and a number,
-# and no text.
-
-_NUMBER = 0x746F6B656E73  # of the lock on a server
-_KEPT = 400 * 86_400.0  # seconds that a day is remembered
-
-_used = sa.Table(
-    "tokens",
-    tables,
-    sa.Column("day", sa.String(10), primary_key=True),  # UTC
-    sa.Column("used", sa.BigInteger, nullable=False),
-    sqlite_with_rowid=False,
-)
-task_tables = tables
-"""What tasks were given, and the tokens of each day: whoever makes the tables needs both, so they are taken from here."""
-
-
-class TokenLedger:
-    """Token counts by day; safe to share between threads and processes.
-
-    What a process had reserved when it was killed stays counted: rather too few are used than too many.
-
-    Args:
-        ledger: Of tasks, in whose place this is counted; the table is made there when it is first needed.
-        most: Tokens of a day; 0: no limit, they are only counted.
-        clock: Seconds since the epoch.
-    """
-
-    def __init__(self, ledger: TaskLedger, *, most: int, clock: Callable[[], float] = time.time) -> None:
-        self._ledger, self._most, self._clock = ledger, most, clock
-        self._made = False
-
-    def reserve(self, tokens: int) -> str:
-        """See `TokenBudget`. CatalogError when the tokens cannot be counted: then none may be used."""
-        day = self._day(self._clock())
-        with self._ledger.counting("counting tokens") as connection:
-            self._make(connection)
-            used = self._of(connection, day)
-            if self._most and used + tokens > self._most:
-                raise LlmBudgetSpent(
-                    msg(
-                        "{used} of the {most} tokens of the day (UTC) are used or reserved, and this needs up to {tokens}",
-                        used=f"{used:,}", most=f"{self._most:,}", tokens=f"{tokens:,}",
-                    ),
-                    component="llm",
-                    hint="wait until tomorrow, or raise llm.tokens_a_day",
-                )  # fmt: skip
-            self._put(connection, day, used + tokens)
-        return day
-
-    def settle(self, day: str, reserved: int, used: int) -> None:
-        """See `TokenBudget`."""
-        with self._ledger.counting("counting tokens") as connection:
-            self._make(connection)
-            self._put(connection, day, max(0, self._of(connection, day) - reserved + used))
-
-    def used_today(self) -> int:
-        """Tokens used or reserved today."""
-        with self._ledger.counting("counting tokens") as connection:
-            self._make(connection)
-            return self._of(connection, self._day(self._clock()))
-
-    @staticmethod
-    def _day(moment: float) -> str:
-        return time.strftime("%Y-%m-%d", time.gmtime(moment))
-
-    def _make(self, connection: sa.Connection) -> None:
-        alone(connection, _NUMBER)
-        if not self._made:
-            _used.create(connection, checkfirst=True)
-            connection.execute(_used.delete().where(_used.c.day < self._day(self._clock() - _KEPT)))
-            self._made = True
-
-    @staticmethod
-    def _of(connection: sa.Connection, day: str) -> int:
-        return int(connection.execute(sa.select(_used.c.used).where(_used.c.day == day)).scalar() or 0)
-
-    @staticmethod
-    def _put(connection: sa.Connection, day: str, used: int) -> None:
-        connection.execute(_used.delete().where(_used.c.day == day))
-        connection.execute(_used.insert(), {"day": day, "used": used})

@@ -1,6 +1,6 @@
 """``python -m wenyuan.cli``."""
 
-from wenyuan.cli import main
+from wenyuan.cli.entry import main
 
 if __name__ == "__main__":
     main()

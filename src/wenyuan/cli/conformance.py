@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wenyuan.cli.options import setting, unlogged, without
+from wenyuan.cli.own_service import FAULT, own_service
 from wenyuan.cli.terminal import CONFORMANCE, OK, Terminal
-from wenyuan.core.errors import EngineUnavailable, InvalidRequest, msg
-from wenyuan.core.ports import Engine
 
 if TYPE_CHECKING:
     from wenyuan.conformance import FaultSwitch, Report, Target
@@ -93,11 +90,11 @@ def _connector(terminal: Terminal, address: str, settings: dict[str, Any]) -> in
     """Run the connector tests on the connector of an address."""
     from functools import partial
 
-    from wenyuan.conformance.adapters import check_connector
-    from wenyuan.connectors import open_connector
-    from wenyuan.core.sources import parse_source
-    from wenyuan.readers import reader_for
+    from wenyuan.conformance.connector_check import check_connector
+    from wenyuan.connectors.selection import open_connector
+    from wenyuan.core.source_entries import parse_source
     from wenyuan.readers.sandbox import Sandbox
+    from wenyuan.readers.selection import reader_for
 
     source = parse_source({"source_id": "conformance", "path": address, "settings": settings})
     with Sandbox() as parsing:
@@ -149,7 +146,7 @@ def _target(
         finally:
             target.close()
     else:
-        from wenyuan.server.app import FAULT_HEADER
+        from wenyuan.server.handling import FAULT_HEADER
 
         with unlogged(), own_service(engine) as (address, encoder):
             terminal.say("self_target", engine=engine, encoder=encoder)
@@ -173,7 +170,7 @@ def _show(terminal: Terminal, report: Report) -> None:
 def _show_chinese(terminal: Terminal, report: Report) -> None:
     """Show the report in Chinese; observations only for failed cases."""
     from wenyuan.cli.retrieve import indented
-    from wenyuan.conformance.report import CASES
+    from wenyuan.conformance.runner import CASES
 
     for case in (*report.cases, *(case for case in report.extra if not case.passed)):
         title = terminal.own(CASES[case.id].title)
@@ -184,76 +181,3 @@ def _show_chinese(terminal: Terminal, report: Report) -> None:
     if report.extra:
         passed = sum(case.passed for case in report.extra)
         terminal.show(terminal.text("extra_cases", passed=passed, total=len(report.extra)))
-
-
-# Our own service as a target of the conformance kit, with a real server, port and engine faults.
-
-FAULT = "engine"
-"""What the fault header names."""
-
-
-class Breaker:
-    """Makes an engine fail on demand: a `wenyuan.server.FaultSwitch`.
-
-    The engine's own legs raise, in the threads in which they run, so that a request goes all the way that a
-    broken index would send it. Every request that comes in the meantime fails with it.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self._component = f"engine {engine.name}"
-        self._orders = 0
-        self._lock = threading.Lock()
-        for leg in ("keyword", "vector"):
-            setattr(engine, leg, self._guarded(getattr(engine, leg)))
-
-    @contextmanager
-    def __call__(self, name: str) -> Iterator[None]:
-        if name != FAULT:
-            raise InvalidRequest(
-                msg("there is no part {name} to break; {fault} is one", name=repr(name), fault=repr(FAULT))
-            )
-        self._order(1)
-        try:
-            yield
-        finally:
-            self._order(-1)
-
-    def _order(self, change: int) -> None:
-        with self._lock:
-            self._orders += change
-
-    def _guarded(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        def leg(*args: Any, **kwargs: Any) -> Any:
-            if self._orders:
-                raise EngineUnavailable("made to fail by order of the caller", component=self._component)
-            return call(*args, **kwargs)
-
-        return leg
-
-
-@contextmanager
-def own_service(engine: str, **settings: Any) -> Iterator[tuple[str, str]]:
-    """A service on a loopback port with a new library that holds only the kit's documents.
-
-    Args:
-        engine: As the setting of that name; what it needs comes from the environment.
-        settings: Others. Unless they say otherwise, the library is in a folder, whatever the environment says.
-
-    Yields:
-        Its URL and the name of its encoder.
-    """
-    from wenyuan.app import IN_FOLDER, create_library
-    from wenyuan.conformance import export_data
-    from wenyuan.core.model import Source
-    from wenyuan.server.app import create_app, start_in_thread
-
-    with tempfile.TemporaryDirectory(prefix="wenyuan-conformance-") as name:
-        folder = Path(name)
-        export_data(folder)
-        with create_library(folder / "library", engine=engine, **{**IN_FOLDER, **settings}) as library:
-            library.add(Source(source_id="kit", path=str(folder / "documents")))
-            url, stop = start_in_thread(create_app(library, fault=Breaker(library.engine)))
-            try:
-                yield url, library.encoder.fingerprint.id if library.encoder is not None else "keyword-only"
-            finally:
-                stop()

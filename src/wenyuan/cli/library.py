@@ -1,32 +1,26 @@
-"""``init``, ``add``, re-embedding, and moving a library."""
+"""``init``, ``add`` and ``ingest``: what comes into a library."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import asdict
 from datetime import date
 from functools import partial
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.doctor import human
 from wenyuan.cli.options import day, ended_by_sigterm, interactive, opened, place, setting, words
-from wenyuan.cli.terminal import FAILED, OK, PARTLY, Bar, Lines, Terminal
+from wenyuan.cli.progress import Bar
+from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 from wenyuan.core.errors import msg
 
 if TYPE_CHECKING:
-    from wenyuan.catalog.backup import Step
     from wenyuan.core.model import Source
-    from wenyuan.service.ingest.run import IngestReport
+    from wenyuan.service.ingest.progress import IngestReport
     from wenyuan.service.library import Library
-
-
-# ``init``, ``add`` and ``ingest``: what comes into a library.
 
 
 _SHOWN_FAILURES = 10
@@ -94,7 +88,7 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan add faq.csv --source faq --effective-from 2026-01-01
       wenyuan add https://docs.example.com/guide/ --source guide --set max_pages=200
     """
-    from wenyuan.core.sources import parse_source
+    from wenyuan.core.source_entries import parse_source
 
     terminal: Terminal = ctx.obj
     given = {
@@ -147,8 +141,9 @@ def _described_anew(
         InvalidRequest: it changes something, and no confirmation can be asked for.
     """
     from wenyuan.core.errors import InvalidRequest
-    from wenyuan.core.registry import Registry, diff
-    from wenyuan.core.sources import parse_source, source_to_wire
+    from wenyuan.core.registry import Registry
+    from wenyuan.core.registry_diff import diff
+    from wenyuan.core.source_entries import parse_source, source_to_wire
 
     wanted = parse_source(source_to_wire(known) | said)
     changes = diff(Registry(sources=(known,)), Registry(sources=(wanted,))).changed
@@ -323,159 +318,3 @@ def _show_context(terminal: Terminal, report: IngestReport) -> None:
         terminal.show(text("report_context_waiting", why=terminal.own(report.context_error), source=report.source_id))
     if report.context_removed:
         terminal.show(text("report_context_removed", **counts))
-
-
-# ``backup`` and ``reembed``: a copy of a library that is in use, and another encoder for one.
-
-
-def backup(
-    ctx: typer.Context,
-    to: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is new. 新目录", show_default=False)],
-) -> None:
-    """Copy a library in a folder, while servers and workers go on: record, audit, keys, settings, uploads.
-
-    在服务运行期间复制目录中的知识库：目录库、审计、密钥、设置与上传的文件。
-
-    Example 示例:
-      wenyuan backup ./library-2026-11-22
-    """
-    from wenyuan.catalog.backup import back_up
-
-    terminal: Terminal = ctx.obj
-    size = back_up(terminal.folder, to)
-    terminal.document({"status": "SUCCESS", "folder": str(to), "bytes": size})
-    terminal.show(terminal.text("backed_up", size=human(size), to=to), wrap=False)
-
-
-def reembed(
-    ctx: typer.Context,
-) -> None:
-    """Give all passages vectors of the encoder that the settings name now, and build the index.
-
-    Until all are embedded the library stays as it is; an interrupted run is continued. Do it in a copy where servers
-    are to go on answering: docs/re-embedding.md.
-
-    用设置中的新编码器为全部段落重新计算向量，建立索引并测定门槛。完成前知识库不变，中断后可继续。
-
-    Example 示例:
-      wenyuan backup ./library-new
-      WENYUAN_ENCODER__KIND=http wenyuan --library ./library-new reembed
-    """
-    terminal: Terminal = ctx.obj
-    begun = time.monotonic()
-    stage = Lines(terminal, "reembed")
-    try:
-        with ended_by_sigterm():
-            done = _embedded(terminal, partial(stage, "text"))
-            with opened(terminal) as found:
-                counts, encoder = found.catalog.counts(), found.encoder
-                stage("index", 0, counts["passages"])
-                found.follow_reembedding()
-    except KeyboardInterrupt:
-        raise typer.Exit(terminal.interrupted(command="wenyuan reembed")) from None
-    assert encoder is not None
-    said = {"encoder": encoder.fingerprint.id, "dimension": encoder.fingerprint.dimension}
-    told = {"status": "SUCCESS", **said, "passages": counts["passages"], "vectors": counts["vectors"]}
-    embedded, changed = done or (0, False)
-    terminal.document({**told, "embedded": embedded, "changed": changed})
-    if done is None:
-        terminal.show(terminal.text("reembed_same", **said))
-        return
-    took = {"passages": counts["passages"], "seconds": f"{time.monotonic() - begun:.1f}"}
-    if not changed:
-        terminal.show(terminal.text("reembed_labels", **said, **took))
-        return
-    terminal.show(terminal.text("reembedded", **said, **took, embedded=embedded))
-    terminal.show(terminal.text("reembed_next"))
-
-
-def _embedded(terminal: Terminal, tell: Callable[[int, int], None]) -> tuple[int, bool] | None:
-    """Embed and switch over; returns the number of passages, and whether the encoder changed. None when there was
-    nothing to do.
-    """
-    from wenyuan.app import open_encoder
-    from wenyuan.catalog import Catalog
-    from wenyuan.catalog.storage import place_of
-    from wenyuan.core.errors import ConfigError
-    from wenyuan.service.ingest.registry import embed_anew
-    from wenyuan.settings import load_settings
-
-    settings = load_settings(terminal.folder)
-    encoder = open_encoder(settings.encoder)
-    if encoder is None:
-        raise ConfigError("encoder.kind is none", component="settings", hint="name the new encoder: docs/settings.md")
-    with closing(encoder), closing(Catalog.open(place_of(terminal.folder, settings.catalog))) as catalog:
-        former = catalog.encoder()
-        before = "" if former is None else former.key
-        if before == encoder.fingerprint.key and not catalog.unlabelled():
-            return None
-        return embed_anew(catalog, encoder, before, tell), before != encoder.fingerprint.key
-
-
-# Moving a library to a PostgreSQL, and back.
-
-
-_EVERY = 10.0  # seconds between two lines where there is no terminal
-_QUIET = 1.0  # seconds before anything is shown
-
-
-def migrate(
-    ctx: typer.Context,
-    to: Annotated[
-        str,
-        typer.Option("--to", metavar="DSN|DIR", help="postgresql://…, or a folder. 连接串或目录", show_default=False),
-    ],
-) -> None:
-    """Copy the library to a PostgreSQL, or from there to a folder, and compare all of it.
-
-    An interrupted copy is continued; the old library stays as it is. A password is better given as PGPASSWORD.
-
-    将知识库复制到 PostgreSQL，或从那里复制到目录，并逐表核对。中断后可继续；原知识库保持不变。
-
-    Example 示例:
-      wenyuan migrate --to postgresql://wenyuan@db.example/knowledge
-      wenyuan migrate --to ./library-copy
-    """
-    from wenyuan.catalog.backup import move_library, names_server
-
-    terminal: Terminal = ctx.obj
-    with _Shown(terminal) as shown:
-        moved = move_library(terminal.folder, to, shown)
-    terminal.document({"status": "SUCCESS", **asdict(moved)})
-    rows = sum(moved.tables.values())
-    terminal.show(terminal.text("moved", rows=rows, tables=len(moved.tables), seconds=f"{moved.seconds:.1f}"))
-    terminal.show(terminal.text("moved_head", head=moved.head), wrap=False)
-    server = names_server(to)
-    terminal.show(
-        terminal.text("moved_next_server" if server else "moved_next_folder", to="" if server else quote(str(to)))
-    )
-
-
-class _Shown:
-    """Progress of a move: one line rewritten on a terminal, a new line now and then elsewhere."""
-
-    def __init__(self, terminal: Terminal) -> None:
-        self._terminal = terminal
-        self._at = time.monotonic() + _QUIET
-        self._status: Any = None
-
-    def __enter__(self) -> _Shown:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._status is not None:
-            self._status.stop()
-
-    def __call__(self, step: Step) -> None:
-        if time.monotonic() < self._at:
-            return
-        said = {"table": step.table, "done": step.done, "total": step.total}
-        key = f"move_{step.doing}"
-        if not self._terminal.err.is_terminal:
-            self._at = time.monotonic() + _EVERY
-            self._terminal.say(key, **said)
-            return
-        if self._status is None:
-            self._status = self._terminal.err.status("")
-            self._status.start()
-        self._status.update(self._terminal.text(key, **said))

@@ -153,7 +153,7 @@ def place(text: str) -> str:
     Raises:
         typer.BadParameter: it is empty.
     """
-    from wenyuan.core.connectors import is_remote
+    from wenyuan.core.remote_addresses import is_remote
 
     return text if is_remote(text) else str(located(text).expanduser().absolute())
 

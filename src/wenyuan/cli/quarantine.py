@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from wenyuan.cli.doctor import human
+from wenyuan.cli.doctor_checks import human
 from wenyuan.cli.options import Commands, add_commands, opened
 from wenyuan.cli.terminal import Terminal
 

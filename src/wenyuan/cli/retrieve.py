@@ -1,35 +1,24 @@
-"""``retrieve``, ``rules infer``, ``answer`` and ``verify``: rules with cases and templates, answers by the library's
-language model, and a verdict on every claim of any answer.
-"""
+"""``retrieve`` and ``rules infer``: rules, similar cases and templates, and why each is there."""
 
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
 from math import ceil
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import SCREEN, AllOption, HistoryOption, RewriteOption, day, history_in, opened, unlogged
+from wenyuan.cli.options import SCREEN, AllOption, opened
 from wenyuan.cli.registry import stars
-from wenyuan.cli.search import show_rewriting
 from wenyuan.cli.terminal import Terminal, printable
-from wenyuan.core.errors import InvalidRequest, msg
 
 if TYPE_CHECKING:
     from wenyuan.core.rules.results import RetrievalItem
-    from wenyuan.service.generation.answers import AnswerClaim, Answered, DroppedClaim
-    from wenyuan.service.rules import RuleItems
-    from wenyuan.service.verification import JudgedClaim
+    from wenyuan.service.rules.unified import RuleItems
 
-
-# ``retrieve`` and ``rules infer``: rules, similar cases and templates, and why each is there.
 
 Value = str | int | float | bool
 _INTEGER = re.compile(r"[-+]?[0-9]{1,15}")
@@ -42,8 +31,8 @@ _PARTS = {
 }  # fmt: skip
 _ENGINES = {"kg_rule": "engine_rules", "vector": "engine_cases"}
 _INDENT = "    "
-_FILE_NAME = re.compile(r"[^\s，。；！？]+\.(?:txt|md|markdown|html?|json|docx|pdf)", re.IGNORECASE)
-_SHOWN = 300  # characters of a case
+FILE_NAME = re.compile(r"[^\s，。；！？]+\.(?:txt|md|markdown|html?|json|docx|pdf)", re.IGNORECASE)
+SHOWN = 300  # characters of a case
 
 _Param = Annotated[
     list[str] | None,
@@ -78,7 +67,7 @@ def retrieve(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan retrieve "深基坑开挖的安全措施" --param depth_m=6
       wenyuan retrieve "脚手架搭设" --chapter ch08_safety --type 房建工程 --explain
     """
-    from wenyuan.service.rules import UnifiedRequest
+    from wenyuan.service.rules.unified import UnifiedRequest
 
     terminal: Terminal = ctx.obj
     request = UnifiedRequest(
@@ -129,8 +118,8 @@ def infer(
       wenyuan rules infer 深基坑开挖 --param depth_m=6
       wenyuan rules infer --text "基坑开挖和塔吊安装" --explain
     """
-    from wenyuan.service.rules import RuleQuestion
-    from wenyuan.wire.rules import infer_to_wire
+    from wenyuan.service.rules.unified import RuleQuestion
+    from wenyuan.wire.unified import infer_to_wire
 
     terminal: Terminal = ctx.obj
     if not process and not text.strip():
@@ -173,9 +162,6 @@ def _value(text: str) -> Value:
     if _INTEGER.fullmatch(text):
         return int(text)
     return float(text) if _NUMBER.fullmatch(text) else text
-
-
-# -- for people ---------------------------------------------------------------------------------------------------
 
 
 def _told(terminal: Terminal, context: Mapping[str, Any]) -> Iterator[str]:
@@ -285,7 +271,7 @@ def _show_item(terminal: Terminal, rank: int, item: RetrievalItem, *, explain: b
     indented(terminal, str(item.metadata["context"]))
     terminal.show(f"{_INDENT}{printable(str(item.metadata['uri']))}", wrap=False)
     text = " ".join(item.content.split())
-    indented(terminal, text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+    indented(terminal, text if len(text) <= SHOWN else text[:SHOWN] + "…")
 
 
 def _sentence(item: RetrievalItem) -> str:
@@ -349,184 +335,9 @@ def quoted(terminal: Terminal, evidence: Mapping[str, Any]) -> str:
 
 def indented(terminal: Terminal, text: str, *, hanging: str = _INDENT, first: str | None = None) -> None:
     """Print a text wrapped with a hanging indent."""
-    from wenyuan.cli.search import wrapped
+    from wenyuan.cli.snippets import wrapped
 
     lines: Iterable[Any] = wrapped([(printable(text), False)], terminal.out.width - len(hanging) - 2)
     for at, line in enumerate(lines):
         begin = hanging if at or first is None else first
         terminal.show(begin + "".join(piece for piece, _ in line).rstrip(), wrap=False)
-
-
-# ``answer``: an answer by the library's language model, every claim of which is quoted and checked.
-
-
-def answer(
-    ctx: typer.Context,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What is to be answered. 问题")],
-    limit: Annotated[
-        int, typer.Option("-k", "--limit", help="Passages that the model is shown, 1 to 20. 段落数")
-    ] = 8,
-    min_trust: Annotated[int, typer.Option(help="Trust below which nothing counts, 1 to 5. 最低可信度")] = 3,
-    as_of: Annotated[
-        date | None, typer.Option(parser=day, metavar="YYYY-MM-DD", help="In force on this day. 按此日期的有效内容")
-    ] = None,
-    rewrite: RewriteOption = False,
-    history: HistoryOption = None,
-    extract: Annotated[
-        bool, typer.Option("--extract", help="Where the model fails, answer with extracts. 模型出错时改用摘录")
-    ] = False,
-) -> None:
-    """Answer a question with the language model that is set up (llm.url, llm.model).
-
-    Nothing that the model says is believed: each claim stands in a passage, or is left out and shown as such.
-
-    由语言模型回答问题；每一句都须有原文为证，无法证实的一律不写入回答，并列出原因。
-
-    Example 示例:
-      wenyuan answer "How soon are complaints answered?"
-      wenyuan answer "客户投诉多久响应？" --min-trust 4 --extract
-      wenyuan answer "那周末呢？" --rewrite --history conversation.json
-    """
-    from wenyuan.core.answering import conversation
-    from wenyuan.service.generation.answers import AnswerRequest, as_data
-
-    terminal: Terminal = ctx.obj
-    request = AnswerRequest(
-        query=question, limit=limit, min_trust=min_trust, as_of=as_of, on_failure="extract" if extract else "fail",
-        conversation=conversation(history_in(history), wanted=rewrite),
-    )  # fmt: skip
-    with opened(terminal) as found, unlogged("wenyuan.service.audit.recorder"):  # a failure is shown
-        answered = found.answer(request)
-    terminal.document({"status": "SUCCESS", **as_data(answered)})
-    if terminal.as_json:
-        return
-    _show_answer(terminal, answered)
-
-
-def _show_answer(terminal: Terminal, answered: Answered) -> None:
-    show_rewriting(terminal, answered.found.rewriting)
-    if answered.reason:
-        heading = "answer_extracts" if answered.claims else "answer_none"
-        terminal.show(terminal.text(heading, reason=terminal.own(answered.reason)))
-    for number, claim in enumerate(answered.claims, 1):
-        _show_claim(terminal, number, claim)
-    if answered.missing:
-        terminal.show(terminal.text("answer_missing", missing=printable(answered.missing)))
-    if answered.dropped:
-        terminal.show("")
-        terminal.show(terminal.text("answer_dropped", count=len(answered.dropped)))
-    for dropped in answered.dropped:
-        _show_dropped(terminal, dropped)
-    for why, refs in answered.withheld.items():
-        terminal.show(terminal.text("answer_withheld", count=len(refs), why=terminal.text(f"kept_from_{why}")))
-    if answered.rules_left:
-        terminal.show(terminal.text("answer_rules_left", count=answered.rules_left))
-
-
-def _show_claim(terminal: Terminal, number: int, claim: AnswerClaim) -> None:
-    one = claim.citation
-    terminal.show(f"{number}. {printable(claim.text)}")
-    where = " ".join(filter(None, (one.title or one.source_id, one.clause)))
-    about = f"{terminal.text(f'words_{claim.origin}')} · {where} {stars(one.trust)} <{one.source}>"
-    indented(terminal, printable(about))
-
-
-def _show_dropped(terminal: Terminal, dropped: DroppedClaim) -> None:
-    terminal.show(f"- [{terminal.text(f'verdict_{dropped.reason}')}] {printable(dropped.text)}")
-    for change in dropped.changes:
-        indented(terminal, terminal.text("verify_change", was=change.was or "—", said=change.said or "—"))
-    if dropped.rule is not None:
-        rule = dropped.rule
-        indented(terminal, terminal.text("verify_rule", rule=rule.text, clause=rule.clause, ref=rule.ref))
-    if dropped.replaced:
-        indented(terminal, terminal.text("answer_replaced"))
-
-
-# ``verify``: a verdict on every claim of an answer, by whomever it was written.
-
-
-def verify(
-    ctx: typer.Context,
-    answer: Annotated[
-        str, typer.Argument(metavar="ANSWER|FILE|-", help="The answer, a file with it, or - for standard input. 回答")
-    ],
-    cite: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--cite", metavar="MARK=SOURCE", help="What a mark stands for: 1=policies#12 (repeatable). 引用标记"
-        ),
-    ] = None,
-    min_trust: Annotated[int, typer.Option(help="Trust below which evidence is too little, 1 to 5. 最低可信度")] = 1,
-    as_of: Annotated[
-        str | None, typer.Option(metavar="YYYY-MM-DD", help="In force on this day. 按此日期的有效内容")
-    ] = None,
-) -> None:
-    """Say of every claim of an answer how it stands in the library. No model is asked.
-
-    A claim is verbatim, or what was changed is shown; a paraphrase is found, not judged.
-
-    逐句核对回答：与原文一致，或改动了什么；换了说法的只给出最接近的段落，不作判断。
-
-    Example 示例:
-      wenyuan verify "Complaints are answered within 48 hours [policies]."
-      wenyuan verify answer.md --cite 1=policies#12 --min-trust 3
-    """
-    from wenyuan.core.claims import claims_of
-    from wenyuan.service.verification import VerifyRequest, as_data
-
-    terminal: Terminal = ctx.obj
-    request = VerifyRequest(
-        claims=tuple(claims_of(_read_answer(answer))),
-        citations=dict(_citation(each) for each in cite or ()),
-        min_trust=min_trust,
-        as_of=day(as_of) if as_of else None,
-    )
-    with opened(terminal) as found:
-        verified = found.verify(request)
-    terminal.document({"status": "SUCCESS", **as_data(verified)})
-    if terminal.as_json:
-        return
-    counts = (f"{count} {terminal.text(f'verdict_{name}')}" for name, count in verified.counts.items())
-    terminal.show(terminal.text("verified", count=len(verified.claims), verdicts=terminal.text("comma").join(counts)))
-    for number, claim in enumerate(verified.claims, 1):
-        terminal.show("")
-        _show_verdict(terminal, number, claim)
-
-
-def _read_answer(answer: str) -> str:
-    if answer == "-":
-        return sys.stdin.read()
-    path = Path(answer)
-    try:
-        is_file = path.is_file()
-    except (OSError, ValueError):  # a text that is too long for a name, or has what no name has
-        is_file = False
-    if not is_file and _FILE_NAME.fullmatch(answer):  # it would be judged as a claim of one word
-        raise InvalidRequest(
-            msg("there is no file {path}", path=repr(answer)), hint="check the path, or give the text itself"
-        )
-    return path.read_text("utf-8") if is_file else answer
-
-
-def _citation(text: str) -> tuple[str, str]:
-    mark, parted, source = text.partition("=")
-    if not parted or not mark or not source:
-        raise typer.BadParameter(msg("{text} is not MARK=SOURCE like 1=policies#12", text=repr(text)))
-    return mark, source
-
-
-def _show_verdict(terminal: Terminal, number: int, one: JudgedClaim) -> None:
-    names = terminal.text("comma").join(terminal.text(f"verdict_{name}") for name in one.findings)
-    terminal.show(f"{number}. [{names}] {printable(one.claim.text)}")
-    for change in one.changes:
-        indented(terminal, terminal.text("verify_change", was=change.was or "—", said=change.said or "—"))
-    if one.rule is not None:
-        indented(terminal, terminal.text("verify_rule", rule=one.rule.text, clause=one.rule.clause, ref=one.rule.ref))
-    for quoted in one.evidence:
-        passage, quote = quoted.passage, quoted.quote[:_SHOWN]
-        indented(terminal, f"「{printable(quote)}」" if terminal.language == "zh" else f"“{printable(quote)}”")
-        indented(terminal, printable(f"{passage.title or passage.source_id} {stars(passage.trust)} <{passage.uri}>"))
-    if one.verdict == "not_judged":
-        indented(terminal, terminal.text("verify_nearest"))
-    if one.unknown:
-        indented(terminal, terminal.text("verify_unknown", sources=", ".join(one.unknown)))

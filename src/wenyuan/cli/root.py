@@ -12,17 +12,23 @@ from typer.core import TyperGroup
 
 from wenyuan import __version__
 from wenyuan.cli.agents import agents_app as agent_app
-from wenyuan.cli.agents import app as task_app
-from wenyuan.cli.agents import keys_app as key_app
+from wenyuan.cli.answer import answer
+from wenyuan.cli.apply import apply
 from wenyuan.cli.audit import app as audit_app
+from wenyuan.cli.backup import backup, reembed
 from wenyuan.cli.conformance import conformance
-from wenyuan.cli.connect import connect, mcp, serve
-from wenyuan.cli.doctor import app as encoder_app
+from wenyuan.cli.connect import connect
+from wenyuan.cli.context import context
+from wenyuan.cli.corrections import correct, corrections, undo
 from wenyuan.cli.doctor import doctor
 from wenyuan.cli.documents import app as document_app
-from wenyuan.cli.documents import correct, corrections, undo
-from wenyuan.cli.evaluate import evaluation, tune
-from wenyuan.cli.library import add, backup, ingest, init, migrate, reembed
+from wenyuan.cli.encoder import app as encoder_app
+from wenyuan.cli.evaluate import evaluation
+from wenyuan.cli.feedback import feedback
+from wenyuan.cli.keys import keys_app as key_app
+from wenyuan.cli.library import add, ingest, init
+from wenyuan.cli.mcp import mcp
+from wenyuan.cli.migrate import migrate
 from wenyuan.cli.options import (
     Commands,
     JsonOption,
@@ -35,13 +41,17 @@ from wenyuan.cli.options import (
     without,
 )
 from wenyuan.cli.quarantine import app as quarantine_app
+from wenyuan.cli.refresh import refresh, worker
 from wenyuan.cli.registry import app as source_app
-from wenyuan.cli.registry import apply, refresh, worker
-from wenyuan.cli.retrieve import answer, retrieve, verify
+from wenyuan.cli.retrieve import retrieve
 from wenyuan.cli.rules import app as rules_app
-from wenyuan.cli.rules_files import app as synonyms_app
-from wenyuan.cli.search import context, feedback, search
+from wenyuan.cli.search import search
+from wenyuan.cli.serve import serve
+from wenyuan.cli.synonyms import app as synonyms_app
+from wenyuan.cli.tasks import app as task_app
 from wenyuan.cli.terminal import FAILED, OK, Terminal
+from wenyuan.cli.tune import tune
+from wenyuan.cli.verify import verify
 from wenyuan.core.errors import msg
 
 if TYPE_CHECKING:
@@ -178,7 +188,7 @@ def demo(
       wenyuan demo
       wenyuan demo --lang zh --keep ./demo
     """
-    from wenyuan.cli.demo import run
+    from wenyuan.cli.demo.acts import run
 
     terminal: Terminal = ctx.obj
     raise typer.Exit(OK if run(terminal, keep) else FAILED)

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wenyuan.cli.options import SCREEN, Commands, add_commands, ended_by_sigterm, interactive, opened
+from wenyuan.cli.progress import Lines
 from wenyuan.cli.registry import stars
 from wenyuan.cli.retrieve import indented, infer, quoted, show_address
 from wenyuan.cli.rules_files import export, take, template
-from wenyuan.cli.terminal import OK, PARTLY, Lines, Terminal, exit_code
+from wenyuan.cli.terminal import OK, PARTLY, Terminal, exit_code
 from wenyuan.core.errors import msg
 from wenyuan.runtime.local_time import local_time
 
 if TYPE_CHECKING:
-    from wenyuan.core.rules.inference import GraphNode
+    from wenyuan.core.rules.graph import GraphNode
     from wenyuan.core.rules.proposals import Judged
     from wenyuan.core.rules.schema import Kind, Schema
     from wenyuan.service.generation.proposals import ProposalReport
@@ -122,7 +123,7 @@ def _show_unread(terminal: Terminal, report: ProposalReport) -> None:
 
 def _show_one(terminal: Terminal, one: Judged, schema: Schema, number: int) -> None:
     """Print a proposal with its quote; for a refused one, the exact fault."""
-    from wenyuan.core.rules.names import condition_label, relation_labels
+    from wenyuan.core.rules.labels import condition_label, relation_labels
 
     said, held = one.proposal, one.statement
     relation, condition = said.relation, said.condition
@@ -399,7 +400,7 @@ def packs(ctx: typer.Context) -> None:
       wenyuan rules packs
     """
     from wenyuan.app import holds_library
-    from wenyuan.packs import shipped
+    from wenyuan.packs.shipped import shipped
 
     terminal: Terminal = ctx.obj
     imported: Sequence[str] = ()

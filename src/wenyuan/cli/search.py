@@ -1,37 +1,27 @@
-"""``search`` and ``context``, snippets of hits, and ``feedback``."""
+"""``search``: one query, and the evidence for its answer."""
 
 from __future__ import annotations
 
-import os
 import re
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
-from functools import lru_cache
 from math import ceil
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened, unlogged
+from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened
 from wenyuan.cli.registry import stars
-from wenyuan.cli.terminal import Terminal, confidence_told, follow_up_told, printable
+from wenyuan.cli.snippets import Piece, body, snippet, wrapped
+from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.core.likelihood import SHOWN, likelihood, percent
-from wenyuan.core.text import fold, query_terms, table_headers, terms
-from wenyuan.core.text.numbers import located, quantities
-from wenyuan.core.text.structure import CLAUSE, clause_keys
 
 if TYPE_CHECKING:
-    from wenyuan.client import Knowledge
     from wenyuan.core.filters import Filter
     from wenyuan.core.model import Passage
     from wenyuan.core.ports import Hit
-    from wenyuan.service import Answer, LegReport, Rewriting
-
-
-# ``search``: one query, and the evidence for its answer.
+    from wenyuan.service.query import Answer, LegReport, Rewriting
 
 
 _BAR = 10
@@ -65,7 +55,7 @@ def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan search "carry over leave" --source handbook --explain
       wenyuan search 深基坑 --filter '{"language": "zh"}' --json
     """
-    from wenyuan.core.answering import conversation
+    from wenyuan.core.query_rewriting import conversation
 
     terminal: Terminal = ctx.obj
     condition = _condition(filter_by)
@@ -278,321 +268,3 @@ def _show_wrapped(terminal: Terminal, pieces: Sequence[Piece], plain: str = "") 
             text.append(piece, style="bold yellow" if marked else plain)
         text.rstrip()
         terminal.show(text, wrap=False)
-
-
-# The part of a passage that answers a query, with the query's words in it.
-
-
-_WORD = re.compile(r"[^\W_]+")
-_LATIN = re.compile(r"[a-z0-9]")
-_SENTENCE_END = re.compile(r"[。！？；\n]|[.!?;](?=\s)")
-# One wide character with the mark of a word at its side, white space, or a word of narrow characters.
-_TOKEN = re.compile(r"\*?[^\s\u0021-\u2e7f]\*?|\s+|[\u0021-\u2e7f]+")
-_RULE = re.compile(r"\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?\s*)?")
-_BEGUN = re.compile(r"[!-~]{0,20}\s")
-_PARTIAL = re.compile(r"(?<=\s)[!-~]+\Z")
-_CLOSING = frozenset("，。、；：！？）》」』】”’.,;:!?)")
-_WEAK = frozenset(
-    "a an and are as at be by can could did do does for from how i if in is it may me my of on or our should so "
-    "that the there this to was we what when where which who why will with you your".split()
-)
-_PARTICLES = frozenset("的了吗呢么是在")
-_BEFORE = 24  # characters before the first word that are worth showing
-
-Span = tuple[int, int]
-Piece = tuple[str, bool]
-"""Some text, and whether it is a word of the query."""
-
-
-def cells(text: str) -> int:
-    """Number of terminal columns of a text."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def marks(text: str, query: str) -> list[Span]:
-    """Spans of query words in a text, compared as in the index (folded, stemmed); neighbours are merged."""
-    asked = query_terms(query)
-    folded, origin = _folded(text)
-    wanted = {term for term in asked if term[0] not in "#@" and not _PARTICLES.intersection(term)}
-    # One Chinese character says little: it counts only when the query has no pair.
-    pairs = [term for term in wanted if not _LATIN.match(term) and len(term) == 2]
-    single = [] if pairs else [term for term in wanted if not _LATIN.match(term) and len(term) == 1]
-    found = [
-        (origin[at.start()], origin[at.end() - 1] + 1)
-        for term in (*pairs, *single)
-        for at in re.finditer(re.escape(term), folded)
-    ]
-    for word in _WORD.finditer(folded):
-        if _LATIN.match(word[0]) and word[0] not in _WEAK and wanted.intersection(terms(word[0])):
-            found.append((origin[word.start()], origin[word.end() - 1] + 1))
-    if amounts := set(quantities(fold(query))):
-        found += [(origin[start], origin[end - 1] + 1) for term, start, end in located(folded) if term in amounts]
-    named = {term[1:] for term in asked if term[0] in "#@"}
-    found += [at.span() for at in CLAUSE.finditer(text) if named.intersection(clause_keys(at[0]))]
-    return list(_merged(sorted(found)))
-
-
-_folded_character = lru_cache(maxsize=10_000)(fold)  # the same few thousand, over and over
-
-
-def _folded(text: str) -> tuple[str, list[int]]:
-    """The folded text, and the original position of each of its characters."""
-    pieces = [_folded_character(c) for c in text]
-    return "".join(pieces), [at for at, piece in enumerate(pieces) for _ in piece]
-
-
-def _merged(spans: Sequence[Span]) -> Iterator[Span]:
-    last: Span | None = None
-    for start, end in spans:
-        if last is not None and start <= last[1]:
-            last = (last[0], max(last[1], end))
-            continue
-        if last is not None:
-            yield last
-        last = (start, end)
-    if last is not None:
-        yield last
-
-
-def body(text: str, headings: Sequence[str]) -> str:
-    """A passage without its leading headings and without table rules."""
-    known = {"".join(heading.split()) for heading in headings}
-    lines = text.split("\n")
-    while len(lines) > 1 and (not lines[0].strip() or "".join(lines[0].lstrip("#").split()) in known):
-        del lines[0]
-    return "\n".join(line for line in lines if not _RULE.fullmatch(line.strip()))
-
-
-def wrapped(pieces: Sequence[Piece], width: int) -> Iterator[list[Piece]]:
-    """Wrap to lines of at most `width` columns; Chinese may break anywhere, but one closing mark may exceed the
-    width.
-    """
-    line: list[Piece] = []
-    column = 0
-    for piece, marked in pieces:
-        for token in _TOKEN.findall(piece):
-            hangs = column <= width and len(token) == 1 and token in _CLOSING
-            if line and column + cells(token.rstrip()) > width and not hangs:
-                yield line
-                line, column = [], 0
-            if not line and token.isspace():
-                continue
-            if line and line[-1][1] == marked:
-                line[-1] = (line[-1][0] + token, marked)
-            else:
-                line.append((token, marked))
-            column += cells(token)
-    if line:
-        yield line
-
-
-def snippet(text: str, query: str, width: int = 290) -> list[Piece]:
-    """An excerpt of at most `width` columns: pieces, each with whether it is a query word.
-
-    The window is the one that holds the most of the query's words; it begins with a sentence where it can. Rows of a
-    table stand behind its header, where that leaves room for them.
-    """
-    flat = " ".join(text.split())
-    spans = marks(flat, query)
-    start, end = _window(flat, spans, width)
-    header = _header(text, flat, start)
-    if header and 2 * cells(header) < width:
-        start, end = _window(flat, spans, width - cells(header) - 1)
-        header = _header(text, flat, start)
-    pieces = [(f"{header} …" if header and 2 * cells(header) < width else "…", False)] if start else []
-    at = start
-    for left, right in spans:
-        if start <= left and right <= end:
-            pieces += [(flat[at:left], False), (flat[left:right], True)]
-            at = right
-    pieces.append((flat[at:end], False))
-    if end < len(flat):
-        pieces.append(("…", False))
-    return [piece for piece in pieces if piece[0]]
-
-
-def _header(text: str, flat: str, start: int) -> str:
-    """The header of the table in which an excerpt begins, unless it is part of the excerpt; ``""`` for none."""
-    for (begins, ends), last in table_headers(text):
-        header, rest = (" ".join(text[a:b].split()) for a, b in ((begins, ends), (begins, last)))
-        at = flat.find(header)
-        if at + len(header) <= start < at + len(rest):
-            return header
-    return ""
-
-
-def _window(flat: str, spans: Sequence[Span], width: int) -> Span:
-    best, most = (0, _fitting(flat, 0, width)), -1
-    if best[1] == len(flat):
-        return best
-    for left, _ in spans[:50]:
-        start = _sentence_start(flat, left)
-        end = _fitting(flat, start, width)
-        score = len({flat[a:b].lower() for a, b in spans if start <= a and b <= end})
-        if score > most:
-            best, most = (start, end), score
-    return best
-
-
-def _sentence_start(flat: str, at: int) -> int:
-    """The start of the sentence around `at`, or a few words before if that is far away."""
-    ends = [match.end() for match in _SENTENCE_END.finditer(flat, max(0, at - 2 * _BEFORE), at)]
-    start = ends[-1] if ends else 0 if at <= 2 * _BEFORE else at - _BEFORE
-    begun = _BEGUN.match(flat, start) if start and not ends else None
-    return begun.end() if begun else start + len(flat[start:at]) - len(flat[start:at].lstrip())
-
-
-def _fitting(flat: str, start: int, width: int) -> int:
-    """The end of the text that fits, not inside a Latin word unless that is very long."""
-    room = width - 2  # for the two ellipses
-    for at in range(start, len(flat)):
-        room -= cells(flat[at])
-        if room < 0:
-            cut = _PARTIAL.search(flat, max(start, at - _BEFORE), at + 1)
-            return cut.start() if cut else at
-    return len(flat)
-
-
-# ``context``: what may enter a prompt, from this library or from any service that keeps the contract.
-
-
-_KEY = "WENYUAN_KEY"
-
-
-def context(
-    ctx: typer.Context,
-    query: Annotated[str, typer.Argument(help="What has to be known. 需要了解的内容")],
-    url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Of any service of the contract; key in WENYUAN_KEY. 服务地址")
-    ] = None,
-    agent: Annotated[str | None, typer.Option(metavar="ID", help="Whose scope counts. 智能体")] = None,
-    task: Annotated[str, typer.Option(metavar="ID", help="Copyright counts over a task. 任务标识")] = "",
-    limit: Annotated[int, typer.Option("-k", "--limit", help="With --url: fragments to ask for. 片段数")] = 10,
-    token_budget: Annotated[int | None, typer.Option(min=1, help="Most tokens. 上限")] = None,
-    allow_low_trust: Annotated[
-        bool, typer.Option("--allow-low-trust", help="Let trust below 3 in. 允许低可信内容")
-    ] = False,
-) -> None:
-    """Show what may enter a prompt: trust, copyright and budget are kept to. A failure is never an empty context.
-
-    生成可放入提示词的知识片段；故障时报错，不会给出空结果。
-
-    Example 示例:
-      wenyuan context "客户投诉多久响应" --agent support
-      wenyuan context "客户投诉多久响应" --url http://127.0.0.1:8765 --json
-    """
-    terminal: Terminal = ctx.obj
-    if url is not None and (agent is not None or task):
-        raise typer.BadParameter(terminal.text("url_or_agent"))
-    if url is not None:
-        found = _from_service(url, query, limit, token_budget, allow_low_trust)
-    else:
-        found = _from_library(terminal, query, agent, task, token_budget, allow_low_trust)
-    terminal.document(
-        {
-            "status": "SUCCESS",
-            "CONTEXT_DATA": found.context_data,
-            "withheld": dict(found.withheld),
-            "tokens": found.tokens,
-            "degraded": list(found.degraded),
-            "stale_by": round(found.stale_by, 1),
-            **({"confidence": dict(found.confidence)} if found.confidence else {}),
-        }
-    )
-    if not terminal.as_json:
-        _show(terminal, found)
-
-
-def _from_service(url: str, query: str, limit: int, budget: int | None, low: bool) -> Knowledge:
-    from wenyuan.client import get_context_from
-    from wenyuan.core.errors import ConfigError, InvalidRequest, KnowledgeError
-    from wenyuan.core.prompt import ContextPolicy
-
-    given = {} if budget is None else {"token_budget": budget}
-    policy = ContextPolicy(allow_low_trust=low, **given)
-    try:
-        with unlogged("wenyuan.client"):  # failures are shown
-            return get_context_from(url, query, max_results=limit, policy=policy, key=os.environ.get(_KEY) or None)
-    except KnowledgeError as error:  # no library of ours has to do with it, so our own doctor cannot help
-        own_fault = isinstance(error, (ConfigError, InvalidRequest))
-        error.hint = error.hint or ("wenyuan context --help" if own_fault else f"wenyuan conformance {quote(url)}")
-        raise
-
-
-def _from_library(
-    terminal: Terminal, query: str, agent: str | None, task: str, budget: int | None, low: bool
-) -> Knowledge:
-    from wenyuan.client.replies import read_context
-    from wenyuan.service.context import ContextRequest
-    from wenyuan.wire.search import context_to_wire
-
-    request = ContextRequest(
-        retrieval_query=query,
-        agent_id=agent,
-        task_id=task,
-        token_budget=budget,
-        allow_low_trust=low or None,
-    )
-    with opened(terminal) as library, unlogged("wenyuan.service.audit.recorder"):  # a failure is shown
-        return read_context(context_to_wire(library.get_context(request)))
-
-
-def _show(terminal: Terminal, found: Knowledge) -> None:
-    if found.snippets:
-        terminal.show(terminal.text("context_some", count=len(found.snippets), tokens=found.tokens))
-    else:
-        terminal.show(terminal.text("context_none"))
-    if found.stale_by:
-        terminal.show(terminal.text("stale_by", seconds=ceil(found.stale_by)))
-    for snippet in found.snippets:
-        _show_snippet(terminal, snippet)
-    reasons = [terminal.text(f"withheld_{reason}", count=count) for reason, count in found.withheld.items() if count]
-    if reasons:
-        terminal.show("")
-        terminal.show(terminal.text("withheld", reasons=", ".join(reasons)))
-    for domain, judged in found.confidence.items():
-        terminal.show(terminal.text("context_confidence", domain=domain, told=confidence_told(terminal, judged)))
-        if missing := follow_up_told(terminal, judged, judged.get("follow_up", {}).get("query", "")):
-            terminal.show(terminal.text("context_confidence", domain=domain, told=missing))
-    if found.degraded:
-        terminal.show(terminal.text("context_degraded", names=", ".join(found.degraded)))
-
-
-def _show_snippet(terminal: Terminal, snippet: Mapping[str, Any]) -> None:
-    flags = f"  [{', '.join(snippet['flags'])}]" if snippet.get("flags") else ""
-    terminal.show("")
-    terminal.show(printable(f"{stars(snippet['trust'])}  {snippet['source']}{flags}"), wrap=False)
-    for line in (*str(snippet["content"]).splitlines(), str(snippet.get("attribution", ""))):
-        if line:
-            terminal.show(f"    {printable(line)}", wrap=False)
-
-
-# ``feedback``: which parts of an answer are right or wrong.
-
-
-def feedback(
-    ctx: typer.Context,
-    answer: Annotated[str, typer.Argument(metavar="AUDIT_ID", help="Of the answer. 答案的审计编号")],
-    good: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FRAGMENT", help="Right: rank, ref or address (repeatable). 正确的片段"),
-    ] = None,
-    bad: Annotated[list[str] | None, typer.Option(metavar="FRAGMENT", help="Wrong, likewise. 错误的片段")] = None,
-) -> None:
-    """Say which parts of an answer are right or wrong; tuning learns from it.
-
-    对一次回答的片段给出评价，供调优学习。
-
-    Example 示例:
-      wenyuan feedback a-01m8… --good 1 --bad 3
-      wenyuan feedback a-01m8… --good handbook#42
-    """
-    terminal: Terminal = ctx.obj
-    with opened(terminal) as found:
-        kept = found.give_feedback(answer, good=good or (), bad=bad or ())
-    terminal.document({"status": "SUCCESS", "audit_id": answer, "kept": dict(kept)})
-    for ref, right in kept.items():
-        terminal.show(f"  {terminal.text('feedback_good' if right else 'feedback_bad')}  {ref}", wrap=False)
-    terminal.show(terminal.text("feedback_kept", count=len(kept)))

@@ -1,32 +1,27 @@
-"""Output to a terminal, and progress of long operations."""
+"""What a command speaks with: results on standard output, everything else on standard error, in one language.
+
+With ``--json`` standard output carries exactly one JSON document, also when the command fails.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.errors import Counted
-from wenyuan.i18n import texts, translated
+from wenyuan.i18n.translation import texts, translated
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from wenyuan.core.errors import Fault, KnowledgeError
-    from wenyuan.service.ingest.run import Progress
-
-
-# What a command speaks with: results on standard output, everything else on standard error, in one language.
-#
-# With ``--json`` standard output carries exactly one JSON document, also when the command fails.
 
 
 OK, FAILED, USAGE, PARTLY, CONFORMANCE, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -240,166 +235,3 @@ def _console(*, stderr: bool) -> Console:
     console = Console(stderr=stderr, emoji=False)
     console.width = min(console.width, _WIDEST)
     return console
-
-
-# Progress of long operations: a bar on a terminal, a line now and then elsewhere, nothing for short ones.
-
-
-_QUIET = 1.0  # seconds before anything is shown
-_EVERY = 10.0  # seconds between two lines where there is no terminal
-_OF_STAGES = 5.0  # between two lines of a work that has stages and no bar
-
-
-class Bar:
-    """Progress bar, a context manager to pass to `Library.add` as ``progress``.
-
-    Args:
-        embeds: Whether passages are embedded, which then takes nearly all of the time.
-    """
-
-    def __init__(self, terminal: Terminal, *, embeds: bool) -> None:
-        self._terminal = terminal
-        self._embeds = embeds
-        self._begun = time.monotonic()
-        self._line_at = self._begun + _QUIET
-        self._bar: Any = None
-        self._task: Any = None
-        self._pages_of = (
-            -1,
-            0,
-            0.0,
-        )  # the file whose pages are recognised: its number; pages done, and when, at first
-
-    def __enter__(self) -> Bar:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def __call__(self, at: Progress) -> None:
-        now = time.monotonic()
-        if at.pages_total and self._pages_of[0] != at.files:
-            self._pages_of = (at.files, at.pages, now)
-        if now < self._begun + _QUIET:
-            return
-        key, values = self._told(at, now)
-        if self._terminal.err.is_terminal:
-            if self._bar is None:
-                self._start()
-            self._bar.update(self._task, completed=self._share(at), shown=self._terminal.text(key, **values))
-        elif now >= self._line_at:
-            self._line_at = now + _EVERY
-            self._terminal.say(key, **values)
-
-    def _told(self, at: Progress, now: float) -> tuple[str, dict[str, Any]]:
-        """Message key and values for the progress; of a file under OCR, its pages."""
-        if at.sentences_total:
-            return "progress_sentences", {"done": at.sentences, "total": at.sentences_total}
-        if at.pages < at.pages_total:
-            _, first, begun = self._pages_of
-            rate, left = _pages_pace(at.pages - first, at.pages_total - at.pages, now - begun)
-            pages = {"page": at.pages, "pages": at.pages_total}
-            return "progress_pages", {
-                "files": at.files + 1,
-                "total": at.files_total,
-                **pages,
-                "rate": rate,
-                "left": left,
-            }
-        rate, left = self._pace(at, now - self._begun)
-        return "progress", {**_counts(at), "rate": rate, "left": left}
-
-    def _share(self, at: Progress, *, since: int = 0) -> float:
-        """Share of the work done: passages are read long before they are embedded.
-
-        Args:
-            since: Files that took no work: what is left takes as long as the others did.
-        """
-        if at.sentences_total:
-            return at.sentences / at.sentences_total
-        files = (at.files + 1 - since) / max(1, at.files_total - since)
-        return files * at.embedded / at.passages if self._embeds and at.passages else files
-
-    def _pace(self, at: Progress, seconds: float) -> tuple[str, str]:
-        """Passages per second, and the remaining time as ``m:ss`` (``?`` while unknown)."""
-        rate = f"{(at.embedded if self._embeds else at.passages) / seconds:.1f}"
-        share = self._share(at, since=at.unchanged)
-        if not share:
-            return rate, "?"
-        left = round(seconds * (1 - share) / share)
-        return rate, f"{left // 60}:{left % 60:02d}"
-
-    def _start(self) -> None:
-        from rich import progress
-
-        self._bar = progress.Progress(
-            progress.BarColumn(bar_width=10),
-            progress.TaskProgressColumn(),
-            progress.TextColumn("{task.fields[shown]}", markup=False),
-            console=self._terminal.err,
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=1.0, shown="")
-        self._bar.start()
-
-
-def _pages_pace(done: int, left: int, seconds: float) -> tuple[str, str]:
-    """Pages per second, and the remaining time as ``m:ss``; ``?`` before the first page."""
-    if done <= 0 or seconds <= 0:
-        return "?", "?"
-    more = round(left * seconds / done)
-    return f"{done / seconds:.2f}", f"{more // 60}:{more % 60:02d}"
-
-
-def _counts(at: Progress) -> dict[str, int]:
-    return {"files": at.files + 1, "total": at.files_total, "passages": at.passages}
-
-
-def confidence_told(terminal: Terminal, judged: Mapping[str, Any]) -> str:
-    """How many passages a judge found sufficient, as an answer or a record says it."""
-    if judged["state"] == "auto":
-        return terminal.text("confidence_auto", k=judged["k"], reason=terminal.own(judged.get("reason", "")))
-    bounds = {
-        "threshold": f"{judged['threshold']:.3f}",
-        "risk": f"{judged['risk']:.0%}",
-        "questions": judged["questions"],
-    }
-    return terminal.text(f"confidence_{judged['state']}", k=judged["k"], **bounds)
-
-
-def follow_up_told(terminal: Terminal, judged: Mapping[str, Any], query: str) -> str:
-    """What came of asking the judge what is missing; ``""`` where it was not asked.
-
-    Args:
-        query: What was searched.
-    """
-    told = judged.get("follow_up")
-    if told is None:
-        return ""
-    why = terminal.text(f"rewrite_left_{told['refused']}") if "refused" in told else ""
-    error = terminal.own(told.get("error", ""))
-    return terminal.text(
-        f"follow_up_{told['state']}", query=printable(query), count=told.get("found", 0), why=why, error=error
-    )
-
-
-class Lines:
-    """Progress messages at intervals with the current stage; none with ``--json``.
-
-    Args:
-        prefix: Of the messages' names; the stage follows it.
-    """
-
-    def __init__(self, terminal: Terminal, prefix: str) -> None:
-        self._terminal = terminal
-        self._prefix = prefix
-        self._line_at = time.monotonic() + _OF_STAGES
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now >= self._line_at and not self._terminal.as_json:
-            self._line_at = now + _OF_STAGES
-            self._terminal.say(f"{self._prefix}_{stage}", done=done, total=total)

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.client.caller import AgentClient, Client
-from wenyuan.client.replies import Knowledge, Passages
+from wenyuan.client.context_replies import Knowledge, Passages
 from wenyuan.client.rules import Item, Rules, United
 from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
 from wenyuan.core.model import Fragment

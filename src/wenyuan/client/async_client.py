@@ -9,22 +9,18 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from wenyuan.client.async_calls import AsyncDocumentCalls, AsyncRulesCalls
-from wenyuan.client.replies import (
-    Fragments,
+from wenyuan.client.async_documents import AsyncDocumentCalls
+from wenyuan.client.async_rules import AsyncRulesCalls
+from wenyuan.client.context_replies import (
     Knowledge,
     Passages,
-    Reply,
-    read_answer,
     read_answered,
     read_context,
-    read_file,
     read_kept,
     read_passages,
-    read_reply,
     read_verdicts,
-    says_failed,
 )
+from wenyuan.client.replies import Fragments, Reply, read_answer, read_file, read_reply, says_failed
 from wenyuan.core.arguments import checking_arguments, fits
 from wenyuan.core.contract import required_query
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, msg, refusing_once_closed
@@ -97,7 +93,7 @@ class AsyncClient(AsyncRulesCalls, AsyncDocumentCalls):
         import httpx2
 
         from wenyuan.client.async_http import TooLarge, punctual, read_whole, until
-        from wenyuan.runtime import CallTimedOut
+        from wenyuan.runtime.bounded_calls import CallTimedOut
 
         self._url, self._component = _endpoint(url)
         if not fits(timeout, float) or not fits(retries, int) or (not 0 < timeout <= LONGEST_CALL) or (retries < 0):

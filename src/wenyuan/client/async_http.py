@@ -1,4 +1,4 @@
-"""What `AsyncClient` needs of HTTP: names and meanings as in `wenyuan.runtime.http`, for calls that are awaited."""
+"""What `AsyncClient` needs of HTTP: names and meanings as in `wenyuan.runtime.responses`, for calls that are awaited."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import anyio
 import httpx2
 
 from wenyuan.core.ports import Deadline
-from wenyuan.runtime import CallTimedOut
-from wenyuan.runtime.http import TooLarge
+from wenyuan.runtime.bounded_calls import CallTimedOut
+from wenyuan.runtime.responses import TooLarge
 
 __all__ = ["TooLarge", "punctual", "read_whole", "until"]
 

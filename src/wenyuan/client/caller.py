@@ -13,22 +13,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from wenyuan.client.replies import (
-    Fragments,
+from wenyuan.client.context_replies import (
     Knowledge,
     Passages,
-    Reply,
-    read_answer,
     read_answered,
     read_context,
-    read_file,
     read_kept,
     read_passages,
-    read_reply,
     read_verdicts,
-    says_failed,
 )
-from wenyuan.client.rules import DocumentCalls, RulesCalls
+from wenyuan.client.documents import DocumentCalls
+from wenyuan.client.replies import Fragments, Reply, read_answer, read_file, read_reply, says_failed
+from wenyuan.client.rules import RulesCalls
 from wenyuan.core.arguments import checking_arguments, fits
 from wenyuan.core.contract import required_query
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, msg, refusing_once_closed
@@ -110,8 +106,10 @@ class Client(RulesCalls, DocumentCalls):
     ) -> None:
         import httpx2  # 200 ms that only a caller pays
 
-        from wenyuan.runtime import CallTimedOut
-        from wenyuan.runtime.http import TooLarge, punctual, read_whole, until
+        from wenyuan.core.ports import until
+        from wenyuan.runtime.bounded_calls import CallTimedOut
+        from wenyuan.runtime.responses import TooLarge, read_whole
+        from wenyuan.runtime.timed_stream import punctual
 
         self._url, self._component = _endpoint(url)
         if not fits(timeout, float) or not fits(retries, int) or not 0 < timeout <= LONGEST_CALL or retries < 0:

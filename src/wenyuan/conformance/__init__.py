@@ -17,17 +17,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wenyuan.conformance.adapters import AdapterTarget, check_connector
-    from wenyuan.conformance.bench import (
-        CommandFault,
-        EnvFault,
-        FaultSwitch,
-        HeaderFault,
-        export_data,
-        fault_from_options,
-    )
-    from wenyuan.conformance.report import CaseResult, Report, render, run
-    from wenyuan.conformance.targets import Answer, HttpTarget, PythonTarget, Target
+    from wenyuan.conformance.adapters import AdapterTarget
+    from wenyuan.conformance.connector_check import check_connector
+    from wenyuan.conformance.documents import export_data
+    from wenyuan.conformance.faults import CommandFault, EnvFault, FaultSwitch, HeaderFault, fault_from_options
+    from wenyuan.conformance.http_target import HttpTarget
+    from wenyuan.conformance.python_target import PythonTarget
+    from wenyuan.conformance.report import CaseResult, Report, render
+    from wenyuan.conformance.runner import run
+    from wenyuan.conformance.targets import Answer, Target
 
 __all__ = [
     "AdapterTarget",
@@ -53,19 +51,19 @@ _HOMES = {
     "AdapterTarget": "adapters",
     "Answer": "targets",
     "CaseResult": "report",
-    "CommandFault": "bench",
-    "EnvFault": "bench",
-    "FaultSwitch": "bench",
-    "HeaderFault": "bench",
-    "HttpTarget": "targets",
-    "PythonTarget": "targets",
+    "CommandFault": "faults",
+    "EnvFault": "faults",
+    "FaultSwitch": "faults",
+    "HeaderFault": "faults",
+    "HttpTarget": "http_target",
+    "PythonTarget": "python_target",
     "Report": "report",
     "Target": "targets",
-    "check_connector": "adapters",
-    "export_data": "bench",
-    "fault_from_options": "bench",
+    "check_connector": "connector_check",
+    "export_data": "documents",
+    "fault_from_options": "faults",
     "render": "report",
-    "run": "report",
+    "run": "runner",
 }
 
 

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from wenyuan.conformance.bench import Bench, FaultSwitch
+    from wenyuan.conformance.bench import Bench
+    from wenyuan.conformance.faults import FaultSwitch
     from wenyuan.conformance.targets import Target
 
 __all__ = ["ConformanceSuite"]
@@ -51,7 +52,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     wanted = {"wenyuan_case", "wenyuan_extra"}.intersection(metafunc.fixturenames)
     if not wanted:
         return
-    from wenyuan.conformance.cases import EXTRAS, OUTLINE
+    from wenyuan.conformance.extra_cases import EXTRAS
+    from wenyuan.conformance.outline_cases import OUTLINE
 
     cases = OUTLINE if "wenyuan_case" in wanted else EXTRAS
     if metafunc.config.getoption("--wenyuan-python"):
@@ -112,7 +114,7 @@ class ConformanceSuite:
 
 
 def _check(bench: Bench, name: str) -> None:
-    from wenyuan.conformance.report import CASES, run_case
+    from wenyuan.conformance.runner import CASES, run_case
 
     case = CASES[name]
     if case.needs_bytes and not bench.target.takes_bytes:

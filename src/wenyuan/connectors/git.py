@@ -19,12 +19,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import Field
 
-from wenyuan.connectors import ConnectorSettings, guarded_socket
+from wenyuan.connectors.connector_settings import ConnectorSettings, guarded_socket
 from wenyuan.connectors.objects import ENTRIES_OF_A_FILE
 from wenyuan.core.addresses import escaped_path, legible
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError, msg
-from wenyuan.runtime import install_command
+from wenyuan.runtime.installation import install_command
 from wenyuan.settings import VariableName, declared
 
 _OBJECTS = "wenyuan.connectors.objects"

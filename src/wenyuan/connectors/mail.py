@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
 
-from wenyuan.connectors import ConnectorSettings, guarded_socket
+from wenyuan.connectors.connector_settings import ConnectorSettings, guarded_socket
 from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError, msg
 from wenyuan.settings import VariableName, declared

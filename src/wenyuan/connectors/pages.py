@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
-from wenyuan.core.connectors import ascii_host
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.remote_addresses import ascii_host
 from wenyuan.core.text.nesting import check_depth
 
 MOST_LINKS = 5_000

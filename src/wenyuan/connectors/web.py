@@ -20,7 +20,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from pydantic import Field
 
-from wenyuan.connectors import AGENT, Answer, Client, ConnectorSettings, Unanswered
+from wenyuan.connectors.connector_settings import ConnectorSettings
+from wenyuan.connectors.http_client import AGENT, Answer, Client, Unanswered
 from wenyuan.connectors.pages import plain_address
 from wenyuan.connectors.robots import MOST_PATTERNS, MOST_ROBOTS, Robots, TooManyRules, parse_robots, robots_text
 from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening

@@ -16,8 +16,8 @@ from starlette.requests import Request
 
 from wenyuan.core.likelihood import likelihood, percent
 from wenyuan.runtime.local_time import local_time
-from wenyuan.server.handling import Body
 from wenyuan.server.problems import Problem
+from wenyuan.server.request_body import Body
 
 logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # a form that is broken is answered, not logged
 

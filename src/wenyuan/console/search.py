@@ -1,4 +1,4 @@
-"""The pages that ask: search with the breakdown of scores, answers by a language model, and verification of answers."""
+"""The search page: a question, its limits, and the answer with all details."""
 
 from __future__ import annotations
 
@@ -6,97 +6,14 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
-from wenyuan.console.forms import MAX_UPLOAD, Form, read_form
-from wenyuan.console.visit import Page, Refused, Visit
-
-# A score taken apart into the pieces of a bar.
-
-
-_USUAL_WEIGHT = 0.7
-_LEAST = 0.0005  # what is smaller is not seen, and not told
-_RULE_PARTS = ("link", "weight", "support", "condition", "inheritance", "asked")
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A component of a score.
-
-    Attributes:
-        name: ``vector``, ``keyword``, ``law``, ``context``, ``trust``, ``identifier``, ``rivals``, ``reranker`` or, unexplained,
-            ``score``.
-        value: How much it adds; negative: how much it takes away.
-        start: Where it begins in the bar, 0..1.
-    """
-
-    name: str
-    value: float
-    start: float
-
-    @property
-    def width(self) -> float:
-        """Its length in the bar, 0..1."""
-        return abs(self.value)
-
-
-def pieces_of(score: float, parts: Mapping[str, float]) -> tuple[Piece, ...]:
-    """The components that add up to a passage's score, in order of computation.
-
-    The pieces end at the score: the deduction for low trust extends beyond it.
-    """
-    if "fused" not in parts:
-        return (Piece("score", score, 0.0),)
-    sums = _summands(score, parts)
-    made, reached = [], 0.0
-    for name, value in sums:
-        if value >= _LEAST:
-            made.append(Piece(name, min(value, 1.0 - reached), reached))
-            reached = min(1.0, reached + value)
-    for name, value in sums:
-        if value <= -_LEAST:
-            reached = max(0.0, reached + value)
-            made.append(Piece(name, value, reached))
-    return tuple(made)
-
-
-def _summands(score: float, parts: Mapping[str, float]) -> list[tuple[str, float]]:
-    fused, trust = parts["fused"], parts.get("trust", 1.0)
-    vector = _share_of_vector(parts)
-    law = fused * (parts.get("law", 1.0) - 1.0)
-    context = (fused + law) * parts.get("context", 0.0)
-    return [
-        ("vector", vector),
-        ("keyword", fused - vector),
-        ("law", law),
-        ("context", context),
-        ("trust", (fused + law + context) * (trust - 1.0)),
-        ("identifier", parts.get("identifier", 0.0)),
-        ("rivals", parts.get("retrieved", score) - parts["raw"] if "raw" in parts else 0.0),
-        ("reranker", parts.get("share", 0.0) * (parts.get("reranker", 0.0) - parts.get("retrieved", 0.0))),
-    ]
-
-
-def _share_of_vector(parts: Mapping[str, float]) -> float:
-    """The part of the fused score that the vector leg contributes; the weight is derived from the three scores."""
-    vector, keyword, fused = parts.get("vector"), parts.get("keyword"), parts["fused"]
-    if vector is None or keyword is None:
-        return 0.0 if vector is None else fused
-    apart = vector - keyword
-    weight = (fused - keyword) / apart if abs(apart) > 1e-6 else _USUAL_WEIGHT
-    return weight * vector
-
-
-def product_of(parts: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    """The factors of a rule's score; empty for a passage."""
-    return tuple((name, parts[name]) for name in _RULE_PARTS if name in parts) if "link" in parts else ()
-
-
-# The search page: a question, its limits, and the answer with all details.
-
+from wenyuan.console.api import Refused
+from wenyuan.console.forms import Form
+from wenyuan.console.score_parts import pieces_of, product_of
+from wenyuan.console.visit import Page, Visit
 
 LIMITS = (5, 10, 20, 50)
 _LABELS = re.compile(r"—(.+?)→")
@@ -228,124 +145,3 @@ def _explain(visit: Visit, passage: dict[str, Any], question: str) -> None:
 
 
 PAGES: Mapping[tuple[str, str], Page] = {("GET", "search"): search, ("GET", "context"): context}
-
-
-# The page for answers by the library's language model, every claim with its quote.
-
-_RULE = "#rule-"
-
-
-async def answer_form(visit: Visit) -> Response:
-    """The empty page."""
-    return _answer_page(visit, Form([]))
-
-
-async def answered(visit: Visit) -> Response:
-    """The answer to the question in the form, or the errors in its place."""
-    form = await read_form(visit.request)
-    told = {
-        "query": form["query"],
-        "min_trust": form.number("trust"),
-        "as_of": form["as_of"],
-        "on_failure": "extract" if form["extract"] else "fail",
-        **_reworded(form),
-    }
-    body = {name: value for name, value in told.items() if value not in (None, "")}
-    try:
-        answer = await visit.post("v1", "answer", body={**body, "query": form["query"]})
-    except Refused as refused:
-        if refused.status != 400:
-            raise
-        return _answer_page(visit, form, 400, refused=refused)
-    return _answer_page(visit, form, answer=answer)
-
-
-def _reworded(form: Form) -> dict[str, Any]:
-    """What asks for other words: of a question that asks on, the question before it and its answer."""
-    if form["follow"] and form["before"] and form["said"]:
-        before = [{"role": "user", "text": form["before"]}, {"role": "assistant", "text": form["said"]}]
-        return {"rewrite": True, "history": before}
-    return {"rewrite": True} if form["rewrite"] else {}
-
-
-def _answer_page(visit: Visit, form: Form, status: int = 200, **shown: Any) -> Response:
-    blank: dict[str, Any] = {"answer": None, "refused": None}
-    return visit.page(
-        "answer.html", status, form=form, statement_of=_statement_of, passage_of=_passage_of, **{**blank, **shown}
-    )
-
-
-def _statement_of(ref: str) -> str:
-    """The statement number at the end of a rule's id; ``""`` for a passage."""
-    return ref.rpartition(_RULE)[2] if _RULE in ref else ""
-
-
-def _passage_of(ref: str) -> str:
-    """The passage number, which gives the address of its page."""
-    return ref.rpartition("#")[2]
-
-
-ANSWER_PAGES: Mapping[tuple[str, str], Page] = {("GET", "answer"): answer_form, ("POST", "answer"): answered}
-
-
-# The page that verifies each claim of an answer against the library.
-
-_EQUALS = re.compile(r"[=＝]")
-_BRACKETS = " \t[]【】"
-
-
-async def verify_form(visit: Visit) -> Response:
-    """The empty page."""
-    return _verify_page(visit, Form([]))
-
-
-async def verified(visit: Visit) -> Response:
-    """The verdicts on the text in the form, or the errors in their place."""
-    form = await read_form(visit.request, most=MAX_UPLOAD)
-    citations, wrong = citations_of(form["citations"])
-    if wrong:
-        return _verify_page(visit, form, 400, wrong=wrong)
-    bounds = {"min_trust": form.number("trust"), "as_of": form["as_of"]}
-    body = {
-        "answer": form["answer"].replace("\r\n", "\n"),
-        "citations": citations,
-        **{name: value for name, value in bounds.items() if value not in (None, "")},
-    }
-    try:
-        answer = await visit.post("v1", "verify", body=body)
-    except Refused as refused:
-        if refused.status != 400:
-            raise
-        return _verify_page(visit, form, 400, refused=refused)
-    return _verify_page(visit, form, answer=answer, counts=_counts(answer))
-
-
-def citations_of(written: str) -> tuple[dict[str, str], list[str]]:
-    """Parse ``mark = source`` lines (mark with or without brackets) to a mapping; and the lines that do not parse."""
-    citations, wrong = {}, []
-    for line in filter(str.strip, written.splitlines()):
-        mark, *source = (part.strip() for part in _EQUALS.split(line, maxsplit=1))
-        if mark.strip(_BRACKETS) and source and source[0]:
-            citations[mark.strip(_BRACKETS)] = source[0]
-        else:
-            wrong.append(line.strip())
-    return citations, wrong
-
-
-def _verify_page(visit: Visit, form: Form, status: int = 200, **shown: Any) -> Response:
-    blank: dict[str, Any] = {"answer": None, "refused": None, "wrong": [], "counts": []}
-    return visit.page("verify.html", status, form=form, statement_of=_statement_of_rule, **{**blank, **shown})
-
-
-def _counts(answer: Mapping[str, Any]) -> list[tuple[str, int, int]]:
-    """Each verdict with its number of claims, and the number of the first such claim."""
-    said = [claim["verdict"] for claim in answer["claims"]]
-    return [(name, count, said.index(name) + 1) for name, count in answer.get("counts", {}).items()]
-
-
-def _statement_of_rule(rule: str) -> str:
-    """The statement number at the end of a rule's id."""
-    return rule.rpartition(_RULE)[2]
-
-
-VERIFY_PAGES: Mapping[tuple[str, str], Page] = {("GET", "verify"): verify_form, ("POST", "verify"): verified}

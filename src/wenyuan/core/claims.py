@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from wenyuan.core.text import sentences
+from wenyuan.core.text.boundaries import sentences
 from wenyuan.core.tokens import tokens_of
 
 

@@ -401,7 +401,7 @@ class EncoderFingerprint:
 
     Attributes:
         script: What characters are written as before they are embedded: ``simplified``, or ``""``, as they are.
-        scale: ``(lo, hi)``: raw cosines of this model from unrelated to identical, for `core.scoring.rescale`.
+        scale: ``(lo, hi)``: raw cosines of this model from unrelated to identical, for `core.scoring.formula.rescale`.
     """
 
     id: str
@@ -438,7 +438,7 @@ class IndexRow:
 
     Attributes:
         heading_text: Title, heading path and clause labels, indexed with the text and marked as its own.
-        text: Of the passage, below the lead of its document where it has one (`core.text.summaries.with_lead`).
+        text: Of the passage, below the lead of its document where it has one (`core.text.leads.with_lead`).
         valid_from: Proleptic ordinal day, 0 when open; ``valid_until`` likewise, inclusive, `FOREVER` when open.
         vector: ``(dim,)`` float32 unit vector, or None where the library has no encoder.
         unembedded: Of a passage whose vector is gone, what was embedded; ``""`` elsewhere.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.text import sentences
+from wenyuan.core.text.boundaries import sentences
 
 Span = tuple[int, int]
 

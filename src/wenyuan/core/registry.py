@@ -17,25 +17,16 @@ A section that is not there is not managed by the file. All faults are reported 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 
-from wenyuan.core.access import (
-    Agent,
-    TaskProfile,
-    agent_to_wire,
-    parse_agent,
-    parse_profile,
-    profile_to_wire,
-    task_faults,
-)
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, joined, listed, msg
+from wenyuan.core.access import Agent
+from wenyuan.core.errors import Fault, InvalidRequest, joined, listed, msg
 from wenyuan.core.model import Source
-from wenyuan.core.sources import is_source_id, parse_source, shown_source, source_to_wire, supersession_faults
+from wenyuan.core.task_profiles import TaskProfile
 
 # YAML as plain values with line numbers, so that faults can be reported with their line.
 #
@@ -233,7 +224,7 @@ class _Walk:
 
 
 Kind = Literal["source", "agent", "task"]
-_SECTIONS = ("sources", "agents", "tasks")
+SECTIONS = ("sources", "agents", "tasks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +238,7 @@ class Registry:
     sources: tuple[Source, ...] = ()
     agents: tuple[Agent, ...] = ()
     tasks: tuple[TaskProfile, ...] = ()
-    sections: frozenset[str] = frozenset(_SECTIONS)
+    sections: frozenset[str] = frozenset(SECTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,204 +278,3 @@ class Plan:
     @property
     def changed_entries(self) -> tuple[Entry, ...]:
         return tuple(dict.fromkeys(Entry(change.kind, change.id) for change in self.changed))
-
-
-# --- a file ---------------------------------------------------------------------------------------------
-def parse_registry(text: str, base: Path, *, library: Sequence[Source] = ()) -> Registry:
-    """Parse a registry from YAML (or JSON).
-
-    Args:
-        text: The file's content.
-        base: Its folder; relative paths are resolved against it.
-        library: Sources that a library has already and that the file may refer to without naming them.
-
-    Raises:
-        InvalidRequest: listing every fault as a `LineFault`.
-    """
-    return _File(load_marked(text), base, library).registry()
-
-
-class _File:
-    """One parse of a file; collects all faults."""
-
-    def __init__(self, marked: Marked, base: Path, library: Sequence[Source]) -> None:
-        self._marked = marked
-        self._base = base
-        self._faults = list(marked.faults)
-        self._top = marked.value if isinstance(marked.value, dict) else {}
-        named = {str(e.get("source_id")) for _, e in self._entries("sources", quiet=True)}
-        self._others = [source for source in library if source.source_id not in named]
-
-    def registry(self) -> Registry:
-        for key in self._top:
-            if key not in _SECTIONS:
-                self._fault(key, f"is no section{did_you_mean(key, _SECTIONS)}")
-        if not any(name in self._top for name in _SECTIONS):
-            self._fault("", "holds neither sources nor agents nor tasks")
-        sources = self._parsed("sources", "source_id", lambda entry, _: parse_source(entry, self._base))
-        agents = self._parsed("agents", "agent_id", parse_agent)
-        tasks = self._parsed("tasks", "profile_id", lambda entry, _: parse_profile(entry))
-        self._check_supersession()
-        self._check_domains()
-        for path, profile in tasks.items():
-            for fault in task_faults(profile, tasks.values()):
-                self._fault(f"{path}.{fault.path}", fault.message)
-        refuse(self._faults)
-        sections = frozenset(name for name in _SECTIONS if name in self._top)
-        return Registry(
-            sources=tuple(sources.values()),
-            agents=tuple(agents.values()),
-            tasks=tuple(tasks.values()),
-            sections=sections,
-        )
-
-    def _fault(self, path: str, message: str) -> None:
-        self._faults.append(self._marked.at(Fault(path, message)))
-
-    def _entries(self, section: str, *, quiet: bool = False) -> list[tuple[str, dict[str, Any]]]:
-        """The mappings of a section with their paths; text fields keep their spelling (``no`` is a language code)."""
-        listed = self._top.get(section, [])
-        if not isinstance(listed, list):
-            if not quiet:
-                self._fault(section, "must be a list")
-            return []
-        found = []
-        for i, entry in enumerate(listed):
-            path = f"{section}[{i}]"
-            if isinstance(entry, dict):
-                plain = {k: v if k in _NOT_TEXT else self._as_written(v, f"{path}.{k}") for k, v in entry.items()}
-                found.append((path, plain))
-            elif not quiet:
-                self._fault(path, "must be a mapping")
-        return found
-
-    def _as_written(self, value: Any, path: str) -> Any:
-        if isinstance(value, (bool, int, float)):
-            return self._marked.written[path]
-        if isinstance(value, list):
-            return [self._as_written(item, f"{path}[{i}]") for i, item in enumerate(value)]
-        return value
-
-    def _parsed(self, section: str, id_key: str, parse: Callable[[Any, str], Any]) -> dict[str, Any]:
-        """The parsed entries of a section by path."""
-        found = {}
-        seen: dict[str, str] = {}
-        for path, entry in self._entries(section):
-            name = entry.get(id_key)
-            if isinstance(name, str) and seen.setdefault(name, path) != path:
-                before = self._marked.line(f"{seen[name]}.{id_key}")
-                self._fault(
-                    f"{path}.{id_key}",
-                    msg("{name} stands twice; it is on line {before} already", name=repr(name), before=before),
-                )
-            try:
-                found[path] = parse(entry, path)
-            except InvalidRequest as error:
-                for fault in error.faults:
-                    at = fault.path if fault.path.startswith(path) else f"{path}.{fault.path}"
-                    self._fault(at, fault.message)
-        return found
-
-    def _check_supersession(self) -> None:
-        """Check for loops on the raw values, so that another fault in a source does not hide one."""
-        sources: list[Source] = []
-        paths: dict[str, str] = {}
-        for path, entry in self._entries("sources", quiet=True):
-            name, old = str(entry.get("source_id")), entry.get("supersedes")
-            if is_source_id(name) and name not in paths:
-                paths[name] = path
-                ids = [i for i in old if isinstance(i, str)] if isinstance(old, list) else []
-                sources.append(Source(source_id=name, supersedes=tuple(ids)))
-        for fault in supersession_faults(sources, self._others):
-            self._fault(f"{paths[fault.path]}.supersedes" if fault.path in paths else "sources", fault.message)
-
-    def _check_domains(self) -> None:
-        domains = {source.domain for source in self._others}
-        domains |= {str(e.get("domain") or e.get("source_id")) for _, e in self._entries("sources", quiet=True)}
-        named: list[tuple[str, Any]] = []
-        for path, entry in self._entries("agents", quiet=True):
-            scope = entry.get("knowledge_scope")
-            for i, wanted in enumerate(scope if isinstance(scope, list) else ()):
-                domain = wanted.get("domain") if isinstance(wanted, dict) else None
-                named.append((f"{path}.knowledge_scope[{i}].domain", domain))
-        for path, entry in self._entries("tasks", quiet=True):
-            listed = entry.get("domains")
-            named += [
-                (f"{path}.domains[{i}]", one) for i, one in enumerate(listed if isinstance(listed, list) else ())
-            ]
-        for at, domain in named:
-            if isinstance(domain, str) and domain and domain not in domains:
-                self._fault(
-                    at,
-                    msg(
-                        "no source has the domain {domain}{near}",
-                        domain=repr(domain),
-                        near=did_you_mean(domain, domains),
-                    ),
-                )
-
-
-_NOT_TEXT = ("trust_level", "trust", "settings", "min_trust", "allow_low_trust", "token_budget")
-
-
-class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-    def text(self, data: str) -> yaml.ScalarNode:
-        # Left to itself it writes these line breaks bare, where a reader takes them for a space.
-        style = '"' if _BREAKS.intersection(data) else None
-        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
-
-
-_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
-_Dumper.add_representer(str, _Dumper.text)
-
-
-def registry_to_yaml(registry: Registry) -> str:
-    """The file for a registry; the inverse of `parse_registry`."""
-    shown: dict[str, Any] = {"sources": [_spoken(source) for source in registry.sources]}
-    if registry.agents:
-        shown["agents"] = [agent_to_wire(agent) for agent in registry.agents]
-    if registry.tasks:
-        shown["tasks"] = [{k: v for k, v in profile_to_wire(one).items() if v} for one in registry.tasks]
-    return yaml.dump(shown, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
-
-
-def _spoken(source: Source) -> dict[str, Any]:
-    """The fields of a source that differ from their defaults, and always its trust."""
-    plain = source_to_wire(Source(source_id=source.source_id))
-    told = shown_source(source)
-    return {k: v for k, v in told.items() if k in ("source_id", "type", "trust_level") or v != plain[k]}
-
-
-# --- two registries -------------------------------------------------------------------------------------
-def diff(state: Registry, wanted: Registry) -> Plan:
-    """The differences between a library and a file, in the sections that the file has."""
-    added: list[Entry] = []
-    changed: list[Change] = []
-    unchanged: list[Entry] = []
-    missing: list[Entry] = []
-    has, says = _wires(state), _wires(wanted)
-    for entry, new in says.items():
-        old = has.get(entry)
-        if old is None:
-            added.append(entry)
-        elif old == new:
-            unchanged.append(entry)
-        else:
-            changed += [Change(entry.kind, entry.id, k, old.get(k), v) for k, v in new.items() if old.get(k) != v]
-    missing += [entry for entry in has if entry not in says and f"{entry.kind}s" in wanted.sections]
-    return Plan(
-        wanted=wanted,
-        added=tuple(added),
-        changed=tuple(changed),
-        unchanged=tuple(unchanged),
-        missing=tuple(missing),
-    )
-
-
-def _wires(registry: Registry) -> dict[Entry, dict[str, Any]]:
-    found = {Entry("source", source.source_id): source_to_wire(source) for source in registry.sources}
-    found |= {Entry("agent", agent.agent_id): agent_to_wire(agent) for agent in registry.agents}
-    return found | {Entry("task", profile.profile_id): profile_to_wire(profile) for profile in registry.tasks}

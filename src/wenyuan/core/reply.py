@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wenyuan.core.text import has_han, placed_stems, search_terms, terms
 from wenyuan.core.text.alignment import aligned
-from wenyuan.core.text.summaries import visible
+from wenyuan.core.text.analysis import has_han, placed_stems, search_terms, terms
+from wenyuan.core.text.injection import visible
 
 _OF_LACKS = frozenset(terms(
     "the a an of for to in on at by and or it they there any this that these those passages do does not say whether which what how when "

@@ -12,10 +12,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from wenyuan.core.denials import unless
-from wenyuan.core.differences import DifferenceKind
+from wenyuan.core.difference_kind import DifferenceKind
 from wenyuan.core.places import Change
 from wenyuan.core.quotation import conditional
-from wenyuan.core.text import has_han, sentences
+from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.boundaries import sentences
 from wenyuan.core.text.content import GLUE, alike, content_of, share_of
 from wenyuan.core.tokens import Token, Tokens, tokens_of
 

@@ -22,7 +22,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from wenyuan.core.differences import DIFFERENCES, FEW, another_thing, changed, exchanged
+from wenyuan.core.bound_differences import FEW
+from wenyuan.core.differences import DIFFERENCES, changed
+from wenyuan.core.exchanged_parts import exchanged
+from wenyuan.core.figure_differences import another_thing
 from wenyuan.core.places import Change, Pair, Place, shown, span_of, words_of
 from wenyuan.core.quotation import governs, left_out, whole
 from wenyuan.core.text.alignment import aligned

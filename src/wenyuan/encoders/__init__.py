@@ -5,6 +5,6 @@
 - `http`: any server that speaks the OpenAI embeddings protocol (`open_http`)
 - `hashing`: no model at all, for tests (`HashingEncoder`)
 
-Whatever the model answers passes through `core.scoring.checked_vectors` before it leaves this room.
+Whatever the model answers passes through `core.scoring.vector_checks.checked_vectors` before it leaves this room.
 Nothing is imported here, so that a program loads only the encoder that it uses.
 """

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from wenyuan.core.errors import ConfigError, EncoderUnavailable, VectorRejected, msg
 from wenyuan.core.model import EncoderFingerprint, as_written
 from wenyuan.core.ports import Deadline
-from wenyuan.core.scoring import check_deadline, checked_vectors
 from wenyuan.core.scoring.evaluation import Change, changed
-from wenyuan.encoders.onnx import OnnxEncoder, Pooling, open_onnx_dir, pooled, stated
-from wenyuan.runtime import usable_cores
+from wenyuan.core.scoring.vector_checks import check_deadline, checked_vectors
+from wenyuan.encoders.onnx_encoder import OnnxEncoder, Pooling, open_onnx_dir, pooled, stated
+from wenyuan.runtime.cores import usable_cores
 
 PREFIXES: tuple[tuple[str, str], ...] = (
     ("", ""),

@@ -38,9 +38,9 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.model import EncoderFingerprint, as_written
 from wenyuan.core.ports import Deadline
-from wenyuan.core.scoring import checked_vectors
-from wenyuan.core.scoring.rerank import checked_scores
-from wenyuan.runtime.http import JsonEndpoint, Kind, address
+from wenyuan.core.scoring.blending import checked_scores
+from wenyuan.core.scoring.vector_checks import checked_vectors
+from wenyuan.runtime.json_endpoint import JsonEndpoint, Kind, address
 
 # An encoder behind HTTP: any server that speaks OpenAI's ``POST /v1/embeddings``.
 #

@@ -23,7 +23,7 @@ def open_encoder(settings: EncoderSettings) -> Encoder | None:
 
             return HashingEncoder(**_given(dimension=settings.dimension))
         case "onnx_dir":
-            from wenyuan.encoders.onnx import open_onnx_dir
+            from wenyuan.encoders.onnx_encoder import open_onnx_dir
 
             if settings.path is None:
                 raise ConfigError("encoder.kind is onnx_dir, but encoder.path is not set", component="settings")
@@ -46,7 +46,7 @@ def open_reranker(settings: RerankerSettings) -> Reranker | None:
         case "none":
             return None
         case "onnx_dir":
-            from wenyuan.encoders.onnx import CrossEncoder
+            from wenyuan.encoders.cross_encoder import CrossEncoder
 
             if settings.path is None:
                 raise ConfigError("reranker.kind is onnx_dir, but reranker.path is not set", component="settings")

@@ -1,180 +1,22 @@
-"""Runs a judged set: builds its library, runs its queries, shows progress."""
+"""The questions, asked of one leg alone or of the whole library, with the time that each stage takes."""
 
 from __future__ import annotations
 
-import hashlib
-import os
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
-from typing import Any, TextIO
 
-from wenyuan.app import IN_FOLDER, open_encoder, open_library
-from wenyuan.core.errors import ConfigError, KnowledgeError, RetrievalFailed, SourceError, msg
+from wenyuan.core.errors import ConfigError, KnowledgeError, RetrievalFailed, msg
 from wenyuan.core.filters import Scope
-from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Deadline, Hit
-from wenyuan.core.text import ANALYZER, search_terms
-from wenyuan.evaluation.data import READ_AS, Corpus, Question
-from wenyuan.runtime import deadline_after
-from wenyuan.service.ingest import READING, Ingester
-from wenyuan.service.ingest.run import Progress
+from wenyuan.core.text.analysis import search_terms
+from wenyuan.evaluation.built_library import PATIENT, SOURCE_ID
+from wenyuan.evaluation.pace import Pace
+from wenyuan.evaluation.questions import Question
+from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.library import Library
-from wenyuan.settings import load_settings
-
-# How far a long run has come, on standard error: what is done, how fast, and how long it will take.
-
-
-_ON_A_TERMINAL = 0.25  # seconds between two looks
-_IN_A_LOG = 15.0
-
-
-class Pace:
-    """A progress line up to `total`: rewritten on a terminal, repeated now and then in a log."""
-
-    def __init__(self, doing: str, total: int, unit: str, out: TextIO) -> None:
-        self._doing, self._total, self._unit, self._out = doing, total, unit, out
-        self._live = out.isatty()
-        self._shown = self._begun = time.monotonic()
-        self._first = 0
-        self._done = 0
-
-    def skip(self, done: int) -> None:
-        """Count work done in an earlier run, which does not enter the rate."""
-        self._begun, self._first, self._done = time.monotonic(), done, done
-
-    def at(self, done: int) -> None:
-        """Update the count."""
-        self._done = done
-        if time.monotonic() - self._shown >= (_ON_A_TERMINAL if self._live else _IN_A_LOG):
-            self._show("\r" if self._live else "")
-
-    def close(self) -> None:
-        """Write the final line."""
-        self._show("\r" if self._live else "")
-        if self._live:
-            self._out.write("\n")
-
-    def _show(self, before: str) -> None:
-        self._shown = time.monotonic()
-        seconds, done = self._shown - self._begun, self._done - self._first
-        line = f"{self._doing} {self._done}/{self._total} {self._unit}"
-        if done > 0 and seconds > 0:
-            line += f", {done / seconds:.1f}/s"
-            left = (self._total - self._done) * seconds / done
-            line += f", {_clock(left)} left" if left else f", {_clock(seconds)}"
-        self._out.write(f"{before}{line:<78}" if self._live else f"{line}\n")
-        self._out.flush()
-
-
-def _clock(seconds: float) -> str:
-    whole = round(seconds)
-    return (
-        f"{whole // 3600}:{whole % 3600 // 60:02}:{whole % 60:02}"
-        if whole >= 3600
-        else f"{whole // 60}:{whole % 60:02}"
-    )
-
-
-# A corpus as a real library, kept in a cache: built once through the whole write path, then only opened.
-
-
-SOURCE_ID = "eval"
-_BUILT = "evaluation"
-_UNHURRIED = 3_600.0  # seconds: an index that was lost is written anew before anything is measured
-_PATIENT = 60.0  # seconds: a slow answer is measured, not refused
-
-
-def default_cache() -> Path:
-    """``$XDG_CACHE_HOME/wenyuan/eval``, or the same below ``~/.cache``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wenyuan" / "eval"
-
-
-def open_built(corpus: Corpus, cache: Path, err: TextIO, **overrides: Any) -> Library:
-    """The library for a corpus; built or completed first, keeping what an earlier run stored.
-
-    The folder's name covers the corpus, the encoder, the analyser and the versions of reading and cutting.
-
-    Raises:
-        KnowledgeError: as `open_library` and `Ingester.ingest`.
-    """
-    overrides = overrides | {"search": {"deadline": _PATIENT} | dict(overrides.get("search", {}))}
-    encoder = open_encoder(load_settings(**overrides).encoder)
-    made_of = (corpus.sha256, encoder.fingerprint.key if encoder else "", ANALYZER, READING, READ_AS)
-    if encoder is not None:
-        encoder.close()
-    digest = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
-    library = open_library(cache / f"{corpus.name}-{digest}", create=True, **{**overrides, **IN_FOLDER})
-    try:
-        if library.catalog.value(_BUILT) is None:
-            _build(library, corpus, err)
-        library.engine.sync(library.catalog, deadline=deadline_after(_UNHURRIED))
-        library.measure_collection()  # it may have been built by another version
-    except BaseException:
-        library.close()
-        raise
-    return library
-
-
-def entries_of(library: Library, corpus: Corpus) -> Mapping[int, str]:
-    """The corpus id of each passage's document, by passage id."""
-    documents = library.catalog.live_documents(SOURCE_ID)
-    entry_of = {documents[uri][0]: entry for entry, uri in corpus.uris.items()}
-    changes = library.catalog.changes(0, library.catalog.seq(), vectors=False)
-    return {c.passage_id: entry_of[c.row.document_id] for c in changes if c.row is not None}
-
-
-def _build(library: Library, corpus: Corpus, err: TextIO) -> None:
-    catalog, begun = library.catalog, time.monotonic()
-    source = Source(source_id=SOURCE_ID, title=corpus.name, path=str(corpus.path.resolve()))
-    if library.encoder is not None and catalog.value("encoder") is None:
-        catalog.set_value("encoder", asdict(library.encoder.fingerprint))
-    catalog.put_source(source)
-    reading = _Reading(corpus, Pace(f"building {corpus.name}", len(corpus), "documents", err))
-    ingester = Ingester(
-        catalog=catalog,
-        engine=library.engine,
-        encoder=library.encoder,
-        read=reading.read,
-        readable=lambda name: name == corpus.path.name,
-        uploads=library.folder / "uploads",
-    )
-    report = ingester.ingest(source, reading.told)
-    reading.pace.close()
-    if report.failed:
-        raise SourceError(
-            msg("{path} could not be taken in: {failed}", path=corpus.path, failed=next(iter(report.failed.values())))
-        )
-    library.engine.checkpoint(always=True)
-    catalog.set_value(_BUILT, {"documents": len(corpus), "seconds": round(time.monotonic() - begun, 1)})
-
-
-class _Reading:
-    """Supplies the corpus as documents, and counts."""
-
-    def __init__(self, corpus: Corpus, pace: Pace) -> None:
-        self._corpus = corpus
-        self._read = 0
-        self.pace = pace
-
-    def read(self, path: Path, uri: str) -> Iterator[Document]:
-        for document in self._corpus.documents():
-            yield document
-            self._read += 1
-            self.pace.at(self._read)
-
-    def told(self, progress: Progress) -> None:
-        """Progress callback: documents passed before the first embedding were stored by an earlier run."""
-        if progress.embedded <= 1:
-            self.pace.skip(self._read)
-        self.pace.at(self._read)
-
-
-# The questions, asked of one leg alone or of the whole library, with the time that each stage takes.
-
 
 ENGINES = ("keyword", "vector", "fused")
 DEPTH = 100
@@ -297,4 +139,4 @@ class Asker:
 
 
 def _deadline() -> Deadline:
-    return deadline_after(_PATIENT)
+    return deadline_after(PATIENT)

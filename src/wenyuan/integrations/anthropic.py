@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from wenyuan.core.model import Fragment
-from wenyuan.core.text.summaries import visible
+from wenyuan.core.text.injection import visible
 
 __all__ = ["failed_result", "search_results"]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wenyuan.core.errors import ConfigError, InvalidRequest, msg
-from wenyuan.integrations import Asker, flat, told
+from wenyuan.integrations.asker import Asker, flat, told
 
 __all__ = ["WenyuanRetriever"]
 

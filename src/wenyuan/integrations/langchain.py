@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from wenyuan.integrations import Asker, told
+from wenyuan.integrations.asker import Asker, told
 
 __all__ = ["WenyuanRetriever"]
 

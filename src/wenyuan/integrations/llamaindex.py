@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from wenyuan.integrations import Asker, flat, told
+from wenyuan.integrations.asker import Asker, flat, told
 
 __all__ = ["WenyuanRetriever"]
 

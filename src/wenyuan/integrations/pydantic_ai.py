@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.integrations import Asker, told
+from wenyuan.integrations.asker import Asker, told
 
 __all__ = ["knowledge_tool"]
 

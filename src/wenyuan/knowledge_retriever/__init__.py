@@ -20,7 +20,6 @@ from wenyuan.knowledge_retriever.config import (
     PRIORITY_VECTOR_CASE,
     TEMPLATE_COLLECTION,
 )
-from wenyuan.knowledge_retriever.engines import KGRetriever, VectorRetriever
 from wenyuan.knowledge_retriever.models import (
     Items,
     ProcessRequirements,
@@ -29,6 +28,7 @@ from wenyuan.knowledge_retriever.models import (
     RetrievalResult,
 )
 from wenyuan.knowledge_retriever.retriever import KnowledgeRetriever
+from wenyuan.knowledge_retriever.retriever_engines import KGRetriever, VectorRetriever
 
 __all__ = [
     "CHAPTERS_NEED_KG",

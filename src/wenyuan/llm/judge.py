@@ -23,10 +23,11 @@ import httpx2
 
 from wenyuan.core.errors import ConfigError, LlmRejected, LlmTimeout, LlmUnavailable, msg
 from wenyuan.core.ports import Deadline, ModelUse, TokenBudget
-from wenyuan.core.text.chunking import estimate_tokens
-from wenyuan.llm import STEP, Guard, tokens_told
+from wenyuan.core.text.token_meter import estimate_tokens
+from wenyuan.llm.chat_model import tokens_told
+from wenyuan.llm.guard import STEP, Guard
 from wenyuan.llm.replies import content_of, without_thoughts
-from wenyuan.runtime.http import JsonEndpoint, Kind, NotUnderstood, address
+from wenyuan.runtime.json_endpoint import JsonEndpoint, Kind, NotUnderstood, address
 from wenyuan.settings import JudgeSettings
 
 PROMPT_VERSION = 1

@@ -12,8 +12,9 @@ from typing import Any
 from pydantic import Field
 
 from wenyuan.core.errors import Fault, InvalidRequest, msg
-from wenyuan.core.text.chunking import estimate_tokens
-from wenyuan.wire.search import Strict, checked
+from wenyuan.core.text.token_meter import estimate_tokens
+from wenyuan.wire.search import Strict
+from wenyuan.wire.search_requests import checked
 
 DEFAULT_TOKENS = 8_000
 MOST_TOKENS = 25_000

@@ -1,18 +1,12 @@
-"""The library as an MCP server, over standard input and output or for single HTTP exchanges."""
+"""The library as an MCP server: for standard input and output, and for one HTTP exchange at a time."""
 
 from __future__ import annotations
 
-import json
 import logging
-import os
-import re
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
 import anyio.to_thread
@@ -21,18 +15,12 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.shared.message import SessionMessage
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
-    INVALID_REQUEST,
-    PARSE_ERROR,
     Annotations,
     CallToolRequestParams,
     CallToolResult,
-    ErrorData,
-    JSONRPCError,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
@@ -44,185 +32,21 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
     ToolAnnotations,
-    jsonrpc_message_adapter,
 )
 from mcp_types import Tool as ToolShape
-from pydantic import ValidationError
-from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, NotPermitted, as_sent
-from wenyuan.mcp import DOOR, TOOLS, Tool
+from wenyuan.mcp.messages import Lines, standard_input
 from wenyuan.mcp.paging import Block
-from wenyuan.wire import strict_json
+from wenyuan.mcp.tools import DOOR, TOOLS, Tool
 
 if TYPE_CHECKING:
-    from wenyuan.service.fragments import ListedDocument
     from wenyuan.service.library import Library
-
-__all__ = [
-    "INSTRUCTIONS",
-    "Exchange",
-    "Lines",
-    "make_server",
-    "refusal",
-    "serve_stdio",
-    "standard_input",
-    "wants_answer",
-]
+    from wenyuan.service.reading import ListedDocument
 
 
-# One MCP request over HTTP: read and answered completely, without a session.
-#
-# The transport of the protocol's own library does the work. It is made anew for every exchange, so that the server needs
-# no session, no life cycle and no memory of its callers.
-
-
-logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING)  # it greets at every exchange
-
-
-class Exchange(Response):
-    """Answers a request whose body was already read.
-
-    Args:
-        limit: Bytes that a body may have.
-        status_header: Name of the header that says FAILED where a tool did.
-    """
-
-    def __init__(self, server: Server[Any], request: Request, body: bytes, *, limit: int, status_header: str) -> None:
-        super().__init__()
-        self._server = server
-        self._state = request.state
-        self._content = body
-        self._limit = limit
-        self._status_header = status_header
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        pending: list[Message] = [{"type": "http.request", "body": self._content, "more_body": False}]
-
-        async def replay() -> Message:
-            return pending.pop() if pending else await receive()
-
-        async def marked(message: Message) -> None:
-            said = getattr(self._state, "retrieval_status", "")
-            if message["type"] == "http.response.start" and said:
-                MutableHeaders(scope=message)[self._status_header] = said
-            await send(message)
-
-        # Host and Origin were checked before; see `wenyuan.server`.
-        manager = StreamableHTTPSessionManager(
-            self._server, json_response=True, stateless=True, max_request_body_size=self._limit
-        )
-        async with manager.run():
-            await manager.handle_request(scope, replay, marked)
-
-
-# Messages as the other doors read JSON: what is none, or could be read in two ways, is refused and never guessed at.
-#
-# The protocol's own library drops a line that it cannot parse without a word, and whoever sent it waits for ever. It
-# takes ``NaN``, repeated keys and NUL, too, which the published schemas forbid.
-
-
-_ID = re.compile(r'"id"\s*:\s*(-?\d{1,15}|"[^"\\]{1,100}")\s*[,}]')
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)  # one without an end is looked at once
-_IDS_TRIED = 4
 _log = logging.getLogger("wenyuan.mcp")
-
-
-def refusal(text: bytes) -> JSONRPCError | None:
-    """The error response to invalid JSON-RPC, with the request's id if one can be found; None for a valid message."""
-    try:
-        value = strict_json.loads(text)
-    except InvalidRequest as error:
-        return _messages_error(PARSE_ERROR, f"Parse error: {error.message}", text)
-    try:
-        jsonrpc_message_adapter.validate_python(value, by_name=False)
-    except ValidationError:
-        return _messages_error(INVALID_REQUEST, "Invalid request: the body is no JSON-RPC message", text)
-    return None
-
-
-def wants_answer(text: bytes) -> bool:
-    """Whether the sender may wait for a response: not for notifications and responses."""
-    envelope = _envelope(text)
-    if envelope is None:
-        return True
-    return "id" in envelope if "method" in envelope else not {"result", "error"} & set(envelope)
-
-
-def _messages_error(code: int, message: str, text: bytes) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=_id(text), error=ErrorData(code=code, message=message))
-
-
-def _envelope(text: bytes) -> dict[str, Any] | None:
-    """Leniently parsed content of a refused message, used only for its id."""
-    try:
-        value = json.loads(text.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _id(text: bytes) -> str | int | None:
-    envelope = _envelope(text)
-    if envelope is not None:
-        value = envelope.get("id")
-        known = type(value) is int or (isinstance(value, str) and value.isprintable())
-        return value if known else None
-    whole = text.decode("utf-8", "replace")
-    for found in islice(_ID.finditer(whole), _IDS_TRIED):
-        before = _STRING.sub("", whole[: found.start()])
-        if before.count("{") - before.count("}") == 1 and before.count("[") == before.count("]"):
-            own: str | int = json.loads(found[1])  # a member of the message itself, not of its arguments
-            return own
-    return None
-
-
-class Lines:
-    """Input lines for the protocol library. Invalid messages are answered here and left out.
-
-    Attributes:
-        answer: Sends a message to the other side.
-    """
-
-    def __init__(self, stream: anyio.AsyncFile[bytes]) -> None:
-        self._stream = stream
-        self.answer: Callable[[SessionMessage], Awaitable[None]] | None = None
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        async for line in self._stream:
-            refused = refusal(line) if line.strip() else None
-            if refused is None:
-                yield line.decode("utf-8", "replace")
-            elif wants_answer(line) and self.answer is not None:
-                await self.answer(SessionMessage(refused))
-            else:
-                _log.warning("a message was refused that nobody waits for: %s", refused.error.message)
-
-
-@contextmanager
-def standard_input() -> Iterator[BinaryIO]:
-    """Standard input, protected from other readers in this process and from child processes."""
-    try:
-        ours = sys.stdin.fileno() == 0
-    except (OSError, ValueError):
-        ours = False
-    if not ours:
-        yield sys.stdin.buffer
-        return
-    kept, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    try:
-        yield os.fdopen(kept, "rb", closefd=False)  # a thread may still read it when this ends
-    finally:
-        os.dup2(kept, 0)
-
-
-# The library as an MCP server: for standard input and output, and for one HTTP exchange at a time.
 
 
 INSTRUCTIONS = (
@@ -420,3 +244,6 @@ def _number(text: str, name: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):
         raise MCPError(INVALID_PARAMS, f"the {name} is not one that was given")
     return int(text)
+
+
+__all__ = ["INSTRUCTIONS", "make_server", "serve_stdio"]

@@ -12,10 +12,9 @@ from typing import Any
 
 from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.model import Document, Facet
-from wenyuan.core.redaction.names import Columns
+from wenyuan.core.redaction.columns import Columns
 from wenyuan.core.text.structure import opening
 from wenyuan.readers import formulas, notation, symbols
-from wenyuan.readers.archive import check_archive
 from wenyuan.readers.assemble import (
     EMPTY_CELL,
     Cell,
@@ -28,10 +27,12 @@ from wenyuan.readers.assemble import (
     rejected,
     unread,
 )
+from wenyuan.readers.container_check import check_archive
 from wenyuan.readers.markup import covered, property_of
+from wenyuan.readers.numbered_headings import sectioned
 from wenyuan.readers.numbering import Numbering
 from wenyuan.readers.packages import transitional
-from wenyuan.readers.text import measured, sectioned
+from wenyuan.readers.text import measured
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # python-docx opens the package and resolves styles; the walk is our own: its paragraphs leave out content controls and
@@ -173,7 +174,7 @@ class _Body:
 
     def _inserted(self, chunk: Any) -> Iterator[Piece]:
         """A document that is inserted whole (``altChunk``), read as what it is."""
-        from wenyuan.readers import READERS, load_reader, suffix_of
+        from wenyuan.readers.selection import READERS, load_reader, suffix_of
 
         related = self._package.part.rels.get(chunk.get(_RELATION) or "")
         part = None if related is None or related.is_external else related.target_part

@@ -14,8 +14,9 @@ from wenyuan.core.model import Document
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected, unread
 from wenyuan.readers.html import own_text, parsed, styles_of, unread_kinds
 from wenyuan.readers.markup import Package, beside, damaged, local
+from wenyuan.readers.numbered_headings import sectioned
 from wenyuan.readers.page import Page
-from wenyuan.readers.text import measured, sectioned
+from wenyuan.readers.text import measured
 
 _CONTAINER = "META-INF/container.xml"
 _LOCKS = "META-INF/encryption.xml"

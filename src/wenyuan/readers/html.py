@@ -13,8 +13,9 @@ from wenyuan.core.model import Document
 from wenyuan.core.text.nesting import check_depth
 from wenyuan.readers.assemble import Original, assemble, unread
 from wenyuan.readers.decoding import decode
+from wenyuan.readers.numbered_headings import sectioned
 from wenyuan.readers.page import NOT_TEXT, Page
-from wenyuan.readers.text import measured, sectioned
+from wenyuan.readers.text import measured
 
 # Extracts the main text of a web page, without menus and notices, by trafilatura.
 

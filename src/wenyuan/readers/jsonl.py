@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-from wenyuan.core.addresses import scheme_of, stated_address, with_part
+from wenyuan.core.addresses import with_part
 from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.model import Document, Facet
-from wenyuan.core.terms_of_use import validity_field, validity_from
+from wenyuan.core.stated_addresses import scheme_of, stated_address
+from wenyuan.core.validity_dates import validity_field, validity_from
 from wenyuan.readers.assemble import (
     Original,
     Piece,

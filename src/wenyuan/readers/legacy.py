@@ -12,9 +12,10 @@ from pathlib import Path
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
-from wenyuan.readers import READERS, load_reader
 from wenyuan.readers.assemble import rejected
-from wenyuan.readers.worker import environment, give_up_network
+from wenyuan.readers.process import environment
+from wenyuan.readers.selection import READERS, load_reader
+from wenyuan.readers.worker import give_up_network
 from wenyuan.runtime.children import child
 
 # LibreOffice runs in a process of its own with a profile of its own in a temporary folder: no macros, no links that are followed, no

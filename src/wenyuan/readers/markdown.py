@@ -19,12 +19,12 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from wenyuan.core.addresses import slug
+from wenyuan.core.anchors import slug
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Block, BlockKind, Document, Facet
-from wenyuan.core.redaction.names import Columns
-from wenyuan.core.terms_of_use import day_of, validity_field
+from wenyuan.core.redaction.columns import Columns
 from wenyuan.core.text.structure import Line, Opening, openings
+from wenyuan.core.validity_dates import day_of, validity_field
 from wenyuan.readers.assemble import rejected, stem
 from wenyuan.readers.decoding import clean
 from wenyuan.readers.markdown_html import CODE, rendered
@@ -52,7 +52,7 @@ _PICTURE = re.compile(r"!\[[^\]\n]{0,500}\]\(|<img\s", re.IGNORECASE)
 _HTML_TABLE = re.compile(r"\s*<table\b", re.IGNORECASE)
 _MAX_UNDERLINED = 120
 _MAX_HEADING = 1_000  # characters of a heading that are looked at for its label
-# Other keys of validity are read as any reader's are (`service.ingest.run`), and what is no date there is noted.
+# Other keys of validity are read as any reader's are (`service.ingest.supersession`), and what is no date there is noted.
 _NAMES = {"标题": "title", "語言": "language", "语言": "language", "lang": "language",
           "生效日期": "effective_from", "施行日期": "effective_from",
           "失效日期": "effective_until"}  # fmt: skip

@@ -11,9 +11,9 @@ from itertools import count, islice
 from typing import Any, NamedTuple
 
 from wenyuan.core.errors import DocumentRejected, msg
-from wenyuan.core.redaction.names import Columns
-from wenyuan.readers.archive import check_archive
+from wenyuan.core.redaction.columns import Columns
 from wenyuan.readers.assemble import EMPTY_CELL, Cell, Piece, lines_of, rejected
+from wenyuan.readers.container_check import check_archive
 
 # Parsing of untrusted XML, access to parts of a ZIP container, and tables of cells as text.
 
@@ -58,7 +58,7 @@ class Related(NamedTuple):
 
 
 class Package:
-    """The parts of a ZIP container, which is checked first (`archive.check_archive`); nothing outside of it is
+    """The parts of a ZIP container, which is checked first (`container_check.check_archive`); nothing outside of it is
     opened.
 
     Args:

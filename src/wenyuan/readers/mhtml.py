@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from email.message import Message
 
-from wenyuan.core.addresses import stated_address
 from wenyuan.core.model import Document
+from wenyuan.core.stated_addresses import stated_address
 from wenyuan.readers.assemble import rejected
 from wenyuan.readers.boundaries import check_parts
 from wenyuan.readers.html import read_html

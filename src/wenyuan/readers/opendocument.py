@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document, Facet
-from wenyuan.core.text import has_han
+from wenyuan.core.text.analysis import has_han
 from wenyuan.core.text.structure import opening
 from wenyuan.readers import formulas, notation
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected, unread
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
+from wenyuan.readers.numbered_headings import sectioned
 from wenyuan.readers.numbering import chinese_numeral, enclosed, formal_numeral, roman
-from wenyuan.readers.text import measured, sectioned
+from wenyuan.readers.text import measured
 
 _ODT = "application/vnd.oasis.opendocument.text"
 _ODP = "application/vnd.oasis.opendocument.presentation"

@@ -24,7 +24,7 @@ _DOCUMENT = b"application/vnd.openxmlformats-officedocument.wordprocessingml.doc
 def transitional(content: bytes) -> bytes:
     """The same package as a plain document of Office 2007; the bytes themselves where it is one already.
 
-    It is read only after `archive.check_archive`, which bounds what it unpacks to.
+    It is read only after `container_check.check_archive`, which bounds what it unpacks to.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wenyuan.core.model import BlockKind
-from wenyuan.core.redaction.names import Columns
+from wenyuan.core.redaction.columns import Columns
 from wenyuan.readers import formulas, notation
 from wenyuan.readers.assemble import EMPTY_CELL, Cell, Piece, joined, left_out_note
 

@@ -5,10 +5,9 @@ No directive is run: files that one includes are named, and code from which one 
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -18,22 +17,31 @@ from wenyuan.readers.assemble import Original, assemble, left_out_note, unread
 from wenyuan.readers.markup import Spanning
 from wenyuan.readers.outline import MAX_DEPTH, Outline, box_names, is_chinese
 from wenyuan.readers.rst_inline import inline
+from wenyuan.readers.rst_lines import (
+    FIELD,
+    SUBSTITUTED,
+    Lines,
+    as_written,
+    cut,
+    indented,
+    joined,
+    line_parts,
+    listed,
+    substitutions,
+    until_blank,
+    values,
+)
 from wenyuan.readers.rst_source import CODE, DIRECTIVE, NOTE, SILENT, TARGET, own_text
 from wenyuan.readers.rst_tables import GRID, SIMPLE, grid_rows, simple_rows
 from wenyuan.readers.tex_math import plain_formula
 from wenyuan.readers.text import measured, readable
 
-_Lines = Sequence[tuple[int, str]]
-"""Lines with their numbers in the file; of what stands within something else, without its indentation."""
 _TAB = 8
 _ADORNED = re.compile(r"([!-/:-@\[-`{-~])\1+\s*\Z")
 _BULLET = re.compile(r"[-*+•‣⁃](?:[ \t]+|\Z)")
 _NUMBER = re.compile(r"(?:\(?(?P<n>[0-9]{1,9}|#|[A-Za-z]|[ivxlcdmIVXLCDM]{1,8})[.)])(?:[ \t]+|\Z)")
-_FIELD = re.compile(r":(?![ :])(?P<name>(?:[^:\\\n]|\\.|:(?![ `\n]|\Z)){1,200}?):(?:[ \t]+|\Z)")
 _OPTION = r"(?:-[A-Za-z0-9](?:[ ]?<[^<>\n]{1,60}>|[ ]?[A-Za-z][\w-]{0,40})?|(?:--|/)[A-Za-z][\w-]{0,60}(?:[ =](?:<[^<>\n]{1,60}>|[A-Za-z][\w-]{0,40}))?)"
 _OPTIONS = re.compile(rf"(?P<names>{_OPTION}(?:, {_OPTION}){{0,8}})(?:[ ]{{2,}}|\s*\Z)")
-_SUBSTITUTED = re.compile(r"\.\.[ \t]+\|(?P<of>[^|\n]{1,100})\|[ \t]+(?P<how>[a-z]+)::[ \t]*(?P<said>.*)")
-_CODE_POINT = re.compile(r"(?:0x|x|\\x|U\+|u|\\u|&#x)([0-9A-Fa-f]{2,6});?")
 _ENTRY = re.compile(r"(?P<title>.*\S)\s+<[^<>]*>\s*\Z")
 _QUOTED = ("-- ", "—", "--- ")
 
@@ -84,7 +92,7 @@ class _Directive(NamedTuple):
     said: str
     arguments: Sequence[str]
     options: Mapping[str, str]
-    body: _Lines
+    body: Lines
     number: int
     depth: int
 
@@ -101,7 +109,7 @@ class _Page:
         self._includes: list[str] = []
         self._from_code: list[str] = []
         self._levels: list[str] = []
-        self._named = _substitutions(lines)
+        self._named = substitutions(lines)
         self._inline = partial(inline, named=self._named)
         self._body(lines, 0)
         self.outline.end()
@@ -121,7 +129,7 @@ class _Page:
             told += (msg("text that is made from source code is not in it: {names}", names=named),)
         return told
 
-    def _body(self, lines: _Lines, depth: int) -> None:
+    def _body(self, lines: Lines, depth: int) -> None:
         """Read lines that stand at one indentation, with what stands within them."""
         at = 0
         while at < len(lines):
@@ -132,13 +140,13 @@ class _Page:
                 self.outline.text(self._inline(line.strip()), number)
                 at += 1
             elif line[0] == " ":
-                after = _indented(lines, at)
-                self._body(_cut(lines[at:after]), depth + 1)
+                after = indented(lines, at)
+                self._body(cut(lines[at:after]), depth + 1)
                 at = after
             else:
                 at = self._element(lines, at, depth)
 
-    def _element(self, lines: _Lines, at: int, depth: int) -> int:
+    def _element(self, lines: Lines, at: int, depth: int) -> int:
         """Read what begins at a line; returns the line after it."""
         line = lines[at][1]
         if (after := self._section(lines, at)) or (after := self._table(lines, at)):
@@ -148,7 +156,7 @@ class _Page:
         for pattern, take in (
             (_BULLET, self._item),
             (_NUMBER, self._item),
-            (_FIELD, self._field),
+            (FIELD, self._field),
             (_OPTIONS, self._option),
         ):
             if (match := pattern.match(line)) and (after := take(lines, at, match, depth)):
@@ -156,7 +164,7 @@ class _Page:
         if line.startswith("| ") or line == "|":
             return self._verse(lines, at)
         if line.startswith(">>> "):
-            after = _until_blank(lines, at)
+            after = until_blank(lines, at)
             self.outline.code("\n".join(each for _, each in lines[at:after]), lines[at][0])
             return after
         if at + 1 < len(lines) and lines[at + 1][1].startswith(" ") and not line.endswith("::"):
@@ -165,7 +173,7 @@ class _Page:
 
     # Sections.
 
-    def _section(self, lines: _Lines, at: int) -> int:
+    def _section(self, lines: Lines, at: int) -> int:
         """Read a heading or a rule; 0 where none begins at this line."""
         number, line = lines[at]
         below = lines[at + 1][1] if at + 1 < len(lines) else ""
@@ -193,7 +201,7 @@ class _Page:
 
     # Lists.
 
-    def _item(self, lines: _Lines, at: int, match: re.Match[str], depth: int) -> int:
+    def _item(self, lines: Lines, at: int, match: re.Match[str], depth: int) -> int:
         """Read the item of a list; 0 where the line is none: a sentence may begin with a letter and a stop."""
         number, line = lines[at]
         mark = "-"
@@ -203,18 +211,18 @@ class _Page:
                 return 0
             mark = match[0].strip()
             mark = "-" if "#" in mark else mark
-        after = _indented(lines, at + 1, least=1)
+        after = indented(lines, at + 1, least=1)
         rest = line[match.end() :]
-        body = _cut(lines[at + 1 : after], most=match.end())
+        body = cut(lines[at + 1 : after], most=match.end())
         with self.outline.item(mark):
             self._body([(number, rest), *body] if rest else body, depth + 1)
         return after
 
-    def _field(self, lines: _Lines, at: int, match: re.Match[str], depth: int) -> int:
+    def _field(self, lines: Lines, at: int, match: re.Match[str], depth: int) -> int:
         name = self._inline(match["name"].replace("\\", ""))
-        after = _indented(lines, at + 1, least=1)
+        after = indented(lines, at + 1, least=1)
         rest = lines[at][1][match.end() :]
-        body = [(lines[at][0], rest), *_cut(lines[at + 1 : after])]
+        body = [(lines[at][0], rest), *cut(lines[at + 1 : after])]
         if name.lower() in _UNSET or not any(text for _, text in body):
             return after
         self.outline.term(name, lines[at][0])
@@ -222,25 +230,25 @@ class _Page:
         self.outline.end_term()
         return after
 
-    def _option(self, lines: _Lines, at: int, match: re.Match[str], depth: int) -> int:
-        after = _indented(lines, at + 1, least=1)
+    def _option(self, lines: Lines, at: int, match: re.Match[str], depth: int) -> int:
+        after = indented(lines, at + 1, least=1)
         rest = lines[at][1][match.end() :]
         if not rest and after == at + 1:
             return 0
         self.outline.term(match["names"].strip(), lines[at][0])
-        self._body([(lines[at][0], rest), *_cut(lines[at + 1 : after])], depth + 1)
+        self._body([(lines[at][0], rest), *cut(lines[at + 1 : after])], depth + 1)
         self.outline.end_term()
         return after
 
-    def _definition(self, lines: _Lines, at: int, depth: int) -> int:
+    def _definition(self, lines: Lines, at: int, depth: int) -> int:
         number, line = lines[at]
-        after = _indented(lines, at + 1, least=1)
+        after = indented(lines, at + 1, least=1)
         self.outline.term(self._inline(line), number)
-        self._body(_cut(lines[at + 1 : after]), depth + 1)
+        self._body(cut(lines[at + 1 : after]), depth + 1)
         self.outline.end_term()
         return after
 
-    def _verse(self, lines: _Lines, at: int) -> int:
+    def _verse(self, lines: Lines, at: int) -> int:
         """Lines that stay lines."""
         after = at
         said: list[str] = []
@@ -253,11 +261,11 @@ class _Page:
 
     # Paragraphs, and what is literal.
 
-    def _paragraph(self, lines: _Lines, at: int) -> int:
+    def _paragraph(self, lines: Lines, at: int) -> int:
         after = at + 1
         while after < len(lines) and lines[after][1] and lines[after][1][0] != " ":
             after += 1
-        text = _joined([line for _, line in lines[at:after]])
+        text = joined([line for _, line in lines[at:after]])
         literal = text.endswith("::")
         if literal:
             text = text[:-2].rstrip() if text == "::" or text[-3].isspace() else text[:-1]
@@ -266,7 +274,7 @@ class _Page:
             return self._literal(lines, after)
         return after
 
-    def _literal(self, lines: _Lines, at: int) -> int:
+    def _literal(self, lines: Lines, at: int) -> int:
         """The indented or quoted lines after a paragraph that ends with two colons."""
         first = at
         while first < len(lines) and not lines[first][1]:
@@ -274,8 +282,8 @@ class _Page:
         if first == len(lines):
             return at
         if lines[first][1][0] == " ":
-            after = _indented(lines, first)
-            self.outline.code(_as_written(lines[first:after]), lines[first][0])
+            after = indented(lines, first)
+            self.outline.code(as_written(lines[first:after]), lines[first][0])
             return after
         sign = lines[first][1][0]
         if sign.isalnum():
@@ -283,10 +291,10 @@ class _Page:
         after = first
         while after < len(lines) and lines[after][1].startswith(sign):
             after += 1
-        self.outline.code(_as_written(lines[first:after]), lines[first][0])
+        self.outline.code(as_written(lines[first:after]), lines[first][0])
         return after
 
-    def _table(self, lines: _Lines, at: int) -> int:
+    def _table(self, lines: Lines, at: int) -> int:
         """Read a table that is drawn with signs; 0 where none begins."""
         line = lines[at][1]
         if line[0] == "+" and GRID.match(line):
@@ -311,27 +319,27 @@ class _Page:
 
     # What begins with two stops.
 
-    def _explicit(self, lines: _Lines, at: int, depth: int) -> int:
+    def _explicit(self, lines: Lines, at: int, depth: int) -> int:
         number, line = lines[at]
         if line == ".." and not (at + 1 < len(lines) and lines[at + 1][1]):
             return at + 1  # it parts what stands above from what stands below
-        after = _indented(lines, at + 1, least=1)
+        after = indented(lines, at + 1, least=1)
         if match := NOTE.match(line):
-            body = [(number, match["said"]), *_cut(lines[at + 1 : after])]
+            body = [(number, match["said"]), *cut(lines[at + 1 : after])]
             self.outline.term(f"[{match['of'].lstrip('#') or '#'}]:", number)
             self._body(body, depth + 1)
             self.outline.end_term()
         elif TARGET.match(line):
             pass
         elif match := DIRECTIVE.match(line):
-            if not _SUBSTITUTED.match(line):
+            if not SUBSTITUTED.match(line):
                 self._directive(match["name"].lower(), match["said"] or "", lines[at:after], depth)
         else:
             self.left_out["comments"] += bool(line != ".." or after > at + 1)
         return after
 
-    def _directive(self, name: str, said: str, lines: _Lines, depth: int) -> None:
-        arguments, options, body = _parts(said, _cut(lines[1:]), several=bool(_DESCRIBED.match(name)))
+    def _directive(self, name: str, said: str, lines: Lines, depth: int) -> None:
+        arguments, options, body = line_parts(said, cut(lines[1:]), several=bool(_DESCRIBED.match(name)))
         found = _Directive(name, said.strip(), arguments, options, body, lines[0][0], depth)
         file = options.get("file") or (said if "include" in name else "")
         if name in _INCLUDES and file:
@@ -388,7 +396,7 @@ class _Page:
 
     def _coded(self, found: _Directive) -> None:
         self.outline.text(self._inline(found.options.get("caption", "")), found.number)
-        text = _as_written(found.body)
+        text = as_written(found.body)
         if found.name == "parsed-literal":
             text = self._inline("\n".join(filter(None, (found.said, text))))
         elif found.name == "productionlist" or (found.name == "prompt" and not text):
@@ -432,12 +440,10 @@ class _Page:
         self.outline.text(self._inline(" ".join(found.arguments)), number)
         if found.name == "csv-table":
             lines = [options.get("header", ""), *(line for _, line in found.body)]
-            rows = _values(lines, options.get("delim", ","))
+            rows = values(lines, options.get("delim", ","))
             self.outline.table([[Spanning(self._inline(cell)) for cell in row] for row in rows], number)
         elif found.name in ("list-table", "flat-table"):
-            self.outline.table(
-                [[Spanning(self._inline(cell)) for cell in row] for row in _listed(found.body)], number
-            )
+            self.outline.table([[Spanning(self._inline(cell)) for cell in row] for row in listed(found.body)], number)
         else:
             self._body(found.body, found.depth + 1)
 
@@ -452,126 +458,3 @@ _TAKEN: Mapping[str, Callable[[_Page, _Directive], None]] = {
     "math": _Page._formula,
     "toctree": _Page._contents,
 }
-
-
-# Lines.
-
-
-def _indented(lines: _Lines, at: int, *, least: int = 1) -> int:
-    """The line after an indented part that begins at a line; blank lines at its end are not of it."""
-    after = at
-    while at < len(lines):
-        line = lines[at][1]
-        if line and line[:least].strip():
-            break
-        at += 1
-        if line:
-            after = at
-    return after
-
-
-def _until_blank(lines: _Lines, at: int) -> int:
-    while at < len(lines) and lines[at][1]:
-        at += 1
-    return at
-
-
-def _cut(lines: _Lines, *, most: int = 0) -> list[tuple[int, str]]:
-    """Lines without the indentation that they share, or at most so much of it."""
-    least = min((len(line) - len(line.lstrip(" ")) for _, line in lines if line), default=0)
-    least = min(least, most) if most else least
-    return [(number, line[least:]) for number, line in lines]
-
-
-def _joined(lines: Sequence[str]) -> str:
-    """The lines of a paragraph as one: no space between Chinese signs."""
-    text = ""
-    parts = []
-    for line in lines:
-        between = "" if not text or (text[-1] >= "\u2e80" and line[:1] >= "\u2e80") else " "
-        parts += [between, line]
-        text = line
-    return "".join(parts)
-
-
-def _as_written(lines: _Lines) -> str:
-    return "\n".join(line for _, line in _cut(lines)).strip("\n")
-
-
-def _parts(said: str, lines: Sequence[tuple[int, str]], *, several: bool) -> tuple[list[str], dict[str, str], _Lines]:
-    """The arguments of a directive, its options, and its text.
-
-    Args:
-        several: Each further line of the argument is another one, as of signatures.
-    """
-    at = 0
-    arguments = [said.strip()] if said.strip() else []
-    while arguments and at < len(lines) and lines[at][1] and not _FIELD.match(lines[at][1]):
-        if several:
-            arguments.append(lines[at][1].strip())
-        else:
-            arguments[-1] += " " + lines[at][1].strip()
-        at += 1
-    options: dict[str, str] = {}
-    key = ""
-    while at < len(lines) and lines[at][1]:
-        if match := _FIELD.match(lines[at][1]):
-            key = match["name"].lower()
-            options[key] = lines[at][1][match.end() :]
-        elif key and lines[at][1][0] == " ":
-            options[key] += " " + lines[at][1].strip()
-        else:
-            break
-        at += 1
-    return arguments, options, lines[at:]
-
-
-def _listed(lines: _Lines) -> Iterator[list[str]]:
-    """The rows of a table that is written as a list of lists."""
-    row: list[list[str]] = []
-    for _, line in lines:
-        text = line.strip()
-        if line.startswith(("* -", "- -", "* *", "- *")):
-            if row:
-                yield [_joined(cell) for cell in row]
-            row = [[text[3:].strip().removeprefix("| ")]]
-        elif line.startswith(("  -", "  *")) and row:
-            row.append([text[1:].strip().removeprefix("| ")])
-        elif text and row:
-            row[-1].append(text.removeprefix("| "))
-    if row:
-        yield [_joined(cell) for cell in row]
-
-
-def _values(lines: Sequence[str], delimiter: str) -> list[list[str]]:
-    delimiter = {"tab": "\t", "space": " "}.get(delimiter, delimiter)[:1] or ","
-    try:
-        rows = csv.reader([line + "\n" for line in lines if line], delimiter=delimiter, skipinitialspace=True)
-        return [row for row in rows if any(cell.strip() for cell in row)]
-    except csv.Error:
-        return [[line] for line in lines if line]
-
-
-def _substitutions(lines: _Lines) -> dict[str, str]:
-    """What stands for ``|name|``, by name in small letters."""
-    raw: dict[str, str] = {}
-    for at, (_, line) in enumerate(lines):
-        if line.startswith(".. |") and (match := _SUBSTITUTED.match(line)):
-            said = [match["said"]]
-            for _, below in lines[at + 1 : at + 20]:
-                if not below.startswith(" "):
-                    break
-                said.append(below.strip())
-            raw[match["of"].lower()] = _substituted(match["how"], said)
-    return {name: inline(text, {}) for name, text in raw.items()}
-
-
-def _substituted(how: str, said: Sequence[str]) -> str:
-    if how == "replace":
-        return " ".join(said).strip()
-    if how == "unicode":
-        words = said[0].partition("..")[0].split()
-        found = [chr(int(match[1], 16)) if (match := _CODE_POINT.fullmatch(word)) else word for word in words]
-        return "".join(found)
-    alt = next((line.removeprefix(":alt:").strip() for line in said if line.startswith(":alt:")), "")
-    return alt if how == "image" else ""

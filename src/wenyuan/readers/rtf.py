@@ -15,7 +15,8 @@ from wenyuan.core.text.structure import opening
 from wenyuan.readers import notation
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, lists_joined, rejected
 from wenyuan.readers.markup import Spanning, table_piece
-from wenyuan.readers.text import measured, sectioned
+from wenyuan.readers.numbered_headings import sectioned
+from wenyuan.readers.text import measured
 
 # An RTF file is groups of control words and text. A control word may open a destination: what its group holds is then no part
 # of the text (fonts, styles, pictures), or a part of its own (footnotes). Bytes are in the code page of the font at hand.

@@ -15,19 +15,13 @@ from typing import Any
 from wenyuan.core.errors import DocumentRejected, NoDocument, msg
 from wenyuan.core.fidelity import Fidelity
 from wenyuan.core.model import Document
-from wenyuan.readers import CONTAINERS, READERS, read_guarded, suffix_of
-from wenyuan.readers.archive import Opening, Unpacked
+from wenyuan.readers.contained_files import Unpacked
+from wenyuan.readers.containers import Opening
+from wenyuan.readers.frames import decode_documents, decode_unpacked, encode_json
 from wenyuan.readers.legacy import converted, formulas_in, needs_conversion
-from wenyuan.readers.worker import (
-    Died,
-    Limits,
-    PageWorkers,
-    Watch,
-    Worker,
-    decode_documents,
-    decode_unpacked,
-    encode_json,
-)
+from wenyuan.readers.page_workers import PageWorkers, Watch
+from wenyuan.readers.process import Died, Limits, Worker
+from wenyuan.readers.selection import CONTAINERS, READERS, read_guarded, suffix_of
 from wenyuan.runtime.regular import IrregularFile, open_regular
 
 # Reading files that may be hostile: size first, then the parser in a process of its own, with limits.
@@ -139,7 +133,7 @@ class Sandbox:
             raise _too_large(len(content), self.limits.max_bytes, name)
 
     def draw(self, content: bytes, *, name: str, page: int, width: int) -> bytes:
-        """Draw a page of a file as PNG; see `readers.ocr.pages.draw_page`.
+        """Draw a page of a file as PNG; see `readers.ocr.drawing.draw_page`.
 
         Raises:
             DocumentRejected: with the reason, naming the file.

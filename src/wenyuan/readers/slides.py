@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document, Facet
-from wenyuan.core.text import has_han
+from wenyuan.core.text.analysis import has_han
 from wenyuan.readers import formulas, notation
-from wenyuan.readers.archive import check_archive
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected, unread
+from wenyuan.readers.container_check import check_archive
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, properties_of, table_piece
 from wenyuan.readers.packages import transitional
 from wenyuan.readers.text import measured

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from wenyuan.core.redaction.names import Columns
+from wenyuan.core.redaction.columns import Columns
 from wenyuan.readers.assemble import (
     EMPTY_CELL,
     Cell,

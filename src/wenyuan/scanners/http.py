@@ -8,9 +8,12 @@ from urllib.parse import quote
 import httpx2
 
 from wenyuan.core.errors import ConfigError, msg
+from wenyuan.core.ports import until
 from wenyuan.core.scanning import ScannerFailed, Verdict, verdict_of
-from wenyuan.runtime import CallTimedOut, deadline_after
-from wenyuan.runtime.http import TooLarge, punctual, read_whole, until
+from wenyuan.runtime.bounded_calls import CallTimedOut
+from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.runtime.responses import TooLarge, read_whole
+from wenyuan.runtime.timed_stream import punctual
 
 _MOST_SAID = 64 * 1024  # bytes of its answer
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from wenyuan.core.errors import msg
 from wenyuan.runtime.shortage import is_shortage, tell_shortage
 from wenyuan.server.problems import PROBLEM_JSON, Problem, problem_body
-from wenyuan.wire import encode
+from wenyuan.wire.contract import encode
 
 _PATIENCE = (
     0.02  # seconds for a refused client's request to arrive: closing before it does would reset the connection

@@ -12,8 +12,9 @@ import httpx2
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wenyuan.server.handling import ClientGone
-from wenyuan.server.problems import Problem, refusal
+from wenyuan.server.problems import Problem
+from wenyuan.server.refusals import refusal
+from wenyuan.server.request_body import ClientGone
 
 log = logging.getLogger(__name__)
 

@@ -1,180 +1,29 @@
-"""Request handling: authentication, body, work in a thread, response; and routing by path."""
+"""What all routes share: reading a request, working on it in a thread, and saying FAILED when that fails."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import threading
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
-from starlette.types import Message, Receive, Scope, Send
 
-from wenyuan import wire
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, msg
 from wenyuan.core.ports import unless
-from wenyuan.engines.external import JOURNEY, VIA, QuestionPath, arrived, told
+from wenyuan.engines.external.question_path import JOURNEY, VIA, QuestionPath, arrived, told
 from wenyuan.runtime.shortage import is_shortage, tell_shortage
-from wenyuan.server import FaultSwitch, ServerSettings
-from wenyuan.server.problems import Pool, Problem
+from wenyuan.server.pool import Pool
+from wenyuan.server.problems import Problem
 from wenyuan.server.remote_callers import inward
-from wenyuan.wire import strict_json
-
-# Reading a request body: counted, timed, and of the one media type that is understood.
-
-
-_DISCARD_BYTES = 8 * 1024 * 1024
-_WAITING = 8  # threads of requests that wait for a language model
-"""What is left of a refused body is read, up to this much, so that the client gets to read why."""
-
-
-class ClientGone(Exception):
-    """The client has closed the connection; no response can be sent."""
-
-
-def _is_json(content_type: str) -> bool:
-    media_type, *parameters = content_type.lower().split(";")
-    pairs = [parameter.partition("=") for parameter in parameters]
-    charsets = {value.strip().strip('"') for name, _, value in pairs if name.strip() == "charset"}
-    return media_type.strip() == "application/json" and charsets <= {"utf-8", "utf8"}
-
-
-def require_json(headers: Headers) -> None:
-    """Refuse every body that does not declare itself as plain JSON in UTF-8.
-
-    Raises:
-        Problem: 415.
-    """
-    for coding in headers.getlist("content-encoding"):
-        if coding.strip().lower() not in ("", "identity"):
-            raise Problem(415, "unsupported_content_encoding", "the body must be sent without Content-Encoding")
-    types = headers.getlist("content-type")
-    if len(types) != 1 or not _is_json(types[0]):
-        raise Problem(
-            415, "unsupported_media_type", "Content-Type must be application/json, in UTF-8 if it names a charset"
-        )
-
-
-class Body:
-    """The body of one request.
-
-    Args:
-        limit: Bytes that are accepted.
-        timeout: Seconds, from the first reading on, in which the whole must have arrived.
-    """
-
-    def __init__(self, headers: Headers, receive: Receive, *, limit: int, timeout: float) -> None:
-        self._receive = receive
-        self._limit = limit
-        self._timeout = timeout
-        self._deadline: float | None = None
-        length = headers.get("content-length", "")
-        self._declared = int(length) if length.isascii() and length.isdecimal() else 0
-        # With `Expect: 100-continue` the client sends nothing before it is asked to.
-        self._waits = "expect" in headers
-        self.finished = not self._declared and "transfer-encoding" not in headers
-
-    async def receive(self) -> Message:
-        """The ASGI `receive`, with limits on size and time."""
-        message = await self._receive()
-        if message["type"] == "http.request":
-            self._waits = False
-            self.finished = not message.get("more_body", False)
-        return message
-
-    async def _chunk(self) -> bytes:
-        message = await self.receive()
-        if message["type"] == "http.disconnect":
-            raise ClientGone
-        chunk: bytes = message.get("body", b"")
-        return chunk
-
-    def _remaining(self) -> float:
-        now = time.monotonic()
-        if self._deadline is None:
-            self._deadline = now + self._timeout
-        return max(0.0, self._deadline - now)
-
-    async def read(self) -> bytes:
-        """The complete body.
-
-        Raises:
-            Problem: 413 if it is larger than the limit, 408 if it does not arrive in time.
-            ClientGone: the client hung up.
-        """
-        if self._declared > self._limit:
-            raise self._too_large()
-        chunks: list[bytes] = []
-        size = 0
-        try:
-            async with asyncio.timeout(self._remaining()):
-                while not self.finished:
-                    chunks.append(await self._chunk())
-                    size += len(chunks[-1])
-                    if size > self._limit:
-                        raise self._too_large()
-        except TimeoutError as error:
-            late = msg("the body did not arrive within {seconds} seconds", seconds=f"{self._timeout:g}")
-            raise Problem(408, "body_timeout", late) from error
-        return b"".join(chunks)
-
-    async def chunks(self, *, limit: int, pause: float) -> AsyncIterator[bytes]:
-        """The body in chunks, for uploads too large to hold in memory.
-
-        Args:
-            limit: Bytes that are accepted, in the place of the usual ones.
-            pause: Seconds for which nothing may come.
-
-        Raises:
-            Problem: 413 if it is larger than the limit, 408 if nothing comes any more.
-            ClientGone: the client hung up.
-        """
-        self._limit = limit
-        if self._declared > limit:
-            raise self._too_large()
-        size = 0
-        while not self.finished:
-            self._deadline = time.monotonic() + pause
-            try:
-                async with asyncio.timeout(pause):
-                    chunk = await self._chunk()
-            except TimeoutError as error:
-                late = msg("nothing of the body arrived for {seconds} seconds", seconds=f"{pause:g}")
-                raise Problem(408, "body_timeout", late) from error
-            size += len(chunk)
-            if size > limit:
-                raise self._too_large()
-            yield chunk
-
-    def _too_large(self) -> Problem:
-        return Problem(413, "body_too_large", msg("the body is larger than {limit} bytes", limit=self._limit))
-
-    async def discard(self) -> bool:
-        """Read the rest of the body, within limits; returns whether the connection can be reused.
-
-        Raises:
-            ClientGone: the client hung up.
-        """
-        bound = _DISCARD_BYTES
-        if self._waits or self._declared > bound:
-            return self.finished
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._remaining()):
-                while not self.finished and bound > 0:
-                    bound -= len(await self._chunk())
-        return self.finished
-
-
-# What all routes share: reading a request, working on it in a thread, and saying FAILED when that fails.
-
+from wenyuan.server.request_body import WAITING, Body, ClientGone, require_json
+from wenyuan.server.service_port import FaultSwitch, ServerSettings
+from wenyuan.wire import contract, strict_json
 
 STATUS_HEADER = "X-Retrieval-Status"
 DEGRADED_HEADER = "X-Retrieval-Degraded"
@@ -218,7 +67,7 @@ def json_response(
     payload: Mapping[str, object], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """A JSON body."""
-    return Response(wire.encode(payload), status, headers, media_type="application/json")
+    return Response(contract.encode(payload), status, headers, media_type="application/json")
 
 
 def missing(kind: str) -> Problem:
@@ -238,7 +87,7 @@ class RequestHandler:
         self._library_id = library_id
         self._fault = fault
         self.pool = Pool(settings.threads, settings.queue_limit)
-        self.waiting = Pool(_WAITING, settings.queue_limit)
+        self.waiting = Pool(WAITING, settings.queue_limit)
 
     async def content(self, request: Request) -> bytes:
         """The JSON body as bytes, not parsed."""
@@ -360,7 +209,7 @@ class RequestHandler:
                 raise told(journey.refused)
             with fault:
                 body = question.answer(asked)
-            payload = wire.encode(body)
+            payload = contract.encode(body)
         except (InvalidRequest, NotPermitted, Problem):
             raise
         except Exception as error:
@@ -372,7 +221,7 @@ class RequestHandler:
                 _log.exception("retrieval failed: request_id=%s", request_id)
             reason = str(error) if isinstance(error, KnowledgeError) else "internal error"
             body = question.failed(msg("{reason} (request {request_id})", reason=reason, request_id=request_id))
-            payload = wire.encode(body)
+            payload = contract.encode(body)
         status = 200 if body["status"] == "SUCCESS" else self.settings.failed_http_status
         return Response(payload, status, {STATUS_HEADER: body["status"]}, media_type="application/json")
 
@@ -382,61 +231,3 @@ async def _watch(request: Request, gone: threading.Event) -> None:
     while (await request.state.body.receive())["type"] != "http.disconnect":
         pass
     gone.set()
-
-
-# Routes that know all methods of their path: which there are is told for the path, not for the first that fits.
-
-
-Answer = Callable[[Request], Awaitable[Response]]
-
-
-class _Path(Route):
-    """Route for a path with all its methods; also takes unsupported methods, so that no more general route answers
-    them.
-    """
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        match, child = super().matches(scope)
-        return (Match.FULL if match is Match.PARTIAL else match), child
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.app(scope, receive, send)
-
-
-def routes_of(
-    handlers: Mapping[tuple[str, str], Answer], no_method: Callable[[Request, Mapping[str, str]], Awaitable[Response]]
-) -> list[Route]:
-    """One route per path, literal paths before those with parameters.
-
-    ``HEAD`` is answered as ``GET``, and ``OPTIONS`` with the methods that there are.
-
-    Args:
-        handlers: By method and path.
-        no_method: Answers what the path has no method for; it is given the header that names those it has.
-    """
-    by_path: dict[str, dict[str, Answer]] = {}
-    for (method, path), handler in handlers.items():
-        by_path.setdefault(path, {})[method] = handler
-    written_out_first = sorted(by_path.items(), key=lambda entry: "{" in entry[0])
-    return [_Path(path, _dispatch(methods, no_method), methods=list(methods)) for path, methods in written_out_first]
-
-
-def _dispatch(methods: Mapping[str, Answer], no_method: Any) -> Answer:
-    allow = {"Allow": allowed_on(methods)}
-
-    async def answer(request: Request) -> Response:
-        handler = methods.get("GET" if request.method == "HEAD" else request.method)
-        if handler is not None:
-            return await handler(request)
-        if request.method == "OPTIONS":
-            return Response(status_code=204, headers=allow)
-        refused: Response = await no_method(request, allow)
-        return refused
-
-    return answer
-
-
-def allowed_on(methods: Iterable[str]) -> str:
-    """The value of ``Allow`` on a path with these methods."""
-    given = set(methods)
-    return ", ".join(sorted(given | {"OPTIONS"} | ({"HEAD"} if "GET" in given else set())))

@@ -13,12 +13,13 @@ from pathlib import Path
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.ports import ModelUse
 from wenyuan.core.records import AuditProgress
-from wenyuan.runtime import Names, Periodic, Timing
-from wenyuan.server.access import RequestMetrics
+from wenyuan.runtime.periodic import Periodic
+from wenyuan.runtime.timings import Names, Timing
 from wenyuan.server.member import Member
+from wenyuan.server.request_metrics import RequestMetrics
 from wenyuan.server.supervisor import RESTARTS
 from wenyuan.service.operations.health import IndexLag, LibraryWork
-from wenyuan.service.search.execution import CacheCounts
+from wenyuan.service.search.answer_cache import CacheCounts
 
 log = logging.getLogger(__name__)
 

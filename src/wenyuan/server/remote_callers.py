@@ -11,7 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wenyuan.core.access import Principal
-from wenyuan.server import host_of, is_loopback, names_loopback
+from wenyuan.server.request_origin import host_of, is_loopback, names_loopback
 from wenyuan.service.file_addresses import FileAddresses, Known
 
 ELSEWHERE = "elsewhere"

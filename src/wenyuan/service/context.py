@@ -12,17 +12,21 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
 from wenyuan.core.access import TOKEN_BUDGET, Agent, DomainScope, Principal
-from wenyuan.core.answering import Turn
 from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import InvalidRequest, msg
-from wenyuan.core.prompt import ContextBuild, ContextPolicy, ScoredPassage, build_context, document_key
-from wenyuan.core.scoring.rerank import limited as is_limited
-from wenyuan.service.audit.recorder import Bounds, RecordedSearch, one_question
+from wenyuan.core.prompt import build_context
+from wenyuan.core.prompt_parts import ContextBuild, ContextPolicy
+from wenyuan.core.query_rewriting import Turn
+from wenyuan.core.scoring.copies import limited as is_limited
+from wenyuan.core.text.excerpts import ScoredPassage, document_key
+from wenyuan.service.audit.recorded_search import Bounds, RecordedSearch
+from wenyuan.service.audit.recorder import one_question
 from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchRequest, SearchResult
 
 if TYPE_CHECKING:
     from wenyuan.catalog.tasks import TaskLedger
-    from wenyuan.service.generation import Rewriter, Summarizer
+    from wenyuan.service.generation.rewriter import Rewriter
+    from wenyuan.service.generation.summarizer import Summarizer
 
 MAX_EXTRA_QUERIES = 8
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from wenyuan.core.errors import NotFound, msg
 from wenyuan.core.text.differences import Change, Part, changes
 from wenyuan.service.ingest.versions import FOLDER, series_of
-from wenyuan.service.operations import iso_time
+from wenyuan.service.operations.freshness import iso_time
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
     from wenyuan.catalog.history import PastDocument
 
 MOST_VERSIONS = 100

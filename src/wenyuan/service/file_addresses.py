@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from wenyuan.core.addresses import escaped_path, file_uri
-from wenyuan.core.connectors import local_places
 from wenyuan.core.errors import CatalogError
 from wenyuan.core.model import Source
+from wenyuan.core.remote_addresses import local_places
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 _ENDS = rb"(?![A-Za-z0-9_.\-\x80-\xff])"
 _UNKNOWN = re.compile(rb'(\\?"(?:uri|source|url|address|path|base)\\?"\s*:\s*\\?")file:///(?:[^"/\\]*/)*')

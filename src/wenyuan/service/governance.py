@@ -10,15 +10,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from wenyuan.catalog import Catalog
 from wenyuan.catalog.audit.log import AuditLog
-from wenyuan.catalog.storage import Place, place_of
+from wenyuan.catalog.catalog import Catalog
+from wenyuan.catalog.database import Place
 from wenyuan.catalog.task_anchor import TaskAnchor
 from wenyuan.catalog.tasks import TaskLedger
+from wenyuan.catalog.values import place_of
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.model import Source
-from wenyuan.service.audit import Changed, change_record
-from wenyuan.service.operations import listed_sources
+from wenyuan.service.audit.change_entry import Changed, change_record
+from wenyuan.service.operations.source_health import listed_sources
 from wenyuan.settings import Settings, load_settings
 
 

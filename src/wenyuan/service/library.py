@@ -26,49 +26,59 @@ from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, So
 from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
 from wenyuan.core.restrictions import restricted, restrictions_of
 from wenyuan.core.scanning import Scanner
-from wenyuan.runtime import delegate
+from wenyuan.runtime.delegation import delegate
 from wenyuan.runtime.shortage import is_shortage, tell_shortage
-from wenyuan.service import Answer
-from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
-from wenyuan.service.audit.replay import Replay, fates_within
+from wenyuan.service.audit.recorded_search import RecordedSearch
+from wenyuan.service.audit.recorder import AuditRecorder
+from wenyuan.service.audit.replay import fates_within
+from wenyuan.service.audit.rerun import Replay
 from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.document_history import DocumentHistory
-from wenyuan.service.documents import DocumentDesk, Draw, Originals
-from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, fragments_of, nearest_of
-from wenyuan.service.generation import Rewriter, Summarizer
+from wenyuan.service.documents import DocumentDesk
+from wenyuan.service.fragment_search import Fields, FragmentSearch
+from wenyuan.service.fragments import fragments_of, nearest_of
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.generation.context_sentences import ContextSentences
 from wenyuan.service.generation.proposals import Proposer
+from wenyuan.service.generation.rewriter import Rewriter
+from wenyuan.service.generation.summarizer import Summarizer
 from wenyuan.service.governance import checked_log
-from wenyuan.service.ingest import Ingester, Recognition, Remote
 from wenyuan.service.ingest.corrections import CorrectionDesk
+from wenyuan.service.ingest.ingester import Ingester, Remote
+from wenyuan.service.ingest.ingestion import Ingestion
 from wenyuan.service.ingest.quarantine import Quarantine
-from wenyuan.service.ingest.redaction import Questions
-from wenyuan.service.ingest.registry import Ingestion
+from wenyuan.service.ingest.question_redaction import Questions
+from wenyuan.service.ingest.recognition import Recognition
 from wenyuan.service.learning.evaluation import Evaluator
+from wenyuan.service.learning.feedback import Feedback
 from wenyuan.service.learning.sufficiency import JudgeTuner
-from wenyuan.service.learning.tuning import Feedback, Tuner
-from wenyuan.service.operations import Freshness, IndexFollower, listed_sources
+from wenyuan.service.learning.tuning import Tuner
+from wenyuan.service.operations.background_refresh import BackgroundRefresh
 from wenyuan.service.operations.health import Health, Readiness
-from wenyuan.service.operations.refresh import BackgroundRefresh
+from wenyuan.service.operations.index_follower import IndexFollower
+from wenyuan.service.operations.source_health import Freshness, listed_sources
+from wenyuan.service.originals import Draw, Originals
 from wenyuan.service.queries import asked, narrowing
-from wenyuan.service.rules import name_vectors_of
+from wenyuan.service.query import Answer
+from wenyuan.service.reading import DocumentAccess
+from wenyuan.service.rules.cited_places import CitedPlaces
 from wenyuan.service.rules.derive import Deriver
-from wenyuan.service.rules.quotes import CitedPlaces
+from wenyuan.service.rules.name_vectors import name_vectors_of
 from wenyuan.service.rules.rulebook import Rulebook
 from wenyuan.service.rules.search import NameChooser, RuleSearch
-from wenyuan.service.search.candidates import Reranking
-from wenyuan.service.search.execution import Store, Traces
+from wenyuan.service.search.answer_cache import Store
+from wenyuan.service.search.reranking import Reranking
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, CollectionTraits, Searcher, SearchRequest, SearchResult
 from wenyuan.service.search.sufficiency import Sufficiency
+from wenyuan.service.search.traces import Traces
 from wenyuan.service.uploads import Uploads
 from wenyuan.service.verification import Verifier
 from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
     from wenyuan.catalog.audit.log import AuditLog
+    from wenyuan.catalog.catalog import Catalog
     from wenyuan.catalog.tasks import TaskLedger
 
 __all__ = ["Library", "Models", "Readiness", "Reading", "Storage"]

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from wenyuan.core.answering import conversation
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, listed, msg
 from wenyuan.core.filters import And, Filter, parse_filter
 from wenyuan.core.model import MAX_RESULTS, RetrievalRequest
+from wenyuan.core.query_rewriting import conversation
 from wenyuan.core.restrictions import faults_of, restrictions_of
-from wenyuan.service import Query
-from wenyuan.service.rules import MAX_PROCESSES
+from wenyuan.service.query import Query
+from wenyuan.service.rules.unified import MAX_PROCESSES
 from wenyuan.settings import RulesSettings
 
 _TEXTS = ("source_document_uri", "task_id", "chapter", "engineering_type")

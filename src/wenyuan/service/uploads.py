@@ -37,18 +37,18 @@ from wenyuan.core.errors import (
     said_by,
 )
 from wenyuan.core.model import Source
-from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.addresses import Addresses
+from wenyuan.service.ingest.ingester import Ingester
+from wenyuan.service.ingest.ingestion import Ingestion
 from wenyuan.service.ingest.lost_files import file_of, may_go, name_of
-from wenyuan.service.ingest.registry import Ingestion
+from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.ingest.removed_uploads import take_away
-from wenyuan.service.ingest.run import IngestReport, Progress
 from wenyuan.service.ingest.source_run import NOT_KEPT
 from wenyuan.service.ingest.versions import next_version, version_at, versions_in
 from wenyuan.service.upload_journal import INCOMING, Journal, alone, has_journal, recover, unfinished
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 _PATIENCE = 10.0  # seconds to wait for another upload
 _FORGOTTEN = 24 * 3600.0  # seconds after which what a killed process left behind is removed

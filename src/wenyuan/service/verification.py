@@ -27,21 +27,22 @@ from wenyuan.core.ports import Deadline, Engine, until
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.rewording import reworded, said_so
 from wenyuan.core.terms_of_use import parse_copyright
-from wenyuan.core.text import search_terms
+from wenyuan.core.text.analysis import search_terms
 from wenyuan.core.tokens import Tokens, tokens_of
 from wenyuan.core.verification import Comparison, compared_with, stitched
-from wenyuan.runtime import deadline_after
-from wenyuan.service import Query
+from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.audit.replay import Difference, Replay, explained_by_redaction, no_query, why_otherwise
+from wenyuan.service.audit.replay import explained_by_redaction, no_query, why_otherwise
+from wenyuan.service.audit.rerun import Difference, Replay
 from wenyuan.service.audit.rule_ends import Fate
-from wenyuan.service.search import Sources
+from wenyuan.service.query import Query
 from wenyuan.service.search.candidates import guard
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher
+from wenyuan.service.search.source_selection import Sources
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 Verdict = Literal[
     "verbatim", "part", "stitched", "wrong_source", "number_changed", "unit_changed", "date_changed", "negation_changed",

@@ -1,72 +1,31 @@
-"""JSON models of rules, uploads, unified retrieval, evaluations and synonyms."""
+"""The JSON shapes of keeping rules (``/rules``): what is in the graph, what waits for a review, imports."""
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic.json_schema import SkipJsonSchema
 
-from wenyuan.core.contract import named_twice
-from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
-from wenyuan.core.records import Evaluation, WholeEvaluation
-from wenyuan.core.rules import BookFault, Evidence, Tally
-from wenyuan.core.rules.inference import Edge, GraphNode
-from wenyuan.core.rules.names import condition_labels, relation_labels
-from wenyuan.core.rules.results import Change as DiffChange
+from wenyuan.core.errors import Fault, InvalidRequest, msg
+from wenyuan.core.rules.book import BookFault, Tally
+from wenyuan.core.rules.graph import Edge, GraphNode
+from wenyuan.core.rules.import_diff import Change as DiffChange
+from wenyuan.core.rules.labels import condition_labels, relation_labels
+from wenyuan.core.rules.model import Evidence
 from wenyuan.core.rules.schema import Schema
-from wenyuan.core.scoring.evaluation import Change
-from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, Synonym, parse_synonym
 from wenyuan.service.generation.proposals import ProposalReport, ProposeRequest, as_data
-from wenyuan.service.rules import MAX_PROCESSES, RuleItems, RuleQuestion, Unified, UnifiedRequest
-from wenyuan.service.rules.quotes import Cite
+from wenyuan.service.rules.cited_places import Cite
 from wenyuan.service.rules.rulebook import ImportReport
-from wenyuan.wire import MayFail, QueryText, Text, failed_body, no_default
-from wenyuan.wire.search import Strict, checked
+from wenyuan.wire.contract import Text, failed_body
+from wenyuan.wire.files import FileShape
+from wenyuan.wire.search import Strict
+from wenyuan.wire.search_requests import checked
 from wenyuan.wire.strict_json import MAX_INTEGER
 
 if TYPE_CHECKING:
-    from wenyuan.catalog.rules import HeldStatement
-
-
-# A file that comes with a request: its name, and its bytes in base64 (RFC 4648).
-
-
-_MOST_CHARS = 1024 * 1024
-
-
-class FileShape(Strict):
-    """A file, as large as a body may be."""
-
-    name: Annotated[Text, Field(min_length=1, max_length=200, pattern=r"^[^/\\\x00-\x1f]+$")] = Field(
-        description="Without a folder; its ending says what it is."
-    )
-    base64: Annotated[Text, Field(max_length=_MOST_CHARS)]
-
-
-def body_schema(shape: type[BaseModel]) -> dict[str, Any]:
-    """Schema of a route's body for the OpenAPI document, with files as a component."""
-    schema = shape.model_json_schema(ref_template="#/components/schemas/{model}")
-    schema.pop("$defs", None)
-    return {"required": True, "content": {"application/json": {"schema": schema}}}
-
-
-def bytes_of(file: FileShape) -> bytes:
-    """The decoded content of a file; InvalidRequest when it is not base64."""
-    try:
-        return b64decode(file.base64, validate=True)
-    except (binascii.Error, ValueError) as error:
-        message = "must be base64"
-        raise InvalidRequest(
-            msg("file.base64 {message}", message=message), faults=(Fault("file.base64", message),)
-        ) from error
-
-
-# The JSON shapes of keeping rules (``/rules``): what is in the graph, what waits for a review, imports.
+    from wenyuan.catalog.rules.rows import HeldStatement
 
 
 MAX_LISTED = 1_000
@@ -323,204 +282,3 @@ def _change(change: DiffChange) -> dict[str, Any]:
         "place": str(change.place), "labels": dict(change.labels),
         "detail_labels": {tag: list(change.detail_labels(tag)) for tag in change.labels},
     }  # fmt: skip
-
-
-# The JSON shapes of unified retrieval (``/retrieve``) and of rule inference (``/infer_rules``).
-
-
-MAX_PARAMETERS = 64
-Parameters = Annotated[dict[str, str | int | float | bool], Field(max_length=MAX_PARAMETERS)]
-Processes = Annotated[list[Text], Field(max_length=MAX_PROCESSES)]
-
-
-class UnifiedRequestShape(Strict):
-    """What is to be written about: rules, similar cases and templates for it."""
-
-    query: QueryText
-    chapter: Text | None = Field(None, description="Some chapters need no rules; without one, rules are asked.")
-    engineering_type: Text | None = Field(None, description="Leaves out what is limited to other types.")
-    processes: Processes | None = Field(None, description="Names; without them they are recognised in the query.")
-    parameters: Parameters = Field(default_factory=dict, description='For conditions: {"depth_m": 6}.')
-    limit: int | None = Field(None, ge=1, le=100, description="How many cases; templates have places of their own.")
-    threshold: float | None = Field(None, ge=0, le=1, description="Least `score` of a case.")
-
-
-class InferRequestShape(Strict):
-    """Which rules follow: for processes named, or recognised in the text."""
-
-    context: QueryText | None = Field(None, description="A text in which processes are recognised.")
-    query: QueryText | None = Field(None, description="The same as `context`; both must not differ.")
-    processes: Processes | None = None
-    engineering_type: Text | None = None
-    parameters: Parameters = Field(default_factory=dict)
-    link: Literal["words", "llm"] = Field(
-        "words",
-        description="How processes are recognised: by the words of the text, or a language model chooses among the graph's names.",
-    )
-
-
-class ItemShape(BaseModel):
-    """One result."""
-
-    content: str
-    source: Literal["kg_rule", "vector", "template"]
-    priority: int
-    score: Annotated[float, Field(ge=0.0, le=1.0)]
-    metadata: dict[str, Any]
-
-
-class UnifiedAnswerShape(MayFail):
-    """SUCCESS with items by priority, then falling score; or FAILED with a reason, without items."""
-
-    status: Literal["SUCCESS", "FAILED"]
-    items: list[ItemShape]
-    regulations: list[ItemShape]
-    cases: list[ItemShape]
-    query_context: dict[str, Any]
-
-
-class InferAnswerShape(MayFail):
-    """SUCCESS with rules by falling score, perhaps none and then why; or FAILED with a reason."""
-
-    status: Literal["SUCCESS", "FAILED"]
-    items: list[ItemShape]
-    recognised: list[dict[str, Any]]
-    unmatched_processes: list[str]
-    truncated: list[str]
-    notes: list[str]
-    audit_id: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
-    reason: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
-
-
-def unified_from_wire(payload: object) -> UnifiedRequest:
-    """Parse a request body; InvalidRequest lists every fault."""
-    body = checked(UnifiedRequestShape, payload)
-    return UnifiedRequest(
-        query=body.query,
-        chapter=body.chapter,
-        engineering_type=body.engineering_type,
-        processes=None if body.processes is None else tuple(body.processes),
-        parameters=body.parameters,
-        limit=body.limit,
-        threshold=body.threshold,
-    )
-
-
-def infer_from_wire(payload: object) -> RuleQuestion:
-    """Parse a request body; InvalidRequest lists every fault."""
-    body = checked(InferRequestShape, payload)
-    text = named_twice("context", body.context, body.query)
-    if text is None and body.processes is None:
-        why = "is required, or processes"
-        raise InvalidRequest(msg("context {why}", why=why), faults=(Fault("context", why),))
-    return RuleQuestion(
-        text=text or "",
-        processes=None if body.processes is None else tuple(body.processes),
-        engineering_type=body.engineering_type or "",
-        parameters=body.parameters,
-        link=body.link,
-    )
-
-
-def unified_to_wire(unified: Unified) -> Mapping[str, Any]:
-    """The body of a unified answer."""
-    return {"status": "SUCCESS", **unified.response.to_dict()}
-
-
-def infer_to_wire(answer: RuleItems) -> Mapping[str, Any]:
-    """The body of an answer with inferred rules."""
-    body: dict[str, Any] = {
-        "status": "SUCCESS",
-        "items": [item.to_dict() for item in answer.items],
-        "recognised": [dict(one) for one in answer.recognised],
-        "unmatched_processes": list(answer.unmatched),
-        "truncated": list(answer.truncated),
-        "notes": list(answer.notes),
-    }
-    said = {"reason": answer.reason, "audit_id": answer.audit_id}
-    return body | {name: value for name, value in said.items() if value}
-
-
-# The JSON shapes of evaluations (``/v1/evaluations``).
-
-
-class EvaluateShape(Strict):
-    """Which questions are to be asked: those of a golden file, or of an earlier evaluation."""
-
-    path: Text | None = Field(None, description="Absolute, below a folder of the setting server.ingest_roots.")
-    file: FileShape | None = Field(None, description="A table of questions and addresses.")
-    again: Number | None = Field(None, description="The number of an evaluation whose questions are asked again.")
-
-
-class EvaluationsQueryShape(BaseModel):
-    """Which page of the list is wanted: evaluations with numbers below ``before``."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-    limit: Annotated[int, Field(ge=1, le=200)] = 50
-    before: Number | None = None
-
-
-class EvaluationQueryShape(BaseModel):
-    """With which other one it is to be compared."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-    against: Number | None = Field(None, description="The number of an evaluation of the same questions.")
-
-
-def evaluate_from_wire(payload: object) -> EvaluateShape:
-    """Parse an evaluation request; InvalidRequest lists every fault."""
-    body = checked(EvaluateShape, payload)
-    if sum(one is not None for one in (body.path, body.file, body.again)) != 1:
-        message = "is required, or path, or again; one of them"
-        raise InvalidRequest(msg("file {message}", message=message), faults=(Fault("file", message),))
-    return body
-
-
-def evaluation_to_wire(evaluation: Evaluation) -> dict[str, Any]:
-    """An evaluation without its questions."""
-    told = asdict(evaluation)
-    return told | {"examples": [{"address": address, "where": where} for address, where in evaluation.examples]}
-
-
-def whole_to_wire(whole: WholeEvaluation, against: tuple[WholeEvaluation, Change] | None = None) -> dict[str, Any]:
-    """An evaluation with the result of each question and, given `against`, the differences to that evaluation."""
-    asked: list[Mapping[str, Any]] = [asdict(one) for one in whole.asked]
-    told = evaluation_to_wire(whole.evaluation) | {"in_vain": [asdict(one) for one in whole.in_vain]}
-    if against is None:
-        return told | {"asked": asked, "against": None}
-    former, change = against
-    before = {one.question: one for one in former.asked}
-    asked = [{**one, "before": {n: getattr(before[one["question"]], n) for n in ("ndcg", "rank")}} for one in asked]
-    return told | {"asked": asked, "against": {**evaluation_to_wire(former.evaluation), "change": asdict(change)}}
-
-
-# The JSON shapes of keeping synonyms (``/v1/synonyms``).
-
-
-class SynonymsQueryShape(QueueQueryShape):
-    """Which page of the table is wanted, and of which entries: those that hold a text on one of their sides."""
-
-    containing: Annotated[Text, Field(max_length=MOST_CHARS)] = ""
-
-
-class _Entries(Strict):
-    synonyms: Annotated[list[dict[str, object]], Field(min_length=1, max_length=MOST_SYNONYMS)]
-
-
-def synonyms_from_wire(body: object) -> list[Synonym]:
-    """The synonyms in a body, which is a single one or a list; InvalidRequest lists every fault of each."""
-    if isinstance(body, dict) and "synonyms" not in body:
-        return [parse_synonym(body)]
-    entries: list[Synonym] = []
-    faults: list[Fault] = []
-    for at, value in enumerate(checked(_Entries, body).synonyms):
-        try:
-            entries.append(parse_synonym(value))
-        except InvalidRequest as error:
-            faults += [Fault(f"synonyms[{at}].{fault.path}", fault.message) for fault in error.faults]
-    if faults:
-        told = listed(faults[:10])
-        raise InvalidRequest(told, faults=tuple(faults[:100]))
-    return entries

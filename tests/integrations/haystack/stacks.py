@@ -9,7 +9,7 @@ from haystack import Document
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-from wenyuan.conformance.bench import documents
+from wenyuan.conformance.documents import documents
 
 
 class Store(InMemoryDocumentStore):

@@ -10,7 +10,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStoreRetriever
 
-from wenyuan.conformance.bench import documents
+from wenyuan.conformance.documents import documents
 from wenyuan.encoders.checking import HashingEncoder
 
 

@@ -9,7 +9,7 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.schema import TextNode
 
-from wenyuan.conformance.bench import documents
+from wenyuan.conformance.documents import documents
 from wenyuan.encoders.checking import HashingEncoder
 
 _ENCODER = HashingEncoder()

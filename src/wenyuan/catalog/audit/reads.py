@@ -9,12 +9,15 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.audit import Head, HeadFile, Row, canonical, check
+from wenyuan.catalog.audit.chain import Head, Row, canonical
+from wenyuan.catalog.audit.chain_check import check
+from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.audit.tables import audit, chain_start, ours, queries
-from wenyuan.catalog.sql import agent_of, reading
+from wenyuan.catalog.dialects import agent_of
+from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound, msg
 from wenyuan.core.records import KINDS, AuditFault, AuditRecord, QueryState, Verification
-from wenyuan.runtime import exists
+from wenyuan.runtime.presence import exists
 from wenyuan.runtime.regular import open_regular
 
 _MOST_LISTED = 1_000

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import Rule, Span, View, near
+from wenyuan.core.redaction.matching import Rule, Span, near
 from wenyuan.core.redaction.passwords import holds_the_place, is_telling
+from wenyuan.core.redaction.text_view import View
 
 # A name of several parts that ends in a word for passwords is no word of a sentence: what the rest of its line holds is one.
 _NAMED = re.compile(

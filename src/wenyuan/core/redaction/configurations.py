@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import Rule, Span, View
+from wenyuan.core.redaction.matching import Rule, Span
 from wenyuan.core.redaction.passwords import holds_the_place, is_telling
+from wenyuan.core.redaction.text_view import View
 
 _EDGE = ".,;:!?。，；、)]}"
 

@@ -6,9 +6,10 @@ import re
 
 from wenyuan.core.redaction import neighbours
 from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN, is_pinyin
-from wenyuan.core.redaction.matching import HAN, IN_CAPITALS, IN_HAN, Rule, Span, View
+from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS as COMMON
 from wenyuan.core.redaction.names import NO_NAME, is_plausible, surname_length
+from wenyuan.core.redaction.text_view import HAN, View
 
 _GIVEN = 2  # characters of a Chinese given name, at most
 _WINDOW = 60

@@ -7,8 +7,18 @@ import binascii
 import re
 from functools import partial
 
-from wenyuan.core.redaction import identifiers, messengers, names, people, places, secrets
-from wenyuan.core.redaction.matching import Rule, Span, View, find, view_of
+from wenyuan.core.redaction import (
+    code_identifiers,
+    identifiers,
+    messengers,
+    names,
+    people,
+    places,
+    postal_addresses,
+    secrets,
+)
+from wenyuan.core.redaction.matching import Rule, Span, find
+from wenyuan.core.redaction.text_view import View, view_of
 
 # Digits are encoded as M…, N… and O…, lower-case letters as Y… to e….
 _NUMBER = re.compile(r"[MNO](?<![A-Za-z0-9+/=].)[A-Za-z0-9+/]{14,39}={0,2}(?![A-Za-z0-9+/=])")
@@ -78,9 +88,9 @@ def _said(cue: str, rules: tuple[Rule, ...], view: View, match: re.Match[str]) -
 def _rules_of(kind: str) -> tuple[Rule, ...]:
     every = (
         *identifiers.NUMBER_RULES,
-        *identifiers.RULES,
+        *code_identifiers.RULES,
         *secrets.NETWORK_RULES,
-        *names.RULES,
+        *postal_addresses.RULES,
         *names.NAME_RULES,
         *people.RULES,
         *places.RULES,

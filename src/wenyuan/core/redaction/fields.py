@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache, partial
 
-from wenyuan.core.redaction.matching import OPAQUE, Rule, Span, View, plain_number
-from wenyuan.core.redaction.names import NO_NAME, kind_named, looks_like_a_name
+from wenyuan.core.redaction.columns import kind_named
+from wenyuan.core.redaction.matching import Rule, Span, plain_number
+from wenyuan.core.redaction.names import NO_NAME, looks_like_a_name
+from wenyuan.core.redaction.text_view import OPAQUE, View
 
 # <fullName>x</fullName>; 姓名="x", "passport": "x", 'realName' => 'x': the field's name is read backwards from the mark.
 _ELEMENT = re.compile(

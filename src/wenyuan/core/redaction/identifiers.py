@@ -6,17 +6,14 @@ import re
 from collections.abc import Sequence
 
 from wenyuan.core.redaction import checks
-from wenyuan.core.redaction.matching import (
-    IN_DIGITS,
-    Rule,
-    Span,
-    View,
-    adjacent,
-    in_a_column,
-    near,
-    plain_number,
-    serial,
-)
+from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, adjacent, in_a_column, near, plain_number, serial
+from wenyuan.core.redaction.text_view import View
+
+
+def above(view: View, start: int, cue: re.Pattern[str]) -> bool:
+    """Whether a label ends the line before the one that begins at `start`."""
+    return cue.search(view.lower, max(0, start - 24), start) is not None
+
 
 # Rules for numbers: identity cards, company codes, bank cards, telephones.
 
@@ -144,7 +141,7 @@ def _is_card(view: View, start: int, end: int, number: str) -> bool:
     if near(view, start, _CARD_CUE):
         return True
     if in_a_column(view, start, end):
-        return _above(view, start, _ACCOUNT_CUE)
+        return above(view, start, _ACCOUNT_CUE)
     if not checks.card_issuer(number) or serial(view, start, end):
         return False
     return not (_joined_to_word(view, start) or _joined_after(view, end))
@@ -167,8 +164,8 @@ def _ssn_number(view: View, match: re.Match[str]) -> Span | None:
     return None if _joined_after(view, end) else (start, end, number)
 
 
-# With spaces within its groups, too, where a word right before says what it is.
 _SSN_APART = re.compile(r"[0-8](?<![0-9\-].)(?:[ .\-]{0,3}[0-9]){8}(?![0-9]|-[0-9])")
+"""With spaces within its groups, too, where a word right before says what it is."""
 _SSN_SAID = adjacent(r"ssn|social\s+security(?:\s+(?:number|no\.?))?|社会安全号码?|社会安全码")
 
 
@@ -183,7 +180,7 @@ _CHINA = re.compile(r"(?:\(?(?<![0-9])(?:\+ ?|00)?86\)?|\(?\+?86\)|(?<![0-9])0)[
 def _mobile(view: View, match: re.Match[str]) -> Span | None:
     start, end = match.span()
     groups = _GROUP.findall(re.sub(_LINE_END, "", match[0]))
-    if in_a_column(view, start, end) and not _above(view, start, _PHONE_CUE):
+    if in_a_column(view, start, end) and not above(view, start, _PHONE_CUE):
         return None
     if any(len(group) < 3 for group in groups) or _fractions(match[0], groups):
         return None  # a row of small numbers, or of fractions
@@ -270,17 +267,17 @@ def _dialled(view: View, match: re.Match[str]) -> Span | None:
     before = view.lower[match.start() - 1 : match.start()]
     if (before.isascii() and before.isalnum()) or serial(view, match.start(), match.end()):
         return None
-    return _span(match)
+    return span(match)
 
 
-def _span(match: re.Match[str]) -> Span:
+def span(match: re.Match[str]) -> Span:
     return match.start(), match.end(), plain_number(match[0])
 
 
 def _american(view: View, match: re.Match[str]) -> Span | None:
     if _FREE_CALL.match(match[0]) or _joined_to_word(view, match.start()):
         return None
-    return _span(match)
+    return span(match)
 
 
 def _said(view: View, match: re.Match[str]) -> Span | None:
@@ -324,130 +321,3 @@ NUMBER_RULES = (
     Rule("phone", _SAID, _said, needs=_PHONE_NEEDS),
     Rule("phone", _SAID_AFTER, _said_after, needs=(*_PHONE_NEEDS, "home", "work")),
 )
-
-
-# Rules for codes of letters and digits: passports, permits, number plates, IBAN.
-
-
-_PASSPORT_CUE = re.compile(r"护照|旅行证|证件号|passport")
-_PASSPORT_NUMBER = re.compile(
-    r"(?<![0-9a-z])(?:[a-z][ \-]?[a-z0-9]?[ \-]?[0-9](?:[ \-]?[0-9]){5,7}|[0-9]{9})(?![0-9a-z])"
-)
-_PASSPORT_WORDS = ("护照", "旅行证", "证件号", "passport")
-
-
-def _passport(view: View, match: re.Match[str]) -> Span | None:
-    if not near(view, match.start(), _PASSPORT_CUE) and not _above(view, match.start(), _PASSPORT_SAID):
-        return None
-    return match.start(), match.end(), plain_number(match[0])
-
-
-# Of other countries: letters and digits mixed, right after the word, or right before it (持…号护照).
-_PASSPORT_SAID = adjacent(r"护照(?:号码?)?|passport(?: number| no\.?| #)?")
-_PASSPORT_MIXED = re.compile(
-    r"[a-z0-9](?<![0-9a-z].)(?=[a-z0-9]*[a-z])(?=(?:[a-z]*[0-9]){4})[a-z0-9]{7,9}(?![0-9a-z])"
-)
-_BEFORE_PASSPORT = re.compile(r"(?P<number>[a-z](?<![0-9a-z].)[a-z]?[0-9]{6,9})(?=\s?号?的?\s?(?:护照|passport))")
-_BEFORE_PERMIT = re.compile(
-    r"(?P<number>[hmcwtl](?<![0-9a-z].)[0-9]{8,10})(?=\s?号?的?\s?(?:回乡证|台胞证|通行证|港澳|来往|home return))"
-)
-
-
-def _above(view: View, start: int, cue: re.Pattern[str]) -> bool:
-    """Whether a label ends the line before the one that begins at `start`."""
-    return cue.search(view.lower, max(0, start - 24), start) is not None
-
-
-def _passport_said(view: View, match: re.Match[str]) -> Span | None:
-    return _span(match) if near(view, match.start(), _PASSPORT_SAID, 24) else None
-
-
-def _before_its_name(view: View, match: re.Match[str]) -> Span | None:
-    return _span(match)
-
-
-_PERMIT_CUE = re.compile(r"通行证|回乡证|台胞证|来往内地|往来港澳|来往大陆|往来台湾|居住证|permit")
-_PERMIT_SAID = adjacent(_PERMIT_CUE.pattern)
-_PERMIT_NUMBER = re.compile(
-    r"(?<![0-9a-z])(?:[hmcwtl][ \-]?[a-z]?[ \-]?[0-9](?:[ \-]?[0-9]){6,9}|[0-9]{8}(?:[0-9]{2}(?:\([a-z]\))?)?)(?![0-9a-z])"
-)
-_DAY = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])")
-
-
-def _permit(view: View, match: re.Match[str]) -> Span | None:
-    if not (near(view, match.start(), _PERMIT_CUE) or _above(view, match.start(), _PERMIT_SAID)) or _DAY.fullmatch(
-        match[0]
-    ):
-        return None
-    return match.start(), match.end(), plain_number(match[0])
-
-
-_HONG_KONG = re.compile(r"[a-z](?<![0-9a-z].)([a-z]?)[ ]?([0-9]{6})[ ]?\(([0-9a])\)")
-
-
-def _hong_kong(view: View, match: re.Match[str]) -> Span | None:
-    letters = (view.lower[match.start()] + match[1]).upper()
-    if not checks.hk_id(letters, match[2], match[3].upper()):
-        return None
-    return match.start(), match.end(), plain_number(match[0])
-
-
-_TAIWAN = re.compile(r"[a-z](?<![0-9a-z].)[1289][0-9]{8}(?![0-9a-z])")
-_TAIWAN_CUE = re.compile(r"身[份分]证|统一编号|统一证号|台湾")
-
-
-def _taiwan(view: View, match: re.Match[str]) -> Span | None:
-    number = match[0].upper()
-    if not checks.tw_id(number) or not near(view, match.start(), _TAIWAN_CUE):
-        return None
-    return match.start(), match.end(), number
-
-
-_PROVINCE = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼"
-_BODY = "a-hj-np-z0-9"
-_PLATE = re.compile(
-    rf"[{_PROVINCE}][a-hj-np-z][ .\-·]?"
-    rf"(?:[df][ \-]?[{_BODY}][ \-]?(?:[0-9][ \-]?){{3}}[0-9]|(?:[0-9][ \-]?){{5}}[df]"
-    rf"|(?:[{_BODY}][ \-]?){{4}}[{_BODY}挂学警港澳])(?![a-z0-9])"
-)
-# 更新A1234…, 阿里云B…: the last character of a word, not a province.
-_WORD = re.compile(r"(?:[更最创全重刷翻崭]新|[里讯为度]云|[南西辽]宁)\Z")
-_PLATE_CUE = re.compile(r"车|牌|驾驶|plate|vehicle")
-
-
-def _plate(view: View, match: re.Match[str]) -> Span | None:
-    start, end = match.span()
-    code = plain_number(match[0])
-    if sum(c.isdigit() for c in code) < 2 and not near(view, start, _PLATE_CUE, 8):
-        return None
-    if _WORD.search(view.lower, max(0, start - 1), start + 1) and not near(view, start, _PLATE_CUE, 8):
-        return None
-    return start, end, code
-
-
-_IBAN = re.compile(r"[a-z](?<![0-9a-z].)[a-z][ \-]?[0-9][ \-]?[0-9](?:[ \-]?[0-9a-z]){11,30}")
-_ALNUM = re.compile(r"[0-9a-z]")
-
-
-def _iban(view: View, match: re.Match[str]) -> Span | None:
-    length = checks.iban(plain_number(match[0]))
-    if not length:
-        return None
-    end = match.start() + [m.end() for m in _ALNUM.finditer(match[0])][length - 1]
-    if view.lower[end : end + 1].isalnum() and view.lower[end : end + 1].isascii():
-        return None
-    return match.start(), end, plain_number(view.lower[match.start() : end])
-
-
-RULES = (
-    Rule("passport", _PASSPORT_NUMBER, _passport, needs=_PASSPORT_WORDS),
-    Rule("passport", _PASSPORT_MIXED, _passport_said, needs=("护照", "passport")),
-    Rule("passport", _BEFORE_PASSPORT, _before_its_name, needs=("护照", "passport")),
-    Rule("hmt_permit", _BEFORE_PERMIT, _before_its_name, needs=("回乡证", "台胞证", "通行证", "港澳", "来往", "home return")),
-    Rule("hmt_permit", _PERMIT_NUMBER, _permit,
-         needs=("通行证", "回乡证", "台胞证", "来往", "往来", "居住证", "permit")),
-    Rule("hmt_permit", _HONG_KONG, _hong_kong, needs=("(",), signs=IN_DIGITS),
-    Rule("hmt_permit", _TAIWAN, _taiwan, signs=IN_DIGITS),
-    Rule("plate", _PLATE, _plate),
-    Rule("iban", _IBAN, _iban, signs=IN_DIGITS),
-)  # fmt: skip

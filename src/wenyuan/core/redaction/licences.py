@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import Rule, Span, View, adjacent, near, plain_number
+from wenyuan.core.redaction.matching import Rule, Span, adjacent, near, plain_number
+from wenyuan.core.redaction.text_view import View
 
 _NEAR = 32  # characters before a number in which its word stands
 

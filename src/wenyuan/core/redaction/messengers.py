@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import Rule, Span, View
+from wenyuan.core.redaction.matching import Rule, Span
+from wenyuan.core.redaction.text_view import View
 
 _MESSENGERS = (
     "微信|企业微信|v信|薇信|威信|钉钉|飞书|抖音|快手|小红书|微博|陌陌|qq|wechat|weixin|vx|wx|skype|telegram|tg|whatsapp|line|kakaotalk|kakao|viber|signal|discord"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import HAN, IN_CAPITALS, IN_HAN, Rule, Span, View
+from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS, NO_NAME, is_plausible, surname_length
+from wenyuan.core.redaction.text_view import HAN, View
 
 WINDOW = 160  # characters that are looked back
 _GIVEN = 2

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import HAN, IN_CAPITALS, IN_HAN, Rule, Span, View
+from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS, NO_NAME, is_plausible, surname_length
 from wenyuan.core.redaction.neighbours import NO_PERSON
+from wenyuan.core.redaction.text_view import HAN, View
 
 # 签发人：李 明; 甲方代表：司马光辉; 经办人 — 周杰; 审核/批准：陈晓东; 会计 | 王芳
 # A name is looked for behind the mark, and the label before it then: labels are more frequent than marks.

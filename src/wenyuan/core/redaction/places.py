@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import Rule, Span, View
+from wenyuan.core.redaction.matching import Rule, Span
+from wenyuan.core.redaction.text_view import View
 
 _STREETS = "Street|St|Road|Rd|Avenue|Ave|Lane|Ln|Boulevard|Blvd|Drive|Dr|Court|Ct|Place|Pl|Square|Sq|Terrace|Way|Close|Crescent|View|Parade|Gardens|Grove|Mews|Quay|Wharf|Row|Highway|Hwy|Parkway|Pkwy"
 _ENGLISH = re.compile(

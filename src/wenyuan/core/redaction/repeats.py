@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from wenyuan.core.redaction.matching import HAN, Finding, View
+from wenyuan.core.redaction.matching import Finding
+from wenyuan.core.redaction.text_view import HAN, View
 
 _SHORTEST, _SHORTEST_SECRET, _LONGEST = 6, 8, 64  # characters; what is shorter may be something else elsewhere
 _MOST_VALUES, _MOST_LENGTHS = 2_000, 24  # bounds the work for a character

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
-from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, View, near
+from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, near
+from wenyuan.core.redaction.text_view import View
 
 # Rules for addresses on the net: e-mail, IP, accounts of messengers.
 

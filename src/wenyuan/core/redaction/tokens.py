@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import Rule, Span, View
+from wenyuan.core.redaction.matching import Rule, Span
+from wenyuan.core.redaction.text_view import View
 
 
 def _whole(view: View, match: re.Match[str]) -> Span | None:

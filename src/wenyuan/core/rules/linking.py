@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wenyuan.core.errors import InvalidRequest, msg
-from wenyuan.core.rules.inference import LexiconEntry
-from wenyuan.core.rules.names import Alike, Spelling, form_of, likeness, only_as_whole, spell
+from wenyuan.core.rules.graph import LexiconEntry
+from wenyuan.core.rules.likeness import Alike, likeness
+from wenyuan.core.rules.spelling import Spelling, form_of, only_as_whole, spell
 
 NOTHING_RECOGNISED = "no entity recognised"
 Similar = Callable[[str], Sequence[tuple[int, float]]]

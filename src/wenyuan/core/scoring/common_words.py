@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from wenyuan.core.text import query_terms
+from wenyuan.core.text.analysis import query_terms
 
 LESS = 0.6
 """What a common word loses at most, of its idf."""

@@ -28,10 +28,10 @@ from wenyuan.core.addresses import folder_of
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
-from wenyuan.core.scoring import rescale, trust_factor
+from wenyuan.core.scoring.blending import before, told
+from wenyuan.core.scoring.formula import rescale, trust_factor
 from wenyuan.core.scoring.probability import Curve, shown, unsettled
-from wenyuan.core.scoring.rerank import before, told
-from wenyuan.core.text import fold, has_han, identifiers, query_terms, terms
+from wenyuan.core.text.analysis import fold, has_han, identifiers, query_terms, terms
 from wenyuan.core.text.literals import CODED, literal_names, stands_in
 from wenyuan.core.text.structure import CLAUSE
 
@@ -73,7 +73,7 @@ class Reference:
     """The identifiers that a query names, such as a clause or a standard.
 
     Attributes:
-        named: Canonical identifiers (see `text.identifiers`).
+        named: Canonical identifiers (see `text.analysis.identifiers`).
         clause: Whether one of them is a clause.
         doubtful: They may as well be a count of things.
         asked: The query's other terms: words of the title of the document, most likely.
@@ -297,7 +297,7 @@ class Fusion:
 
     Attributes:
         weight: Of the vector leg.
-        scale: The encoder's, for `core.scoring.rescale`.
+        scale: The encoder's, for `core.scoring.formula.rescale`.
     """
 
     weight: float

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from string import ascii_lowercase
 
 from wenyuan.core.scoring.word_frequencies import latin_words
-from wenyuan.core.text import PAIR, stemmed
+from wenyuan.core.text.analysis import PAIR, stemmed
 
 _LEAST, _MOST = 4, 24  # letters of a word
 _MOST_WORDS = 8  # of a question
@@ -21,7 +21,7 @@ def respelled(words: Sequence[str], information: Callable[[Sequence[str]], Mappi
     """What stands for terms of a question that are spelled wrongly, by term; pairs of words have theirs, too.
 
     Args:
-        words: The question's terms; see `core.text.search_terms`.
+        words: The question's terms; see `core.text.analysis.search_terms`.
         information: Inverse document frequency by term, in the library.
     """
     known = latin_words()

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from wenyuan.core.text import PAIR, has_han, search_terms
+from wenyuan.core.text.analysis import PAIR, has_han, search_terms
 
 FILE = "word_frequencies.npz"
 """Written by ``scripts/make_word_frequencies.py``."""

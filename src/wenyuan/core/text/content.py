@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from wenyuan.core.text import placed_stems
+from wenyuan.core.text.analysis import placed_stems
 
 GLUE = frozenset(
     "a an the of to in on at by for from with and or but if is are was were be been being it its this that these those they them "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from wenyuan.core.text import CJK, fold, has_han
+from wenyuan.core.text.analysis import CJK, fold, has_han
 
 _LETTER = rf"[^\W_{CJK}]"
 _CODE = re.compile(rf"{_LETTER}+(?:[._\-/@:#+·*×]+{_LETTER}+)*")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 from wenyuan.core.model import MAX_QUERY_CHARS
-from wenyuan.core.text import fold, has_han, placed_stems, search_terms
+from wenyuan.core.text.analysis import fold, has_han, placed_stems, search_terms
 
 MOST_SYNONYMS = 10_000
 """Entries of one table."""

@@ -20,10 +20,12 @@ from wenyuan.core.addresses import with_fragment
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, msg
 from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.core.ports import Deadline, OutsideHit
-from wenyuan.core.scoring import checked_vectors, rescale
-from wenyuan.engines.external import SourceSettings
+from wenyuan.core.scoring.formula import rescale
+from wenyuan.core.scoring.vector_checks import checked_vectors
+from wenyuan.engines.external.source_settings import SourceSettings
 from wenyuan.engines.milvus.sessions import connect, leave, lost, seconds, translated
-from wenyuan.runtime import BoundedCalls, CallTimedOut, deadline_after
+from wenyuan.runtime.bounded_calls import BoundedCalls, CallTimedOut
+from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.settings import ENV_ALLOWED, VariableName, declared, secret
 
 MOST_AT_ONCE = 16

@@ -24,7 +24,7 @@ import numpy as np
 from wenyuan.core.errors import IndexCorrupt, msg
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.model import FOREVER, Facet, IndexRow
-from wenyuan.core.scoring import CHINESE
+from wenyuan.core.scoring.vector_sums import CHINESE
 from wenyuan.runtime.regular import open_regular, read_regular
 
 # Open files, and whether a file is still the one that was read, as far as that shows without reading it again.

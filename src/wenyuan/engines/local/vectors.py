@@ -1,162 +1,25 @@
-"""The vector index: short codes choose candidates, float32 rows decide; and the files of both."""
+"""The vector half: an exact-recall scan. Short codes find candidates, float32 rows decide.
+
+The candidates' float32 rows are read from a file (see `stored`) and checked against their checksums before they count. A
+filter is a row mask handed to the scan, which stays exact; few enough rows are compared in float32, and so are the newest,
+which get their codes some thousands at a time.
+"""
 
 from __future__ import annotations
 
-import json
-import secrets
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import faiss as _faiss
 import numpy as np
 
 from wenyuan.core.errors import IndexCorrupt, msg
 from wenyuan.core.ports import Deadline
-from wenyuan.core.scoring import Sums
-from wenyuan.engines.local.columns import BLOCK, Array, Columns, GrowableArray, Signature, StoredRows, signature
-from wenyuan.runtime import exists
+from wenyuan.core.scoring.vector_sums import Sums
+from wenyuan.engines.local.columns import BLOCK, Array, GrowableArray, Signature, StoredRows
+from wenyuan.engines.local.quantisation import QuantizedVectors
 from wenyuan.runtime.regular import read_regular
-
-# Short codes of vectors, by which the candidates of a search are chosen: two bits a dimension, 104 bytes a row at 384.
-#
-# Codes are those of a product quantiser (Jégou et al. 2011), two dimensions in four bits, scanned 32 rows at a time by table
-# look-ups in registers (André et al. 2015, in faiss). What such a code is wrong by decides how many candidates it takes. Two
-# errors would be large, and are not made:
-#
-# - Vectors of texts have much in common: most of what a query has with a row lies along the rows' mean. Rows are turned so
-#   that this is their first axis, and put into lists by it; a list's rows all have its level, so that no code says it.
-# - A code that is as near as can be is shorter than its row, some more and some less so, and the nearest rows lose most. Rows
-#   are stretched before they are coded until each code is as long, along its row, as the row (the estimate of RaBitQ, Gao and
-#   Long 2024).
-
-
-CodesArray = np.ndarray[Any, Any]
-
-faiss: Any = _faiss  # its stubs know the C++ signatures only, not the Python ones
-faiss.omp_set_num_threads(1)  # requests run in threads of their own
-
-_LEVELS = 128
-_STRETCH, _ROUNDS = 1.15, 3  # what most rows are stretched by, and how often each is put right after that
-_COMMON = (0.001, 0.999)  # the quantiles between which the levels lie, since a few rows may be like no other
-_APART = 1e-4  # where all rows are alike, they still must lie somewhere between
-_AT_ONCE = 8_192
-_LEAST = 0.1  # of what a row is, along it, before it is stretched: more than tenfold would be no row any more
-
-
-class QuantizedVectors:
-    """Quantised rows: the trained parameters and the codes. Copied before it grows if scans may be reading it.
-
-    Attributes:
-        trained_on: How many rows there were when it was learned, not how many it was learned from.
-        shared: Whether queries may be reading it.
-    """
-
-    def __init__(self, axes: CodesArray, lists: Any, trained_on: int = 0) -> None:
-        self._axes = axes  # (dim, dim), each of which is a row
-        self._lists = lists
-        self._owner: Any = None
-        levels = faiss.downcast_index(lists.quantizer).reconstruct_n(0, lists.nlist)[:, 0]
-        self._levels: CodesArray = np.ascontiguousarray(levels)
-        self.trained_on = trained_on or len(self)
-        self.shared = False
-
-    def __len__(self) -> int:
-        return int(self._lists.ntotal)
-
-    @classmethod
-    def trained(cls, sample: CodesArray, count: int) -> QuantizedVectors:
-        """For rows like these, (n, dim) float32, of which there are `count` now; none is coded yet."""
-        dimension = sample.shape[1]
-        axes = _axes_from(sample.mean(axis=0, dtype=np.float64))
-        turned = sample @ axes.T
-        low, high = np.quantile(turned[:, 0], _COMMON)
-        levels = np.zeros((_LEVELS, dimension), dtype=np.float32)
-        levels[:, 0] = np.linspace(low - _APART, high + _APART, _LEVELS)
-        quantizer = faiss.IndexFlatL2(dimension)  # rows come to the nearest level
-        quantizer.add(levels)
-        parts = dimension if dimension % 2 else dimension // 2
-        lists = faiss.IndexIVFPQFastScan(quantizer, dimension, _LEVELS, parts, 4, faiss.METRIC_INNER_PRODUCT)
-        lists.own_fields = True
-        quantizer.this.disown()
-        lists.by_residual = True
-        turned[:, 1:] *= _STRETCH
-        lists.train(turned)
-        return cls(axes, lists, trained_on=count)
-
-    def add(self, rows: CodesArray) -> None:
-        """Code more rows, (n, dim) float32."""
-        for at in range(0, len(rows), _AT_ONCE):
-            turned = rows[at : at + _AT_ONCE] @ self._axes.T
-            common = turned[:, 0].copy()
-            turned[:, 0] = 0.0
-            stretched, length = _STRETCH * turned, np.vecdot(turned, turned)
-            for _ in range(_ROUNDS):
-                coded = self._lists.pq.decode(self._lists.pq.compute_codes(stretched))
-                along = np.divide(np.vecdot(coded, turned), length, out=np.ones_like(length), where=length > 0)
-                stretched /= np.maximum(along, _LEAST)[:, None]
-            stretched[:, 0] = common
-            self._lists.add(stretched)
-
-    def grown(self, rows: CodesArray) -> QuantizedVectors:
-        """These and the codes of more rows."""
-        codes = QuantizedVectors(self._axes, faiss.clone_index(self._lists), self.trained_on) if self.shared else self
-        codes.add(rows)
-        return codes
-
-    def search(self, query: CodesArray, mask: CodesArray | None, limit: int) -> CodesArray:
-        """Numbers of the rows whose codes are nearest to (dim,) float32, of those that `mask`, (n,) bool, leaves."""
-        parameters = faiss.IVFSearchParameters(nprobe=len(self._levels))
-        if mask is not None:
-            allowed = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
-            parameters.sel = allowed  # which does not hold it: the name does
-        turned = np.vecdot(self._axes, query.astype(np.float32, copy=False))  # not `@`, whose threads would spin
-        numbers, likeness = np.empty(limit, dtype=np.int64), np.empty(limit, dtype=np.float32)
-        lists = np.argsort(-turned[0] * self._levels)  # those first that may hold the best: others then seldom count
-        common = turned[0] * self._levels[lists]
-        at = faiss.swig_ptr  # of what has a name: it does not hold the array
-        self._lists.search_preassigned_c(
-            1, at(turned), limit, at(lists), at(common), at(likeness), at(numbers), False, parameters
-        )
-        return numbers[numbers >= 0]
-
-    def write(self) -> bytes:
-        """All of it, for `read`."""
-        turn = faiss.LinearTransform(len(self._axes), len(self._axes))
-        faiss.copy_array_to_vector(self._axes.ravel(), turn.A)
-        turn.is_trained = True
-        return bytes(faiss.serialize_index(faiss.IndexPreTransform(turn, self._lists)))
-
-    @classmethod
-    def read(cls, raw: bytes) -> QuantizedVectors | None:
-        """Of what `write` gave; None for codes of another kind."""
-        index = faiss.deserialize_index(np.frombuffer(raw, dtype=np.uint8))
-        lists = faiss.downcast_index(index.index) if isinstance(index, faiss.IndexPreTransform) else None
-        if not isinstance(lists, faiss.IndexIVFPQFastScan) or lists.nlist != _LEVELS:
-            return None
-        axes = faiss.vector_to_array(faiss.downcast_VectorTransform(index.chain.at(0)).A)
-        codes = cls(axes.reshape(lists.d, lists.d), lists)
-        codes._owner = index  # goes with it: lists that were taken from it, or copied, cost as much memory again
-        return codes
-
-
-def _axes_from(first: CodesArray) -> CodesArray:
-    """Axes at right angles to each other, (dim, dim) float32: this direction, and others at random."""
-    axes = np.random.default_rng(0).standard_normal((len(first), len(first)))
-    if first.any():
-        axes[:, 0] = first
-    turned, _ = np.linalg.qr(axes)
-    return np.ascontiguousarray(turned.T, dtype=np.float32)
-
-
-# The vector half: an exact-recall scan. Short codes find candidates, float32 rows decide.
-#
-# The candidates' float32 rows are read from a file (see `stored`) and checked against their checksums before they count. A
-# filter is a row mask handed to the scan, which stays exact; few enough rows are compared in float32, and so are the newest,
-# which get their codes some thousands at a time.
-
 
 _COMPONENT = "engine local/vector"
 EXACT_ROWS = 4_096  # up to here comparing all float32 rows is as fast as the coded scan
@@ -379,126 +242,3 @@ def as_vectors(rows: Sequence[Any], dimension: int) -> tuple[Array, list[int]]:
             out[i] = row.vector
             crcs.append(zlib.crc32(out[i]) or 1)
     return out, crcs
-
-
-# The files of the rows: columns, codes and float32 vectors, and ``rows.json``, which names them and says what they are.
-#
-# Columns and codes have a checksum there; each vector has one in the columns. To compare a million vectors takes seconds, so
-# the manifest also says what file they were written to: only where it is another one, a copy say, are they compared at once,
-# else each when it is scored.
-
-
-_NAMES = ("columns", "codes", "vectors")
-_PATTERNS = ("columns-*.npz", "codes-*.faiss", "vectors-*.f32")
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What the files hold.
-
-    Attributes:
-        scan: None without an encoder.
-        seq, stamp: The change of the catalog that they hold, and what tells it from another catalog's.
-        seen: The files as they were when they were read.
-        moved: The file of vectors is another one than was written, though it holds the same.
-    """
-
-    columns: Columns
-    scan: VectorScan | None
-    seq: int
-    stamp: str
-    seen: Mapping[Path, Signature | None]
-    moved: bool = False
-
-
-class RowFiles:
-    """The row files in a folder.
-
-    Args:
-        dimension: Of the vectors; 0 without an encoder.
-    """
-
-    def __init__(self, folder: Path, dimension: int) -> None:
-        self._folder, self._dimension = folder, dimension
-        self._manifest = folder / "rows.json"
-        self._seen: Mapping[Path, Signature | None] = {}
-
-    def read(self) -> Rows:
-        """Read the row files; IndexCorrupt when a file is not what was written. Takes effect with `hold`."""
-        seen = {self._manifest: signature(self._manifest)}
-        try:
-            if not exists(self._manifest):
-                return Rows(Columns(), VectorScan(self._dimension) if self._dimension else None, 0, "", seen)
-            state = json.loads(read_regular(self._manifest).decode("utf-8"))
-            seen |= {path: signature(path) for path in (self._folder / state[name] for name in _NAMES)}
-            columns = Columns.load(self._folder / state["columns"], state["columns_crc"])
-            seq, stamp = int(state["seq"]), str(state["stamp"])
-            if not self._dimension:
-                return Rows(columns, None, seq, stamp, seen)
-            scan = VectorScan.load(
-                self._dimension, self._folder / state["vectors"], self._folder / state["codes"], state["codes_crc"],
-                state.get("sums"), columns.chinese,
-            )  # fmt: skip
-            moved = list(scan.stored_as or ()) != state["vectors_as"]
-            if moved and not scan.intact(columns.crcs):
-                raise ValueError(f"{state['vectors']} does not hold the vectors that were written")
-            return Rows(columns, scan, seq, stamp, seen, moved)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise IndexCorrupt(
-                msg("{name}: {error}", name=self._manifest.name, error=error), component="engine local"
-            ) from error
-
-    def hold(self, rows: Rows) -> None:
-        """From now on these are the files that were left here."""
-        self._seen = rows.seen
-
-    def changed(self) -> bool:
-        """Whether a file differs from the one read or written, by its metadata."""
-        return any(signature(path) != seen for path, seen in self._seen.items())
-
-    def on_disk(self) -> tuple[int, str]:
-        """The change that the files hold, and the name of the file of vectors; ValueError when that cannot be read."""
-        if not exists(self._manifest):
-            return 0, ""
-        state = json.loads(read_regular(self._manifest).decode("utf-8"))
-        try:
-            return int(state["seq"]), str(state["vectors"])
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{self._manifest.name} does not say what it names") from error
-
-    def write(self, columns: Columns, scan: VectorScan | None, seq: int, stamp: str, append_to: str = "") -> None:
-        """Write all rows, as of change `seq`, while the library's writer lock is held; OSError when that fails.
-
-        Args:
-            append_to: The file of vectors, if the stored ones of `scan` are in it: it is added to.
-        """
-        tag = f"{seq}-{secrets.token_hex(4)}"  # a file that another process has mapped is never written over
-        vectors = append_to or f"vectors-{tag}.f32"
-        names = {"columns": f"columns-{tag}.npz", "codes": f"codes-{tag}.faiss", "vectors": vectors}
-        state: dict[str, Any] = {"seq": seq, "stamp": stamp, **names, "codes_crc": 0, "vectors_as": []}
-        state["columns_crc"] = columns.save(self._folder / names["columns"])
-        if scan is not None:
-            codes = self._folder / names["codes"]
-            state["codes_crc"] = scan.save(self._folder / vectors, codes, append=bool(append_to))
-            state["sums"] = scan.sums.written()
-            state["vectors_as"] = scan.stored_as
-        self._write_manifest(state)
-        for pattern in _PATTERNS:
-            for old in self._folder.glob(pattern):
-                if old.name not in names.values():
-                    old.unlink(missing_ok=True)  # processes that have it open keep it
-        paths = (self._manifest, *(self._folder / name for name in names.values()))
-        self._seen = {path: signature(path) for path in paths}
-
-    def found_again(self, scan: VectorScan) -> None:
-        """Say in the manifest which file the vectors are in now, while the library's writer lock is held."""
-        if not self.changed():
-            self._write_manifest(
-                json.loads(read_regular(self._manifest).decode("utf-8")) | {"vectors_as": scan.stored_as}
-            )
-            self._seen = {**self._seen, self._manifest: signature(self._manifest)}
-
-    def _write_manifest(self, state: Mapping[str, Any]) -> None:
-        part = self._manifest.with_suffix(".part")
-        part.write_text(json.dumps(state), "utf-8")
-        part.replace(self._manifest)

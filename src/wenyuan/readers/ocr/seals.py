@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from wenyuan.readers.ocr import Rect, regions
+from wenyuan.readers.ocr.detection import Rect, regions
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -17,11 +17,12 @@ from starlette.responses import Response
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted, listed
 from wenyuan.core.records import KINDS, AuditRecord
-from wenyuan.server.access import route
-from wenyuan.server.handling import Body, RequestHandler, json_response, missing
-from wenyuan.server.metrics import kept
+from wenyuan.server.handling import RequestHandler, json_response, missing
+from wenyuan.server.openapi import kept
+from wenyuan.server.request_body import Body
+from wenyuan.server.routes_declared import route
 from wenyuan.wire import strict_json
-from wenyuan.wire.search import checked
+from wenyuan.wire.search_requests import checked
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library

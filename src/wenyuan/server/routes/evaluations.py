@@ -15,18 +15,19 @@ from starlette.responses import Response
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import KnowledgeError, NotFound, msg
-from wenyuan.core.records import WholeEvaluation
+from wenyuan.core.evaluation_records import WholeEvaluation
 from wenyuan.readers.golden import read_golden
-from wenyuan.server.access import route
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.metrics import kept
+from wenyuan.server.openapi import kept
 from wenyuan.server.problems import Problem
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
 from wenyuan.server.routes.rules import uploaded
+from wenyuan.server.routes_declared import route
 from wenyuan.service.library import Library
-from wenyuan.wire import rules as shapes
-from wenyuan.wire.search import FeedbackAnswerShape, FeedbackRequestShape, checked
+from wenyuan.wire import evaluations
+from wenyuan.wire.feedback import FeedbackAnswerShape, FeedbackRequestShape
+from wenyuan.wire.search_requests import checked
 
 # Evaluations over HTTP: how well the library answers, since when, and asking again.
 #
@@ -99,12 +100,12 @@ class Evaluations:
                 },
                 "required": ["evaluations", "running", "failed", "stopped", "next"],
             },
-            query=shapes.EvaluationsQueryShape,
+            query=evaluations.EvaluationsQueryShape,
         ),
     )
     async def list(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._handler.pool.run(lambda: self._list(queried(request, shapes.EvaluationsQueryShape)))
+        return await self._handler.pool.run(lambda: self._list(queried(request, evaluations.EvaluationsQueryShape)))
 
     @route(
         "POST",
@@ -114,7 +115,7 @@ class Evaluations:
             "Ask the questions of a golden file, or of an earlier evaluation again; answers when it is done",
             _EVALUATION,
             statuses=(201,),
-            body=shapes.EvaluateShape,
+            body=evaluations.EvaluateShape,
         ),
     )
     async def begin(self, request: Request) -> Response:
@@ -147,7 +148,7 @@ class Evaluations:
         kept(
             "An evaluation with what became of each question, perhaps beside an earlier one of the same questions",
             _EVALUATION,
-            query=shapes.EvaluationQueryShape,
+            query=evaluations.EvaluationQueryShape,
         ),
     )
     async def show(self, request: Request) -> Response:
@@ -165,22 +166,22 @@ class Evaluations:
     async def remove(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._remove(request))
 
-    def _list(self, wanted: shapes.EvaluationsQueryShape) -> Response:
+    def _list(self, wanted: evaluations.EvaluationsQueryShape) -> Response:
         found = self._library.evaluations(wanted.limit, wanted.before)
         with self._lock:
             running = None if self._run is None else self._run.told()
             ended = {"failed": self._failed, "stopped": self._stopped}
         following = found[-1].evaluation_id if len(found) == wanted.limit else None
-        listed = [shapes.evaluation_to_wire(one) for one in found]
+        listed = [evaluations.evaluation_to_wire(one) for one in found]
         return json_response({"evaluations": listed, "running": running, **ended, "next": following})
 
     def _show(self, request: Request) -> Response:
-        wanted = queried(request, shapes.EvaluationQueryShape)
+        wanted = queried(request, evaluations.EvaluationQueryShape)
         whole = self._named(request)
         if wanted.against is None:
-            return json_response(shapes.whole_to_wire(whole))
+            return json_response(evaluations.whole_to_wire(whole))
         former = self._found(wanted.against)
-        return json_response(shapes.whole_to_wire(whole, (former, self._library.compared(whole, former))))
+        return json_response(evaluations.whole_to_wire(whole, (former, self._library.compared(whole, former))))
 
     def _remove(self, request: Request) -> Response:
         whole = self._named(request)
@@ -199,7 +200,7 @@ class Evaluations:
             raise missing("evaluation") from error
 
     def _begin(self, body: object) -> Response:
-        wanted = shapes.evaluate_from_wire(body)
+        wanted = evaluations.evaluate_from_wire(body)
         if wanted.again is not None:
             number = self._found(wanted.again).evaluation.evaluation_id
             return self._told(f"{number}", lambda step: self._library.evaluate_again(number, step=step))
@@ -216,7 +217,7 @@ class Evaluations:
     def _told(self, name: str, evaluate: Callable[[Callable[[str, int, int], None]], WholeEvaluation]) -> Response:
         with self._running(name) as run:
             whole = evaluate(run.step)
-        return json_response(shapes.whole_to_wire(whole), 201)
+        return json_response(evaluations.whole_to_wire(whole), 201)
 
     @contextmanager
     def _running(self, name: str) -> Iterator[_Run]:

@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.errors import NotFound
-from wenyuan.server.access import route
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.metrics import kept
+from wenyuan.server.openapi import kept
 from wenyuan.server.routes.registry import operator
+from wenyuan.server.routes_declared import route
 
 if TYPE_CHECKING:
     from wenyuan.service.ingest.quarantine import Quarantined

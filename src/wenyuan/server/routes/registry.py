@@ -1,12 +1,13 @@
-"""Routes of sources and agents, and ingest runs in the background."""
+"""The registry over HTTP: sources and agents.
+
+A key that is bound to an agent sees that agent and the sources of its scope, and changes nothing; to it, what is
+another's is not there. A folder can be named only below those that the settings allow.
+"""
 
 from __future__ import annotations
 
 import os
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
@@ -16,12 +17,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.access import MAX_DOMAINS, MAX_TOP_K, Agent, Principal, agent_to_wire, parse_agent
-from wenyuan.core.connectors import is_remote, local_places
 from wenyuan.core.errors import (
     ConfigError,
     Fault,
     InvalidRequest,
-    KnowledgeError,
     NotPermitted,
     SourceError,
     as_sent,
@@ -31,103 +30,21 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.model import Source
 from wenyuan.core.registry import Registry
-from wenyuan.core.sources import parse_source, shown_source, source_to_wire, supersession_faults
-from wenyuan.server import Service
-from wenyuan.server.access import route
+from wenyuan.core.remote_addresses import is_remote, local_places
+from wenyuan.core.source_entries import parse_source, shown_source, source_to_wire, supersession_faults
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.metrics import SOURCES_LISTED, kept
+from wenyuan.server.openapi import SOURCES_LISTED, kept
 from wenyuan.server.problems import Problem
+from wenyuan.server.routes.ingest_jobs import IngestJobs
+from wenyuan.server.routes_declared import route
+from wenyuan.server.service_port import Service
 from wenyuan.service.ingest.registry import apply, plan
-from wenyuan.service.operations.refresh import RefreshOutcome, Worker, describe_state
-from wenyuan.wire import failed_body
+from wenyuan.service.operations.freshness import describe_state
+from wenyuan.service.operations.refresh import RefreshOutcome, Worker
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest.run import IngestReport, Progress
+    from wenyuan.service.ingest.progress import IngestReport
     from wenyuan.service.library import Library
-
-
-# The current and last ingest runs of this server, for clients that watch a refresh.
-
-
-class Run:
-    """One ingest run of a source; written by the thread that works on it.
-
-    Attributes:
-        at: How far it is; None before the first document is read.
-        ended: How it ended, as the API tells it; None while it runs.
-    """
-
-    def __init__(self, begun: float) -> None:
-        self.begun = begun
-        self.at: Progress | None = None
-        self.ended: Mapping[str, Any] | None = None
-
-    def tell(self, at: Progress) -> None:
-        """The ``progress`` callback of an ingest."""
-        self.at = at
-
-
-class IngestJobs:
-    """The current or last ingest run of each source in this process. Safe to share between threads."""
-
-    def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:
-        self._ticks = ticks
-        self._lock = threading.Lock()
-        self._known: dict[str, Run] = {}
-
-    @contextmanager
-    def of(self, source_id: str) -> Iterator[Run]:
-        """Context of a run of a source.
-
-        If one is already running, it stays the reported one, since the second will be refused.
-        """
-        run = Run(self._ticks())
-        with self._lock:
-            known = self._known.get(source_id)
-            if known is None or known.ended is not None:
-                self._known[source_id] = run
-        try:
-            yield run
-        except BaseException as error:
-            told = str(error) if isinstance(error, (KnowledgeError, Problem)) else "internal error"
-            run.ended = failed_body(told, report=None)
-            raise
-
-    def forget(self, source_id: str) -> None:
-        """Drop the runs of a removed source."""
-        with self._lock:
-            self._known.pop(source_id, None)
-
-    def told(self, source_id: str) -> dict[str, Any]:
-        """State of a source's run: ``running``, elapsed seconds, progress, and how the last run ended."""
-        with self._lock:
-            run = self._known.get(source_id)
-        at = None if run is None else run.at
-        running = run is not None and run.ended is None
-        names = (
-            "files",
-            "files_total",
-            "passages",
-            "embedded",
-            "name",
-            "pages",
-            "pages_total",
-            "sentences",
-            "sentences_total",
-        )
-        return {
-            "source_id": source_id,
-            "running": running,
-            "seconds": round(self._ticks() - run.begun, 3) if run is not None and running else None,
-            "progress": {name: getattr(at, name) for name in names} if at is not None and running else None,
-            "last": None if run is None else run.ended,
-        }
-
-
-# The registry over HTTP: sources and agents.
-#
-# A key that is bound to an agent sees that agent and the sources of its scope, and changes nothing; to it, what is
-# another's is not there. A folder can be named only below those that the settings allow.
 
 
 _FIXED = ("source_id", "type", "path")

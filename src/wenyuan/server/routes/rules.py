@@ -17,21 +17,22 @@ from starlette.responses import Response
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, did_you_mean, msg, without
-from wenyuan.packs import located
-from wenyuan.readers.rulebooks import read_book
-from wenyuan.server.access import route
+from wenyuan.packs.shipped import located
+from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.server.handling import Question, RequestHandler, json_response, missing
-from wenyuan.server.metrics import asked, kept
+from wenyuan.server.openapi import asked, kept
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
-from wenyuan.wire import failed_body
+from wenyuan.server.routes_declared import route
 from wenyuan.wire import rules as shapes
-from wenyuan.wire.rules import FileShape, bytes_of
-from wenyuan.wire.search import checked
+from wenyuan.wire import unified
+from wenyuan.wire.contract import failed_body
+from wenyuan.wire.files import FileShape, bytes_of
+from wenyuan.wire.search_requests import checked
 
 if TYPE_CHECKING:
-    from wenyuan.catalog.rules import HeldStatement
-    from wenyuan.core.rules import Book
+    from wenyuan.catalog.rules.rows import HeldStatement
+    from wenyuan.core.rules.book import Book
     from wenyuan.service.library import Library
 
 
@@ -84,8 +85,8 @@ class United:
         asked(
             "retrieve",
             "Rules above similar cases above templates",
-            shapes.UnifiedRequestShape,
-            shapes.UnifiedAnswerShape,
+            unified.UnifiedRequestShape,
+            unified.UnifiedAnswerShape,
         ),
     )
     async def retrieve(self, request: Request) -> Response:
@@ -93,8 +94,8 @@ class United:
         return await self._handler.ask(
             request,
             Question(
-                shapes.unified_from_wire,
-                lambda asked: shapes.unified_to_wire(self._library.retrieve(asked, principal)),
+                unified.unified_from_wire,
+                lambda asked: unified.unified_to_wire(self._library.retrieve(asked, principal)),
                 _no_items,
             ),
         )
@@ -103,15 +104,15 @@ class United:
         "POST",
         "/v1/infer_rules",
         "search",
-        asked("infer_rules", "Rules that follow for processes", shapes.InferRequestShape, shapes.InferAnswerShape),
+        asked("infer_rules", "Rules that follow for processes", unified.InferRequestShape, unified.InferAnswerShape),
     )
     async def infer_rules(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         return await self._handler.ask(
             request,
             Question(
-                shapes.infer_from_wire,
-                lambda asked: shapes.infer_to_wire(self._library.infer_rules(asked, principal)),
+                unified.infer_from_wire,
+                lambda asked: unified.infer_to_wire(self._library.infer_rules(asked, principal)),
                 _no_rules,
                 waits=lambda asked: asked.link == "llm",
             ),

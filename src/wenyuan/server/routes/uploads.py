@@ -17,16 +17,18 @@ from starlette.responses import Response
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, msg
-from wenyuan.server.access import route
-from wenyuan.server.handling import Body, RequestHandler, json_response, missing
-from wenyuan.server.metrics import kept
+from wenyuan.server.handling import RequestHandler, json_response, missing
+from wenyuan.server.openapi import kept
 from wenyuan.server.problems import Problem
-from wenyuan.server.routes.documents import number_in
-from wenyuan.server.routes.registry import IngestJobs, plain_report, source_of
+from wenyuan.server.request_body import Body
+from wenyuan.server.routes.ingest_jobs import IngestJobs
+from wenyuan.server.routes.originals import number_in
+from wenyuan.server.routes.registry import plain_report, source_of
+from wenyuan.server.routes_declared import route
 from wenyuan.service.uploads import Given, UploadReport
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest.run import Progress
+    from wenyuan.service.ingest.progress import Progress
     from wenyuan.service.library import Library
 
 

@@ -9,8 +9,6 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.access import TaskProfile
-from wenyuan.core.addresses import Holder
 from wenyuan.core.errors import TextsGone
 from wenyuan.core.model import (
     IndexRow,
@@ -23,21 +21,24 @@ from wenyuan.core.model import (
 )
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.scoring.adapt import Tuning
+from wenyuan.core.stated_addresses import Holder
+from wenyuan.core.task_profiles import TaskProfile
 from wenyuan.core.text.synonyms import Synonym
-from wenyuan.runtime import deadline_after
-from wenyuan.service import Answer, Query
-from wenyuan.service.audit import query_of
-from wenyuan.service.audit.replay import Rerun, rerun_of
-from wenyuan.service.rules import SCHEMAS, name_vectors_of, stored_schema
+from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.service.audit.request_entry import query_of
+from wenyuan.service.audit.rerun import Rerun, rerun_of
+from wenyuan.service.query import Answer, Query
 from wenyuan.service.rules.derive import Deriver
-from wenyuan.service.search.candidates import Reranking
+from wenyuan.service.rules.name_vectors import name_vectors_of
+from wenyuan.service.rules.schemas import SCHEMAS, stored_schema
 from wenyuan.service.search.general_texts import SCRIPTS
+from wenyuan.service.search.reranking import Reranking
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.sufficiency import retrieve_whole
 from wenyuan.settings import RulesSettings, SearchSettings
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 _PATIENCE = 60.0  # seconds for one request: the engine may be the plain and slow one
 
@@ -217,7 +218,7 @@ def rerun_at(  # noqa: PLR0913  (what it is wired with)
     united: RulesSettings | None = None,
     reranking: Reranking | None = None,
 ) -> Rerun:
-    """Repeat a recorded query (see `audit.request_of`) on the library as of its change; for `rerun` of `replay`.
+    """Repeat a recorded query (see `audit.request_entry.request_of`) on the library as of its change; for `rerun` of `replay`.
 
     Outside sources cannot be asked about the past: only the library's own are.
 

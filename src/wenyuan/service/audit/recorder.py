@@ -2,52 +2,48 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.access import Principal
 from wenyuan.core.claims import Claim
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound, NotPermitted, msg
+from wenyuan.core.errors import KnowledgeError, NotFound, msg
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import RULE_IDS
 from wenyuan.core.ports import Encoder, Engine
-from wenyuan.core.prompt import Withheld
 from wenyuan.core.rules.inference import REVISION
-from wenyuan.service import Answer, Query
-from wenyuan.service.audit import (
-    Changed,
+from wenyuan.service.audit.change_entry import Changed, change_record
+from wenyuan.service.audit.past import asked_of, rerun_at
+from wenyuan.service.audit.replay import replay
+from wenyuan.service.audit.request_entry import query_of, request_of, synonyms_of
+from wenyuan.service.audit.rerun import Replay, Rerun, rerun_of
+from wenyuan.service.audit.retrieval_entry import (
     answer_record,
-    change_record,
     digest_of,
     fetch_record,
     fragment_entry,
     judge_entry,
-    query_of,
-    request_of,
     retrieval_record,
-    synonyms_of,
     verification_record,
 )
-from wenyuan.service.audit.past import asked_of, rerun_at
-from wenyuan.service.audit.replay import Replay, Rerun, replay, rerun_of
-from wenyuan.service.ingest.redaction import UNREADABLE, Questions
-from wenyuan.service.search import Allowed
-from wenyuan.service.search.candidates import Reranking
+from wenyuan.service.ingest.question_redaction import UNREADABLE, Questions
+from wenyuan.service.query import Answer, Query
+from wenyuan.service.search.reranking import Reranking
 from wenyuan.service.search.retriever import Retriever
-from wenyuan.service.search.searcher import Found, Searcher, SearchRequest, SearchResult
+from wenyuan.service.search.source_selection import Allowed
 from wenyuan.service.search.sufficiency import Sufficiency, k_again
 from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
     from wenyuan.catalog.audit.log import AuditLog
+    from wenyuan.catalog.catalog import Catalog
+
 
 # Writes down what was asked, what was answered and what was changed, and asks again when it is doubted.
 
@@ -333,135 +329,3 @@ def _fate_within(fate: Mapping[str, Any], allowed: Allowed) -> Mapping[str, Any]
     """A statement's fate without reviewers, and without sources outside what is allowed."""
     lost = [one for one in fate.get("lost", ()) if one["source_id"] in allowed.sources]
     return {**fate, "reason": "", "reviews": (), "lost": lost}
-
-
-# Searches that leave their record: what was given, what was kept back and why; or why there was no answer.
-
-
-log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """The limits on a context, and the passages that they excluded.
-
-    Attributes:
-        doubted: Of one answer: what would have been in it, were it trusted more.
-    """
-
-    token_budget: int
-    allow_low_trust: bool
-    withheld: Sequence[Withheld]
-    doubted: Sequence[Found] = ()
-
-
-class RecordedSearch:
-    """A searcher that records every answer and failure in the audit.
-
-    Args:
-        recorder: Writes the records.
-    """
-
-    def __init__(self, searcher: Searcher, recorder: AuditRecorder) -> None:
-        self._searcher = searcher
-        self.recorder = recorder
-
-    def find(self, request: SearchRequest, principal: Principal) -> SearchResult:
-        """Search, and record the result or failure."""
-        with self.failures(request, principal, "search"):
-            return self.attested(self._searcher.search(request, principal), request, principal, "search")
-
-    def answered(self, query: Query, ask: Callable[[Query], Answer], principal: Principal, door: str) -> Answer:
-        """The answer to a query with its record id. Failures are recorded, except for invalid requests."""
-        try:
-            answer = ask(query)
-        except (InvalidRequest, NotPermitted):
-            raise
-        except KnowledgeError as error:
-            self.failed(query, error, principal, door)
-            raise
-        return self.recorder.attested(query, answer, principal, door=door)
-
-    def searches(
-        self, requests: Sequence[SearchRequest], principal: Principal, door: str
-    ) -> tuple[SearchResult, ...]:
-        """Run several searches within one request's time; the first failure ends them and is recorded.
-
-        Results are recorded by `attested`, once it is known what is given.
-        """
-        found = []
-        with self.failures(requests[0], principal, door):
-            begun = self._searcher.searches(requests, principal)
-        for request, result in zip(requests, begun, strict=True):
-            with self.failures(request, principal, door):
-                found.append(result())
-        return tuple(found)
-
-    @one_question()
-    def attested(
-        self, result: SearchResult, request: SearchRequest, principal: Principal, door: str,
-        bounds: Bounds | None = None,
-    ) -> SearchResult:  # fmt: skip
-        """A result with record ids, one per domain.
-
-        Raises:
-            CatalogUnavailable: the audit cannot be written; then nothing may be given either.
-        """
-        given = {found.hit.passage_id for found in result.passages}
-        copies = {copy.passage_id for found in result.passages for copy in found.copies}
-        more = {} if bounds is None else {"token_budget": bounds.token_budget}
-        if bounds is not None and bounds.allow_low_trust:
-            more["allow_low_trust"] = True
-        ids = [
-            self.recorder.answered(
-                query, answer, principal, door=door, agent_id=request.agent_id, cache_hit=result.cache_hit,
-                withheld=_kept_back(query, answer, given, copies, bounds), bounds=more, copies=copies - given,
-            )
-            for query, answer in result.answers
-        ]  # fmt: skip
-        return replace(result, audit_ids=tuple(filter(None, ids)))
-
-    @contextmanager
-    def failures(self, request: SearchRequest, principal: Principal, door: str) -> Iterator[None]:
-        """Context that records failures, except for invalid requests, and re-raises them."""
-        try:
-            yield
-        except (InvalidRequest, NotPermitted):
-            raise
-        except Exception as error:
-            if isinstance(error, KnowledgeError):  # for other exceptions the caller reports the details
-                log.error("search for agent %s failed: %s", request.agent_id or principal.agent_id, error)
-            with self._searcher.in_time():  # a catalog that hangs made it fail, and is asked for what it searched
-                self.failed(self._searcher.whole(request, principal), error, principal, door, request.agent_id)
-            raise
-
-    def failed(
-        self, query: Query, error: Exception, principal: Principal, door: str, agent_id: str | None = None
-    ) -> None:
-        """Record a failed query, within the time of one request."""
-        try:
-            with self._searcher.in_time():
-                self.recorder.failed(query, error, principal, door=door, agent_id=agent_id)
-        except KnowledgeError as second:  # the answer has status FAILED anyway
-            log.critical(
-                "the failure could not be audited: %s", second
-            )  # told where failures are shown otherwise, too
-
-
-def _kept_back(
-    query: Query, answer: Answer, given: set[int], copies: set[int], bounds: Bounds | None
-) -> Mapping[str, Mapping[str, int]]:
-    """Withheld passages of one answer: reason → short address → characters."""
-    kept: dict[str, dict[str, int]] = {}
-    doubted = (f.passage for f in (bounds.doubted if bounds is not None else ()))
-    refs = {p.ref for p in doubted if query.sources is None or p.source_id in query.sources}
-    for hit in answer.hits:
-        passage = answer.passages[hit.passage_id]
-        refs.add(passage.ref)
-        if hit.passage_id not in given | copies:  # cut off by scores or a judge (top_k auto or confidence)
-            kept.setdefault("top_k", {})[passage.ref] = len(passage.text)
-    for one in bounds.withheld if bounds is not None else ():
-        if one.ref in refs:
-            of_reason = kept.setdefault(one.reason, {})
-            of_reason[one.ref] = of_reason.get(one.ref, 0) + one.characters
-    return kept

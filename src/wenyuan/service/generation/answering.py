@@ -34,23 +34,28 @@ from wenyuan.core.answering import (
     room_of,
 )
 from wenyuan.core.claims import Claim
-from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmTimeout, LlmUnavailable, joined, msg
+from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmTimeout, joined, msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import LanguageModel, ModelReply, caller_gone, unless
 from wenyuan.core.quotation import whole
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.reply import about, decorated, lack
-from wenyuan.core.scoring.rerank import limited
-from wenyuan.core.sources import kept_from_model
-from wenyuan.core.text import Span, sentences
-from wenyuan.core.text.summaries import document_key, instruction_like, summarize
+from wenyuan.core.scoring.copies import limited
+from wenyuan.core.source_entries import kept_from_model
+from wenyuan.core.text.boundaries import Span, sentences
+from wenyuan.core.text.excerpts import document_key
+from wenyuan.core.text.injection import instruction_like
+from wenyuan.core.text.summaries import summarize
 from wenyuan.core.tokens import tokens_of
 from wenyuan.core.verification import compared_with
-from wenyuan.runtime import deadline_after
-from wenyuan.service.audit.recorder import RecordedSearch, one_question
-from wenyuan.service.audit.replay import Replay, explained_by_redaction, no_query, why_otherwise
+from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.service.audit.recorded_search import RecordedSearch
+from wenyuan.service.audit.recorder import one_question
+from wenyuan.service.audit.replay import explained_by_redaction, no_query, why_otherwise
+from wenyuan.service.audit.rerun import Replay
 from wenyuan.service.audit.rule_ends import Fate
 from wenyuan.service.generation.answers import AnswerClaim, Answered, AnswerRequest, Citation, DroppedClaim, fates
+from wenyuan.service.generation.no_model import none_is_set_up
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchResult
 from wenyuan.service.search.sufficiency import shown_to_model
@@ -58,9 +63,10 @@ from wenyuan.service.verification import MOST_CHARS, VERDICTS, JudgedClaim, Veri
 from wenyuan.settings import LlmSettings
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
     from wenyuan.catalog.tasks import TaskLedger
-    from wenyuan.service.generation import Rewriter
+    from wenyuan.service.generation.rewriter import Rewriter
+
 
 log = logging.getLogger(__name__)
 
@@ -405,18 +411,6 @@ def _fates_by_passage(said: Mapping[str, Any]) -> Mapping[str, str]:
     for one in said["dropped"]:
         found.setdefault(one["passage"], []).append(one["reason"])
     return {ref: ", ".join(sorted(fates)) for ref, fates in found.items()}
-
-
-def none_is_set_up(*, extracts: bool = False) -> LlmUnavailable:
-    """The error where no model is configured.
-
-    Args:
-        extracts: Whether what was asked for can be had without one, from extracts.
-    """
-    hint = "set llm.url and llm.model in wenyuan.toml, or WENYUAN_LLM__URL and WENYUAN_LLM__MODEL"
-    if extracts:
-        hint = "set llm.url and llm.model in wenyuan.toml, or WENYUAN_LLM__URL and WENYUAN_LLM__MODEL; on_failure=extract answers without one"
-    return LlmUnavailable("no language model is set up: llm.url and llm.model name one", component="llm", hint=hint)
 
 
 def was_late(result: SearchResult) -> bool:

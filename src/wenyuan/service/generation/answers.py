@@ -9,14 +9,14 @@ from datetime import date
 from typing import Any, Literal
 
 from wenyuan.core.access import DomainScope
-from wenyuan.core.answering import Turn
 from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import Fault, InvalidRequest, LlmError, msg
 from wenyuan.core.filters import Filter
 from wenyuan.core.places import Change
 from wenyuan.core.ports import ModelReply
-from wenyuan.core.prompt import LOW_TRUST
-from wenyuan.service import Rewriting
+from wenyuan.core.prompt_parts import LOW_TRUST
+from wenyuan.core.query_rewriting import Turn
+from wenyuan.service.query import Rewriting
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
 from wenyuan.service.verification import AgainstRule
 

@@ -19,31 +19,30 @@ from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wenyuan.core.answering import (
+from wenyuan.core.answering import Shown, room_of, shown_of
+from wenyuan.core.context_sentences import (
     CONTEXT_PROMPT_VERSION,
     CONTEXT_SCHEMA,
     KeptSentence,
-    Shown,
     context_messages,
     key_of,
     read_sentence,
     refused,
-    room_of,
-    shown_of,
 )
 from wenyuan.core.errors import CatalogBusy, KnowledgeError, LlmError, LlmRejected, VectorsGone, msg
 from wenyuan.core.model import ContextSentence, NewPassage, Passage, Source
 from wenyuan.core.ports import LanguageModel
-from wenyuan.core.sources import kept_from_model, wants_context
-from wenyuan.runtime import deadline_after
-from wenyuan.service.generation.answering import kept_back, none_is_set_up
+from wenyuan.core.source_entries import kept_from_model, wants_context
+from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.service.generation.answering import kept_back
+from wenyuan.service.generation.no_model import none_is_set_up
 from wenyuan.settings import LlmSettings
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
-    from wenyuan.catalog.corrections import ServedPassage
+    from wenyuan.catalog.catalog import Catalog
+    from wenyuan.catalog.context_sentences import ServedPassage
+    from wenyuan.service.ingest.embedding import Embedding
     from wenyuan.service.ingest.redaction import Redactor
-    from wenyuan.service.ingest.run import Embedding
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +59,7 @@ class ContextReport:
 
     Attributes:
         made: Sentences that the model gave now, and that passed.
-        left_out: Those that did not, by reason; see `core.answering.Refusal`.
+        left_out: Those that did not, by reason; see `core.context_sentences.Refusal`.
         waiting: Passages that were not asked about.
         removed: Passages whose sentence was taken away.
         error: Why passages are waiting; ``""`` where none is.

@@ -28,27 +28,22 @@ from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmRejected, NotFound, msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import LanguageModel, caller_gone
-from wenyuan.core.rules import Node, Statement
-from wenyuan.core.rules.proposal_checks import KNOWN, judge
-from wenyuan.core.rules.proposals import (
-    PROMPT_VERSION,
-    Holdings,
-    Judged,
-    Proposal,
-    form_of,
-    messages,
-    read_proposals,
-)
-from wenyuan.core.sources import kept_from_model
-from wenyuan.core.text.chunking import estimate_tokens
-from wenyuan.runtime import deadline_after
-from wenyuan.service.generation.answering import Answerer, kept_back, none_is_set_up
+from wenyuan.core.rules.model import Node, Statement
+from wenyuan.core.rules.proposal_checks import judge
+from wenyuan.core.rules.proposal_content import KNOWN
+from wenyuan.core.rules.proposal_prompt import form_of, messages, read_proposals
+from wenyuan.core.rules.proposals import PROMPT_VERSION, Holdings, Judged, Proposal
+from wenyuan.core.source_entries import kept_from_model
+from wenyuan.core.text.token_meter import estimate_tokens
+from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.service.generation.answering import Answerer, kept_back
+from wenyuan.service.generation.no_model import none_is_set_up
 from wenyuan.service.rules.quotes import Quotes
 from wenyuan.service.rules.rulebook import Rulebook
 from wenyuan.settings import LlmSettings
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 log = logging.getLogger(__name__)
 

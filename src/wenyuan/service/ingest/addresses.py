@@ -11,7 +11,7 @@ from wenyuan.catalog.storage import ADOPTED
 from wenyuan.core.errors import DocumentRejected, msg
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
     from wenyuan.service.ingest.redaction import Redactor
 
 _LETTERS = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")  # of which redaction takes no word for a value

@@ -12,10 +12,10 @@ from wenyuan.core.arguments import checking_fields
 from wenyuan.core.corrections import Correction, CorrectionAction, corrected
 from wenyuan.core.errors import CatalogBusy, Conflict, Fault, InvalidRequest, NotFound, VectorsGone, listed, msg
 from wenyuan.core.model import NewPassage
-from wenyuan.service.ingest import Ingester
-from wenyuan.service.ingest.registry import Ingestion
-from wenyuan.service.ingest.run import Embedding
-from wenyuan.service.operations import iso_time
+from wenyuan.service.ingest.embedding import Embedding
+from wenyuan.service.ingest.ingester import Ingester
+from wenyuan.service.ingest.ingestion import Ingestion
+from wenyuan.service.operations.freshness import iso_time
 
 if TYPE_CHECKING:
     from wenyuan.catalog.corrections import CorrectedDocument, KeptCorrection

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wenyuan.catalog.governance import mark_of
+from wenyuan.catalog.identity import mark_of
 from wenyuan.core.errors import ConfigError, InvalidRequest, msg
 from wenyuan.runtime.regular import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 _NAME = "pseudonym.key"
 _LOST = "restore it from a backup; or, if there is none, go on with a new key: wenyuan doctor --new-key"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from wenyuan.core.errors import DocumentRejected, KnowledgeError
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 _MAY_GO = "may_go/"
 """Beginning of the key, before a source's id, of the addresses of files that an upload or a deletion may take away."""

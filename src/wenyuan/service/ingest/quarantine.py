@@ -18,13 +18,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from wenyuan.catalog.storage import Files
+from wenyuan.catalog.values import Files
 from wenyuan.core.errors import CatalogUnavailable, NotFound, SourceError, msg
 from wenyuan.core.scanning import plain_reason
 from wenyuan.runtime.regular import read_regular
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 _MOST = 1_000  # files; of further ones no copy is kept
 _BEGUN = 3_600.0  # seconds after which a copy that is not whole was given up

@@ -16,7 +16,7 @@ from wenyuan.core.errors import SourceError, msg
 from wenyuan.service.upload_journal import INCOMING
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 _REMOVING = "removing/"
 """Beginning of the key, before a source's id, of the time of the registration that a removal ends."""

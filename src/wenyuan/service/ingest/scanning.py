@@ -18,7 +18,7 @@ from wenyuan.runtime.regular import IrregularFile, open_regular
 from wenyuan.service.ingest.quarantine import Quarantine
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest import Remote
+    from wenyuan.service.ingest.ingester import Remote
 
 Read = Callable[[bytes, str, str], Iterable[Document]]
 """Bytes, their URI and the name of the file → documents."""

@@ -20,16 +20,21 @@ from wenyuan.core.corrections import Correction, corrected
 from wenyuan.core.errors import CatalogBusy, DocumentRejected, InvalidRequest, NoDocument, VectorsGone, msg
 from wenyuan.core.fidelity import Recognised
 from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source
-from wenyuan.core.text import language_of
+from wenyuan.core.text.analysis import language_of
 from wenyuan.core.text.chunking import chunk
-from wenyuan.core.text.summaries import lead_of
+from wenyuan.core.text.leads import lead_of
 from wenyuan.service.ingest.addresses import Addresses
-from wenyuan.service.ingest.holdings import Holding, Holdings, LocalFile, Memory
+from wenyuan.service.ingest.embedding import Embedding
+from wenyuan.service.ingest.holdings import Holding, Holdings
+from wenyuan.service.ingest.local_files import LocalFile
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
-from wenyuan.service.ingest.run import AddressTaken, Embedding, IngestReport, Progress, Stated, dated, settle
+from wenyuan.service.ingest.progress import IngestReport, Progress
+from wenyuan.service.ingest.remote_files import Memory
+from wenyuan.service.ingest.stated_addresses import AddressTaken, Stated
+from wenyuan.service.ingest.supersession import dated, settle
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest import Ingester
+    from wenyuan.service.ingest.ingester import Ingester
     from wenyuan.service.ingest.versions import Arrivals
 
 _PART = re.compile("[?&#]")  # what a part's address has behind that of its file

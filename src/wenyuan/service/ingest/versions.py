@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from wenyuan.core.model import Document
-from wenyuan.core.terms_of_use import LiveVersion
+from wenyuan.core.validity import LiveVersion
 
 FOLDER = ".versions"
 _MARK = re.compile(r"([0-9]{1,9})_(first|[0-9]{4}-[0-9]{2}-[0-9]{2})_([0-9]{4}-[0-9]{2}-[0-9]{2})")

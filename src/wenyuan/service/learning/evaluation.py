@@ -15,10 +15,11 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, RetrievalFailed, msg
+from wenyuan.core.evaluation_records import CUT, AskedQuestion, Evaluation, WholeEvaluation, set_id_of
 from wenyuan.core.filters import Scope
+from wenyuan.core.learning_records import Pair
 from wenyuan.core.model import MAX_QUERY_CHARS, RetrievalRequest
 from wenyuan.core.ports import Encoder
-from wenyuan.core.records import CUT, AskedQuestion, Evaluation, Pair, WholeEvaluation, set_id_of
 from wenyuan.core.scoring.evaluation import (
     Change,
     calibration_error,
@@ -30,19 +31,20 @@ from wenyuan.core.scoring.evaluation import (
     reciprocal_rank,
 )
 from wenyuan.core.scoring.reliability import PLACES, reliability
-from wenyuan.core.text import query_terms
-from wenyuan.runtime import deadline_after
-from wenyuan.service import Answer
+from wenyuan.core.text.analysis import query_terms
+from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.learning import Lesson, Step, TrainingPassages, load_holdings, resolve
+from wenyuan.service.learning.lessons import Lesson, TrainingPassages, load_holdings, resolve
+from wenyuan.service.learning.training import Step
 from wenyuan.service.queries import asked
-from wenyuan.service.search import junk_queries
+from wenyuan.service.query import Answer
 from wenyuan.service.search.general_texts import SCRIPTS
+from wenyuan.service.search.nonsense import junk_queries
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 MOST_QUESTIONS = 5_000
 _DEPTH = 50  # passages of an answer: enough for ten documents

@@ -26,12 +26,12 @@ import numpy as np
 
 from wenyuan.core.errors import InvalidRequest, LlmUnavailable, NotFound, msg
 from wenyuan.core.filters import Scope
+from wenyuan.core.learning_records import KeptCalibration, Pair
 from wenyuan.core.model import Passage, RetrievalRequest
 from wenyuan.core.ports import Judge
-from wenyuan.core.records import KeptCalibration, Pair
-from wenyuan.core.scoring.evaluation import deal
-from wenyuan.core.scoring.probability import Floats
-from wenyuan.core.scoring.rerank import auto_cut
+from wenyuan.core.scoring.auto_cut import auto_cut
+from wenyuan.core.scoring.curve_fit import Floats
+from wenyuan.core.scoring.folds import deal
 from wenyuan.core.scoring.risk import (
     Calibration,
     Compared,
@@ -45,19 +45,20 @@ from wenyuan.core.scoring.risk import (
     steps_below,
     threshold,
 )
-from wenyuan.core.text import query_terms
-from wenyuan.runtime import deadline_after
-from wenyuan.service import Answer
+from wenyuan.core.text.analysis import query_terms
+from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.learning import Lesson, Step, TrainingPassages, load_holdings, resolve
+from wenyuan.service.learning.lessons import Lesson, TrainingPassages, load_holdings, resolve
+from wenyuan.service.learning.training import Step
 from wenyuan.service.queries import asked
+from wenyuan.service.query import Answer
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import falling
 from wenyuan.service.search.sufficiency import Sufficiency, passages_of
 from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 LEAST_QUESTIONS = 40
 """With fewer, folds are too small to tell a better judge from an accident: a judgement, as for tunings."""

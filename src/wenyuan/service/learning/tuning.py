@@ -1,215 +1,41 @@
-"""Tuning: from judged questions to a tuning that is adopted only if cross-validation shows a gain."""
+"""Tuning: a library learns its domain from questions whose answers are known.
+
+A map of query vectors and the weight of the legs are learned from the questions (`core.scoring.adapt`), tried on questions
+that they were not learned from (`core.scoring.evaluation`), and adopted only where those gain. No passage is embedded again, and
+what was adopted can be undone: it is a change of the library like any other, and a replay knows it.
+"""
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import unquote
 
 import numpy as np
 
-from wenyuan.core.access import Principal
-from wenyuan.core.errors import EncoderUnavailable, Fault, InvalidRequest, KnowledgeError, NotFound, listed, msg
+from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotFound, msg
 from wenyuan.core.filters import Scope
-from wenyuan.core.model import Passage
+from wenyuan.core.learning_records import KeptTuning, Pair
 from wenyuan.core.ports import Encoder, Engine
-from wenyuan.core.records import AuditRecord, KeptTuning, Pair
+from wenyuan.core.records import AuditRecord
 from wenyuan.core.scoring.adapt import Tuning
-from wenyuan.core.scoring.evaluation import Deal, Verdict, deal, judge, roots
-from wenyuan.core.scoring.probability import CURVES, Judged, calibrated, error_of, first_calibrated
-from wenyuan.core.text import fold, query_terms
+from wenyuan.core.scoring.cross_validation import Verdict, judge
+from wenyuan.core.scoring.curve_fit import Judged, calibrated, error_of, first_calibrated
+from wenyuan.core.scoring.folds import Deal, deal
+from wenyuan.core.scoring.probability import CURVES
+from wenyuan.core.text.analysis import query_terms
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.learning import (
-    Lesson,
-    Lessons,
-    Step,
-    TrainingPassages,
-    TrainingSet,
-    embedded,
-    found,
-    judged_pairs,
-    load_holdings,
-    resolve,
-)
+from wenyuan.service.learning.lessons import Lessons, judged_pairs, load_holdings, resolve
+from wenyuan.service.learning.question_documents import documents_of
+from wenyuan.service.learning.training import Step, TrainingSet, embedded, found
 from wenyuan.service.search.retriever import Retriever
-from wenyuan.service.search.searcher import LOCAL, CollectionTraits, kept_tuning
+from wenyuan.service.search.searcher import CollectionTraits, kept_tuning
 from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
-
-# Feedback: which parts of an audited answer are right or wrong, as its callers say.
-#
-# It is kept beside the library and learned from when the library is tuned; it changes no score by itself.
-
-
-MAX_JUDGED = 100
-"""Parts of one answer, as many as an answer has at most."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Feedback:
-    """Accepts feedback on answers."""
-
-    catalog: Catalog
-    recorder: AuditRecorder
-
-    def give_feedback(
-        self, audit_id: str, *, good: Sequence[str] = (), bad: Sequence[str] = (), principal: Principal = LOCAL
-    ) -> Mapping[str, bool]:
-        """Store a caller's feedback on an answer; the latest judgement of each caller on each part counts.
-
-        Args:
-            audit_id: Of the answer.
-            good, bad: Parts of it: refs or addresses of fragments, or their ranks from 1.
-            principal: Who gives the feedback. A key that is bound to an agent judges what that agent was given;
-                another one judges its own answers, or all, with the right ``audit``.
-
-        Returns:
-            What was kept: by ref, whether it is right.
-
-        Raises:
-            NotFound: there is no such answer, or it is another's; the two are told alike.
-            InvalidRequest: a part is not of this answer, or is called both right and wrong.
-            KnowledgeError: the audit is switched off.
-            CatalogBusy: another process is writing.
-        """
-        record = self._answer(audit_id, principal)
-        judged: dict[str, bool] = {}
-        faults = []
-        for name, parts, right in (("good", good, True), ("bad", bad, False)):
-            for at, part in enumerate(parts):
-                ref = _ref_of(record.record.get("fragments", ()), part)
-                if ref is None:
-                    faults.append(
-                        Fault(
-                            f"{name}[{at}]",
-                            msg("{part} is no part of the answer {audit_id}", part=repr(part), audit_id=audit_id),
-                        )
-                    )
-                elif judged.setdefault(ref, right) is not right:
-                    faults.append(
-                        Fault(f"{name}[{at}]", msg("{part} is called both right and wrong", part=repr(part)))
-                    )
-        if not judged and not faults:
-            faults.append(Fault("good", "nothing is said: name fragments that are right or wrong"))
-        if faults:
-            told = listed(faults)
-            raise InvalidRequest(
-                told, faults=tuple(faults), hint=msg("wenyuan audit show {audit_id}", audit_id=audit_id)
-            )
-        self.catalog.put_feedback(audit_id, judged, principal.key_id)
-        said = {name: [ref for ref, kept in judged.items() if kept is right] for name, right in _WORDS}
-        self.recorder.changed("feedback", "added", audit_id, None, {n: refs for n, refs in said.items() if refs})
-        return judged
-
-    def _answer(self, audit_id: str, principal: Principal) -> AuditRecord:
-        if self.recorder.log is None:
-            raise KnowledgeError("the audit is switched off", component="audit", hint="audit.enabled = true")
-        self.recorder.log.flush()
-        try:
-            record = self.recorder.log.show(audit_id)
-        except NotFound as error:
-            raise _no_answer(audit_id) from error
-        if record.kind != "retrieval" or not _of(record, principal):
-            raise _no_answer(audit_id)
-        return record
-
-
-_WORDS = (("good", True), ("bad", False))
-
-
-def _no_answer(audit_id: str) -> NotFound:
-    return NotFound(
-        msg("there is no answer {audit_id}", audit_id=repr(audit_id)), hint="wenyuan audit list --kind retrieval"
-    )
-
-
-def _of(record: AuditRecord, principal: Principal) -> bool:
-    """Whether an answer was given to this caller."""
-    if principal.agent_id is not None:
-        return bool(record.record.get("agent") == principal.agent_id)
-    return principal.may("audit") or record.principal == principal.key_id
-
-
-def _ref_of(fragments: Sequence[Mapping[str, Any]], part: str) -> str | None:
-    """The ref of a fragment given by ref, address or rank."""
-    part = part.strip()
-    if part.isascii() and part.isdigit():
-        return str(fragments[int(part) - 1]["ref"]) if 1 <= int(part) <= len(fragments) else None
-    return next((str(f["ref"]) for f in fragments if part in (f["ref"], f.get("uri"))), None)
-
-
-# Which documents questions are about, as people tell documents apart: what is dealt into folds.
-#
-# The catalog's documents are not always those of people. Pieces of one file may lie in a library as documents of their own, and a
-# table is one document with many entries that have nothing to do with one another.
-
-
-_PIECE = re.compile(r"(.*)[?&](id|sheet)=([^?&#]*)")
-
-
-def documents_of(lessons: Sequence[Lesson], holdings: TrainingPassages, catalog: Catalog) -> list[frozenset[str]]:
-    """For each lesson, the names of the documents that answer it.
-
-    One document are: what has the same address (see `whole`), and what has the same title in one source. A row of a table
-    is a document of its own.
-    """
-    rows = [_of_each_document(lesson, holdings) for lesson in lessons]
-    ids = sorted({int(holdings.ids[row]) for own in rows for row in own})
-    told = catalog.passages(ids)
-    first: dict[tuple[str, ...], int] = {}
-    pairs = [(first.setdefault(name, at), at) for at, i in enumerate(ids) if i in told for name in _names(told[i])]
-    name_of = {i: str(root) for i, root in zip(ids, roots(len(ids), pairs), strict=True)}
-    return [frozenset(name_of[int(holdings.ids[row])] for row in own) for own in rows]
-
-
-def _of_each_document(lesson: Lesson, holdings: TrainingPassages) -> list[int]:
-    """The rows that answer, if passages are judged; else one row of each document."""
-    found = np.unique(np.concatenate([target.rows for target in lesson.targets]))
-    if lesson.by_document and len(found) > 1:
-        _, first = np.unique(holdings.documents[found], return_index=True)
-        found = found[first]
-    return [int(row) for row in found]
-
-
-def _names(passage: Passage) -> list[tuple[str, ...]]:
-    """Names that identify the document of a passage; any of them may match."""
-    if passage.cell:
-        return [("address", passage.source_id, passage.uri)]
-    address, title = whole(passage.uri), fold(passage.title).strip()
-    file = PurePosixPath(unquote(passage.uri.partition("#")[0].partition("?")[0])).stem
-    named = title not in ("", fold(file).strip())  # what has no title is called as its file
-    return [("address", passage.source_id, address), *([("title", passage.source_id, title)] if named else [])]
-
-
-def whole(uri: str) -> str:
-    """The address of the document that an address is part of.
-
-    Sheets are pieces of their workbook, and entries whose ids are the same up to a ``#``, as in ``report.pdf#3``, of one
-    document: that of this name, where the file is called so. Lines of a file without ids are documents of their own.
-    """
-    document = uri.partition("#")[0]
-    piece = _PIECE.fullmatch(document)
-    if piece is None:
-        return unquote(document).partition("#")[0] if document.startswith("urn:") else document
-    file, kind, told = piece.groups()
-    name, cut, _ = unquote(told).partition("#")
-    if kind == "sheet" or (cut and unquote(file).endswith(name)):
-        return str(file)
-    return f"{file}?id={name}" if cut else document
-
-
-# Tuning: a library learns its domain from questions whose answers are known.
-#
-# A map of query vectors and the weight of the legs are learned from the questions (`core.scoring.adapt`), tried on questions
-# that they were not learned from (`core.scoring.evaluation`), and adopted only where those gain. No passage is embedded again, and
-# what was adopted can be undone: it is a change of the library like any other, and a replay knows it.
+    from wenyuan.catalog.catalog import Catalog
 
 
 LEAST_QUESTIONS = 40
@@ -351,7 +177,7 @@ class Tuner:
     def tuning(self) -> KeptTuning | None:
         """The last tuning that was adopted and not undone; None without one.
 
-        It counts with the encoder that it was learned with (`service.search.fits`), and is ignored under another.
+        It counts with the encoder that it was learned with (`service.search.collection_profile.fits`), and is ignored under another.
         """
         return kept_tuning(self.catalog)
 

@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING
 from wenyuan.core.errors import KnowledgeError, msg
 from wenyuan.core.ports import ChangeFeed, Encoder, Engine, Judge, LanguageModel, ModelUse
 from wenyuan.core.records import AuditProgress
-from wenyuan.runtime import Timing, deadline_after
-from wenyuan.service import Query
+from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.runtime.timings import Timing
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.operations import SourceHealth, source_counts
-from wenyuan.service.operations.refresh import BackgroundRefresh, WorkerProgress
+from wenyuan.service.operations.background_refresh import BackgroundRefresh, WorkerProgress
+from wenyuan.service.operations.source_health import SourceHealth, source_counts
+from wenyuan.service.query import Query
 from wenyuan.service.rules.derive import Deriver
-from wenyuan.service.search.execution import CacheCounts
+from wenyuan.service.search.answer_cache import CacheCounts
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import Searcher
 from wenyuan.service.search.sufficiency import Sufficiency
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 # Statistics of a library for ``/metrics``, and the state of each source.
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from wenyuan.core.rules.inference import Graph, LexiconEntry
+from wenyuan.core.rules.graph import Graph, LexiconEntry
 from wenyuan.core.rules.linking import Linker
 from wenyuan.core.rules.questions import Asks
 from wenyuan.core.rules.schema import Schema
-from wenyuan.core.text import has_han
-from wenyuan.service.rules import LATIN, NameVectors
+from wenyuan.core.text.analysis import has_han
+from wenyuan.service.rules.name_vectors import LATIN, NameVectors
 
 _SURELY = 1.06  # times the likeness that a start needs: an end is further from what a question says
 

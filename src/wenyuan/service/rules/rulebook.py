@@ -10,22 +10,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.errors import InvalidRequest, msg, said_by
 from wenyuan.core.model import FOREVER, Source
-from wenyuan.core.rules import Book, BookFault, Node, Statement, StatementStatus, Tally
+from wenyuan.core.rules.book import Book, BookFault, Tally
 from wenyuan.core.rules.checking import Checked, check_book
 from wenyuan.core.rules.conditions import compile_condition
-from wenyuan.core.rules.inference import GraphNode
+from wenyuan.core.rules.graph import GraphNode
+from wenyuan.core.rules.import_diff import Diff, LiveNode, LiveStatement, diff
+from wenyuan.core.rules.model import Node, Statement, StatementStatus
 from wenyuan.core.rules.proposals import Holdings, Standing
-from wenyuan.core.rules.questions import written_numbers
-from wenyuan.core.rules.results import Diff, LiveNode, LiveStatement, diff
-from wenyuan.core.rules.schema import Schema, merged, parse_schema
-from wenyuan.runtime import deadline_after
+from wenyuan.core.rules.rule_numbers import written_numbers
+from wenyuan.core.rules.schema import Schema, merged
+from wenyuan.core.rules.schema_parser import parse_schema
+from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorder import ACTING
-from wenyuan.service.rules import SCHEMAS, schema_of, stored_schema, stored_trees
 from wenyuan.service.rules.quotes import Quotes
+from wenyuan.service.rules.schemas import SCHEMAS, schema_of, stored_schema, stored_trees
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
-    from wenyuan.catalog.rules import HeldStatement
+    from wenyuan.catalog.catalog import Catalog
+    from wenyuan.catalog.rules.rows import HeldStatement
     from wenyuan.catalog.rules.writes import RulesReport
 
 Action = Literal["approve", "reject", "retire"]

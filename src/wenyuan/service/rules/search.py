@@ -15,27 +15,30 @@ from wenyuan.core.errors import KnowledgeError, NotFound, UnknownName, msg
 from wenyuan.core.filters import And, Filter, In, Not
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline, Hit, LanguageModel, caller_gone, until
-from wenyuan.core.rules.inference import Edge, GraphNode, Start, View, infer
-from wenyuan.core.rules.names import Words, condition_labels
+from wenyuan.core.rules.graph import Edge, GraphNode, View
+from wenyuan.core.rules.inference import Start, infer
+from wenyuan.core.rules.labels import condition_labels
+from wenyuan.core.rules.names import Words
 from wenyuan.core.rules.results import Items, RetrievalItem
 from wenyuan.core.rules.schema import Kind, Relation, Schema
 from wenyuan.core.scoring.probability import raw_of
-from wenyuan.core.sources import kept_from_model
-from wenyuan.core.text import has_han, search_terms
-from wenyuan.core.text.summaries import visible
-from wenyuan.runtime import deadline_after
-from wenyuan.service import Answer, Query
-from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch, one_question
-from wenyuan.service.generation.answering import none_is_set_up
-from wenyuan.service.rules import CaseQuestion, RuleItems, RuleQuestion, Unified, UnifiedRequest, Unifier
+from wenyuan.core.source_entries import kept_from_model
+from wenyuan.core.text.analysis import has_han, search_terms
+from wenyuan.core.text.injection import visible
+from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.service.audit.recorded_search import RecordedSearch
+from wenyuan.service.audit.recorder import AuditRecorder, one_question
+from wenyuan.service.generation.no_model import none_is_set_up
+from wenyuan.service.query import Answer, Query
 from wenyuan.service.rules.derive import Derived, Deriver
 from wenyuan.service.rules.rulebook import Rulebook
+from wenyuan.service.rules.unified import CaseQuestion, RuleItems, RuleQuestion, Unified, UnifiedRequest, Unifier
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher
 from wenyuan.settings import LlmSettings, Settings
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 
 # What a text is about, chosen by a language model among the rules graph's own names: a closed list, out of which it cannot step.

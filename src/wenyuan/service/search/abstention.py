@@ -12,7 +12,6 @@ from wenyuan.core.errors import msg
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Deadline, Encoder, Engine
-from wenyuan.core.scoring import CHINESE
 from wenyuan.core.scoring.answerable import (
     ABSTAIN,
     ACROSS,
@@ -23,12 +22,15 @@ from wenyuan.core.scoring.answerable import (
     WITHOUT_ITS_CODE,
     Standing,
 )
+from wenyuan.core.scoring.vector_sums import CHINESE
 from wenyuan.core.scoring.word_frequencies import weights
-from wenyuan.core.text import fold, search_terms
+from wenyuan.core.text.analysis import fold, search_terms
 from wenyuan.core.text.literals import CODED, bare_name, codes, literal_names, may_stand_in, parts_of, stands_in
-from wenyuan.service.search import AnalysedQuery, Record, strange
 from wenyuan.service.search.candidates import Ranked, why_empty
+from wenyuan.service.search.change_cache import Record
 from wenyuan.service.search.legs import Found, OwnLegs
+from wenyuan.service.search.nonsense import strange
+from wenyuan.service.search.question import AnalysedQuery
 from wenyuan.settings import SearchSettings
 
 _TITLED, _LEAST = 0.7, 0.15

@@ -19,8 +19,8 @@ from wenyuan.core.model import Corrected, Passage
 from wenyuan.core.ports import Hit, Ranking
 from wenyuan.core.scoring.probability import Curve
 from wenyuan.core.text.synonyms import Wording
-from wenyuan.runtime import install_command
-from wenyuan.service import Answer, Confidence, FollowUp, LegReport, Query
+from wenyuan.runtime.installation import install_command
+from wenyuan.service.query import Answer, Confidence, FollowUp, LegReport, Query
 from wenyuan.service.rules.derive import Derived
 from wenyuan.service.search.searcher import Found, SearchResult
 
@@ -59,7 +59,7 @@ def open_redis(url: str) -> Any:
 
 
 class RedisStore(Generic[V]):
-    """A `service.search.execution.Store` in Redis. If Redis is down, slow or full, it behaves as empty; that is logged
+    """A `service.search.answer_cache.Store` in Redis. If Redis is down, slow or full, it behaves as empty; that is logged
     once.
 
     Args:

@@ -17,7 +17,7 @@ import numpy as np
 
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline, Encoder
-from wenyuan.core.scoring import checked_vectors
+from wenyuan.core.scoring.vector_checks import checked_vectors
 from wenyuan.service.search.general_texts import EVERYDAY, GENERAL, PASSAGES
 
 Of = Literal["questions", "passages", "everyday"]

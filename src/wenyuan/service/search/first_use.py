@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.ports import Deadline
-from wenyuan.runtime import deadline_after
+from wenyuan.runtime.deadlines import deadline_after
 
 log = logging.getLogger(__name__)
 

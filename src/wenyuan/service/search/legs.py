@@ -1,137 +1,39 @@
-"""The search legs: two over the library's own index (keyword and vector), those of external sources; query embedding."""
+"""The legs of a request: the two halves of our own index."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import threading
 import time
-import unicodedata
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import partial
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from wenyuan.core.addresses import is_script
-from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable, EngineTimeout, EngineUnavailable, KnowledgeError
+from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.filters import Scope
-from wenyuan.core.model import Passage, Source
-from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, OutsideHit
-from wenyuan.core.scoring import CENTRE, CHINESE, checked_vectors, trust_factor
-from wenyuan.core.scoring import shares as law_shares
+from wenyuan.core.model import Passage
+from wenyuan.core.ports import Deadline, Engine
 from wenyuan.core.scoring.adapt import QueryMap
+from wenyuan.core.scoring.formula import CENTRE
 from wenyuan.core.scoring.fusion import Candidates, Reference, column
+from wenyuan.core.scoring.law_factor import shares as law_shares
 from wenyuan.core.scoring.probability import NEAR
-from wenyuan.core.text import search_terms
-from wenyuan.runtime import usable_cores
-from wenyuan.service import LegReport
-from wenyuan.service.search import AnalysedQuery, CollectionProfile
-from wenyuan.service.search.candidates import Cutoff, LabelVectors, LawLookup, above, contenders
-from wenyuan.service.search.common_vectors import Of, general_vectors
-from wenyuan.service.search.execution import CacheCounts, FairSemaphore, Leg, LegExecutor, Legs
+from wenyuan.core.scoring.vector_sums import CHINESE
+from wenyuan.core.text.analysis import search_terms
+from wenyuan.runtime.cores import usable_cores
+from wenyuan.service.query import LegReport
+from wenyuan.service.search.answer_cache import CacheCounts
+from wenyuan.service.search.candidates import Cutoff, above, contenders
+from wenyuan.service.search.collection_profile import CollectionProfile
+from wenyuan.service.search.common_vectors import Of
+from wenyuan.service.search.fair_semaphore import FairSemaphore
 from wenyuan.service.search.general_texts import SCRIPTS
-
-# The vectors of queries: made once for all legs of a request, and remembered where that is set.
-
-_GENERAL: WeakKeyDictionary[Encoder, dict[tuple[Of, str], tuple[Any, Any]]] = WeakKeyDictionary()
-"""Vectors of general texts and their mean, by encoder: the same for each of its retrievers, as replays make them."""
-
-
-class QueryVectors:
-    """Embeds queries and caches the last `size` of them (none by default).
-
-    Several legs that need the vector of one query at the same time have it made once.
-    """
-
-    def __init__(self, encoder: Encoder, size: int = 0) -> None:
-        self.encoder = encoder
-        self._size = size
-        self._known: OrderedDict[str, Any] = OrderedDict()
-        self._making: dict[str, tuple[Future[Any], Deadline]] = {}
-        self._lock = threading.Lock()
-        self._general = _GENERAL.setdefault(encoder, {})
-        self._asked = {"hits": 0, "misses": 0, "joined": 0}
-
-    def counts(self) -> CacheCounts:
-        """Cache statistics: remembered, computed, or shared with a concurrent computation."""
-        with self._lock:
-            held = sum(vector.nbytes for vector in self._known.values())
-            return CacheCounts(**self._asked, values=len(self._known), bytes=held)
-
-    def general(self, of: Of, script: str, deadline: Deadline) -> Any:
-        """The vectors of general questions or passages in a script, (n, dim) float32."""
-        return self._of_general(of, script, deadline)[0]
-
-    def mean(self, of: Of, script: str, deadline: Deadline) -> Any:
-        """Their mean, (dim,) float32; it is subtracted to centre vectors."""
-        return self._of_general(of, script, deadline)[1]
-
-    def _of_general(self, of: Of, script: str, deadline: Deadline) -> tuple[Any, Any]:
-        known = self._general.get((of, script))
-        if known is None:
-            vectors = general_vectors(self.encoder, of, script, deadline)
-            known = self._general[of, script] = vectors, vectors.mean(axis=0)
-        return known
-
-    def means(self, deadline: Deadline) -> None:
-        """Embed what vectors are centred by, unless that is known; an encoder that none is shipped for takes a while.
-
-        Raises:
-            EncoderError: the texts cannot be embedded in time.
-        """
-        for script in SCRIPTS:
-            self.mean("questions", script, deadline)
-            self.mean("passages", script, deadline)
-
-    def of(self, query: str, deadline: Deadline) -> tuple[Any, bool]:
-        """The unit vector of a query, (dim,) float32, and whether it came from the cache; raises an `EncoderError`."""
-        text = unicodedata.normalize("NFKC", query.strip())
-        while True:
-            with self._lock:
-                if text in self._known:
-                    self._asked["hits"] += 1
-                    self._known.move_to_end(text)
-                    return self._known[text], True
-                mine = text not in self._making
-                self._asked["misses" if mine else "joined"] += 1
-                making, makers = self._making.setdefault(text, (Future(), deadline))
-            if mine:
-                self._make(text, making, deadline)
-            try:
-                return making.result(deadline.remaining()), False
-            except EncoderTimeout:
-                # Whoever makes it may have had less time: who joined fails at no deadline but its own.
-                if mine or makers.remaining() > 0 or not deadline.remaining():
-                    raise
-            except TimeoutError as error:
-                deadline.check("encoder")
-                raise EncoderUnavailable("the query was not embedded in time", component="encoder") from error
-
-    def _make(self, text: str, making: Future[Any], deadline: Deadline) -> None:
-        try:
-            answered = self.encoder.encode_queries([text], deadline=deadline)
-            vector = checked_vectors(answered, 1, self.encoder.fingerprint.dimension, "encoder")[0]
-        except BaseException as error:
-            with self._lock:
-                del self._making[text]
-            making.set_exception(error)
-            return
-        with self._lock:
-            del self._making[text]
-            self._known[text] = vector
-            while len(self._known) > self._size:
-                self._known.popitem(last=False)
-        making.set_result(vector)
-
-
-# The legs of a request: the two halves of our own index.
-
+from wenyuan.service.search.label_vectors import LabelVectors
+from wenyuan.service.search.law_lookup import LawLookup
+from wenyuan.service.search.leg_execution import LegExecutor, Legs
+from wenyuan.service.search.query_vectors import QueryVectors
+from wenyuan.service.search.question import AnalysedQuery
 
 _ROUNDING = 1e-6
 """An engine adds up the same score in another order when it is asked for given passages."""
@@ -389,7 +291,7 @@ class OwnLegs:
         return aim if learned is None else mapped(learned, aim)
 
     def naming(self, reference: Reference, passages: Sequence[int], deadline: Deadline) -> Collection[int]:
-        """Those of the passages that contain one of the identifiers (see `text.identifiers`), or may contain one of the
+        """Those of the passages that contain one of the identifiers (see `text.analysis.identifiers`), or may contain one of the
         literal names: most of its terms.
         """
         if not reference.literals:
@@ -442,127 +344,3 @@ def _best(scores: Sequence[Mapping[int, float]]) -> _Words:
             if score > best.get(passage_id, 0.0):
                 best[passage_id], reworded[passage_id] = score, number
     return _Words(best, reworded)
-
-
-# The legs that ask external sources, those of type ``api`` and ``vector_index``, while our own legs work.
-
-
-Answered = tuple[Sequence[OutsideHit], float]
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A pending query to one external source."""
-
-    source: Source
-    day: date
-    answer: Leg[Answered]
-
-
-class ExternalSearch:
-    """Queries external sources.
-
-    Args:
-        open_source: Opens a source for asking; raises a `KnowledgeError` when it is described wrongly.
-        executor: Runs these legs alone, and is closed with this: others that hang must not keep our own legs from running.
-    """
-
-    def __init__(
-        self, open_source: Callable[[Source], Outside], vectors: QueryVectors | None, executor: LegExecutor
-    ) -> None:
-        self._open_source = open_source
-        self._vectors = vectors
-        self.executor = executor
-        self._opened: dict[str, tuple[str, Outside]] = {}
-        self._lock = threading.Lock()
-
-    def ask(self, sources: Iterable[Source], query: str, limit: int, as_of: date, deadline: Deadline) -> list[Asked]:
-        """Start the queries to all external sources of the request."""
-
-        def call(source: Source) -> Answered:
-            begun = time.perf_counter()
-            outside = self._outside(source)
-            vector = self._vectors.of(query, deadline)[0] if outside.needs_vector and self._vectors else None
-            hits = outside.ask(query, vector=vector, limit=limit, as_of=as_of, deadline=deadline)
-            return hits, (time.perf_counter() - begun) * 1e3
-
-        return [Asked(s, as_of, self.executor.begin(lambda s=s: call(s), "outside", s.source_id)) for s in sources]  # type: ignore[misc]
-
-    def _outside(self, source: Source) -> Outside:
-        described = json.dumps([source.type, dict(source.settings)], sort_keys=True, default=str)
-        with self._lock:
-            known = self._opened.get(source.source_id)
-            if known is None or known[0] != described:
-                if known is not None:
-                    known[1].close()
-                known = self._opened[source.source_id] = (described, self._open_source(source))
-            return known[1]
-
-    def collect(
-        self, asked: Sequence[Asked], deadline: Deadline
-    ) -> tuple[list[tuple[Hit, Passage]], list[LegReport]]:
-        """Collect the results. A failed source with ``required: false`` is reported; any other failure is raised."""
-        found: list[tuple[Hit, Passage]] = []
-        reports = []
-        for question in asked:
-            source = question.source
-            name = f"source {source.source_id}"
-            try:
-                hits, ms = self.executor.outcome(question.answer, name, deadline)
-            except KnowledgeError as error:
-                if source.settings.get("required", True):
-                    raise
-                reports.append(LegReport(name=name, state="failed", ms=0.0, hits=0, error=str(error)))
-                continue
-            live = [hit for hit in hits if hit.in_force_on(question.day)]  # it may not have known of the day
-            reports.append(LegReport(name=name, state="ok", ms=ms, hits=len(live), withheld=len(hits) - len(live)))
-            found += [_entered(source, hit) for hit in live]
-        return found, reports
-
-    def close(self) -> None:
-        self.executor.close()
-        with self._lock:
-            for _, outside in self._opened.values():
-                outside.close()
-            self._opened.clear()
-
-
-def no_outside(source: Source) -> Outside:
-    """The opener of libraries without external sources; raises EngineUnavailable."""
-    raise EngineUnavailable("sources of this type cannot be asked here", component=f"source {source.source_id}")
-
-
-def _entered(source: Source, hit: OutsideHit) -> tuple[Hit, Passage]:
-    """An external hit as a passage. Its id is negative and stable, derived from source and key."""
-    digest = hashlib.sha256(f"{source.source_id}\x00{hit.key}".encode()).digest()
-    passage_id = -1 - int.from_bytes(digest[:6])
-    passage = Passage(
-        passage_id=passage_id,
-        source_id=source.source_id,
-        document_id=passage_id,
-        uri=hit.uri,
-        title=hit.title or source.title,
-        headings=hit.headings,
-        text=hit.content,
-        sha256=hashlib.sha256(hit.content.encode()).hexdigest(),
-        start=0,
-        end=len(hit.content),
-        language=source.language,
-        trust=source.trust,
-        domain=source.domain,
-        collection=source.collection,
-        copyright=source.copyright,
-        effective_from=hit.effective_from or source.effective_from,
-        effective_until=hit.effective_until or source.effective_until,
-        facets=hit.facets,
-    )
-    if is_script(hit.uri):
-        passage = unaddressed(passage)
-    trust = trust_factor(source.trust)
-    parts = {"outside": hit.score, "trust": trust}
-    return Hit(passage_id=passage_id, score=min(1.0, hit.score * trust), parts=parts), passage
-
-
-def unaddressed(passage: Passage) -> Passage:
-    """An external passage without the address that its source gave; a stable name replaces it."""
-    return replace(passage, uri=f"urn:wenyuan:{passage.source_id}:{-passage.passage_id}")

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence, Set
 
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
-from wenyuan.core.text import OWN, search_terms
-from wenyuan.core.text.summaries import visible
-from wenyuan.service.search.candidates import order
+from wenyuan.core.text.analysis import OWN, search_terms
+from wenyuan.core.text.injection import visible
+from wenyuan.service.search.wordings import order
 
 Ranked = list[tuple[Hit, Passage]]
 Information = Callable[[Sequence[str]], Mapping[str, float]]

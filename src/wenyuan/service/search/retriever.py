@@ -17,9 +17,11 @@ from wenyuan.core.errors import EngineUnavailable, msg
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.model import MAX_QUERY_CHARS, Passage, Source
 from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, Ranking, time_left, until
-from wenyuan.core.scoring import VECTOR_WEIGHT, Traits
 from wenyuan.core.scoring.adapt import Tuning
 from wenyuan.core.scoring.answerable import FIRST, VERSION
+from wenyuan.core.scoring.copies import REVISION as COPIES
+from wenyuan.core.scoring.copies import Copies, beside, distinct
+from wenyuan.core.scoring.formula import VECTOR_WEIGHT, Traits
 from wenyuan.core.scoring.fusion import (
     NO_CANDIDATES,
     Candidates,
@@ -33,55 +35,30 @@ from wenyuan.core.scoring.fusion import (
     title_terms,
 )
 from wenyuan.core.scoring.probability import NEAR, Field, candidate, curve_of
-from wenyuan.core.scoring.rerank import REVISION as COPIES
-from wenyuan.core.scoring.rerank import Copies, beside, distinct
 from wenyuan.core.text.introductions import without_introduction
-from wenyuan.runtime import deadline_after
-from wenyuan.service import Answer, LegReport, Query
-from wenyuan.service.rules import RuleQuestion, of_type
+from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.service.query import Answer, LegReport, Query
 from wenyuan.service.rules.derive import Derived, Deriver
-from wenyuan.service.search import (
-    AnalysedQuery,
-    CollectionProfile,
-    PerChange,
-    Record,
-    Sources,
-    SynonymReader,
-    Told,
-    TopicReader,
-    analysed,
-    fits,
-    registry_of,
-)
+from wenyuan.service.rules.unified import RuleQuestion, of_type
 from wenyuan.service.search.abstention import Abstention, Coverage, groups
-from wenyuan.service.search.candidates import (
-    Cutoff,
-    LabelVectors,
-    LawLookup,
-    Ranked,
-    Reranking,
-    Searched,
-    above,
-    guard,
-    meeting,
-    order,
-    ordered,
-    united,
-)
-from wenyuan.service.search.execution import Leg, LegExecutor, Traces
+from wenyuan.service.search.candidates import Cutoff, Ranked, above, guard, meeting
+from wenyuan.service.search.change_cache import PerChange, Record
+from wenyuan.service.search.collection_profile import CollectionProfile, fits
+from wenyuan.service.search.external_search import ExternalSearch, no_outside, unaddressed
 from wenyuan.service.search.first_use import FirstUse
 from wenyuan.service.search.general_texts import SCRIPTS, script_of
-from wenyuan.service.search.legs import (
-    Aim,
-    ExternalSearch,
-    Found,
-    LegRequest,
-    OwnLegs,
-    QueryVectors,
-    no_outside,
-    unaddressed,
-)
+from wenyuan.service.search.label_vectors import LabelVectors
+from wenyuan.service.search.law_lookup import LawLookup
+from wenyuan.service.search.leg_execution import Leg, LegExecutor
+from wenyuan.service.search.legs import Aim, Found, LegRequest, OwnLegs
 from wenyuan.service.search.placement import placed
+from wenyuan.service.search.query_vectors import QueryVectors
+from wenyuan.service.search.question import AnalysedQuery, SynonymReader, analysed
+from wenyuan.service.search.reranking import Reranking, ordered
+from wenyuan.service.search.source_selection import Sources, registry_of
+from wenyuan.service.search.topic import Told, TopicReader
+from wenyuan.service.search.traces import Traces
+from wenyuan.service.search.wordings import Searched, order, united
 from wenyuan.settings import RulesSettings, SearchSettings
 
 _DEEPER = 2

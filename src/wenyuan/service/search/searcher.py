@@ -12,7 +12,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.access import AUTO, CONFIDENCE, Agent, DomainScope, Principal, parse_scope
-from wenyuan.core.answering import Turn
 from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import (
     EngineTimeout,
@@ -25,24 +24,28 @@ from wenyuan.core.errors import (
     msg,
 )
 from wenyuan.core.filters import Filter
+from wenyuan.core.learning_records import KeptTuning
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, until
-from wenyuan.core.records import KeptTuning
-from wenyuan.core.scoring import BRIDGE, LAW
+from wenyuan.core.query_rewriting import Turn
+from wenyuan.core.scoring.auto_cut import auto_cut
+from wenyuan.core.scoring.copies import distinct
+from wenyuan.core.scoring.formula import BRIDGE
+from wenyuan.core.scoring.law_factor import LAW
 from wenyuan.core.scoring.probability import raw_of
-from wenyuan.core.scoring.rerank import auto_cut, distinct
-from wenyuan.core.text import OWN
+from wenyuan.core.text.analysis import OWN
 from wenyuan.core.text.summaries import summarize
-from wenyuan.service import Answer, Confidence, LegReport, Query, Rewriting
-from wenyuan.service.search import Allowed, Sources
-from wenyuan.service.search.execution import AnswerCache, CacheCounts, OwnMemory, Store, abreast
+from wenyuan.service.query import Answer, Confidence, LegReport, Query, Rewriting
+from wenyuan.service.search.answer_cache import AnswerCache, CacheCounts, OwnMemory, Store
 from wenyuan.service.search.general_texts import SCRIPTS
+from wenyuan.service.search.leg_execution import abreast
 from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.source_selection import Allowed, Sources
 from wenyuan.service.search.sufficiency import Sufficiency, leading, search_missing
 from wenyuan.settings import CacheSettings, SearchSettings
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 
 # Collection traits that scoring depends on: languages, statutes and labels.
@@ -55,7 +58,7 @@ _FIRST_ARTICLES = tuple(f"{OWN}article:{number}" for number in range(1, 6))  # e
 
 class CollectionTraits:
     """Measures the traits of a collection and stores them in the catalog, where searches read them
-    (`core.scoring.Traits`).
+    (`core.scoring.formula.Traits`).
     """
 
     def __init__(self, catalog: Catalog, engine: Engine, encoder: Encoder | None, retriever: Retriever) -> None:
@@ -115,7 +118,7 @@ class SearchRequest:
         rules: Derived rules compete with passages for ``top_k``, come beside them, or are not asked for.
         own: Only the library's own sources, none that is asked elsewhere.
         nearest: Whether to show the nearest passage of a domain in which nothing is given, see `SearchResult.nearest`.
-        conversation: See `core.answering.conversation`: where it is not None, a language model says the question in other
+        conversation: See `core.query_rewriting.conversation`: where it is not None, a language model says the question in other
             words, which are asked, too.
         rewriting: What came of that; made by `service.generation`.
     """

@@ -15,24 +15,26 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.answering import Shown, fault_of_follow_up, shown_of
+from wenyuan.core.answering import Shown, shown_of
 from wenyuan.core.errors import KnowledgeError, LlmError, LlmTimeout, LlmUnavailable, RerankerError, RerankerTimeout
+from wenyuan.core.learning_records import KeptCalibration
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline, Hit, Judge, WritingJudge
-from wenyuan.core.records import KeptCalibration
+from wenyuan.core.query_rewriting import fault_of_follow_up
 from wenyuan.core.scoring.risk import Calibration
-from wenyuan.core.sources import kept_from_model
-from wenyuan.core.text.summaries import visible
-from wenyuan.service import Answer, Confidence, FollowUp, LegReport, Query
-from wenyuan.service.ingest.redaction import Questions
-from wenyuan.service.search import PerChange
-from wenyuan.service.search.candidates import followed
-from wenyuan.service.search.execution import LegMeter, LegTrace, Traces
+from wenyuan.core.source_entries import kept_from_model
+from wenyuan.core.text.injection import visible
+from wenyuan.service.ingest.question_redaction import Questions
+from wenyuan.service.query import Answer, Confidence, FollowUp, LegReport, Query
+from wenyuan.service.search.change_cache import PerChange
+from wenyuan.service.search.leg_execution import LegMeter
 from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.traces import LegTrace, Traces
+from wenyuan.service.search.wordings import followed
 from wenyuan.settings import JudgeSettings
 
 if TYPE_CHECKING:
-    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.catalog import Catalog
 
 
 LEG = "judge"

@@ -19,8 +19,8 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.service import Answer, Query
-from wenyuan.service.search.execution import INCOMING, LegTrace
+from wenyuan.service.query import Answer, Query
+from wenyuan.service.search.traces import INCOMING, LegTrace
 
 T = TypeVar("T")
 _CARRIER = TraceContextTextMapPropagator()

@@ -1,0 +1,170 @@
+"""``key create``, ``list`` and ``revoke``."""
+
+from __future__ import annotations
+
+import re
+import time
+import unicodedata
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import Commands, add_commands, opened_record, words
+from wenyuan.cli.terminal import Terminal
+from wenyuan.core.errors import joined, msg
+from wenyuan.runtime.local_time import day_begins, local_time
+
+if TYPE_CHECKING:
+    from wenyuan.core.access import Key
+
+
+_KEY_HELP = """Make and revoke keys: who may ask the served library, and for what.
+
+管理访问密钥。
+
+\b
+Example 示例:
+  wenyuan key create --agent support --rights retrieve,search --expires 90d
+  wenyuan key list
+"""
+keys_app = typer.Typer(help=_KEY_HELP, short_help="Make and revoke keys. 管理密钥", no_args_is_help=True)
+_SPAN = re.compile(r"([0-9]{1,5})([hdw])")
+_HOURS = {"h": 1, "d": 24, "w": 7 * 24}
+
+
+def create(
+    ctx: typer.Context,
+    rights: Annotated[
+        str, typer.Option(metavar="A,B", help="retrieve, search, ingest, registry, audit, admin. 权限")
+    ],
+    agent: Annotated[str | None, typer.Option(metavar="ID", help="The agent it acts for. 智能体")] = None,
+    name: Annotated[str, typer.Option(help="What people call it: who has it, what for. 名称")] = "",
+    expires: Annotated[
+        str | None, typer.Option(metavar="90d|DATE", help="After 12h, 90d, 4w, or that day. 有效期  [default: never]")
+    ] = None,
+) -> None:
+    """Make a key. Its secret is shown this once; the library keeps only a hash of it.
+
+    新建密钥；密钥内容只显示这一次，知识库只保存其摘要。
+
+    Example 示例:
+      wenyuan key create --agent support --rights retrieve,search --name "Support desk" --expires 90d
+    """
+    terminal: Terminal = ctx.obj
+    allowed, until = _rights(words(rights) or []), _expiry(expires)
+    with opened_record(terminal) as found:
+        key, token = found.catalog.create_key(agent, allowed, until, name)
+    terminal.document({"status": "SUCCESS", "key": _document(key), "token": token})
+    terminal.show(token, wrap=False)
+    terminal.say("key_made", id=key.key_id, until=local_time(until) or terminal.text("no_end"))
+
+
+def _rights(named: list[str]) -> frozenset[str]:
+    from wenyuan.core.access import RIGHTS
+    from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+
+    faults = [
+        Fault("rights", msg("{name} is no right{near}", name=repr(n), near=did_you_mean(n, RIGHTS)))
+        for n in named
+        if n not in RIGHTS
+    ]
+    if not named:
+        faults.append(Fault("rights", "a key needs at least one right"))
+    if faults:
+        hint = msg("rights: {rights}", rights=", ".join(RIGHTS))
+        raise InvalidRequest(joined(f.message for f in faults), faults=tuple(faults), hint=hint)
+    return frozenset(named)
+
+
+def _expiry(text: str | None) -> float | None:
+    """Expiry of a key in seconds since the epoch, from a duration or a local day (its end)."""
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.validity_dates import parse_date
+
+    if text is None:
+        return None
+    plain = unicodedata.normalize("NFKC", text).strip().lower()
+    span = _SPAN.fullmatch(plain)
+    hint = "write 12h, 90d, 4w, or a day such as 2027-01-31"
+    try:
+        if span:
+            end = time.time() + 3600 * int(span[1]) * _HOURS[span[2]]
+        else:
+            end = day_begins(parse_date(plain) + timedelta(days=1))
+        datetime.fromtimestamp(end, UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidRequest(
+            msg("{text} says no time until which a key could be valid", text=repr(text)), hint=hint
+        ) from error
+    if end <= time.time():
+        raise InvalidRequest(msg("{text} is over already", text=repr(text)), hint=hint)
+    return end
+
+
+def _document(key: Key) -> dict[str, Any]:
+    times = {"created_at": key.created_at, "expires_at": key.expires_at, "revoked_at": key.revoked_at}
+    shown = {n: None if at is None else datetime.fromtimestamp(at, UTC).isoformat() for n, at in times.items()}
+    return {
+        "key_id": key.key_id,
+        "name": key.name,
+        "agent_id": key.agent_id,
+        "rights": sorted(key.rights),
+        **shown,
+        "state": _state(key),
+    }
+
+
+def _state(key: Key) -> str:
+    if key.revoked_at is not None:
+        return "revoked"
+    return "expired" if key.expires_at is not None and key.expires_at <= time.time() else "valid"
+
+
+def list_keys(ctx: typer.Context) -> None:
+    """List all keys, without their secrets.
+
+    列出全部密钥，不含密钥内容。
+
+    Example 示例:
+      wenyuan key list
+    """
+    terminal: Terminal = ctx.obj
+    with opened_record(terminal) as found:
+        keys = found.catalog.keys()
+    terminal.document({"status": "SUCCESS", "keys": [_document(key) for key in keys]})
+    if not keys:
+        terminal.say("no_keys")
+        return
+    rows = (
+        (key.key_id, key.name or "–", key.agent_id or "–", ", ".join(sorted(key.rights)),
+         local_time(key.expires_at) or terminal.text("no_end"), terminal.text(f"state_{_state(key)}"))
+        for key in keys
+    )  # fmt: skip
+    terminal.table(rows, "col_key", "col_name", "col_agent", "col_rights", "col_until", "col_state", whole=(0,))
+
+
+def revoke(
+    ctx: typer.Context,
+    key: Annotated[str, typer.Argument(metavar="ID", help="The key's id, not its secret. 密钥标识")],
+) -> None:
+    """Revoke a key, at once and for good.
+
+    立即吊销密钥，不可恢复。
+
+    Example 示例:
+      wenyuan key revoke 1f2e3d4c
+    """
+    terminal: Terminal = ctx.obj
+    with opened_record(terminal) as found:
+        found.catalog.revoke_key(key)
+    terminal.document({"status": "SUCCESS", "key_id": key})
+    terminal.show(terminal.text("key_revoked", id=key))
+
+
+_KEY_COMMANDS: Commands = {
+    "create": (create, "Make a key. 新建密钥"),
+    "list": (list_keys, "List all keys. 列出密钥"),
+    "revoke": (revoke, "Revoke one. 吊销密钥"),
+}
+add_commands(keys_app, _KEY_COMMANDS)

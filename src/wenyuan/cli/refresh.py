@@ -1,0 +1,168 @@
+"""``refresh`` and ``worker``: sources read again when they are due."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.library import note_keyword_only, show_report, with_content
+from wenyuan.cli.options import ended_by_sigterm, opened, unlogged
+from wenyuan.cli.progress import Bar
+from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
+from wenyuan.runtime.local_time import local_time
+
+if TYPE_CHECKING:
+    from wenyuan.service.library import Library
+    from wenyuan.service.operations.refresh import RefreshOutcome, Worker
+
+
+def refresh(
+    ctx: typer.Context,
+    source: Annotated[str | None, typer.Argument(help="A registered source. 已登记的来源")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All of them. 全部来源")] = False,
+    due: Annotated[bool, typer.Option("--due", help="Those whose cycle says so. 到期的来源")] = False,
+) -> None:
+    """Refresh sources: read again what has changed, and write down how that went.
+
+    刷新来源：重新读取有变化的文档并记录结果；外部来源则检查其是否应答。
+
+    Example 示例:
+      wenyuan refresh policies
+      wenyuan refresh --due
+    """
+    terminal: Terminal = ctx.obj
+    if (source is not None) + every + due != 1:
+        raise typer.BadParameter(terminal.text("refresh_which"))
+    with opened(terminal) as found, unlogged(), ended_by_sigterm():  # failures are shown
+        note_keyword_only(terminal, found)
+        outcomes = _refreshed(terminal, found, source, due=due)
+        if not found.sources():
+            terminal.say("no_sources")
+        elif due and not outcomes:
+            terminal.say("nothing_due")
+    failed = any(outcome.failure for outcome in outcomes)
+    terminal.document(
+        {"status": "FAILED" if failed else "SUCCESS", "outcomes": [outcome_document(o) for o in outcomes]}
+    )
+    raise typer.Exit(exit_code(outcomes))
+
+
+def _refreshed(terminal: Terminal, library: Library, source: str | None, *, due: bool) -> list[RefreshOutcome]:
+    from wenyuan.core.errors import CatalogBusy
+    from wenyuan.service.operations.refresh import RefreshOutcome, Worker
+
+    worker = Worker(library)
+    if due:
+        return worker.run_once(tell=lambda outcome: show_outcome(terminal, outcome))
+    outcomes = []
+    for name in [source] if source is not None else [one.source_id for one in with_content(terminal, library)]:
+        with Bar(terminal, embeds=library.encoder is not None) as bar:
+            try:
+                outcomes.append(worker.refresh(name, bar))
+            except CatalogBusy as error:
+                if source is not None:
+                    raise
+                outcomes.append(RefreshOutcome(source_id=name, failure=str(error)))
+        show_outcome(terminal, outcomes[-1])
+    return outcomes
+
+
+def show_outcome(terminal: Terminal, outcome: RefreshOutcome) -> None:
+    upcoming = local_time(outcome.next_refresh) or terminal.text("never")
+    if outcome.failure:
+        terminal.say("refresh_failed", source=outcome.source_id, why=terminal.own(outcome.failure))
+        terminal.say("try_again", at=upcoming)
+        return
+    if outcome.report is not None:
+        show_report(terminal, outcome.report)
+    else:
+        terminal.show(terminal.text("answers", source=outcome.source_id))
+    terminal.show(terminal.text("due_again", at=upcoming))
+
+
+def outcome_document(outcome: RefreshOutcome) -> dict[str, Any]:
+    from wenyuan.service.operations.freshness import iso_time
+
+    shown = asdict(outcome)
+    return shown | {"next_refresh": outcome.next_refresh and iso_time(outcome.next_refresh)}
+
+
+def exit_code(outcomes: Sequence[RefreshOutcome]) -> int:
+    if any(outcome.failure for outcome in outcomes):
+        return FAILED
+    return PARTLY if any(outcome.report and outcome.report.failed for outcome in outcomes) else OK
+
+
+def worker(
+    ctx: typer.Context,
+    poll: Annotated[float, typer.Option(min=0.1, metavar="S", help="Seconds between two looks. 检查间隔")] = 30.0,
+    once: Annotated[bool, typer.Option("--once", help="What is due now, then end. 只运行一轮")] = False,
+) -> None:
+    """Refresh sources whenever they are due, until Ctrl-C or SIGTERM. Any number of workers may run.
+
+    持续刷新到期的来源，按 Ctrl-C 停止；可同时运行多个。
+
+    Example 示例:
+      wenyuan worker
+      wenyuan worker --poll 5
+    """
+    from wenyuan.service.operations.refresh import Worker
+
+    terminal: Terminal = ctx.obj
+    outcomes: list[RefreshOutcome] = []
+    counts = {"refreshed": 0, "failed": 0}
+
+    def tell(outcome: RefreshOutcome) -> None:
+        counts["failed" if outcome.failure else "refreshed"] += 1
+        if once:
+            outcomes.append(outcome)
+        show_outcome(terminal, outcome)
+
+    with opened(terminal) as found, _stopping() as stop:
+        note_keyword_only(terminal, found)
+        made = Worker(found)
+        if once:
+            with unlogged():
+                made.run_once(stop, tell)
+        else:
+            _work(terminal, made, stop, poll, tell)
+    terminal.document(
+        {"status": "FAILED" if outcomes and counts["failed"] else "SUCCESS", **counts}
+        | ({"outcomes": [outcome_document(outcome) for outcome in outcomes]} if once else {})
+    )
+    if not once:
+        terminal.say("worker_stopped", **counts)
+    raise typer.Exit(exit_code(outcomes))
+
+
+def _work(terminal: Terminal, made: Worker, stop: threading.Event, poll: float, tell: Any) -> None:
+    terminal.say("working", worker=made.name, due=len(made.due()), poll=f"{poll:g}")
+    terminal.say("stop_hint")
+    with unlogged("wenyuan.service.operations.refresh", logging.ERROR):  # a failed refresh is shown
+        made.run_forever(stop, poll, tell)
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """An event set by SIGTERM and Ctrl-C; a second signal ends the process at once."""
+    stop = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def handle(number: int, _frame: Any) -> None:
+        stop.set()
+        signal.signal(number, before[signal.Signals(number)])
+
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

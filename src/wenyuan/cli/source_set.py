@@ -1,0 +1,123 @@
+"""``source set``: another description for a source that is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import opened, words
+from wenyuan.cli.refresh import exit_code, outcome_document, show_outcome
+from wenyuan.cli.terminal import FAILED, Terminal
+from wenyuan.core.errors import joined
+
+if TYPE_CHECKING:
+    from wenyuan.core.model import Source
+    from wenyuan.service.library import Library
+    from wenyuan.service.operations.refresh import RefreshOutcome
+
+
+def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    source: Annotated[str, typer.Argument(metavar="ID", help="The source. 来源标识")],
+    title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
+    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding). 可信度")] = None,
+    domain: Annotated[str | None, typer.Option(help="Knowledge domain. 知识领域")] = None,
+    refresh_cycle: Annotated[
+        str | None, typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'. 更新周期")
+    ] = None,
+    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0 … 版权")] = None,
+    owner: Annotated[str | None, typer.Option(help="Who answers for it. 负责人")] = None,
+    sensitivity: Annotated[
+        str | None, typer.Option(help="public, internal, confidential, restricted. 敏感级别")
+    ] = None,
+    tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags. 标签")] = None,
+    status: Annotated[str | None, typer.Option(help="in_force, draft, retired. 状态")] = None,
+    effective_from: Annotated[str | None, typer.Option(metavar="DATE", help="In force from. 生效日期")] = None,
+    effective_until: Annotated[str | None, typer.Option(metavar="DATE", help="In force until. 失效日期")] = None,
+    supersedes: Annotated[str | None, typer.Option(metavar="A,B", help="What it replaces. 取代的来源")] = None,
+    collection: Annotated[str | None, typer.Option(help="A name to filter by. 集合")] = None,
+    language: Annotated[str | None, typer.Option(help="zh, en … 语言")] = None,
+    context: Annotated[
+        bool | None, typer.Option("--context/--no-context", help="Context sentences by the model. 语境句")
+    ] = None,
+) -> None:
+    """Change how a source is described; what is not named stays, and "" takes a value away.
+
+    A higher sensitivity makes it be read again at once.
+
+    修改来源的说明；未给出的字段不变，空字符串表示清除；提高敏感级别会立即重新读取。
+
+    Example 示例:
+      wenyuan source set policies --trust 5 --refresh-cycle daily
+      wenyuan source set policies --effective-until ""
+      wenyuan source set policies --context && wenyuan ingest policies
+    """
+    given = {
+        "title": title,
+        "trust_level": trust,
+        "domain": domain,
+        "refresh_cycle": refresh_cycle,
+        "copyright": copyright,
+        "owner": owner,
+        "sensitivity": sensitivity,
+        "tags": words(tags),
+        "status": status,
+        "effective_from": effective_from,
+        "effective_until": effective_until,
+        "supersedes": words(supersedes),
+        "collection": collection,
+        "language": language,
+    }
+    from wenyuan.core.source_entries import with_context_wanted
+
+    terminal: Terminal = ctx.obj
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if not changes and context is None:
+        raise typer.BadParameter(terminal.text("set_what"))
+    with opened(terminal) as found:
+        if context is not None:
+            changes["settings"] = with_context_wanted(found.catalog.source(source), context)
+        changed, outcomes = _set(found, source, changes)
+    code = exit_code(outcomes)
+    terminal.document(
+        {
+            "status": "FAILED" if code == FAILED else "SUCCESS",
+            "source_id": source,
+            "changed": changed,
+            "refreshed": [outcome_document(outcome) for outcome in outcomes],
+        }
+    )
+    terminal.show(
+        terminal.text(
+            "set_done" if changed else "set_same", source=source, fields=", ".join(map(terminal.label, changed))
+        )
+    )
+    for outcome in outcomes:
+        show_outcome(terminal, outcome)
+    raise typer.Exit(code)
+
+
+def _set(library: Library, source_id: str, changes: dict[str, Any]) -> tuple[list[str], Sequence[RefreshOutcome]]:
+    """Change a source; returns the changed fields, and the outcome of a required re-read."""
+    from wenyuan.core.registry import Registry
+    from wenyuan.core.registry_diff import diff
+    from wenyuan.core.source_entries import parse_source, source_to_wire
+    from wenyuan.service.ingest.registry import apply as carry_out
+
+    known = library.catalog.source(source_id)
+    wanted = parse_source(source_to_wire(known) | changes)
+    _check_supersession(library, wanted)
+    made = diff(Registry(sources=(known,)), Registry(sources=(wanted,)))
+    outcomes = carry_out(library, made)
+    return [change.field for change in made.changed], outcomes
+
+
+def _check_supersession(library: Library, wanted: Source) -> None:
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.source_entries import supersession_faults
+
+    faults = supersession_faults([wanted], library.sources())
+    if faults:
+        raise InvalidRequest(joined(f.message for f in faults), faults=faults)

@@ -1,0 +1,268 @@
+"""``synonyms list``, ``add``, ``import``, ``export`` and ``remove``: what people say for what documents say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wenyuan.cli.options import SCREEN, AllOption, Commands, add_commands, interactive, opened
+from wenyuan.cli.retrieve import indented
+from wenyuan.cli.rules_files import code_of
+from wenyuan.cli.terminal import FAILED, Terminal, printable
+from wenyuan.core.errors import msg
+
+if TYPE_CHECKING:
+    from wenyuan.core.registry import LineFault
+    from wenyuan.core.text.synonyms import Synonym
+    from wenyuan.readers.synonyms import SynonymFile
+
+
+_LOCAL = "local"
+_HELP = """Say what people say for what documents say: questions are asked with both, by the keyword leg.
+
+维护同义词：提问中的口语说法，也按文档中的用语检索（用于关键词检索）。
+
+\b
+Example 示例:
+  wenyuan synonyms add 晚交楼 逾期交付
+  wenyuan synonyms add WFH "work from home"
+  wenyuan synonyms import synonyms.csv
+"""
+app = typer.Typer(help=_HELP, short_help="Say what people say for it. 管理同义词", no_args_is_help=True)
+_Term = Annotated[str, typer.Argument(metavar="TERM", help="What people say. 提问中的说法")]
+
+
+def list_all(
+    ctx: typer.Context,
+    containing: Annotated[str, typer.Option("--containing", metavar="TEXT", help="Only with this in it. 包含")] = "",
+    everything: AllOption = False,
+) -> None:
+    """List the synonyms of the library.
+
+    列出知识库的同义词。
+
+    Example 示例:
+      wenyuan synonyms list
+      wenyuan synonyms list --containing 交付
+    """
+    from wenyuan.core.text.synonyms import containing as kept
+    from wenyuan.core.text.synonyms import described
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        entries = kept(found.catalog.synonyms(), containing)
+    terminal.document({"status": "SUCCESS", "synonyms": [described(entry) for entry in entries]})
+    if terminal.as_json:
+        return
+    if not entries:
+        terminal.say("no_synonyms" if not containing else "no_such_synonyms")
+        return
+    shown = entries if everything else entries[:SCREEN]
+    rows = ((entry.term, "↔" if entry.both else "→", entry.synonym, entry.actor) for entry in shown)
+    terminal.table(rows, "col_term", "", "col_synonym", "col_by")
+    if len(entries) > SCREEN and not everything:
+        terminal.show(terminal.text("synonyms_more", count=len(entries) - SCREEN))
+
+
+def add(
+    ctx: typer.Context,
+    term: _Term,
+    synonym: Annotated[str, typer.Argument(metavar="SYNONYM", help="What documents say. 文档中的用语")],
+    one_way: Annotated[
+        bool, typer.Option("--one-way", help="SYNONYM is not asked as TERM. 仅由说法到用语，不反向")
+    ] = False,
+) -> None:
+    """Enter a synonym; of the same two words the last entry counts.
+
+    添加一条同义词；同样的两个词以最后一次为准。
+
+    Example 示例:
+      wenyuan synonyms add 晚交楼 逾期交付
+      wenyuan synonyms add "sick day" "paid medical leave" --one-way
+    """
+    from wenyuan.core.text.synonyms import described, parse_synonym
+
+    terminal: Terminal = ctx.obj
+    entry = parse_synonym({"term": term, "synonym": synonym, "direction": "one_way" if one_way else "both"})
+    with opened(terminal) as found:
+        put = found.catalog.put_synonyms([entry], _LOCAL)
+    counts = {"added": put.added, "changed": put.changed, "unchanged": put.unchanged}
+    terminal.document({"status": "SUCCESS", **counts, "synonyms": [described(one) for one in put.entries]})
+    key = "synonym_added" if put.added else "synonym_changed" if put.changed else "synonym_known"
+    terminal.show(terminal.text(key, synonym=printable(entry.label)))
+
+
+def import_synonyms(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, XLSX or JSONL. 文件")],
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove what the file does not hold. 移除文件中没有的")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+) -> None:
+    """Enter the synonyms of a file with the columns term, synonym and direction (both, one_way).
+
+    Faulty entries are refused and shown, with exit code 3 (1 where all are); the rest is entered. The same file again changes nothing.
+    With --prune, what the file does not hold is shown and removed; of a file with faults nothing is.
+
+    从文件导入同义词，列为：说法、同义词、方向（双向、单向）；有误的行被拒绝，其余照常导入；重复导入不会改变什么。
+    加 --prune 时，文件中没有的条目先列出再移除；文件有误则一条也不移除。
+
+    Example 示例:
+      wenyuan synonyms import synonyms.csv
+      wenyuan synonyms import synonyms.csv --prune
+    """
+    from wenyuan.readers.synonyms import read_synonyms
+
+    terminal: Terminal = ctx.obj
+    read = read_synonyms(file)
+    removed: Sequence[Synonym] = ()
+    with opened(terminal) as found:
+        catalog = found.catalog
+        absent = _absent(catalog.synonyms(), read) if prune else []
+        _ask_to_remove(terminal, absent, yes=yes)
+        put = catalog.put_synonyms(read.entries, _LOCAL)
+        if absent:
+            removed = catalog.remove_synonyms([entry.number for entry in absent])
+    refused = len({fault.line for fault in read.faults})
+    counts = {"added": put.added, "changed": put.changed, "unchanged": put.unchanged, "refused": refused}
+    counts |= {"removed": len(removed)} if prune else {}
+    faults = [{"line": fault.line, "field": fault.path, "message": fault.message} for fault in read.faults]
+    code = code_of(bool(refused), put.added + put.changed + put.unchanged)
+    terminal.document({"status": "FAILED" if code == FAILED else "SUCCESS", **counts, "faults": faults})
+    _show_line_faults(terminal, read.faults)
+    terminal.show(terminal.text("synonyms_imported", **counts))
+    if prune:
+        terminal.show(terminal.text("synonyms_not_pruned" if refused else "synonyms_pruned", count=len(removed)))
+    raise typer.Exit(code)
+
+
+def _absent(entries: Iterable[Synonym], read: SynonymFile) -> list[Synonym]:
+    """Stored synonyms that a file lacks, in either direction; none for a file with faults, since a faulty row may
+    have meant one.
+    """
+    from wenyuan.core.text.synonyms import stems
+
+    held = {frozenset((stems(entry.term), stems(entry.synonym))) for entry in read.entries}
+    pairs = [(entry, frozenset((stems(entry.term), stems(entry.synonym)))) for entry in entries]
+    return [] if read.faults else [entry for entry, pair in pairs if pair not in held]
+
+
+def _ask_to_remove(terminal: Terminal, absent: Sequence[Synonym], *, yes: bool) -> None:
+    """List what will be removed, and ask for confirmation."""
+    for entry in absent:
+        terminal.show(terminal.text("synonym_absent", synonym=printable(entry.label)))
+    if absent and not yes and interactive():
+        typer.confirm(terminal.text("really_prune_synonyms", count=len(absent)), abort=True, err=True)
+
+
+def _show_line_faults(terminal: Terminal, faults: Sequence[LineFault]) -> None:
+    for fault in faults[:SCREEN]:
+        told = terminal.own(f"{fault.path} {fault.message}".strip())
+        indented(terminal, terminal.text("at_line", line=fault.line, path=told), first="")
+    if len(faults) > SCREEN:
+        terminal.show(terminal.text("synonyms_faults", count=len(faults) - SCREEN))
+
+
+def export_synonyms(
+    ctx: typer.Context,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A new CSV, TSV or JSONL file; else standard output. 新文件"
+        ),
+    ] = None,
+) -> None:
+    """Write the synonyms as a file that import reads back.
+
+    导出同义词，可再次导入。
+
+    Example 示例:
+      wenyuan synonyms export -o synonyms.csv
+    """
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.text.synonyms import described
+    from wenyuan.readers.synonyms import synonyms_file
+
+    terminal: Terminal = ctx.obj
+    form = file.suffix.lower() if file is not None else ".csv"
+    if form not in (".csv", ".tsv", ".jsonl"):
+        raise InvalidRequest(
+            msg("synonyms are not written as {form}", form=form or "a file without an ending"),
+            hint=".csv, .tsv, .jsonl",
+        )
+    with opened(terminal) as found:
+        entries = found.catalog.synonyms()
+    content = synonyms_file(entries, form)
+    if file is not None:
+        _write_text(file, content)
+        terminal.show(terminal.text("synonyms_exported", count=len(entries), file=file), wrap=False)
+    elif not terminal.as_json:
+        typer.echo(content, nl=False)
+    shown = {"file": str(file)} if file is not None else {"synonyms": [described(entry) for entry in entries]}
+    terminal.document({"status": "SUCCESS", "count": len(entries), **shown})
+
+
+def _write_text(file: Path, content: str) -> None:
+    """Write a new file as UTF-8 with a mark for spreadsheets; existing files are not overwritten."""
+    from wenyuan.core.errors import InvalidRequest
+
+    try:
+        with file.open("xb") as stream:
+            stream.write(content.encode("utf-8-sig" if file.suffix.lower() != ".jsonl" else "utf-8"))
+    except FileExistsError as error:
+        raise InvalidRequest(msg("there is a file {file} already", file=file), hint="choose another name") from error
+    except OSError as error:
+        raise InvalidRequest(msg("cannot write {file}: {strerror}", file=file, strerror=error.strerror)) from error
+
+
+def remove(
+    ctx: typer.Context,
+    term: _Term,
+    synonym: Annotated[
+        str | None, typer.Argument(metavar="[SYNONYM]", help="Only this one; else all of TERM. 只移除这一条")
+    ] = None,
+) -> None:
+    """Remove a synonym, or all of a term.
+
+    移除一条同义词，或某一说法的全部同义词。
+
+    Example 示例:
+      wenyuan synonyms remove 晚交楼 逾期交付
+      wenyuan synonyms remove WFH
+    """
+    from wenyuan.core.errors import NotFound
+    from wenyuan.core.text.synonyms import described
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        catalog = found.catalog
+        meant = _meant(catalog.synonyms(), term, synonym)
+        if not meant:
+            named = f"{term!r}" if synonym is None else f"{term!r} and {synonym!r}"
+            raise NotFound(msg("there is no synonym of {named}", named=named), hint="wenyuan synonyms list")
+        removed = catalog.remove_synonyms([entry.number for entry in meant])
+    terminal.document({"status": "SUCCESS", "removed": [described(entry) for entry in removed]})
+    for entry in removed:
+        terminal.show(terminal.text("synonym_removed", synonym=printable(entry.label)))
+
+
+def _meant(entries: Iterable[Synonym], term: str, synonym: str | None) -> list[Synonym]:
+    """The entries with these two words in either direction, or with one word."""
+    from wenyuan.core.text.synonyms import stems
+
+    named = {stems(word) for word in (term, synonym) if word is not None}
+    return [entry for entry in entries if named <= {stems(entry.term), stems(entry.synonym)}]
+
+
+_COMMANDS: Commands = {
+    "list": (list_all, "List them. 列出同义词"),
+    "add": (add, "Enter one. 添加同义词"),
+    "import": (import_synonyms, "Enter those of a file. 从文件导入"),
+    "export": (export_synonyms, "Write them to a file. 导出"),
+    "remove": (remove, "Remove one. 移除同义词"),
+}
+add_commands(app, _COMMANDS)

@@ -1,0 +1,181 @@
+"""``document upload``, ``replace`` and ``delete``: the documents that a library keeps itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import interactive, opened
+from wenyuan.cli.progress import Bar
+from wenyuan.cli.retrieve import indented
+from wenyuan.cli.terminal import OK, PARTLY, Terminal, printable
+from wenyuan.core.errors import msg
+from wenyuan.runtime.regular import open_regular
+
+if TYPE_CHECKING:
+    from wenyuan.service.uploads import Given, UploadReport
+
+
+_Number = Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Of document list. 文档编号")]
+
+
+def upload(
+    ctx: typer.Context,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Its id. 来源 id")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", exists=True, help="Files or folders. 文件或目录")],
+) -> None:
+    """Copy files into the library and read them. A source that is not there yet is made.
+
+    One of the name of another is its new version; what cannot be read is not kept. A source with a path takes no files.
+
+    把文件复制到知识库中并读取；来源不存在时自动建立。同名文件是新版本；读不了的文件不保存。有路径的来源不接受上传。
+
+    Example 示例:
+      wenyuan document upload manuals pump.pdf 制度/
+    """
+    from wenyuan.core.model import Source
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        named = [one for file in files for one in _named(file)]
+        if source not in {one.source_id for one in found.sources()}:
+            found.catalog.put_source(Source(source_id=source))
+        with found.uploads.incoming() as folder:
+            given = _copied(named, folder)
+            with Bar(terminal, embeds=found.encoder is not None) as bar:
+                told = found.upload(source, given, bar)
+    _show(terminal, told)
+
+
+def replace(
+    ctx: typer.Context,
+    document: _Number,
+    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="新文件")],
+) -> None:
+    """Put a new version in the place of an uploaded document; one that cannot be read changes nothing.
+
+    用新版本替换已上传的文档；新文件读不了时，一切保持原样。
+
+    Example 示例:
+      wenyuan document replace 12 pump-2026.pdf
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found, found.uploads.incoming() as folder:
+        [given] = _copied([(file.name, file)], folder)
+        with Bar(terminal, embeds=found.encoder is not None) as bar:
+            told = found.replace_document(document, given, bar)
+    _show(terminal, told)
+
+
+def delete(
+    ctx: typer.Context,
+    document: _Number,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+) -> None:
+    """Delete an uploaded file, with all documents that were read from it.
+
+    删除已上传的文件，以及由它读出的全部文档。
+
+    Example 示例:
+      wenyuan document delete 12 --yes
+    """
+    from wenyuan.core.errors import InvalidRequest
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        told = found.document(document)
+        found.uploads.check_takes_uploads(told["source_id"])
+        question = terminal.text("document_delete_sure", title=printable(told["title"] or told["uri"]))
+        if not yes and not interactive():
+            raise InvalidRequest(
+                "nothing was deleted: nobody can be asked here",
+                hint=msg("wenyuan document delete {document} --yes", document=document),
+            )
+        if not yes and not typer.confirm(question, err=True):
+            raise typer.Exit(OK)
+        source_id, documents = found.delete_document(document)
+    terminal.document({"status": "SUCCESS", "source_id": source_id, "documents": documents})
+    terminal.show(terminal.text("document_deleted", source=source_id, documents=documents))
+
+
+def history(ctx: typer.Context, document: _Number) -> None:
+    """The versions of a document, the newest first: from which day to which each counted, and what changed.
+
+    文档的历次版本，最新的在前：各自的有效期，以及与前一版相比的变化。
+
+    Example 示例:
+      wenyuan document history 12
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        told = found.document_history(document)
+    terminal.document({"status": "SUCCESS", **told})
+    terminal.show(printable(told["title"] or told["uri"]), wrap=False)
+    for one in told["versions"]:
+        _show_version(terminal, one)
+    if told["more"]:
+        terminal.say("history_more", count=told["more"])
+
+
+def _show_version(terminal: Terminal, one: Mapping[str, Any]) -> None:
+    begins, ends = one["effective_from"] or "…", one["effective_until"] or "…"
+    state = terminal.text(f"history_{one['state']}")
+    number = "" if one["document_id"] is None else f" #{one['document_id']}"
+    terminal.show(f"{begins} – {ends}  {state}{number}", wrap=False)
+    if one["first"]:
+        terminal.show("  " + terminal.text("history_first"), wrap=False)
+        return
+    terminal.show("  " + terminal.text("history_counts", **one["counts"]), wrap=False)
+    for change in one["changes"]:
+        terminal.show(
+            f"  {terminal.text('history_' + change['kind'])} {printable(change['place'])}".rstrip(), wrap=False
+        )
+        marks = {"same": ("", ""), "out": ("[-", "-]"), "in": ("{+", "+}")}
+        said = "".join(marks[kind][0] + text + marks[kind][1] for kind, text in change["pieces"])
+        indented(terminal, said)
+
+
+def _named(path: Path) -> list[tuple[str, Path]]:
+    """A file with its name, or the files of a folder with theirs; SourceError where there are none, or not all of them
+    can be seen. As of any source, hidden ones and links that lead out of the folder are left out.
+    """
+    from wenyuan.service.ingest.local_files import find_files
+
+    path = path.absolute()
+    return [(file.relative_to(path.parent).as_posix(), file) for file in find_files(path, lambda _name: True).files]
+
+
+def _copied(files: Sequence[tuple[str, Path]], folder: Path) -> list[Given]:
+    from wenyuan.service.uploads import Given
+
+    given = []
+    for number, (name, file) in enumerate(files):
+        copy, reason = folder / f"file-{number}", ""
+        try:
+            with os.fdopen(open_regular(file), "rb") as stream, copy.open("xb") as made:
+                shutil.copyfileobj(stream, made)
+        except OSError as error:
+            reason = msg("cannot be read: {error}", error=error.strerror)
+        given.append(Given(name=name, path=copy, reason=reason))
+    return given
+
+
+def _show(terminal: Terminal, told: UploadReport) -> None:
+    """Print the result for each file; exit code 3 where one failed."""
+    report = None if told.report is None else asdict(told.report)
+    files = [asdict(one) for one in told.files]
+    terminal.document({"status": "SUCCESS", "source_id": told.source_id, "files": files, "report": report})
+    for one in told.files:
+        numbers = ", ".join(map(str, one.documents))
+        terminal.show(
+            printable(f"{terminal.text('uploaded_' + one.state)}  {one.name}  {numbers}".rstrip()), wrap=False
+        )
+        if one.reason:
+            indented(terminal, terminal.own(one.reason))
+    raise typer.Exit(PARTLY if any(one.state == "failed" for one in told.files) else OK)

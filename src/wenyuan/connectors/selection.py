@@ -1,0 +1,87 @@
+"""The connector of a source, selected by the scheme of its address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import cast
+
+from wenyuan.core.connectors import LIBRARY_SETTINGS, Connector, Factory, Opening, Parse
+from wenyuan.core.errors import ConfigError, did_you_mean, msg
+from wenyuan.core.model import Source
+from wenyuan.core.remote_addresses import connector_scheme
+from wenyuan.settings import ENV_ALLOWED, secret
+
+GROUP = "wenyuan.connectors"
+"""The entry points of other packages."""
+
+_BUILT_IN = {
+    "http": "wenyuan.connectors.web:open_site",
+    "https": "wenyuan.connectors.web:open_site",
+    **dict.fromkeys(("git+https", "git+http", "git+file"), "wenyuan.connectors.git:open_repository"),
+    **dict.fromkeys(("imaps", "imap"), "wenyuan.connectors.mail:open_mail"),
+    **dict.fromkeys(("feishu", "lark"), "wenyuan.connectors.feishu:open_feishu"),
+    **dict.fromkeys(
+        ("s3", "oss", "gs", "az", "sftp", "ftp", "smb", "webdav", "webdavs", "github", "zip", "tar", "memory"),
+        "wenyuan.connectors.files:open_folder",
+    ),
+}
+
+
+def schemes() -> tuple[str, ...]:
+    """The schemes that have a connector, built-in ones first, whether or not their libraries are installed."""
+    return tuple(dict.fromkeys((*_BUILT_IN, *sorted(entry_points(group=GROUP).names))))
+
+
+def open_connector(
+    source: Source,
+    *,
+    readable: Callable[[str], bool],
+    parse: Parse,
+    env_allowed: Sequence[str] = ENV_ALLOWED,
+    allow_private: bool = True,
+) -> Connector:
+    """The connector for a source. It connects only when it is asked for a list.
+
+    Args:
+        source: Its registry entry; `path` is its address.
+        readable: Whether a file of this name can be read at all.
+        parse: Parses what the other side sent, in a process of its own.
+        env_allowed: Patterns of the environment variables that its settings may name.
+        allow_private: Whether the source's own ``allow_private`` counts.
+
+    Raises:
+        ConfigError: there is no such connector, something must be installed for it, or a setting is wrong.
+    """
+    component = f"source {source.source_id}"
+    private = source.settings.get("allow_private", False)
+    if private and not allow_private:
+        raise ConfigError(
+            "its settings have allow_private, which the setting sources.allow_private forbids",
+            component=component,
+            hint="take it out of the source's settings, or set sources.allow_private = true",
+        )
+    opening = Opening(
+        source=source,
+        settings={name: value for name, value in source.settings.items() if name not in LIBRARY_SETTINGS},
+        secret=partial(secret, component=component, allowed=env_allowed),
+        readable=readable,
+        parse=parse,
+        allow_private=private is True,
+    )
+    return _factory(connector_scheme(source.path), component)(opening)
+
+
+def _factory(scheme: str, component: str) -> Factory:
+    if scheme in _BUILT_IN:
+        module, _, name = _BUILT_IN[scheme].partition(":")
+        return cast("Factory", getattr(import_module(module), name))
+    for found in entry_points(group=GROUP, name=scheme):
+        return cast("Factory", found.load())
+    raise ConfigError(
+        msg("there is no connector for {scheme}://{near}", scheme=scheme, near=did_you_mean(scheme, schemes())),
+        component=component,
+        hint=msg("known are: {schemes}", schemes=", ".join(schemes())),
+    )

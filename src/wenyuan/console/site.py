@@ -1,0 +1,155 @@
+"""The console's application: routing of pages, access, and error pages."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from wenyuan.console import answer as console_answer
+from wenyuan.console import (
+    audit,
+    corrections,
+    documents,
+    evaluations,
+    health,
+    people,
+    quarantine,
+    rule_queue,
+    rules,
+    search,
+    sign_in,
+    sources,
+    verify,
+)
+from wenyuan.console.api import Refused
+from wenyuan.console.forms import BadForm
+from wenyuan.console.sessions import COOKIE
+from wenyuan.console.state import STATIC, Marks, Site, unmarked
+from wenyuan.console.visit import HEADERS, Page, Visit
+from wenyuan.server.path_routes import Answer, routes_of
+
+_log = logging.getLogger("wenyuan.console")
+_AREAS = (
+    sign_in.PAGES,
+    search.PAGES,
+    console_answer.ANSWER_PAGES,
+    verify.VERIFY_PAGES,
+    sources.PAGES,
+    documents.PAGES,
+    corrections.CORRECTION_PAGES,
+    rule_queue.REVIEW_PAGES,
+    rules.PAGES,
+    audit.AUDIT_PAGES,
+    evaluations.EVALUATION_PAGES,
+    people.PEOPLE_PAGES,
+    quarantine.PAGES,
+    health.PAGES,
+)
+_PAGES: Mapping[tuple[str, str], Page] = {where: page for area in _AREAS for where, page in area.items()}
+
+
+def with_console(app: ASGIApp, marks: Marks = unmarked) -> ASGIApp:
+    """The server's application with the console in front of it, at ``/`` and below ``/console``.
+
+    Args:
+        app: Receives all other requests, and the console's own calls.
+        marks: Finds words of a query in a text: text, query → spans.
+    """
+    console = _console(Site(app, marks))
+
+    async def front(scope: Scope, receive: Receive, send: Send) -> None:
+        ours = scope["type"] == "http" and (scope["path"] == "/" or f"{scope['path']}/".startswith("/console/"))
+        await (console if ours else app)(scope, receive, send)
+
+    return front
+
+
+def _console(site: Site) -> ASGIApp:
+    pages: dict[tuple[str, str], Answer] = {("GET", path): _home for path in ("/", "/console", "/console/")}
+    pages["GET", "/console/static/{mark}/{name}"] = _static(site)
+    pages |= {(method, f"/console/{path}"): _visited(site, page) for (method, path), page in _PAGES.items()}
+    app = Starlette(
+        routes=routes_of(pages, _no_method(site)), exception_handlers={HTTPException: _nothing_here(site)}
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+async def _home(_request: Request) -> Response:
+    return RedirectResponse("/console/search", 307, HEADERS)
+
+
+def _static(site: Site) -> Answer:
+    async def serve(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in STATIC:
+            raise HTTPException(404)
+        kept = "public, max-age=31536000, immutable" if request.path_params["mark"] == site.mark else "no-store"
+        return Response(site.static[name], headers={**HEADERS, "Cache-Control": kept}, media_type=STATIC[name])
+
+    return serve
+
+
+def _nothing_here(site: Site) -> Callable[[Request, Exception], Response]:
+    async def answer(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        return Visit(request, site).page("problem.html", status, why="no_page")
+
+    return answer  # type: ignore[return-value]
+
+
+def _no_method(site: Site) -> Callable[[Request, Mapping[str, str]], Awaitable[Response]]:
+    async def answer(request: Request, allow: Mapping[str, str]) -> Response:
+        page = Visit(request, site).page("problem.html", 405, why="no_page")
+        page.headers.update(allow)
+        return page
+
+    return answer
+
+
+def _visited(site: Site, page: Page) -> Answer:
+    async def answer(request: Request) -> Response:
+        visit = Visit(request, site)
+        try:
+            return await page(visit)
+        except BadForm as error:
+            return visit.page("problem.html", error.status, why=error.why)
+        except Refused as refused:
+            return _refused(visit, refused)
+        except Exception:
+            _log.exception("page failed: %s", request.url.path)
+            return visit.page("problem.html", 500, why="page_failed")
+
+    return answer
+
+
+def _refused(visit: Visit, refused: Refused) -> Response:
+    if refused.status == 401:
+        return _to_sign_in(visit)
+    return visit.page("problem.html", refused.status, why="", refused=refused)
+
+
+def _to_sign_in(visit: Visit) -> Response:
+    """Redirect to sign-in and back. A request that comes from another site first reloads once, to send the session
+    cookie.
+
+    A strict cookie is not sent when another site's link is followed, so that nobody is signed in by a link; a page
+    that then reloads itself is asked for by this site.
+    """
+    request = visit.request
+    if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
+        return visit.page("again.html")
+    here = visit.here if request.method == "GET" else "/console/search"
+    response = visit.see(f"/console/sign-in?next={quote(here, safe='/')}")
+    if request.headers.get("hx-request"):
+        response = Response(status_code=200, headers={**HEADERS, "HX-Redirect": response.headers["location"]})
+    if request.cookies.get(COOKIE):
+        response.delete_cookie(COOKIE, path="/console")
+    return response

@@ -1,0 +1,85 @@
+"""State shared by all visits of the console."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+from starlette.types import ASGIApp
+
+from wenyuan.console.api import Api, Reply
+from wenyuan.console.forms import FILTERS
+from wenyuan.console.sessions import Attempts, Sessions
+from wenyuan.core.errors import Counted
+from wenyuan.i18n.translation import texts
+
+_log = logging.getLogger("wenyuan.console")
+
+
+STATIC = {
+    "console.css": "text/css; charset=utf-8",
+    "documents.js": "text/javascript; charset=utf-8",
+    "console.js": "text/javascript; charset=utf-8",
+    "htmx.min.js": "text/javascript; charset=utf-8",
+    "seal.svg": "image/svg+xml",
+}
+
+
+_MENU: Mapping[str, str] = {
+    "search": "search", "answer": "search", "context": "search", "verify": "search", "sources": "registry", "rules": "registry", "review": "registry",
+    "audit": "audit", "evaluation": "registry", "people": "registry", "health": "",
+}  # fmt: skip
+"""The parts of the console, and which right each asks for first; ``""`` for none."""
+
+
+Marks = Callable[[str, str], Sequence[tuple[int, int]]]
+
+
+def unmarked(_text: str, _query: str) -> Sequence[tuple[int, int]]:
+    return ()
+
+
+@cache
+def _templates() -> Environment:
+    """All page templates, compiled at start instead of on the first visit; shared by all sites of a process."""
+    made = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=select_autoescape(default=True),
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(FILTERS)
+    for name in made.list_templates():
+        made.get_template(name)
+    return made
+
+
+class Site:
+    """State shared by all visits."""
+
+    def __init__(self, app: ASGIApp, marks: Marks = unmarked) -> None:
+        self.api = Api(app)
+        self.sessions, self.attempts = Sessions(), Attempts()
+        self.marks = marks
+        self.menu = _MENU
+        self.under_way: set[asyncio.Task[Reply]] = set()
+        self.static = {name: (files(__package__) / "static" / name).read_bytes() for name in STATIC}
+        self.mark = sha256(b"".join(self.static.values())).hexdigest()[:10]
+        self.templates = _templates()
+
+    def came_to_an_end(self, task: asyncio.Task[Reply]) -> None:
+        """Callback for a finished background call; its result is stored by the API."""
+        self.under_way.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            _log.warning("a call that was left to run failed: %s", error)
+
+    def text(self, language: str, key: str, **values: object) -> str:
+        """A text of the console; KeyError for an unknown key."""
+        said = texts("console", language)[key]
+        return said.format(**{name: Counted(value) for name, value in values.items()}) if values else said

@@ -1,0 +1,277 @@
+"""Find, choose, replace; again until nothing is found."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, groupby
+
+from wenyuan.core.errors import DocumentRejected, KnowledgeError, msg
+from wenyuan.core.redaction import (
+    assignments,
+    code_identifiers,
+    configurations,
+    correspondence,
+    encoded,
+    fields,
+    identifiers,
+    licences,
+    messengers,
+    neighbours,
+    passwords,
+    people,
+    places,
+    secrets,
+    tokens,
+)
+from wenyuan.core.redaction.columns import told
+from wenyuan.core.redaction.matching import SIGNS, Finding, Rule, find
+from wenyuan.core.redaction.names import NAME_RULES
+from wenyuan.core.redaction.policy import KINDS, RedactionPolicy
+from wenyuan.core.redaction.postal_addresses import RULES as PLACE_RULES
+from wenyuan.core.redaction.repeats import Repeats
+from wenyuan.core.redaction.replacement import replacement
+from wenyuan.core.redaction.text_view import OPAQUE, View, views_of
+
+NameRecognizer = Callable[[str], Iterable[tuple[int, int]]]
+"""Text → spans ``[start, end)`` of names of persons in it: the socket of a recogniser that knows more than cue words."""
+
+_RULES = (
+    *secrets.RULES,
+    *passwords.RULES,
+    *assignments.RULES,
+    *configurations.RULES,
+    *tokens.RULES,
+    *identifiers.NUMBER_RULES,
+    *code_identifiers.RULES,
+    *secrets.NETWORK_RULES,
+    *PLACE_RULES,
+    *NAME_RULES,
+    *people.RULES,
+    *neighbours.RULES,
+    *correspondence.RULES,
+    *messengers.RULES,
+    *places.RULES,
+    *licences.RULES,
+    *fields.RULES,
+    *encoded.RULES,
+)
+_NEEDED = sorted({word for rule in _RULES for word in rule.needs})
+_BY_FIRST = {first: tuple(words) for first, words in groupby(_NEEDED, key=lambda word: word[0])}
+_RANK = {kind: rank for rank, kind in enumerate(KINDS)}
+_MAX_ROUNDS = 12  # real texts need two; each round leaves less to find
+_SHORT, _MOST_REMEMBERED = 200, 4_096  # characters; texts
+_Edit = tuple[int, int, str]
+
+
+Told = tuple[int, int, str]
+"""Start and end in a text, and the kind of value that the name of its column or field says it holds."""
+
+
+def findings(
+    text: str,
+    policy: RedactionPolicy,
+    names: NameRecognizer | None,
+    cells: Sequence[Told] = (),
+    repeats: Repeats | None = None,
+) -> list[Finding]:
+    """What stands in a text, of the kinds that the policy does not keep: in order, not overlapping."""
+    views = views_of(text)
+    found = [_placed(view, each) for view in views for each in _in_view(view, policy)]
+    if repeats:
+        found += (_placed(view, each) for view in views for each in repeats.find(view))
+    if names is not None and policy.actions["person"] != "keep":
+        found += (_placed(views[0], each) for each in _recognised(views[0], names))
+    for cell in cells:
+        if {policy.actions[kind] for kind in (cell[2], *_ALSO.get(cell[2], ()))} == {"keep"}:
+            continue
+        found += (each for each in told(text, *cell) if policy.actions[each.kind] != "keep")
+    return _choose(found, len(text))
+
+
+_ALSO = {"cn_mobile": ("phone",)}  # a column of telephone numbers has both
+
+
+def _in_view(view: View, policy: RedactionPolicy) -> Iterator[Finding]:
+    rules = (rule for rule in _to_try(view) if policy.actions[rule.kind] != "keep")
+    return chain.from_iterable(find(rule, view) for rule in rules)
+
+
+def _placed(view: View, finding: Finding) -> Finding:
+    """A finding with its span in the original text."""
+    start, end = view.original(finding.start, finding.end)
+    return finding._replace(start=start, end=end)
+
+
+def _to_try(view: View) -> Sequence[Rule]:
+    """The rules whose values may be in a text. Most texts have few of the characters that words begin with."""
+    lower = view.lower
+    signs = frozenset(name for name, pattern in SIGNS.items() if pattern.search(view.text))
+    there = {word for first, words in _BY_FIRST.items() if first in lower for word in words if word in lower}
+    if not there:
+        return _without_needs(signs)
+    return [rule for rule in _with_signs(signs) if not rule.needs or not there.isdisjoint(rule.needs)]
+
+
+@lru_cache(1 << len(SIGNS))
+def _with_signs(signs: frozenset[str]) -> tuple[Rule, ...]:
+    return tuple(rule for rule in _RULES if rule.signs <= signs)
+
+
+@lru_cache(1 << len(SIGNS))
+def _without_needs(signs: frozenset[str]) -> tuple[Rule, ...]:
+    return tuple(rule for rule in _with_signs(signs) if not rule.needs)
+
+
+def _recognised(view: View, names: NameRecognizer) -> list[Finding]:
+    """What the recogniser finds between marks; it reads the folded text.
+
+    Raises:
+        DocumentRejected: it failed, or gave spans that are not in the text.
+    """
+    try:
+        spans = [(int(start), int(end)) for start, end in names(view.text)]
+    except KnowledgeError:
+        raise
+    except Exception as error:  # whatever another's code raises, a text that was not searched is not taken in
+        raise DocumentRejected(
+            msg("the name recogniser failed ({kind})", kind=type(error).__name__), component="redaction"
+        ) from error
+    if any(not 0 <= start < end <= len(view.text) for start, end in spans):
+        raise DocumentRejected("the name recogniser gave a span outside the text", component="redaction")
+    named = ((start, end, view.text[start:end]) for start, end in spans)
+    return [
+        Finding(start, end, "person", name.strip().casefold())
+        for start, end, name in named
+        if name.strip() and OPAQUE not in name and "*" not in name
+    ]
+
+
+def _choose(found: Sequence[Finding], length: int) -> list[Finding]:
+    """Where findings overlap, a secret, then the longest; of two as long, the more specific kind."""
+    if not found:
+        return []
+    taken = bytearray(length)
+    chosen = []
+    for finding in sorted(found, key=lambda f: (f.kind != "secret", f.start - f.end, _RANK[f.kind], f.start)):
+        if taken.find(1, finding.start, finding.end) < 0:
+            taken[finding.start : finding.end] = b"\1" * (finding.end - finding.start)
+            chosen.append(finding)
+    return sorted(chosen, key=lambda f: f.start)
+
+
+class Rewriter:
+    """Takes out of texts what a policy does not keep; it remembers short texts that hold nothing.
+
+    What a source's documents have in common, folders and facets say, is looked through once.
+
+    Args:
+        key: At least 16 bytes where the policy makes pseudonyms.
+
+    Raises:
+        ConfigError: the policy needs a key.
+    """
+
+    def __init__(self, policy: RedactionPolicy, key: bytes, names: NameRecognizer | None) -> None:
+        policy.check_key(key)
+        self._policy, self._key, self._names = policy, key, names
+        self._clean: set[str] = set()
+        self._found: list[Finding] | None = None
+        self._repeats: Repeats | None = None
+
+    def gathering(self, found: list[Finding]) -> Rewriter:
+        """One that notes what it finds."""
+        made = copy.copy(self)
+        made._found = found
+        return made
+
+    def knowing(self, repeats: Repeats) -> Rewriter:
+        """One that finds these values, too, wherever they stand; what it remembers is its own."""
+        made = copy.copy(self)
+        made._repeats, made._clean = repeats, set()
+        return made
+
+    def __call__(
+        self, text: str, spans: Sequence[tuple[int, int]] = (), cells: Sequence[Told] = ()
+    ) -> tuple[str, list[tuple[int, int]], Counter[str]]:
+        """The redacted text, `spans` of the text moved with it, and how many values of each kind were replaced.
+
+        `cells` are in order, and do not overlap.
+
+        A span that begins or ends inside a replaced value is cut there: what replaced it belongs to the span in
+        which the value began. A span may come out empty.
+
+        Raises:
+            DocumentRejected: the text does not settle, or the recogniser failed.
+        """
+        counts: Counter[str] = Counter()
+        moved = list(spans)
+        if text in self._clean and not cells:
+            return text, moved, counts
+        for _ in range(_MAX_ROUNDS):
+            edits = self._edits(text, cells, counts)
+            if not edits:
+                if not cells:
+                    self._remember(text)
+                return text, moved, counts
+            cells = _along(cells, edits)
+            text, moved = _apply(text, moved, edits)
+        raise DocumentRejected(
+            msg(
+                "the text does not settle: after {max_rounds} rounds of redaction there is more to find",
+                max_rounds=_MAX_ROUNDS,
+            ),
+            component="redaction",
+        )
+
+    def _edits(self, text: str, cells: Sequence[Told], counts: Counter[str]) -> list[_Edit]:
+        edits = []
+        found = findings(text, self._policy, self._names, cells, self._repeats)
+        if self._found is not None:
+            self._found += found
+        for finding in found:
+            new = replacement(finding, self._policy.actions[finding.kind], self._key)
+            if new != text[finding.start : finding.end]:
+                edits.append((finding.start, finding.end, new))
+                counts[finding.kind] += 1
+        return edits
+
+    def _remember(self, text: str) -> None:
+        if len(text) <= _SHORT:
+            if len(self._clean) >= _MOST_REMEMBERED:
+                self._clean.clear()
+            self._clean.add(text)
+
+
+def _apply(text: str, spans: list[tuple[int, int]], edits: list[_Edit]) -> tuple[str, list[tuple[int, int]]]:
+    """The text with all edits made, and the spans in it, which may come in any order and overlap."""
+    pieces: list[str] = []
+    at = 0
+    for start, end, new in edits:
+        pieces += (text[at:start], new)
+        at = end
+    pieces.append(text[at:])
+    places = sorted({offset for span in spans for offset in span})
+    now = dict(zip(places, _moved(places, edits), strict=True))
+    return "".join(pieces), [(now[start], now[end]) for start, end in spans]
+
+
+def _along(cells: Sequence[Told], edits: list[_Edit]) -> list[Told]:
+    ends = iter(_moved([offset for cell in cells for offset in cell[:2]], edits))
+    return [(start, next(ends), cell[2]) for start, cell in zip(ends, cells, strict=True)]
+
+
+def _moved(offsets: list[int], edits: list[_Edit]) -> list[int]:
+    """Rising offsets after rising edits; one inside an edit goes to the end of what replaces it."""
+    moved = []
+    shift = number = 0
+    for offset in offsets:
+        while number < len(edits) and edits[number][1] <= offset:
+            start, end, new = edits[number]
+            shift += len(new) - (end - start)
+            number += 1
+        inside = number < len(edits) and edits[number][0] < offset
+        moved.append(edits[number][0] + shift + len(edits[number][2]) if inside else offset + shift)
+    return moved

@@ -1,0 +1,380 @@
+"""An engine on Milvus: the index is on a server or a cluster, the catalog elsewhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+import numpy as np
+
+from wenyuan.core.errors import (
+    CatalogBusy,
+    ConfigError,
+    EngineError,
+    EngineTimeout,
+    EngineUnavailable,
+    IndexCorrupt,
+    IndexMismatch,
+    msg,
+)
+from wenyuan.core.filters import Scope
+from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
+from wenyuan.core.scoring.formula import rescale
+from wenyuan.engines.milvus import search as keyword
+from wenyuan.engines.milvus.collections import MOST_DIMENSIONS, Mark, Names, check_server, find, make, newest
+from wenyuan.engines.milvus.expressions import condition
+from wenyuan.engines.milvus.sessions import Place, Session, Sessions
+from wenyuan.engines.milvus.term_weights import Query
+from wenyuan.engines.milvus.writes import advance, check_same, renew
+from wenyuan.runtime.bounded_calls import BoundedCalls, CallTimedOut
+from wenyuan.runtime.deadlines import deadline_after
+
+MAX_LAG = 3_600.0
+"""Seconds for which whoever else is writing may keep answers behind before that is an error."""
+_PATIENCE = 10.0  # seconds for what has no deadline of its own: status, information
+_TO_OPEN = 60.0  # making and loading collections takes its time
+_TIME_TO_BUILD = 300.0  # seconds that a caller must be willing to wait
+_A_DAY = 86_400.0
+_BRIEFLY = 0.1  # seconds to wait for a thread that brings the index up to date: mostly it is done by then
+_WAITS = 0.5  # of a request's time, for the index; then it is answered from what is there
+_SETTLE_AFTER = 2_000  # passages after which a checkpoint is worth its while
+_ROUNDING = 1e-4
+_WIDTH = 200
+"""``ef`` of an HNSW index, at least."""
+
+T = TypeVar("T")
+
+
+class MilvusEngine:
+    """An engine in collections of its own.
+
+    Args:
+        place: Where the server is.
+        spec: Analyser and encoder; each gets its own collections, so that a change builds a new index beside the old
+            one.
+        library_id: Whose index this is.
+        exclusive: Gives the library's writer lock; only its holder writes.
+        prefix: How the collections' names begin.
+        index: The index type of vectors, when they are made: ``FLAT`` compares every row.
+        max_lag: See `MAX_LAG`.
+
+    Raises:
+        ConfigError: the address or the server is not what is needed, or the driver is not installed.
+        IndexMismatch: the collections belong to something else.
+        EngineUnavailable, EngineTimeout: the server cannot be asked.
+    """
+
+    name = "milvus"
+    works_here = False
+
+    def __init__(
+        self,
+        place: Place,
+        spec: IndexSpec,
+        *,
+        library_id: str,
+        exclusive: Callable[..., AbstractContextManager[None]],
+        prefix: str = "wenyuan",
+        index: str = "FLAT",
+        max_lag: float = MAX_LAG,
+    ) -> None:
+        self._sessions = Sessions(place)
+        self._names = Names.of(prefix, library_id, spec)
+        if self._names.vectors > MOST_DIMENSIONS:
+            raise ConfigError(
+                msg(
+                    "vectors have {vectors} dimensions; Milvus takes {most_dimensions}",
+                    vectors=self._names.vectors,
+                    most_dimensions=MOST_DIMENSIONS,
+                ),
+                component=self._sessions.component,
+                hint="choose an encoder of fewer dimensions, or another engine",
+            )
+        self._scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
+        self._exclusive, self._max_lag = exclusive, max_lag
+        self._writing = threading.Lock()
+        self._builder = BoundedCalls(1, "wenyuan-milvus-index")
+        self._same = False
+        self._settled_at = 0
+        self._empty = False  # whether the catalog was, when the index was asked last
+        self._counted = -1  # the step of the last mark whose rows were all found to be there
+        try:
+            self._mark = self._open(index)
+        except BaseException:
+            self._sessions.close()
+            raise
+
+    def _open(self, index: str) -> Mark:
+        def look(session: Session) -> Mark | None:
+            check_server(session)
+            return find(session, self._names)
+
+        found = self._sessions.run(look, _within(_TO_OPEN))
+        if found is None:
+            with self._exclusive():
+                found = self._sessions.run(lambda session: make(session, self._names, index), _within(_TO_OPEN))
+        self._sessions.collections = (self._names.passages, self._names.words, self._names.marks)
+        return found
+
+    # -- following the catalog ------------------------------------------------------------------------
+
+    def sync(self, feed: ChangeFeed, *, deadline: Deadline) -> int:
+        target = feed.seq()
+        self._mark = mark = self._sessions.run(self._newest, deadline)
+        if mark.settled(target):
+            self._empty = target == 0
+            return self._checked(feed, mark)
+        if mark.watermark > max(target, feed.seq()):  # read again: another thread may have applied a later change
+            raise IndexMismatch(
+                msg(
+                    "the index holds change {watermark}, the catalog ends at {target}",
+                    watermark=mark.watermark,
+                    target=target,
+                ),
+                component=self._sessions.component,
+                hint=msg(
+                    "the catalog was replaced by an older one: drop the collections {base}_…", base=self._names.base
+                ),
+            )
+        if deadline.remaining() >= _TIME_TO_BUILD:
+            return self._follow(feed, target, wait=_TO_OPEN)
+        if not self._caught_up(feed, target, mark, deadline):
+            if self._may_lag(feed, mark):
+                return mark.watermark  # another process updates it; its content is a consistent state of the catalog
+            raise EngineTimeout(
+                msg(
+                    "behind the catalog ({watermark} of {target}), and somebody else is writing",
+                    watermark=mark.watermark,
+                    target=target,
+                ),
+                component=self._sessions.component,
+            )
+        return self._mark.watermark
+
+    def _may_lag(self, feed: ChangeFeed, mark: Mark) -> bool:
+        """Whether questions may be answered as of a mark; an index that is only being built holds nothing."""
+        return (mark.watermark > 0 or self._empty) and feed.lag(mark.watermark) <= self._max_lag
+
+    def _checked(self, feed: ChangeFeed, mark: Mark) -> int:
+        if not self._same:  # once is enough: later changes are checked as they are applied
+            check_same(feed, mark, self._names, self._sessions.component)
+            self._same = True
+        return mark.watermark
+
+    def _caught_up(self, feed: ChangeFeed, target: int, mark: Mark, deadline: Deadline) -> bool:
+        """Apply changes, in a thread that goes on when the caller cannot wait; False while another process writes, or
+        when an earlier state is preferred to waiting.
+        """
+        lagging = self._may_lag(feed, mark)
+        patience = _BRIEFLY if lagging else deadline.remaining()
+        if not self._writing.acquire(timeout=min(patience, deadline.remaining())):
+            return False
+
+        def work() -> None:
+            try:
+                self._follow(feed, target, wait=_BRIEFLY)
+            finally:
+                self._writing.release()
+
+        try:
+            self._builder.run(work, deadline.remaining() * (_WAITS if lagging else 1.0))
+        except CatalogBusy:
+            return False
+        except CallTimedOut as error:
+            if lagging:
+                return False
+            raise EngineTimeout(
+                "the index is still being brought up to date", component=self._sessions.component
+            ) from error
+        return True
+
+    def _follow(self, feed: ChangeFeed, target: int, *, wait: float) -> int:
+        while True:
+            with self._exclusive(wait=wait):
+                self._mark = self._sessions.run(
+                    lambda session: advance(session, self._names, feed, target, self._newest(session)),
+                    _within(_A_DAY),
+                )
+            if self._mark.watermark >= target:
+                return self._checked(feed, self._mark)
+
+    def _newest(self, session: Session) -> Mark:
+        found = newest(session, self._names.marks)
+        if found is None:
+            raise IndexCorrupt(
+                "its marks are gone",
+                component=session.component,
+                hint=msg(
+                    "drop the collections {base}_…; they are built again from the catalog", base=self._names.base
+                ),
+            )
+        return found
+
+    def checkpoint(self, *, always: bool = False) -> None:
+        """After many changes: have segments sealed and indexed, and rows weighed anew where passages have grown."""
+        if not always and abs(self._mark.passages - self._settled_at) < _SETTLE_AFTER:
+            return
+
+        def work(session: Session) -> Mark:
+            mark = renew(session, self._names, self._newest(session))
+            for name in (self._names.passages, self._names.words):
+                session.client.flush(name, timeout=_TIME_TO_BUILD)
+            return mark
+
+        with self._exclusive():
+            self._mark = self._sessions.run(work, _within(_A_DAY))
+        self._settled_at = self._mark.passages
+
+    def purge(self, feed: ChangeFeed) -> None:
+        """Forget what was removed: terms that no passage holds any more, and deleted rows in segments.
+
+        The server removes their files when its own time for that has passed (``dataCoord.gc.dropTolerance``).
+        """
+        self.sync(feed, deadline=_within(_A_DAY))
+
+        def work(session: Session) -> None:
+            session.drop_where(self._names.words, "held <= 0")
+            for name in (self._names.passages, self._names.words):
+                session.client.flush(name, timeout=_TIME_TO_BUILD)
+                session.client.compact(name, timeout=_TIME_TO_BUILD)
+
+        with self._exclusive():
+            self._sessions.run(work, _within(_A_DAY))
+
+    # -- answering ----------------------------------------------------------------------------------
+
+    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
+        def work(session: Session, mark: Mark) -> list[tuple[int, float]]:
+            where = condition(scope, mark.watermark)
+            found = keyword.best(session, self._names, terms, where, limit, mark)
+            if len(found) < limit:
+                self._check_all_there(session, mark)
+            return found
+
+        found = self._read(work, deadline)
+        return LegResult.ok([Hit(passage_id=i, score=score, parts={"keyword": score}) for i, score in found])
+
+    def vector(self, vector: Any, *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
+        asked = self._asked(vector)
+
+        def work(session: Session, mark: Mark) -> list[tuple[float, Mapping[str, Any]]]:
+            where = f"{condition(scope, mark.watermark)} and embedded == true"
+            search = {"ef": max(_WIDTH, 2 * limit)}
+            found = session.nearest(
+                self._names.passages, "vector", asked, where=where, limit=limit, fields=["passage_id"], search=search
+            )
+            if len(found) < limit and len(found) < (matching := session.count(self._names.passages, where)):
+                raise EngineUnavailable(
+                    msg(
+                        "gave {count} of {matching} matching rows: a part of it does not answer",
+                        count=len(found),
+                        matching=matching,
+                    ),
+                    component=session.component,
+                )
+            return found
+
+        hits = []
+        for cosine, row in self._read(work, deadline):
+            if not -1.0 - _ROUNDING <= cosine <= 1.0 + _ROUNDING:  # false for NaN too
+                raise IndexCorrupt("gives a score that is no cosine", component=self._sessions.component)
+            score = float(rescale(cosine, self._scale))
+            hits.append(Hit(passage_id=row["passage_id"], score=score, parts={"vector": score, "cosine": cosine}))
+        return LegResult.ok(sorted(hits, key=lambda hit: (-hit.parts["cosine"], hit.passage_id)))
+
+    def keyword_scores(
+        self, terms: Sequence[str], passage_ids: Sequence[int], *, deadline: Deadline
+    ) -> Mapping[int, float]:
+        if not passage_ids:
+            return {}
+        return self._read(
+            lambda session, mark: keyword.given(session, self._names, terms, passage_ids, mark), deadline
+        )
+
+    def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
+        asked = np.asarray(self._asked(vector), np.float32)
+        if not passage_ids:
+            return {}
+
+        def work(session: Session, mark: Mark) -> dict[int, float]:
+            fields = ["passage_id", "seq", "embedded", "vector"]
+            rows = session.named(self._names.passages, "passage_id", passage_ids, fields)
+            there = [row for row in rows if row["embedded"] and row["seq"] <= mark.watermark]
+            return {row["passage_id"]: float(np.asarray(row["vector"], np.float32) @ asked) for row in there}
+
+        return self._read(work, deadline)
+
+    def mean_cosine(self, vector: Any) -> float:
+        asked, mark = np.asarray(self._asked(vector), np.float64), self._mark
+        return mark.sums.mean_cosine(asked)
+
+    def information(self, terms: Sequence[str]) -> Mapping[str, float]:
+        return self._read(
+            lambda session, mark: Query.of(session, self._names, terms, mark).weights, _within(_PATIENCE)
+        )
+
+    def removed_share(self) -> float:
+        return 0.0
+
+    def status(self) -> EngineStatus:
+        def work(session: Session, mark: Mark) -> tuple[int, int, int]:
+            there = f"seq <= {mark.watermark}"
+            passages = session.count(self._names.passages, there)
+            vectors = session.count(self._names.passages, f"{there} and embedded == true")
+            return mark.watermark, passages, vectors
+
+        watermark, passages, vectors = self._read(work, _within(_PATIENCE))
+        return EngineStatus(name=self.name, watermark=watermark, passages=passages, vectors=vectors)
+
+    def close(self) -> None:
+        self._sessions.close()
+
+    def _asked(self, vector: Any) -> list[float]:
+        if not self._names.vectors:
+            raise EngineError("this index was built without an encoder", component="engine milvus/vector")
+        if len(vector) != self._names.vectors:
+            raise EngineError(
+                msg(
+                    "the query has {count} dimensions, the index {vectors}",
+                    count=len(vector),
+                    vectors=self._names.vectors,
+                ),
+                component="engine milvus/vector",
+            )
+        written: list[float] = np.asarray(vector, dtype=np.float32).tolist()
+        return written
+
+    def _read(self, work: Callable[[Session, Mark], T], deadline: Deadline) -> T:
+        """What `work` finds at one mark: again, if rows that counted then were deleted while it looked."""
+
+        def look(session: Session) -> T:
+            mark = self._mark
+            while True:
+                found, fresh = work(session, mark), self._newest(session)
+                if fresh.step >= mark.step and fresh.swept <= mark.watermark:
+                    return found
+                self._mark = mark = fresh
+
+        return self._sessions.run(look, deadline)
+
+    def _check_all_there(self, session: Session, mark: Mark) -> None:
+        """Once for each mark: a ranking may be short because little fits, not because rows are missing."""
+        if self._counted == mark.step or mark.swept != mark.watermark:
+            return
+        passages = session.count(self._names.passages, f"seq <= {mark.watermark}")
+        if passages == mark.passages:
+            self._counted = mark.step
+        elif self._newest(session).step == mark.step:
+            raise IndexCorrupt(
+                msg("{passages} of {passages2} rows are there", passages=passages, passages2=mark.passages),
+                component=session.component,
+                hint=msg(
+                    "drop the collections {base}_…; they are built again from the catalog", base=self._names.base
+                ),
+            )
+
+
+def _within(seconds: float) -> Deadline:
+    return deadline_after(seconds)

@@ -1,0 +1,68 @@
+"""Probes, and what describes the rest."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.errors import KnowledgeError
+from wenyuan.server.handling import json_response
+from wenyuan.server.openapi import content_of, got
+from wenyuan.server.pool import Pool
+from wenyuan.server.routes_declared import route
+from wenyuan.server.service_port import Service
+from wenyuan.wire.contract import ReadinessShape
+
+_log = logging.getLogger("wenyuan.server")
+_LIVE = {"application/json": {"schema": {"type": "object", "properties": {"live": {"const": True}}}}}
+
+
+class Probes:
+    """Health and readiness probes. They have their own threads, so that load cannot make them fail.
+
+    Args:
+        document: The OpenAPI document of the server.
+    """
+
+    def __init__(self, service: Service, document: Mapping[str, Any]) -> None:
+        self._service = service
+        self._document = document
+        self._pool = Pool(2, 16)
+
+    @route("GET", "/livez", None, got("livez", "Whether the process runs", _LIVE, 500))
+    async def livez(self, _request: Request) -> Response:
+        return json_response({"live": True})
+
+    @route(
+        "GET",
+        "/readyz",
+        None,
+        got("readyz", "Whether the service can answer", ReadinessShape, 500, 503, also=content_of(ReadinessShape)),
+    )
+    async def readyz(self, request: Request) -> Response:
+        return await self._pool.run(partial(self._readiness, request.state.request_id))
+
+    @route("GET", "/openapi.json", None, None)
+    async def openapi(self, _request: Request) -> Response:
+        return json_response(self._document)
+
+    def _readiness(self, request_id: str) -> Response:
+        try:
+            state = self._service.readiness()
+            ready, parts = state.ready, {name: _shown(part) for name, part in state.parts.items()}
+        except Exception as error:
+            known = isinstance(error, KnowledgeError)
+            _log.error("readiness could not be told: request_id=%s: %s", request_id, error, exc_info=not known)
+            reason = str(error) if known else f"internal error (request {request_id})"
+            ready, parts = False, {"service": {"state": "failed", "detail": reason}}
+        return json_response({"ready": ready, "parts": parts}, 200 if ready else 503)
+
+
+def _shown(part: Mapping[str, object]) -> dict[str, object]:
+    """A part's state without its hints: a prober cannot act on the server."""
+    return {name: value for name, value in part.items() if name != "hint"}

@@ -1,0 +1,145 @@
+"""``/v1/keys``: making, listing and revoking keys. A key bound to an agent sees and makes only that agent's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.access import LONGEST_KEY_NAME, Key, Principal
+from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted
+from wenyuan.server.handling import RequestHandler, json_response, missing
+from wenyuan.server.openapi import kept
+from wenyuan.server.routes_declared import route
+from wenyuan.wire.search_requests import checked
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.catalog import Catalog
+
+
+Right = Literal["retrieve", "search", "ingest", "registry", "audit", "admin"]
+
+
+class KeyRequestShape(BaseModel):
+    """A key to be made."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    agent_id: str | None = Field(None, description="The agent it acts for; without one, an operator's key.")
+    name: Annotated[str, Field(max_length=LONGEST_KEY_NAME)] = Field("", description="What people call it.")
+    rights: Annotated[list[Right], Field(min_length=1)]
+    expires_at: float | None = Field(None, description="Seconds since the epoch; without, it does not expire.")
+
+
+_TEXT, _MOMENT = {"type": "string"}, {"type": ["number", "null"], "description": "Seconds since the epoch."}
+_KEY: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["key_id", "name", "agent_id", "rights", "created_at", "expires_at", "revoked_at"],
+    "properties": {
+        "key_id": _TEXT, "name": {**_TEXT, "description": "What people call it, or nothing."},
+        "agent_id": {"type": ["string", "null"]}, "rights": {"type": "array", "items": _TEXT},
+        "created_at": _MOMENT, "expires_at": _MOMENT, "revoked_at": _MOMENT,
+        "key": {**_TEXT, "description": "The secret: of a key that was just made, and never again."},
+    },
+}  # fmt: skip
+
+
+class KeyRoutes:
+    """``/v1/keys``."""
+
+    def __init__(
+        self, catalog: Catalog, handler: RequestHandler, keys_changed: Callable[[], None], clock: Callable[[], float]
+    ) -> None:
+        self._catalog = catalog
+        self._handler = handler
+        self._keys_changed = keys_changed
+        self._clock = clock
+
+    @route(
+        "GET",
+        "/v1/keys",
+        "admin",
+        kept(
+            "The keys, without their secrets",
+            {
+                "type": "object",
+                "required": ["keys"],
+                "properties": {"keys": {"type": "array", "items": _KEY}},
+            },
+        ),
+    )
+    async def list(self, request: Request) -> Response:
+        return await self._handler.pool.run(
+            lambda: json_response({"keys": [_described(key) for key in self._visible(request.state.principal)]})
+        )
+
+    @route(
+        "POST",
+        "/v1/keys",
+        "admin",
+        kept("Make a key", {**_KEY, "required": [*_KEY["required"], "key"]}, statuses=(201,), body=KeyRequestShape),
+    )
+    async def create(self, request: Request) -> Response:
+        try:
+            return await self._handler.work(request, lambda body: self._create(body, request.state.principal))
+        finally:
+            self._keys_changed()
+
+    @route(
+        "DELETE",
+        "/v1/keys/{key_id}",
+        "admin",
+        kept(
+            "Revoke a key",
+            {
+                "type": "object",
+                "required": ["key_id", "revoked"],
+                "properties": {"key_id": _TEXT, "revoked": {"const": True}},
+            },
+        ),
+    )
+    async def revoke(self, request: Request) -> Response:
+        try:
+            return await self._handler.pool.run(lambda: self._revoke(request))
+        finally:
+            self._keys_changed()
+
+    def _visible(self, principal: Principal) -> tuple[Key, ...]:
+        held = self._catalog.keys()
+        return tuple(key for key in held if principal.agent_id in (None, key.agent_id))
+
+    def _create(self, body: object, principal: Principal) -> Response:
+        wanted = checked(KeyRequestShape, body)
+        agent_id = wanted.agent_id or principal.agent_id
+        if principal.agent_id not in (None, agent_id):
+            raise missing("agent")
+        if agent_id is not None and agent_id not in {agent.agent_id for agent in self._catalog.agents()}:
+            raise missing("agent")
+        if wanted.expires_at is not None and not wanted.expires_at > self._clock():
+            raise InvalidRequest("expires_at is past", faults=(Fault("expires_at", "must lie in the future"),))
+        if not all(principal.may(right) for right in wanted.rights):
+            raise NotPermitted("a key cannot give rights that it does not have")
+        key, secret = self._catalog.create_key(agent_id, frozenset(wanted.rights), wanted.expires_at, wanted.name)
+        return json_response(_described(key) | {"key": secret}, 201)
+
+    def _revoke(self, request: Request) -> Response:
+        key_id = request.path_params["key_id"]
+        if key_id not in {key.key_id for key in self._visible(request.state.principal)}:
+            raise missing("key")
+        self._catalog.revoke_key(key_id)
+        return json_response({"key_id": key_id, "revoked": True})
+
+
+def _described(key: Key) -> dict[str, Any]:
+    return {
+        "key_id": key.key_id,
+        "name": key.name,
+        "agent_id": key.agent_id,
+        "rights": sorted(key.rights),
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+    }

@@ -1,0 +1,117 @@
+"""Profiles of tasks over HTTP: what tasks are about, by their ids. Operators only: an agent cannot say it of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.errors import Fault, InvalidRequest, NotFound, did_you_mean, listed, msg
+from wenyuan.core.task_profiles import MOST, TaskProfile, parse_profile, profile_to_wire
+from wenyuan.core.task_profiles import MOST_CHARS as PROFILES_MOST_CHARS
+from wenyuan.server.handling import RequestHandler, json_response, missing
+from wenyuan.server.openapi import kept
+from wenyuan.server.routes.registry import operator
+from wenyuan.server.routes_declared import route
+
+if TYPE_CHECKING:
+    from wenyuan.service.library import Library
+
+
+_TEXTS = {
+    "type": "array",
+    "maxItems": MOST,
+    "items": {"type": "string", "minLength": 1, "maxLength": PROFILES_MOST_CHARS},
+}
+_PROFILE: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["profile_id"],
+    "additionalProperties": False,
+    "properties": {
+        "profile_id": {"type": "string", "minLength": 1, "maxLength": 64},
+        "title": {"type": "string"},
+        "tasks": {**_TEXTS, "description": "Ids of tasks; one that ends in * stands for all that begin so."},
+        "domains": {**_TEXTS, "description": "Domains in which such tasks look first."},
+        "terms": {**_TEXTS, "description": "What such tasks speak of."},
+    },
+}
+
+
+class Tasks:
+    """``/v1/tasks``."""
+
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
+        self._library = library
+        self._handler = handler
+
+    @route(
+        "GET",
+        "/v1/tasks",
+        "registry",
+        kept(
+            "What tasks are about",
+            {"type": "object", "properties": {"profiles": {"type": "array", "items": _PROFILE}}},
+        ),
+    )
+    async def list(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._handler.pool.run(self._list)
+
+    @route("GET", "/v1/tasks/{profile_id}", "registry", kept("What tasks of one kind are about", _PROFILE))
+    async def show(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._handler.pool.run(lambda: json_response(profile_to_wire(self._found(request))))
+
+    @route(
+        "POST",
+        "/v1/tasks",
+        "registry",
+        kept(
+            "Say what tasks of one kind are about; answers to them change at once",
+            _PROFILE,
+            statuses=(200, 201),
+            body=_PROFILE,
+        ),
+    )
+    async def put(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._handler.work(request, self._put)
+
+    @route("DELETE", "/v1/tasks/{profile_id}", "registry", kept())
+    async def remove(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._handler.pool.run(lambda: self._remove(request))
+
+    def _list(self) -> Response:
+        return json_response({"profiles": [profile_to_wire(one) for one in self._library.catalog.profiles()]})
+
+    def _found(self, request: Request) -> TaskProfile:
+        for profile in self._library.catalog.profiles():
+            if profile.profile_id == request.path_params["profile_id"]:
+                return profile
+        raise missing("profile")
+
+    def _put(self, body: object) -> Response:
+        if not isinstance(body, dict):
+            raise InvalidRequest("the body must be an object", faults=(Fault("$", "must be an object"),))
+        profile = parse_profile(body)
+        known = sorted({source.domain for source in self._library.sources()})
+        faults = tuple(
+            Fault(f"domains[{at}]", msg("no source has that domain{near}", near=did_you_mean(domain, known)))
+            for at, domain in enumerate(profile.domains)
+            if domain not in known
+        )
+        if faults:
+            raise InvalidRequest(listed(faults, "{place}: {fault}"), faults=faults)
+        new = profile.profile_id not in {one.profile_id for one in self._library.catalog.profiles()}
+        self._library.catalog.put_profile(profile)
+        return json_response(profile_to_wire(profile), 201 if new else 200)
+
+    def _remove(self, request: Request) -> Response:
+        try:
+            self._library.catalog.remove_profile(request.path_params["profile_id"])
+        except NotFound as error:
+            raise missing("profile") from error
+        return json_response({"profile_id": request.path_params["profile_id"]})

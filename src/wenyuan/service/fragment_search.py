@@ -1,0 +1,166 @@
+"""What the doors of other protocols ask of a library: the contract's fragments, within a domain and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from wenyuan.core.access import Principal
+from wenyuan.core.arguments import checking_fields
+from wenyuan.core.conditions import Condition, Conditions, compiled, of_sources
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, UnknownDomain, did_you_mean, msg
+from wenyuan.core.model import Facet, Fragment, RetrievalRequest
+from wenyuan.core.restrictions import Restrictions, restrictions_of
+from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.service.audit.recorded_search import RecordedSearch
+from wenyuan.service.fragments import fragments_of, nearest_of
+from wenyuan.service.queries import asked, both
+from wenyuan.service.query import Query
+from wenyuan.service.search.change_cache import PerChange
+from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.searcher import LOCAL, Searcher
+from wenyuan.settings import Settings
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.catalog import Catalog
+    from wenyuan.service.generation.rewriter import Rewriter
+
+
+EVERYTHING = "all"
+"""The domain that stands for all that the caller may see, unless a source has it for its own."""
+
+
+@checking_fields
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FragmentsRequest:
+    """A request for fragments, in any protocol.
+
+    Attributes:
+        request: As the contract has it.
+        domain: A knowledge domain, or `EVERYTHING`.
+        least_score: Fragments below are left out.
+        door: By which protocol, for the audit.
+    """
+
+    request: RetrievalRequest
+    domain: str = EVERYTHING
+    conditions: Condition | Conditions | None = None
+    least_score: float = 0.0
+    door: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FragmentsAnswer:
+    """The fragments found, best first, as ``retrieve_fragments`` finds them, with details.
+
+    Attributes:
+        degraded: Names of the legs that failed though they were allowed to.
+        reason: Why there are no fragments.
+        nearest: See `Answer.nearest`.
+        searched: Number of sources.
+        stale_by: See `Answer`.
+    """
+
+    fragments: tuple[Fragment, ...]
+    degraded: tuple[str, ...] = ()
+    reason: str = ""
+    searched: int = 0
+    stale_by: float = 0.0
+    nearest: Fragment | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FragmentSearch:
+    """Searches for fragments with more options and details than the contract has."""
+
+    settings: Settings
+    catalog: Catalog
+    retriever: Retriever
+    searcher: Searcher
+    recorded: RecordedSearch
+    fields: Fields
+    rewriter: Rewriter
+
+    def fragments(self, wanted: FragmentsRequest, principal: Principal = LOCAL) -> FragmentsAnswer:
+        """The fragments of ``retrieve_fragments``, restricted to the request's domain and least score.
+
+        Raises:
+            UnknownDomain: there is no such domain, or none that the caller may ask.
+            InvalidRequest, NotPermitted: the request.
+            KnowledgeError: a leg that had to answer did not; never an empty answer instead.
+        """
+        query = asked(wanted.request, self.settings.rules)
+        restrictions = restrictions_of(wanted.request.context)
+        try:
+            query, principal = self.bounded(query, restrictions, principal)
+            query = self.rewriter.reworded(self._narrowed(query, wanted))
+            answer = self.retriever.retrieve(query)
+        except (InvalidRequest, NotPermitted):
+            raise
+        except KnowledgeError as error:
+            self.recorded.failed(query, error, principal, wanted.door)
+            raise
+        answer = self.recorded.recorder.attested(query, answer, principal, door=wanted.door)
+        given = fragments_of(answer, restrictions.names)
+        found = tuple(f for f in given if f.retrieval_score >= wanted.least_score)
+        too_low = f"all that was found scores below {wanted.least_score:g}" if answer.hits and not found else ""
+        return FragmentsAnswer(
+            fragments=found,
+            degraded=answer.degraded,
+            reason=too_low or answer.reason,
+            searched=len(answer.scope.sources) if answer.scope else 0,
+            stale_by=answer.stale_by,
+            nearest=nearest_of(answer, restrictions.names),
+        )
+
+    def bounded(self, query: Query, wanted: Restrictions, principal: Principal) -> tuple[Query, Principal]:
+        """A query within what the caller may see and the request's restrictions allow, and on whose behalf it is asked.
+
+        Raises:
+            NotFound: there is no such agent, or the caller may not ask for it.
+            UnknownDomain: there is no such domain, or none that the caller may ask.
+        """
+        if wanted.agent_id:
+            agent = self.searcher.agent_of(wanted.agent_id, principal)
+            principal = principal if agent is None else replace(principal, agent_id=agent.agent_id)
+        query = self.searcher.bounded(query, principal)
+        return self._within(query, wanted.domain or EVERYTHING), principal
+
+    def _within(self, query: Query, domain: str) -> Query:
+        """A query of the sources of a domain alone."""
+        sources = self.retriever.registry()
+        names = set(sources.by_id if query.sources is None else query.sources)
+        inside = {name for name in names if sources.by_id[name].domain == domain}
+        if not inside and domain != EVERYTHING:
+            known = {sources.by_id[name].domain for name in names}  # to an agent, others' domains are not there
+            why = msg("there is no domain {domain}", domain=repr(domain[:64]))
+            raise UnknownDomain(
+                why + did_you_mean(domain, known),
+                hint=msg("{everything} asks every domain", everything=repr(EVERYTHING)),
+            )
+        return replace(query, sources=tuple(sorted(inside))) if inside else query
+
+    def _narrowed(self, query: Query, wanted: FragmentsRequest) -> Query:
+        query = self._within(query, wanted.domain)
+        if wanted.conditions is None:
+            return query
+        sources = self.retriever.registry()
+        names = set(sources.by_id if query.sources is None else query.sources)
+        held = self.fields.held(self.catalog.seq(), self.settings.search.deadline)
+        day = query.as_of or date.today()
+        seen = [s for n in sorted(names) if sources.in_force(n, day) for s in (sources.by_id[n],)]
+        chosen = compiled(wanted.conditions, of_sources([s for s in seen if s.trust >= query.min_trust], held))
+        return replace(query, filter=both(query.filter, chosen))
+
+
+class Fields:
+    """Filterable fields of each source's documents with their values; read again after a change of the catalog."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._fields = PerChange(lambda _, deadline: catalog.field_values(deadline))
+
+    def held(self, change: int, seconds: float) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
+        """The fields as of `change` or later; a `KnowledgeError` when reading takes longer than `seconds`."""
+        return self._fields.at(change, deadline_after(seconds))

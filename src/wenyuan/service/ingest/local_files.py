@@ -1,0 +1,130 @@
+"""Which files a source consists of."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+
+from wenyuan.core.addresses import file_uri
+from wenyuan.core.errors import SourceError, msg
+from wenyuan.core.fidelity import PICTURES
+from wenyuan.core.model import Document
+from wenyuan.runtime.installation import install_command
+from wenyuan.runtime.presence import exists, is_file
+from wenyuan.runtime.regular import open_regular
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Readable files in a fixed order, and the number of other files by suffix."""
+
+    files: tuple[Path, ...]
+    skipped: Mapping[str, int]
+
+
+def find_files(path: Path, readable: Callable[[str], bool], hidden: str = "") -> Found:
+    """The files at or below `path`. Hidden ones and links that lead out of the folder are left out.
+
+    Args:
+        hidden: A hidden folder right below `path` whose files are found all the same.
+
+    A link to a file that is gone is found like any other: that it cannot be read is for the reader to say.
+
+    Raises:
+        SourceError: nothing is there, or nothing that can be read.
+    """
+    try:
+        if not exists(path):
+            raise SourceError(
+                msg("there is no file or folder {path}", path=path), hint="check the path, or mount what it lies on"
+            )
+        found = [path] if is_file(path) else sorted(_walk(path, hidden))
+    except OSError as error:
+        raise _shut(path, error) from error
+    files = tuple(f for f in found if readable(f.name))
+    skipped = Counter(f.suffix.lower() or "(no suffix)" for f in found if not readable(f.name))
+    if not files:
+        raise nothing_to_read(str(path), skipped)
+    return Found(files, dict(skipped))
+
+
+def _shut(path: Path | str, error: OSError) -> SourceError:
+    return SourceError(
+        msg("cannot look into {path}: {strerror}", path=path, strerror=error.strerror),
+        hint=msg("check that this user may read it: ls -la {folder}", folder=quote(str(path))),
+    )
+
+
+def nothing_to_read(path: str, skipped: Mapping[str, int]) -> SourceError:
+    """The error for a source with no readable file, with the counts of other files."""
+    kinds = ", ".join(f"{n} × {suffix}" for suffix, n in Counter(skipped).most_common(5)) or "it is empty"
+    return SourceError(
+        msg("nothing to read in {path}: {kinds}", path=path, kinds=kinds),
+        hint=install_command("ocr")
+        if PICTURES & skipped.keys()
+        else "readable: text, Markdown, reStructuredText, AsciiDoc, LaTeX, HTML, PDF, Office, OpenDocument, RTF, EPUB, mail, "
+        "tables, JSON, YAML, code, ZIP",
+    )
+
+
+def _walk(folder: Path, hidden: str) -> Iterator[Path]:
+    root = folder.resolve()
+
+    def refuse(error: OSError) -> None:
+        raise _shut(error.filename, error) from error
+
+    for where, folders, names in os.walk(folder, onerror=refuse):
+        here = hidden if where == str(folder) else ""
+        folders[:] = sorted(name for name in folders if not name.startswith(".") or name == here)
+        for name in names:
+            file = Path(where, name)
+            if name.startswith(".") or not (is_file(file) or file.is_symlink()):
+                continue
+            # Not Path.resolve: of a link to itself it raises what is no OSError.
+            if Path(os.path.realpath(file)).is_relative_to(root):
+                yield file
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """A local file; see `Holding`."""
+
+    path: Path
+    read: Callable[[Path, str], Iterable[Document]]
+    entry: None = None
+
+    @property
+    def uri(self) -> str:
+        return file_uri(self.path.absolute())
+
+    def digest(self) -> str:
+        with os.fdopen(open_regular(self.path), "rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+
+    def documents(self) -> Iterable[Document]:
+        return self.read(self.path, self.uri)
+
+
+class LocalHoldings:
+    """The files at or below a path; see `Holdings`. SourceError where none of them can be read."""
+
+    cut = ""
+
+    def __init__(
+        self,
+        path: Path,
+        readable: Callable[[str], bool],
+        read: Callable[[Path, str], Iterable[Document]],
+        hidden: str = "",
+    ) -> None:
+        found = find_files(path, readable, hidden)
+        self.total, self.skipped = len(found.files), found.skipped
+        self._files = tuple(LocalFile(file, read) for file in found.files)
+
+    def __iter__(self) -> Iterator[LocalFile]:
+        return iter(self._files)

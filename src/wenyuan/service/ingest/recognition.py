@@ -1,0 +1,45 @@
+"""The OCR of a library while files are read, and what of it is in the fingerprints of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from wenyuan.core.model import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """The OCR used while reading files, and its version.
+
+    Attributes:
+        watched: Context for reading files, with a callback for pages done and in total (an exception from it ends the
+            reading), and a predicate whether a page with this text may be cached in the library's folder until its
+            document is stored.
+        settled: Called when the documents are stored.
+        version: Of the recogniser; ``""`` without one. When it changes, what it has read, or would have, is read again.
+    """
+
+    watched: Callable[[Callable[[int, int], None], Callable[[str], bool]], AbstractContextManager[None]]
+    settled: Callable[[], None]
+    version: str = ""
+
+
+class Reading(NamedTuple):
+    """Prefixes of document fingerprints: of documents that no OCR reads, and of those that the present one does."""
+
+    plain: str
+    recognised: str
+
+    def of(self, document: Document) -> str:
+        by_recognition = document.fidelity is not None and document.fidelity.by_recognition
+        return self.recognised if by_recognition else self.plain
+
+    def has(self, fingerprint: str) -> bool:
+        """Whether a document with this fingerprint would be read in the same way now."""
+        return fingerprint.partition(":")[0] in self
+
+
+NO_RECOGNITION = Recognition(watched=lambda _told, _keep: nullcontext(), settled=lambda: None)

@@ -1,0 +1,194 @@
+"""Which version of a document is in force: what it says of itself, dates in file names, and what supersedes what.
+
+What Markdown says in front matter and JSON Lines in their keys is read here, by one list of words (`core.terms_of_use`).
+
+A date in brackets at the end of a file's name, as statutes have it (``数据安全法(2021-06-10).md``), is the day from
+which that version counts, and ends the version before it in the same folder. Front matter says ``supersedes:
+old-policy.md``: the file of that name in the same folder or, where there is none, the only one elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import PurePosixPath
+from posixpath import normpath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.model import Document
+from wenyuan.core.validity import LiveVersion, Validity
+from wenyuan.core.validity_dates import date_from_name, validity_field, validity_from
+from wenyuan.core.validity_ends import effective_ends
+from wenyuan.service.ingest.versions import series_of, superseded_by
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.catalog import Catalog
+
+
+_NOT_YET = date.max  # the beginning of a draft
+_UNKNOWN_END = date.min  # the own end of a retired version without a date
+_BRACKETED = re.compile(r"\s*[（(【\[][^（(【\[]*\d{4}[^）)】\]]*[）)】\]]\s*\Z")
+
+
+def dated(document: Document) -> Document:
+    """The document with its validity, from reader, metadata or, failing these, file name.
+
+    Raises:
+        DocumentRejected: it ends before it begins.
+    """
+    said, faults = validity_from(document.metadata, _own(document))
+    notes = tuple(f"validity: {fault.path}: {fault.message}" for fault in faults)
+    begin, end = said.effective_from, said.effective_until
+    stem = _path(document.uri).stem
+    if begin is None and _BRACKETED.search(stem):
+        begin = date_from_name(stem)
+    if begin and end and end < begin:
+        raise DocumentRejected("effective_until lies before effective_from")
+    if said.status == "draft":
+        begin, end = _NOT_YET, None
+    elif said.status == "retired":
+        end = end or _UNKNOWN_END
+    if (begin, end) == (document.effective_from, document.effective_until) and not notes:
+        return document
+    return replace(document, effective_from=begin, effective_until=end, notes=(*document.notes, *notes))
+
+
+def _own(document: Document) -> Mapping[str, date]:
+    days = {"effective_from": document.effective_from, "effective_until": document.effective_until}
+    return {name: day for name, day in days.items() if day is not None}
+
+
+def settle(catalog: Catalog, source_id: str) -> Mapping[str, tuple[str, ...]]:
+    """End superseded versions and reopen those no longer superseded; returns notes by URI.
+
+    Raises:
+        InvalidRequest: documents that supersede one another in a loop, or what is not there.
+    """
+    live = catalog.live_versions(source_id)
+    series, replaced = _series(live), superseded_by(live)
+    named, notes = _named(live)
+    items = [
+        Validity(
+            id=str(v.document_id),
+            effective_from=v.effective_from,
+            effective_until=None if v.own_until == _UNKNOWN_END else v.own_until,
+            status="draft" if v.effective_from == _NOT_YET else "in_force",
+            supersedes=tuple(
+                dict.fromkeys(
+                    (*named.get(v.document_id, ()), *series.get(v.document_id, ()), *replaced.get(v.document_id, ()))
+                )
+            ),
+        )
+        for v in live
+    ]
+    if not any(item.supersedes for item in items) and all(v.own_until == v.effective_until for v in live):
+        return notes
+    ends = effective_ends(items, undated=date.min)
+    changed = {}
+    for version in live:
+        end = ends[str(version.document_id)]
+        if end is None and version.own_until == _UNKNOWN_END:
+            end = _UNKNOWN_END
+        if end != version.effective_until:
+            changed[version.document_id] = end
+    catalog.amend_ends(source_id, changed)
+    return notes
+
+
+def _path(uri: str) -> PurePosixPath:
+    return _path_of(uri.partition("?")[0])
+
+
+@lru_cache(maxsize=1_024)
+def _path_of(path: str) -> PurePosixPath:
+    return PurePosixPath(unquote(path))  # rows of one file have it in common
+
+
+def _bare(path: PurePosixPath) -> PurePosixPath:
+    """The path without suffix: a version may have another format than its predecessor."""
+    return path.parent / path.stem
+
+
+def _series(live: Sequence[LiveVersion]) -> Mapping[int, tuple[str, ...]]:
+    """By document, its predecessor's documents in a series: files of one folder whose names differ only in the date.
+
+    A file may hold many documents (rows, sheets), some with days of their own. They are one version, which begins on
+    the day of its name, if any of them does; the first that does stands for all.
+    """
+    files: dict[PurePosixPath, list[LiveVersion]] = {}
+    for version in live:
+        path = _path(version.uri)
+        if _BRACKETED.search(path.stem) and version.effective_from not in (None, _NOT_YET):
+            files.setdefault(path, []).append(version)
+    groups: dict[tuple[PurePosixPath, str], dict[date, list[LiveVersion]]] = {}
+    for path, documents in files.items():
+        begins = {v.effective_from or date.min for v in documents}
+        named = date_from_name(path.stem)
+        begin = named if named in begins else min(begins)
+        group = groups.setdefault((path.parent, _BRACKETED.sub("", path.stem)), {})
+        group.setdefault(begin, []).extend(documents)
+    before: dict[int, tuple[str, ...]] = {}
+    for group in groups.values():
+        for (_, old), (begin, new) in pairwise(sorted(group.items())):
+            first = next(v for v in new if v.effective_from == begin)
+            before[first.document_id] = tuple(str(v.document_id) for v in old)
+    return before
+
+
+def _named(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mapping[str, tuple[str, ...]]]:
+    """By document, the ids of those that its front matter says it supersedes; and by URI, notes on ambiguous names.
+
+    A name is a file's, with or without its folder, a title or a URI. What it names may come later. Where many documents
+    of a file name the same, the one that begins first speaks for all: what is named may be as many again.
+    """
+    saying: dict[tuple[PurePosixPath, str], LiveVersion] = {}
+    for version in sorted(live, key=lambda v: (v.effective_from or date.min, v.document_id)):
+        for name in _said(version):
+            saying.setdefault((_path(version.uri), name), version)
+    known: dict[str, list[LiveVersion]] = {}
+    for version in live if saying else ():
+        if series_of(version.uri)[1]:
+            continue  # what is named is what is in its place now
+        for name in {version.uri, version.title, _path(version.uri).stem}:
+            known.setdefault(name, []).append(version)
+    found: dict[int, list[str]] = {}
+    notes: dict[str, tuple[str, ...]] = {}
+    for (_, name), version in saying.items():
+        meant = [v for v in _meant(name, version, known) if v is not version]
+        here = [v for v in meant if _path(v.uri).parent == _path(version.uri).parent]
+        if not here and len({_bare(_path(v.uri)) for v in meant}) > 1:
+            note = (
+                f"supersedes {name!r}, which is in several other places, so none of them ends: name the folder, too"
+            )
+            notes[version.uri] = (*notes.get(version.uri, ()), note)
+        else:
+            found.setdefault(version.document_id, []).extend(str(v.document_id) for v in here or meant)
+    return found, notes
+
+
+def _said(version: LiveVersion) -> tuple[str, ...]:
+    return validity_from({k: v for k, v in version.facets.items() if validity_field(k) == "supersedes"})[0].supersedes
+
+
+def _meant(name: str, version: LiveVersion, known: Mapping[str, list[LiveVersion]]) -> Sequence[LiveVersion]:
+    """The versions that a name may refer to. A name with a folder matches the end of a path, or a path relative to
+    the document.
+    """
+    exact = [v for v in known.get(name, ()) if v.uri == name]
+    if exact:
+        return exact
+    wanted = PurePosixPath(name)
+    files = [v for v in known.get(wanted.stem, ()) if _path(v.uri).stem == wanted.stem]
+    if len(wanted.parts) > 1:
+        beside = PurePosixPath(normpath(_path(version.uri).parent / _bare(wanted)))
+        end = tuple(part for part in _bare(wanted).parts if part != "..")
+        files = [v for v in files if _bare(_path(v.uri)) == beside] or [
+            v for v in files if _bare(_path(v.uri)).parts[-len(end) :] == end
+        ]
+    return list({v.document_id: v for v in (*files, *known.get(name, ()))}.values())

@@ -1,0 +1,187 @@
+"""Which names of the graph mean about what a text says: the last way in which a text is linked.
+
+Names are embedded once and kept, as passages are. An import by the command line embeds them before it ends; else a
+thread does, from the first text on that names nothing: until it has finished, nothing is guessed, and that is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.core.errors import CatalogBusy, KnowledgeError, msg
+from wenyuan.core.ports import Encoder
+from wenyuan.core.rules.graph import LexiconEntry
+from wenyuan.settings import SearchSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from wenyuan.catalog.catalog import Catalog
+
+
+log = logging.getLogger(__name__)
+_BATCH = 64  # names embedded at once: less than a second of work
+_MOST = 50  # guesses that are compared further
+_MOST_NODES = 3  # nodes that a text may mean
+_NEAR = 0.04  # how much less than the likeliest another one may be
+LATIN = 5 / 6  # of the threshold, for a text without Chinese: measured, see docs/rules.md
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The embedded names of one graph version: nodes (n,), and unit vectors (n, dim)."""
+
+    version: int
+    nodes: npt.NDArray[np.int64]
+    vectors: npt.NDArray[np.float32]
+
+
+class NameVectors:
+    """Finds names by embedding similarity. Thread-safe.
+
+    Args:
+        threshold: Likeness (0..1, the cosine on the encoder's scale) from which on a name is a guess.
+    """
+
+    def __init__(self, encoder: Encoder, catalog: Catalog, threshold: float) -> None:
+        self._encoder = encoder
+        self._catalog = catalog
+        self.threshold = threshold
+        self._lock = threading.Lock()
+        self._ready: _Names | None = None
+        self._work: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._done = 0
+
+    def close(self) -> None:
+        """Stop embedding; finished vectors are kept."""
+        self._stop.set()
+        if self._work is not None:
+            self._work.join()
+
+    def likely(
+        self,
+        version: int,
+        entries: Sequence[LexiconEntry],
+        embed: Callable[[], Any],
+        without: Set[int] = frozenset(),
+        *,
+        latin: bool = False,
+    ) -> list[tuple[int, float]] | str:
+        """Nodes and their similarity to the text (0..1), best first; or why that is not known yet.
+
+        Args:
+            version: Of the graph whose names `entries` are.
+            embed: Gives the vector of the text, (dim,) float32.
+            without: Nodes invisible to the caller, which do not count towards the limit.
+            latin: The text has no Chinese: then it lies further from all names.
+        """
+        import numpy as np
+
+        names = self._names(version, entries)
+        if isinstance(names, str):
+            return names
+        low, high = self._encoder.fingerprint.scale
+        likeness = np.clip((np.vecdot(names.vectors, np.asarray(embed(), np.float32)) - low) / (high - low), 0.0, 1.0)
+        if without:
+            likeness[np.isin(names.nodes, list(without))] = -1.0
+        best: dict[int, float] = {}
+        least = max(self.threshold * (LATIN if latin else 1.0), float(likeness.max(initial=0.0)) - _NEAR)
+        for at in np.argsort(-likeness, kind="stable")[:_MOST]:
+            if likeness[at] >= least and len(best) < _MOST_NODES:
+                best.setdefault(int(names.nodes[at]), float(likeness[at]))
+        return list(best.items())
+
+    def embed(
+        self,
+        entries: Sequence[LexiconEntry],
+        tell: Callable[[int, int], None] | None = None,
+        most: int | None = None,
+    ) -> int:
+        """Embed and store the names that have no vector yet; returns how many there were.
+
+        Args:
+            tell: Called with the number done and the total.
+            most: Embed nothing when more names than this are missing.
+
+        Raises:
+            EncoderError, CatalogError
+        """
+        keys = {self._key(entry.text): entry.text for entry in entries}
+        kept = self._catalog.name_vectors(list(keys))
+        missing = [key for key in keys if key not in kept]
+        done = 0
+        if most is not None and len(missing) > most:
+            return done
+        for part in _parts(missing):
+            if self._stop.is_set():
+                return done
+            vectors = self._encoder.encode_passages([keys[key] for key in part])
+            self._catalog.keep_name_vectors(dict(zip(part, vectors, strict=True)))
+            done += len(part)
+            if tell is not None:
+                tell(done, len(missing))
+        if missing:
+            self._catalog.keep_name_vectors({}, wanted=keys)
+        return done
+
+    def _names(self, version: int, entries: Sequence[LexiconEntry]) -> _Names | str:
+        with self._lock:
+            if self._ready is None or self._ready.version != version:
+                self._ready = self._read(version, entries)
+            if self._ready is not None:
+                return self._ready
+            if self._work is None or not self._work.is_alive():
+                self._done = 0
+                self._work = threading.Thread(target=self._run, args=(entries,), name="names", daemon=True)
+                self._work.start()
+        return msg(
+            "names are not compared by meaning until they are embedded: {done} of {count}",
+            done=self._done,
+            count=len(entries),
+        )
+
+    def _read(self, version: int, entries: Sequence[LexiconEntry]) -> _Names | None:
+        import numpy as np
+
+        keys = [self._key(entry.text) for entry in entries]
+        kept = self._catalog.name_vectors(list(dict.fromkeys(keys)))
+        if any(key not in kept for key in keys):
+            return None
+        vectors = (
+            np.stack([kept[key] for key in keys]) if keys else np.empty((0, self._encoder.fingerprint.dimension))
+        )
+        nodes = np.fromiter((entry.node_id for entry in entries), np.int64, len(entries))
+        return _Names(version, nodes, vectors.astype(np.float32, copy=False))
+
+    def _run(self, entries: Sequence[LexiconEntry]) -> None:
+        try:
+            self.embed(entries, self._told)
+        except CatalogBusy as error:
+            log.info("embedding names is put off: %s", error)
+        except KnowledgeError as error:
+            log.warning("names cannot be embedded: %s", error)
+
+    def _told(self, done: int, _total: int) -> None:
+        self._done = done
+
+    def _key(self, text: str) -> str:
+        return hashlib.sha256(f"{self._encoder.fingerprint.key}\x00{text}".encode()).hexdigest()
+
+
+def name_vectors_of(encoder: Encoder | None, catalog: Catalog, settings: SearchSettings) -> NameVectors | None:
+    """The `NameVectors` of a library; None if they are switched off or there is no encoder."""
+    if encoder is None or settings.similar_names >= 1.0:
+        return None
+    return NameVectors(encoder, catalog, settings.similar_names)
+
+
+def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    for at in range(0, len(keys), _BATCH):
+        yield keys[at : at + _BATCH]

@@ -1,0 +1,128 @@
+"""The JSON shapes of unified retrieval (``/retrieve``) and of rule inference (``/infer_rules``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+from pydantic.json_schema import SkipJsonSchema
+
+from wenyuan.core.contract import named_twice
+from wenyuan.core.errors import Fault, InvalidRequest, msg
+from wenyuan.service.rules.unified import MAX_PROCESSES, RuleItems, RuleQuestion, Unified, UnifiedRequest
+from wenyuan.wire.contract import MayFail, QueryText, Text, no_default
+from wenyuan.wire.search import Strict
+from wenyuan.wire.search_requests import checked
+
+MAX_PARAMETERS = 64
+Parameters = Annotated[dict[str, str | int | float | bool], Field(max_length=MAX_PARAMETERS)]
+Processes = Annotated[list[Text], Field(max_length=MAX_PROCESSES)]
+
+
+class UnifiedRequestShape(Strict):
+    """What is to be written about: rules, similar cases and templates for it."""
+
+    query: QueryText
+    chapter: Text | None = Field(None, description="Some chapters need no rules; without one, rules are asked.")
+    engineering_type: Text | None = Field(None, description="Leaves out what is limited to other types.")
+    processes: Processes | None = Field(None, description="Names; without them they are recognised in the query.")
+    parameters: Parameters = Field(default_factory=dict, description='For conditions: {"depth_m": 6}.')
+    limit: int | None = Field(None, ge=1, le=100, description="How many cases; templates have places of their own.")
+    threshold: float | None = Field(None, ge=0, le=1, description="Least `score` of a case.")
+
+
+class InferRequestShape(Strict):
+    """Which rules follow: for processes named, or recognised in the text."""
+
+    context: QueryText | None = Field(None, description="A text in which processes are recognised.")
+    query: QueryText | None = Field(None, description="The same as `context`; both must not differ.")
+    processes: Processes | None = None
+    engineering_type: Text | None = None
+    parameters: Parameters = Field(default_factory=dict)
+    link: Literal["words", "llm"] = Field(
+        "words",
+        description="How processes are recognised: by the words of the text, or a language model chooses among the graph's names.",
+    )
+
+
+class ItemShape(BaseModel):
+    """One result."""
+
+    content: str
+    source: Literal["kg_rule", "vector", "template"]
+    priority: int
+    score: Annotated[float, Field(ge=0.0, le=1.0)]
+    metadata: dict[str, Any]
+
+
+class UnifiedAnswerShape(MayFail):
+    """SUCCESS with items by priority, then falling score; or FAILED with a reason, without items."""
+
+    status: Literal["SUCCESS", "FAILED"]
+    items: list[ItemShape]
+    regulations: list[ItemShape]
+    cases: list[ItemShape]
+    query_context: dict[str, Any]
+
+
+class InferAnswerShape(MayFail):
+    """SUCCESS with rules by falling score, perhaps none and then why; or FAILED with a reason."""
+
+    status: Literal["SUCCESS", "FAILED"]
+    items: list[ItemShape]
+    recognised: list[dict[str, Any]]
+    unmatched_processes: list[str]
+    truncated: list[str]
+    notes: list[str]
+    audit_id: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
+    reason: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
+
+
+def unified_from_wire(payload: object) -> UnifiedRequest:
+    """Parse a request body; InvalidRequest lists every fault."""
+    body = checked(UnifiedRequestShape, payload)
+    return UnifiedRequest(
+        query=body.query,
+        chapter=body.chapter,
+        engineering_type=body.engineering_type,
+        processes=None if body.processes is None else tuple(body.processes),
+        parameters=body.parameters,
+        limit=body.limit,
+        threshold=body.threshold,
+    )
+
+
+def infer_from_wire(payload: object) -> RuleQuestion:
+    """Parse a request body; InvalidRequest lists every fault."""
+    body = checked(InferRequestShape, payload)
+    text = named_twice("context", body.context, body.query)
+    if text is None and body.processes is None:
+        why = "is required, or processes"
+        raise InvalidRequest(msg("context {why}", why=why), faults=(Fault("context", why),))
+    return RuleQuestion(
+        text=text or "",
+        processes=None if body.processes is None else tuple(body.processes),
+        engineering_type=body.engineering_type or "",
+        parameters=body.parameters,
+        link=body.link,
+    )
+
+
+def unified_to_wire(unified: Unified) -> Mapping[str, Any]:
+    """The body of a unified answer."""
+    return {"status": "SUCCESS", **unified.response.to_dict()}
+
+
+def infer_to_wire(answer: RuleItems) -> Mapping[str, Any]:
+    """The body of an answer with inferred rules."""
+    body: dict[str, Any] = {
+        "status": "SUCCESS",
+        "items": [item.to_dict() for item in answer.items],
+        "recognised": [dict(one) for one in answer.recognised],
+        "unmatched_processes": list(answer.unmatched),
+        "truncated": list(answer.truncated),
+        "notes": list(answer.notes),
+    }
+    said = {"reason": answer.reason, "audit_id": answer.audit_id}
+    return body | {name: value for name, value in said.items() if value}
