@@ -34,7 +34,7 @@ from wenyuan.encoders.graph import EPSILON, HEADS, HIDDEN, LAYERS, information
 from wenyuan.encoders.tokenizer import Tokenizer
 from wenyuan.encoders.weights import unpack
 from wenyuan.evaluation.built_library import default_cache, entries_of
-from wenyuan.evaluation.questions import Judged, Question, read_judged
+from wenyuan.evaluation.questions import JudgedQuery, JudgedSet, read_judged
 from wenyuan.service.search.general_texts import script_of
 from wenyuan.service.search.legs import Aim
 
@@ -186,12 +186,12 @@ class Set:
             right=jnp.asarray(answers),
         )
 
-    def common(self, questions: Sequence[Question]) -> Any:
+    def common(self, questions: Sequence[JudgedQuery]) -> Any:
         centre = self.library._retriever.floors()["han"].get("centre", 0.0)
         deadline = self.library._retriever.deadline()
         return np.stack([centre * self.vectors.mean("questions", script_of(q.text), deadline) for q in questions])
 
-    def put(self, questions: Sequence[Question], vectors: Any, level: tuple[float, float] = (1.0, 0.0)) -> None:
+    def put(self, questions: Sequence[JudgedQuery], vectors: Any, level: tuple[float, float] = (1.0, 0.0)) -> None:
         """These questions have these vectors from now on; their cosines count as ``level[0] * cosine + level[1]``."""
         texts = [unicodedata.normalize("NFKC", q.text.strip()) for q in questions]
         self.vectors.encoder = Told(self.encoder, dict(zip(texts, vectors, strict=True)))
@@ -230,7 +230,9 @@ class Set:
             after = self.best()
             scale = float(before.std() / after.std())
             self.put(self.unseen, unseen, (scale, float(before.mean() - scale * after.mean())))
-        judged = Judged(questions=tuple(self.unseen), qrels={q.query_id: self.qrels[q.query_id] for q in self.unseen})
+        judged = JudgedSet(
+            questions=tuple(self.unseen), qrels={q.query_id: self.qrels[q.query_id] for q in self.unseen}
+        )
         steps = {"score": Step(), "vectors": Step(weight=1.0)}
         found = {n: worth(self.library, self.entries, self.corpus, judged, step) for n, step in steps.items()}
         return {name: round(sum(each) / len(each), 4) for name, each in found.items()}

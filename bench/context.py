@@ -45,8 +45,8 @@ from wenyuan.encoders.builtin import BuiltinEncoder
 from wenyuan.evaluation.built_library import default_cache
 from wenyuan.evaluation.corpus import open_corpus, read_lines
 from wenyuan.evaluation.measures import measured
-from wenyuan.evaluation.questions import Judged, read_judged
-from wenyuan.evaluation.run import Ranked, Run
+from wenyuan.evaluation.questions import JudgedSet, read_judged
+from wenyuan.evaluation.run import EngineRun, Ranked
 from wenyuan.service.library import Library
 
 NUMBER = re.compile(r"^(第[〇零一二三四五六七八九十百千0-9]+[编章节条]|[0-9.]+)\s*")
@@ -178,7 +178,7 @@ def file_of(folder: Path, document: str) -> Path:
     return folder / f"{document.removesuffix('.md')}.md"
 
 
-def judged_questions(shelf: Shelf, own: Sequence[Part], judged: Judged) -> Iterator[Asked]:
+def judged_questions(shelf: Shelf, own: Sequence[Part], judged: JudgedSet) -> Iterator[Asked]:
     """A part's passages are those of its document that hold how it begins, or that it holds."""
     part_of = {part.entry: part for part in own}
     of_document = by_document(shelf)
@@ -300,7 +300,7 @@ def row(shelf: Shelf, questions: Sequence[Asked], tried: Sequence[Context]) -> d
     qrels = {str(number): {str(answer): 1 for answer in asked.answers} for number, asked in enumerate(questions)}
     ndcgs, firsts = [], []
     for context in tried:
-        run = Run("fused")
+        run = EngineRun("fused")
         for number, asked in enumerate(questions):
             hits = shelf.library.search(asked.text, limit=10, context=dict(context(asked.document)) or None).hits
             run.ranked[str(number)] = Ranked(tuple(str(h.passage_id) for h in hits), tuple(h.score for h in hits))

@@ -27,7 +27,7 @@ from wenyuan.core.scoring.evaluation import ndcg, recall
 from wenyuan.core.text.analysis import has_han
 from wenyuan.core.text.token_meter import estimate_tokens
 from wenyuan.evaluation.built_library import SOURCE_ID, default_cache, entries_of
-from wenyuan.evaluation.questions import Judged, read_judged
+from wenyuan.evaluation.questions import JudgedSet, read_judged
 from wenyuan.service.generation.context_sentences import ContextReport, ContextSentences
 from wenyuan.service.ingest.embedding import Embedding
 from wenyuan.service.ingest.redaction import Redactor
@@ -73,7 +73,7 @@ def settled(library: Library, *, wanted: bool) -> ContextReport:
     return report
 
 
-def measured(library: Library, entries: Mapping[int, str], judged: Judged) -> np.ndarray[Any, Any]:
+def measured(library: Library, entries: Mapping[int, str], judged: JudgedSet) -> np.ndarray[Any, Any]:
     """(questions, 2): nDCG@10 and R@10 of each."""
     rows = []
     for question in judged.questions:

@@ -94,11 +94,11 @@ def postgres(folder: Path, catalog: Catalog) -> Iterator[Made]:
 def milvus(folder: Path, catalog: Catalog) -> Iterator[Made]:
     import milvus_server
     from wenyuan.engines.milvus.engine import MilvusEngine
-    from wenyuan.engines.milvus.sessions import Place
+    from wenyuan.engines.milvus.sessions import ServerAddress
 
     with milvus_server.running() as address:
         engine = MilvusEngine(
-            Place(uri=address), SPEC, library_id=catalog.library_id(), exclusive=catalog.writing,
+            ServerAddress(uri=address), SPEC, library_id=catalog.library_id(), exclusive=catalog.writing,
             prefix=milvus_server.PREFIX, index=INDEX[0],
         )  # fmt: skip
         yield engine, lambda: float("nan")  # the server does not tell

@@ -32,7 +32,7 @@ from wenyuan.core.scoring.evaluation import ndcg, reciprocal_rank
 from wenyuan.core.text.synonyms import Synonym, SynonymTable, parse_synonym
 from wenyuan.evaluation.built_library import default_cache, entries_of
 from wenyuan.evaluation.corpus import open_corpus, read_lines
-from wenyuan.evaluation.questions import Judged, Question, read_judged
+from wenyuan.evaluation.questions import JudgedQuery, JudgedSet, read_judged
 from wenyuan.service.library import Library
 
 HAN = "\u4e00-\u9fff"
@@ -151,7 +151,7 @@ def together(words: Sequence[str]) -> str:
 HOW = {"definitions": definitions, "abbreviations": abbreviations, "same answers": same_answers}
 
 
-def asked(library: Library, entries: Mapping[int, str], judged: Judged, some: Sequence[Question]) -> np.ndarray:
+def asked(library: Library, entries: Mapping[int, str], judged: JudgedSet, some: Sequence[JudgedQuery]) -> np.ndarray:
     """``(questions, 2)``: nDCG@10 and MRR@10 of each."""
     rows = []
     with switched(library, STEPS["shipped"]):
@@ -201,7 +201,7 @@ def measured(folder: Path, cache: Path, limit: int, show: int) -> list[float]:
     ]
 
 
-def saying(table: SynonymTable, questions: Sequence[Question]) -> list[int]:
+def saying(table: SynonymTable, questions: Sequence[JudgedQuery]) -> list[int]:
     """Which questions say a term of the table."""
     return [number for number, question in enumerate(questions) if table.wordings(question.text).others]
 

@@ -21,7 +21,7 @@ from wenyuan.core.text.analysis import fold
 from wenyuan.core.text.numbers import quantities
 from wenyuan.evaluation.built_library import default_cache, entries_of
 from wenyuan.evaluation.corpus import Corpus, read_lines, record_id
-from wenyuan.evaluation.questions import Judged, Question
+from wenyuan.evaluation.questions import JudgedQuery, JudgedSet
 
 SPELT = re.compile(
     r"[一二三四五六七八九十百千万两]{1,8}(日|天|个月|年|元|小时|分钟|公里|米|人|倍|周岁)|百分之[一二三四五六七八九十]+"
@@ -75,11 +75,11 @@ def main() -> None:
             entries = entries_of(library, corpus)
             for written in (str, lambda place: SPELT.sub(in_figures, place)):
                 questions = tuple(
-                    Question(query_id=str(n), text=written(place), context={}, filter=None)
+                    JudgedQuery(query_id=str(n), text=written(place), context={}, filter=None)
                     for n, (place, _) in enumerate(asked)
                 )
                 qrels = {str(n): dict.fromkeys(holding, 1) for n, (_, holding) in enumerate(asked)}
-                judged = Judged(questions=questions, qrels=qrels)
+                judged = JudgedSet(questions=questions, qrels=qrels)
                 how = "as written" if written is str else "in figures"
                 told = [
                     sum(each) / len(each)

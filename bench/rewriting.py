@@ -26,7 +26,7 @@ from wenyuan.core.ports import Deadline, ModelReply, ModelUse
 from wenyuan.core.scoring.evaluation import changed, ndcg, recall
 from wenyuan.core.text.boundaries import sentences
 from wenyuan.evaluation.built_library import default_cache, entries_of
-from wenyuan.evaluation.questions import Judged, read_judged
+from wenyuan.evaluation.questions import JudgedSet, read_judged
 
 AT, DEPTH = 10, 30
 _MOST = 200  # characters of a wording
@@ -65,7 +65,7 @@ def first_sentences(library: Library, entries: Mapping[int, str]) -> dict[str, s
     return found
 
 
-def measured(library: Library, entries: Mapping[int, str], judged: Judged, *, rewrite: bool) -> tuple[Any, int]:
+def measured(library: Library, entries: Mapping[int, str], judged: JudgedSet, *, rewrite: bool) -> tuple[Any, int]:
     """nDCG@10 and R@10 of each question, (questions, 2); and how many wordings the checks left out."""
     rows, left = [], 0
     for question in judged.questions:

@@ -54,8 +54,8 @@ from wenyuan.encoders.builtin import BuiltinEncoder
 from wenyuan.evaluation.built_library import default_cache, entries_of, open_built
 from wenyuan.evaluation.corpus import Corpus, open_corpus, read_lines, record_id
 from wenyuan.evaluation.measures import measured
-from wenyuan.evaluation.questions import Judged, Question, read_judged
-from wenyuan.evaluation.run import Ranked, Run
+from wenyuan.evaluation.questions import JudgedQuery, JudgedSet, read_judged
+from wenyuan.evaluation.run import EngineRun, Ranked
 from wenyuan.service.library import Library
 from wenyuan.service.search import legs
 from wenyuan.service.search import question as search_question
@@ -146,9 +146,9 @@ def _patched(stack: ExitStack, thing: Any, name: str, value: Any) -> None:
     stack.enter_context(patch.object(thing, name, value))
 
 
-def worth(library: Library, entries: Mapping[int, str], corpus: Corpus, judged: Judged, step: Step) -> list[float]:
+def worth(library: Library, entries: Mapping[int, str], corpus: Corpus, judged: JudgedSet, step: Step) -> list[float]:
     """nDCG@10 of each question."""
-    run, uris = Run("fused", ms={"total": [0.0]}), list(corpus.uris.items())
+    run, uris = EngineRun("fused", ms={"total": [0.0]}), list(corpus.uris.items())
     with switched(library, step):
         for number, question in enumerate(judged.questions):
             answers = judged.qrels[question.query_id]
@@ -198,7 +198,7 @@ def ablations(folders: Sequence[Path], cache: Path, limit: int) -> None:
         print(f"| *mean of {len(rows)}, {kind}* | | {' | '.join(row)} |")
 
 
-def languages(questions: Sequence[Question], passages: Sequence[Passage]) -> str:
+def languages(questions: Sequence[JudgedQuery], passages: Sequence[Passage]) -> str:
     """Those of a set's questions and passages, in a word."""
     asked = float(np.mean([has_han(question.text) for question in questions]))
     held = float(np.mean([passage.language == "zh" for passage in passages]))

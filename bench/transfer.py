@@ -37,14 +37,14 @@ from scoring import bare, gain, opened
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.filters import Filter, In, Not
 from wenyuan.core.scoring.answerable import ABSTAIN, MODELS, Model, Standing
-from wenyuan.core.scoring.curve_fit import Judged, best_curve, probabilities
+from wenyuan.core.scoring.curve_fit import JudgedPassages, best_curve, probabilities
 from wenyuan.core.scoring.evaluation import calibration_error, in_bins
 from wenyuan.core.scoring.formula import VECTOR_WEIGHT
 from wenyuan.core.scoring.probability import CURVES, Curve
 from wenyuan.evaluation.built_library import default_cache, entries_of
 from wenyuan.evaluation.measures import measured
 from wenyuan.evaluation.questions import read_judged
-from wenyuan.evaluation.run import Ranked, Run
+from wenyuan.evaluation.run import EngineRun, Ranked
 from wenyuan.service.library import Library
 from wenyuan.service.search.abstention import Verdict
 
@@ -199,7 +199,7 @@ def by_weight(library: Library, entries: Mapping[int, str], judged: Any) -> dict
     real, found = retriever.weight, {}
     for weight in WEIGHTS:
         retriever.weight = weight
-        run = Run("fused", ms={"total": [0.0]})
+        run = EngineRun("fused", ms={"total": [0.0]})
         for q in judged.questions:
             hits = library.search(q.text, limit=DEPTH, filter=q.filter).hits
             best = dict.fromkeys(entries[hit.passage_id] for hit in hits)
@@ -267,9 +267,9 @@ def auc(own: Any, others: Any) -> float:
     return float(np.mean(own[:, None] > others[None, :]) + 0.5 * np.mean(own[:, None] == others[None, :]))
 
 
-def lessons(rows: Sequence[Asked]) -> list[Judged]:
+def lessons(rows: Sequence[Asked]) -> list[JudgedPassages]:
     return [
-        Judged(evidence=[e for e, _ in r["first"]], right=[bool(y) for _, y in r["first"]])
+        JudgedPassages(evidence=[e for e, _ in r["first"]], right=[bool(y) for _, y in r["first"]])
         for r in rows
         if r["first"]
     ]

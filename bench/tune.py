@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.core.scoring.adapt import Tuning
 from wenyuan.core.scoring.cross_validation import drawn_means
 from wenyuan.core.scoring.folds import deal
@@ -38,8 +38,8 @@ from wenyuan.evaluation.built_library import default_cache, entries_of, open_bui
 from wenyuan.evaluation.corpus import open_corpus
 from wenyuan.evaluation.measures import measured
 from wenyuan.evaluation.pace import Pace
-from wenyuan.evaluation.questions import Question, read_judged
-from wenyuan.evaluation.run import Asker
+from wenyuan.evaluation.questions import JudgedQuery, read_judged
+from wenyuan.evaluation.run import QueryRunner
 from wenyuan.service.learning.question_documents import whole
 
 REPLAYED = 2  # an exact replay builds the index of that time anew
@@ -51,8 +51,8 @@ def lot(seed: int, query_id: str) -> str:
 
 
 def split(
-    questions: Sequence[Question], documents: Mapping[str, Sequence[str]], learn: int | None, by: str
-) -> tuple[list[Question], list[Question], list[int]]:
+    questions: Sequence[JudgedQuery], documents: Mapping[str, Sequence[str]], learn: int | None, by: str
+) -> tuple[list[JudgedQuery], list[JudgedQuery], list[int]]:
     """Whom to learn from, whom to ask, and of the latter which are about the same documents."""
     dealt = deal([query_terms(q.text) for q in questions], [documents[q.query_id] for q in questions], folds=2)
     halves = dealt.own(0).tolist(), np.intersect1d(dealt.own(1), dealt.others(0)).tolist()
@@ -75,7 +75,7 @@ def one(
     answered = {q: [whole(corpus.uris[d]) for d, grade in own.items() if grade] for q, own in judged.qrels.items()}
     lessons, unseen, groups = split(drawn, answered, learn, by)
     pairs = [
-        Pair(question=q.text, answer=corpus.uris[document], grade=grade)
+        QuestionAddress(question=q.text, answer=corpus.uris[document], grade=grade)
         for q in lessons
         for document, grade in judged.qrels[q.query_id].items()
     ]
@@ -85,7 +85,7 @@ def one(
     with tempfile.TemporaryDirectory(dir=cache.parent) as scratch:
         shutil.copytree(built, Path(scratch) / built.name)
         with open_built(corpus, Path(scratch), sys.stderr, search=search) as library:
-            asker = Asker(library, entries_of(library, corpus))
+            asker = QueryRunner(library, entries_of(library, corpus))
             before, plain = figures(asker, unseen, judged.qrels), scores(library, unseen)
             ids = [library.search(q.text).audit_id for q in unseen[:REPLAYED]]
             begun, worked = time.perf_counter(), time.process_time()
@@ -124,7 +124,7 @@ def kept(promised: Sequence[float], given: Sequence[float]) -> bool:
     return abs(given[0] - promised[0]) <= short
 
 
-def figures(asker: Asker, questions: Sequence[Question], qrels: Any) -> Any:
+def figures(asker: QueryRunner, questions: Sequence[JudgedQuery], qrels: Any) -> Any:
     """nDCG@10 of each question."""
     run = asker.run("fused", questions, Pace("asking", len(questions), "queries", io.StringIO()))
     wanted = {q.query_id: qrels[q.query_id] for q in questions}
@@ -132,11 +132,11 @@ def figures(asker: Asker, questions: Sequence[Question], qrels: Any) -> Any:
     return np.array([each[q.query_id] for q in questions])
 
 
-def scores(library: Any, questions: Sequence[Question]) -> list[list[tuple[int, float]]]:
+def scores(library: Any, questions: Sequence[JudgedQuery]) -> list[list[tuple[int, float]]]:
     return [[(h.passage_id, h.score) for h in library.search(q.text).hits] for q in questions[:COMPARED]]
 
 
-def adopt_anyway(library: Any, pairs: Sequence[Pair]) -> None:
+def adopt_anyway(library: Any, pairs: Sequence[QuestionAddress]) -> None:
     """What would have come of it without the verdict: the whole map, at the weight that is."""
     course, _ = library._course(library.encoder, {"golden": pairs}, None, lambda *_: None)
     everything = np.arange(len(course.lessons))

@@ -24,7 +24,7 @@ import wenyuan
 from wenyuan.cli.snippets import marks
 from wenyuan.console import with_console
 from wenyuan.core.access import parse_agent
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.server.app import create_app
 from wenyuan.server.running import start_in_thread
@@ -86,7 +86,7 @@ GOLDEN = {
 
 def evaluated(library: Any) -> None:
     """The same questions, asked while two sources, one and none are out of force."""
-    pairs = [Pair(question=question, answer=answer) for question, answer in GOLDEN.items()]
+    pairs = [QuestionAddress(question=question, answer=answer) for question, answer in GOLDEN.items()]
     for hidden in (("handbook", "site"), ("site",), ()):
         for source in library.sources():
             if source.type == "static_doc":

@@ -34,7 +34,7 @@ from report import Measured, written
 from wenyuan.app import open_encoder
 from wenyuan.evaluation.built_library import default_cache
 from wenyuan.evaluation.corpus import open_corpus
-from wenyuan.evaluation.questions import Judged, read_judged
+from wenyuan.evaluation.questions import JudgedSet, read_judged
 from wenyuan.settings import load_settings
 
 HERE = Path(__file__).resolve().parent
@@ -74,7 +74,7 @@ class Row:
 class Set:
     name: str
     folder: Path
-    judged: Judged
+    judged: JudgedSet
     documents: int
 
     @property
@@ -240,7 +240,7 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def ndcg(ranked: Sequence[Sequence[str]], judged: Judged) -> float:
+def ndcg(ranked: Sequence[Sequence[str]], judged: JudgedSet) -> float:
     """Mean nDCG@10 with the grade as gain (Järvelin & Kekäläinen 2002, as trec_eval computes it)."""
     return sum(
         _one(found, judged.qrels[question.query_id]) for question, found in zip(judged.questions, ranked, strict=True)

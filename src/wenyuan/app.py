@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from wenyuan.catalog.catalog import Catalog
-from wenyuan.catalog.database import Place
+from wenyuan.catalog.database import StoragePlace
 from wenyuan.catalog.tasks import TaskLedger
 from wenyuan.catalog.token_ledger import TokenLedger
 from wenyuan.catalog.values import place_of
@@ -31,15 +31,15 @@ from wenyuan.runtime.installation import install_command
 from wenyuan.scanners.selection import open_scanner
 from wenyuan.service.audit.change_entry import change_record
 from wenyuan.service.governance import log_of, tasks_of
-from wenyuan.service.ingest.ingester import Remote
+from wenyuan.service.ingest.ingester import ConnectorAccess
 from wenyuan.service.ingest.library_key import KeyLoss, check_lost, marked_key, new_key
 from wenyuan.service.ingest.quarantine import Quarantine
 from wenyuan.service.ingest.question_redaction import Questions
-from wenyuan.service.ingest.recognition import Recognition
+from wenyuan.service.ingest.recognition import OcrReading
 from wenyuan.service.ingest.redaction import Redactor, load_names
 from wenyuan.service.ingest.scanning import behind_scanner
 from wenyuan.service.library import Library, Models, Reading, Storage
-from wenyuan.service.search.answer_cache import Store
+from wenyuan.service.search.answer_cache import CacheStore
 from wenyuan.service.search.reranking import Reranking
 from wenyuan.service.search.searcher import SearchResult
 from wenyuan.service.search.sufficiency import Sufficiency
@@ -112,7 +112,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     return library
 
 
-def _assembled(path: Path, settings: Settings, place: Place, catalog: Catalog, opening: ExitStack) -> Library:
+def _assembled(path: Path, settings: Settings, place: StoragePlace, catalog: Catalog, opening: ExitStack) -> Library:
     """The parts of a library around its catalog; `opening` gets how each is closed."""
     reader = _Reader(path, settings.ocr)
     releasing = ExitStack()
@@ -171,7 +171,7 @@ def _assembled(path: Path, settings: Settings, place: Place, catalog: Catalog, o
             questions=questions,
             draw=reader.draw,
             drawable=reader.drawable,
-            recognition=Recognition(reader.watched, reader.settled, reader.recogniser()),
+            recognition=OcrReading(reader.watched, reader.settled, reader.recogniser()),
             scanner=scanner,
         ),
         open_outside=_open_outside(spec, catalog.library_id(), settings.sources, traces),
@@ -215,7 +215,7 @@ def holds_library(folder: Path) -> bool:
         place.close()
 
 
-def _holds_library(place: Place) -> bool:
+def _holds_library(place: StoragePlace) -> bool:
     try:
         return place.found()
     except CatalogUnavailable as error:
@@ -225,7 +225,7 @@ def _holds_library(place: Place) -> bool:
 
 def _answers(
     settings: Settings, catalog: Catalog, encoder: Encoder | None, judged: tuple[object, ...], releasing: ExitStack
-) -> Store[SearchResult] | None:
+) -> CacheStore[SearchResult] | None:
     """The shared answer cache outside of this process, if the settings name one."""
     url = settings.cache.url.get_secret_value()
     if not url or settings.cache.seconds <= 0:
@@ -302,7 +302,7 @@ def _reading(
     return {"read": read, "remote": remote}
 
 
-def _remote(reader: _Reader, allowed: SourcesSettings) -> Remote:
+def _remote(reader: _Reader, allowed: SourcesSettings) -> ConnectorAccess:
     def connect(source: Source) -> Connector:
         from wenyuan.connectors.selection import open_connector
 
@@ -316,10 +316,10 @@ def _remote(reader: _Reader, allowed: SourcesSettings) -> Remote:
 
         return schemes()
 
-    return Remote(connect=connect, schemes=known, read=reader.read_content)
+    return ConnectorAccess(connect=connect, schemes=known, read=reader.read_content)
 
 
-def _tasks(folder: Path, place: Place, catalog: Catalog, releasing: ExitStack) -> TaskLedger:
+def _tasks(folder: Path, place: StoragePlace, catalog: Catalog, releasing: ExitStack) -> TaskLedger:
     tasks = tasks_of(folder, place, catalog)
     releasing.callback(tasks.close)
     return tasks
@@ -449,11 +449,11 @@ def _milvus(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
             hint="export WENYUAN_MILVUS__URI=https://host:19530",
         )
     from wenyuan.engines.milvus.engine import MilvusEngine
-    from wenyuan.engines.milvus.sessions import Place
+    from wenyuan.engines.milvus.sessions import ServerAddress
 
     token = chosen.token.get_secret_value().strip()
     return MilvusEngine(
-        Place(uri=chosen.uri.strip(), token=token, database=chosen.database, calls=chosen.calls),
+        ServerAddress(uri=chosen.uri.strip(), token=token, database=chosen.database, calls=chosen.calls),
         spec, library_id=catalog.library_id(), exclusive=catalog.writing, prefix=chosen.prefix, index=chosen.index,
         max_lag=settings.search.max_lag,
     )  # fmt: skip
@@ -489,7 +489,7 @@ class _Reader:
 
     @contextmanager
     def watched(self, told: Callable[[int, int], None], keep: Callable[[str], bool]) -> Iterator[None]:
-        """Context that sets the callbacks for OCR in this thread; see `Recognition`."""
+        """Context that sets the callbacks for OCR in this thread; see `OcrReading`."""
         from wenyuan.readers.page_workers import Watch
 
         before = self._watch.set(Watch(told, keep))

@@ -6,7 +6,7 @@ from typing import Any
 
 from catalog_parts import BOTH
 from wenyuan.core.evaluation_records import AskedQuestion, Evaluation
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.core.scoring.evaluation import Bin
 
 
@@ -26,7 +26,7 @@ def test_evaluations_are_kept_wherever_the_catalog_lies(catalog: Any) -> None:
         made_of={"change": 1},
         seconds=0.1,
     )
-    pairs = [Pair(question="问", answer="a", otherwise=("b",))]
+    pairs = [QuestionAddress(question="问", answer="a", otherwise=("b",))]
     asked = [AskedQuestion(question="问", ndcg=0.5, rank=2, score=None, known=True)]
     first, second = (catalog.keep_evaluation(kept, pairs, asked) for _ in range(2))
     assert second > first

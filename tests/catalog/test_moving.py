@@ -18,7 +18,7 @@ import sqlalchemy as sa
 import wenyuan
 from catalog_parts import again, dropped, dsn_of, on_server
 from wenyuan.catalog import Catalog, migration, schema
-from wenyuan.catalog.migration import Step, move
+from wenyuan.catalog.migration import MoveProgress, move
 from wenyuan.catalog.postgres import Server
 from wenyuan.catalog.values import Files
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, InvalidRequest
@@ -152,7 +152,7 @@ def test_broken_off_and_gone_on_with(folder: Path, server: Server) -> None:
     """A move that ended anywhere is gone on with; until it is whole, what is there does not open as a library."""
     steps = 0
 
-    def tell(step: Step) -> None:
+    def tell(step: MoveProgress) -> None:
         nonlocal steps
         steps += 1
         if step.table in ("passages", "audit", "vectors") and step.done:
@@ -211,7 +211,7 @@ def test_killed(folder: Path, server: Server, at: str) -> None:
 def test_written_to_between_two_attempts(folder: Path, server: Server, tmp_path: Path) -> None:
     """What changed in the old library after a move was broken off is found by comparing, and copied again."""
 
-    def tell(step: Step) -> None:
+    def tell(step: MoveProgress) -> None:
         if step.table == "vectors":
             raise Broken
 
@@ -267,7 +267,7 @@ def _move_in_a_child(folder: Path, server: Server) -> None:
 def test_a_row_that_differs_for_good(folder: Path, server: Server) -> None:
     """An audit record that was changed on the way is found, and the new place stays closed."""
 
-    def tell(step: Step) -> None:
+    def tell(step: MoveProgress) -> None:
         if step.table == "audit_queries" and step.doing == "copying":
             with again(server).claims.begin() as connection:
                 connection.exec_driver_sql("ALTER TABLE audit DISABLE TRIGGER USER")

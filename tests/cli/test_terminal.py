@@ -156,12 +156,15 @@ def test_what_was_passed_over_is_counted_while_a_run_goes_on(tmp_path: Path) -> 
 
 def test_stages_are_told_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A work with stages says where it is at most every five seconds, in its own words; with --json, nothing."""
-    from wenyuan.cli.progress import Lines
+    from wenyuan.cli.progress import ProgressLines
     from wenyuan.cli.terminal import Terminal
 
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    told = [Lines(Terminal(language="en"), "tune"), Lines(Terminal(language="en", as_json=True), "tune")]
+    told = [
+        ProgressLines(Terminal(language="en"), "tune"),
+        ProgressLines(Terminal(language="en", as_json=True), "tune"),
+    ]
     for number, seconds in enumerate((4.0, 2.0, 1.0, 4.5)):
         clock[0] += seconds
         for lines in told:

@@ -16,7 +16,7 @@ from console_door import HOSTILE, Browser, Seen, console, served
 from governed_door import key
 from wenyuan.console.forms import MAX_FORM
 from wenyuan.console.score_parts import pieces_of
-from wenyuan.console.sessions import LASTS, Attempts, Sessions
+from wenyuan.console.sessions import LASTS, Attempts, ConsoleSessions
 from wenyuan.console.visit import checked_next, preferred
 from wenyuan.core.redaction.policy import KINDS
 from wenyuan.i18n.translation import texts
@@ -398,7 +398,7 @@ def test_every_message_of_the_pages_is_known() -> None:
 def test_sessions_end_by_themselves() -> None:
     """After twelve hours, and the oldest when there are too many."""
     now = [0.0]
-    sessions = Sessions(lambda: now[0])
+    sessions = ConsoleSessions(lambda: now[0])
     first = sessions.begin("key", frozenset(("search",)))
     assert sessions.held(first) == ("key", {"search"})
     others = [sessions.begin(str(number), frozenset()) for number in range(1_000)]

@@ -15,7 +15,7 @@ import pytest
 from chromium import SIZES, Windows, assert_accessible, started
 from console_door import HOSTILE, console
 from rules_door import BOOK, PROPOSED
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.readers.rulebooks.selection import read_book
 
 pytestmark = [pytest.mark.browser, pytest.mark.integration]
@@ -78,7 +78,10 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with console(folder) as (found, library):
         (folder / "book.yaml").write_text(BOOK + PROPOSED, encoding="utf-8")
         library.rules.take(read_book(folder / "book.yaml"))
-        golden = [Pair(question="客户投诉几天答复", answer="crm_policy.md"), Pair(question=HOSTILE, answer="gone.md")]
+        golden = [
+            QuestionAddress(question="客户投诉几天答复", answer="crm_policy.md"),
+            QuestionAddress(question=HOSTILE, answer="gone.md"),
+        ]
         for _ in range(2):
             library.evaluate(golden, name="golden.csv")
         yield found

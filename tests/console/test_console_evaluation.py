@@ -17,7 +17,7 @@ from governed_door import key
 from wenyuan.console.evaluations import _before
 from wenyuan.console.forms import MAX_FIELDS, TooManyFields, form_with_files
 from wenyuan.console.plots import reliability, trend
-from wenyuan.console.state import Site
+from wenyuan.console.state import ConsoleState
 from wenyuan.i18n.translation import texts
 from wenyuan.service.search.sufficiency import LEG as JUDGE
 
@@ -266,7 +266,7 @@ def test_no_more_parts_are_read_than_counted(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_a_leg_left_out_is_told() -> None:
     """A source elsewhere that gave what is not in force on the day says how many; nothing is said of none."""
-    site = Site(lambda *_: None)  # type: ignore[arg-type,return-value]
+    site = ConsoleState(lambda *_: None)  # type: ignore[arg-type,return-value]
     legs = [{"name": "source x", "state": "ok", "ms": 1.0, "hits": 2, "withheld": 3}]
 
     def written(leg: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from wenyuan.core.ports import Hit
 from wenyuan.core.scoring.blending import blended
-from wenyuan.core.scoring.curve_fit import Judged, best_curve, probabilities
+from wenyuan.core.scoring.curve_fit import JudgedPassages, best_curve, probabilities
 from wenyuan.core.scoring.fusion import explain
 from wenyuan.core.scoring.probability import (
     CURVES,
@@ -163,14 +163,14 @@ def test_explanation() -> None:
     assert explain(blended(hit, 1, 0.2), 0.7, USUAL).startswith(told)
 
 
-def drawn(curve: Curve, count: int, seed: int = 3) -> list[Judged]:
+def drawn(curve: Curve, count: int, seed: int = 3) -> list[JudgedPassages]:
     """Questions with ten candidates each, which are right as often as a curve says."""
     draw = random.Random(seed)
     made = []
     for _ in range(count):
         scores = sorted((draw.betavariate(4, 5) for _ in range(10)), reverse=True)
         candidates = [Candidate(number, score, score) for number, score in enumerate(scores)]
-        question = Judged(evidence=field(scores).evidences(candidates), right=())
+        question = JudgedPassages(evidence=field(scores).evidences(candidates), right=())
         chances = probabilities(question, curve)
         made.append(replace(question, right=[draw.random() < chance for chance in chances]))
     return made
@@ -186,7 +186,7 @@ def test_a_curve_is_found_again(curve: Curve) -> None:
 
 def test_few_questions_change_little() -> None:
     """What is known beforehand counts as much as the questions it is said to stand for, and holds where all are right."""
-    few = [Judged(evidence=[1.0, -0.5], right=[True, True])]
+    few = [JudgedPassages(evidence=[1.0, -0.5], right=[True, True])]
     pulled, alone = best_curve(few, USUAL, 1_000), best_curve(few)
     assert abs(pulled.intercept - USUAL.intercept) < 0.2 < alone.intercept - USUAL.intercept
     assert pulled.slope == pytest.approx(USUAL.slope, rel=0.1)

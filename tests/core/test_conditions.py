@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.conditions import Condition, Conditions, compiled, of_sources
+from wenyuan.core.conditions import Conditions, FieldComparison, compiled, of_sources
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.filters import matches
 from wenyuan.core.model import FOREVER, IndexRow, Source
@@ -38,7 +38,7 @@ KNOWN = of_sources([SOURCE], HELD)
 
 
 def met(field: str, test: str, *values: object) -> list[int]:
-    wanted = compiled(Condition(field=field, test=test, values=values), KNOWN)
+    wanted = compiled(FieldComparison(field=field, test=test, values=values), KNOWN)
     return [at for at, one in enumerate(ROWS) if matches(wanted, one)]
 
 
@@ -79,7 +79,7 @@ def test_one_and_true_are_two_values() -> None:
     """A field that holds 1 here and true there finds each of them alone."""
     rows = [row({"flag": 1}), row({"flag": True})]
     for value, at in ((1, 0), (True, 1)):
-        wanted = compiled(Condition(field="flag", test="eq", values=(value,)), KNOWN)
+        wanted = compiled(FieldComparison(field="flag", test="eq", values=(value,)), KNOWN)
         assert [matches(wanted, one) for one in rows] == [at == 0, at == 1]
 
 
@@ -91,9 +91,9 @@ def test_what_nothing_meets_finds_nothing() -> None:
 
 def test_joined_and_nested() -> None:
     """And, or, and both."""
-    old = Condition(field="year", test="lt", values=(2025,))
-    law = Condition(field="部门", test="eq", values=("法务部",))
-    blank = Condition(field="部门", test="empty")
+    old = FieldComparison(field="year", test="lt", values=(2025,))
+    law = FieldComparison(field="部门", test="eq", values=("法务部",))
+    blank = FieldComparison(field="部门", test="empty")
     for join, parts, expected in (
         ("and", (old, law), [1]),
         ("or", (law, blank), [1, 2, 3]),
@@ -106,7 +106,7 @@ def test_joined_and_nested() -> None:
 def test_a_field_that_is_not_there_is_an_error() -> None:
     """It says where, what may have been meant, and which fields there are."""
     with pytest.raises(InvalidRequest, match="no document has; did you mean 'year'") as caught:
-        compiled(Condition(field="yaer", test="eq", values=(1,), path="filters.key"), KNOWN)
+        compiled(FieldComparison(field="yaer", test="eq", values=(1,), path="filters.key"), KNOWN)
     assert caught.value.faults[0].path == "filters.key"
     assert "部门" in caught.value.hint
 
@@ -116,7 +116,7 @@ def test_a_field_that_is_not_there_is_an_error() -> None:
 def test_what_has_no_order_is_an_error(field: str, value: object, test: str) -> None:
     """Neither side is more than the other: said with what the field holds, instead of an empty answer."""
     with pytest.raises(InvalidRequest, match="cannot be more or less than") as caught:
-        compiled(Condition(field=field, test=test, values=(value,), path="filters.key"), KNOWN)
+        compiled(FieldComparison(field=field, test=test, values=(value,), path="filters.key"), KNOWN)
     assert caught.value.faults[0].path == "filters.key"
     assert met(field, test, value, "客服部", 2023) is not None
 
@@ -124,12 +124,12 @@ def test_what_has_no_order_is_an_error(field: str, value: object, test: str) -> 
 def test_fields_of_other_sources_are_not_there() -> None:
     """What only sources outside of the scope have is not even confirmed."""
     with pytest.raises(InvalidRequest):
-        compiled(Condition(field="year", test="given"), of_sources([Source(source_id="wiki")], HELD))
+        compiled(FieldComparison(field="year", test="given"), of_sources([Source(source_id="wiki")], HELD))
 
 
 def test_no_conditions_and_too_many_are_refused() -> None:
     """An empty list would have to mean all or nothing."""
-    one = Condition(field="year", test="given")
+    one = FieldComparison(field="year", test="given")
     for parts in ((), (one,) * 65):
         with pytest.raises(InvalidRequest, match="1 to 64"):
             compiled(Conditions(join="and", parts=parts), KNOWN)
@@ -148,7 +148,7 @@ def test_a_negation_is_the_rest(facets: list[dict[str, object]], test: str, valu
     opposite = {"eq": "ne", "in": "nin", "contains": "lacks", "empty": "given"}
     known = of_sources([SOURCE], {"crm": {"metadata.f": tuple(f["f"] for f in facets if "f" in f) or ("x",)}})
     rows = [row(f, at) for at, f in enumerate(facets)]
-    chosen = compiled(Condition(field="f", test=test, values=(value,)), known)
+    chosen = compiled(FieldComparison(field="f", test=test, values=(value,)), known)
     found = {at for at, one in enumerate(rows) if matches(chosen, one)}
-    other = compiled(Condition(field="f", test=opposite[test], values=(value,)), known)
+    other = compiled(FieldComparison(field="f", test=opposite[test], values=(value,)), known)
     assert found == set(range(len(rows))) - {at for at, one in enumerate(rows) if matches(other, one)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.text.differences import Part, changes, pieces_between
+from wenyuan.core.text.differences import TextPart, changes, pieces_between
 
 WORDS = st.text("ab 甲乙，", max_size=40)
 
@@ -19,10 +19,10 @@ def test_the_pieces_are_both_texts(before: str, after: str) -> None:
 
 
 @given(
-    st.lists(st.builds(Part, st.sampled_from("abc"), WORDS), max_size=6),
-    st.lists(st.builds(Part, st.sampled_from("abc"), WORDS), max_size=6),
+    st.lists(st.builds(TextPart, st.sampled_from("abc"), WORDS), max_size=6),
+    st.lists(st.builds(TextPart, st.sampled_from("abc"), WORDS), max_size=6),
 )
-def test_every_part_is_told_once(before: list[Part], after: list[Part]) -> None:
+def test_every_part_is_told_once(before: list[TextPart], after: list[TextPart]) -> None:
     """As many parts come and go as the versions differ in."""
     found = changes(before, after)
     added, removed = (sum(one.kind == kind for one in found) for kind in ("added", "removed"))
@@ -44,7 +44,10 @@ def test_words_are_marked_in_both_languages() -> None:
 def test_a_part_that_moved_is_no_change() -> None:
     """The same text under another number stays what it is."""
     assert (
-        changes([Part("1", "a"), Part("2", "b")], [Part("1", "n"), Part("2", "a"), Part("3", "b")])[0].kind == "added"
+        changes(
+            [TextPart("1", "a"), TextPart("2", "b")], [TextPart("1", "n"), TextPart("2", "a"), TextPart("3", "b")]
+        )[0].kind
+        == "added"
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from wenyuan.core.scoring.cross_validation import STRENGTHS, Trial, judge
-from wenyuan.core.scoring.curve_fit import Judged, best_curve, calibrated, error_of, probabilities
+from wenyuan.core.scoring.curve_fit import JudgedPassages, best_curve, calibrated, error_of, probabilities
 from wenyuan.core.scoring.probability import CURVES, Curve
 
 FOLDS, EACH = 5, 12
@@ -61,9 +61,9 @@ def test_questions_about_one_document_are_one_witness() -> None:
     assert together.lower < alone.lower < alone.gain < alone.upper < together.upper
 
 
-def answers(right: int) -> Judged:
+def answers(right: int) -> JudgedPassages:
     """Five candidates a little apart, of which one answers."""
-    return Judged(evidence=[1.2, 0.1, -0.4, -0.7, -1.0], right=[place == right for place in range(5)])
+    return JudgedPassages(evidence=[1.2, 0.1, -0.4, -0.7, -1.0], right=[place == right for place in range(5)])
 
 
 def test_a_curve_is_learned_where_it_makes_held_out_questions_surer() -> None:

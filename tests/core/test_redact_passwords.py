@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.core.redaction.columns import Columns
+from wenyuan.core.redaction.columns import ColumnKinds
 from wenyuan.core.redaction.policy import LEVELS, policy_for
 from wenyuan.core.redaction.redact import redact
 
@@ -131,4 +131,4 @@ def test_what_speaks_of_passwords_is_let_be(text: str) -> None:
 def test_a_cell_beside_a_password_label_is_one() -> None:
     """Labels with what the password is for count as well, and a sign in the cell is as good as a digit."""
     for label in ("password", "WiFi密码", "登录密码", "Admin password", "初始密码"):
-        assert Columns().of({0: label, 1: "Summer!Day"}) == {1: "secret"}
+        assert ColumnKinds().of({0: label, 1: "Summer!Day"}) == {1: "secret"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from wenyuan.core.model import Document
-from wenyuan.core.redaction.columns import Columns, kind_named
+from wenyuan.core.redaction.columns import ColumnKinds, kind_named
 from wenyuan.core.redaction.policy import KINDS, RedactionPolicy, policy_for
 from wenyuan.core.redaction.redact import Redaction
 from wenyuan.readers.delimited import read_csv, read_tsv
@@ -145,7 +145,7 @@ def test_what_a_name_announces(name: str, kind: str) -> None:
 
 def test_a_column_of_names_needs_more_than_its_word() -> None:
     """``Name`` is a person's beside a telephone column, or where its cells read like persons; else a product's."""
-    beside, alone = Columns(), Columns()
+    beside, alone = ColumnKinds(), ColumnKinds()
     assert beside.of({0: "Name", 1: "Phone"}) == alone.of({0: "Name", 1: "Price"}) == {}
     assert beside.of({0: "Prince", 1: "n/a"}) == {0: "person"}
     assert alone.of({0: "widget", 1: "3"}) == {}
@@ -181,13 +181,13 @@ def test_a_cell_with_hidden_characters_is_told_all_the_same() -> None:
 )  # fmt: skip
 def test_lists_of_words_and_commands_hold_no_secrets(rows: Rows) -> None:
     """``PASSWORD`` among other words, ``pwd`` among commands and a key of the keyboard name no column of secrets."""
-    table = Columns()
+    table = ColumnKinds()
     assert [table.of(dict(enumerate(row))) for row in rows] == [{}] * len(rows)
 
 
 def test_a_second_list_of_accounts_holds_secrets() -> None:
     """Further down, a column is one of secrets where accounts stand beside it, or where its cells look like secrets."""
-    beside, alone = Columns(), Columns()
+    beside, alone = ColumnKinds(), ColumnKinds()
     rows = [["系统", "说明"], ["账号", "密码"], ["admin", "lantern"]]
     assert [beside.of(dict(enumerate(row))) for row in rows] == [{}, {}, {1: "secret"}]
     rows = [["系统", "说明"], ["系统", "密码"], ["门禁", "tq7#Kp29xz"], ["食堂", "无需登录"]]
@@ -196,6 +196,6 @@ def test_a_second_list_of_accounts_holds_secrets() -> None:
 
 def test_a_cell_that_says_the_name_of_a_column_ends_no_columns() -> None:
     """A remark 电话 below 姓名 and 手机号 is a remark: the rows below it are of persons as before."""
-    table = Columns()
+    table = ColumnKinds()
     rows = [["姓名", "手机号", "首选联系"], ["阿依古丽", "13800138000", "电话"], ["热娜古丽", "13900139000", "邮箱"]]
     assert [set(table.of(dict(enumerate(row)))) for row in rows] == [set(), {0, 1}, {0, 1}]

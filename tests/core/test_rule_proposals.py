@@ -16,17 +16,17 @@ from wenyuan.core.rules.proposal_case import GATES
 from wenyuan.core.rules.proposal_checks import judge
 from wenyuan.core.rules.proposal_form import clause_of
 from wenyuan.core.rules.proposal_prompt import form_of, messages, read_proposals
-from wenyuan.core.rules.proposals import REASONS, Holdings, Judged, Proposal, Standing
+from wenyuan.core.rules.proposals import REASONS, JudgedProposal, KnownRules, KnownStatement, Proposal
 from wenyuan.core.rules.schema_parser import parse_schema
 
 LANGUAGES = ("zh", "en")
 
 
-def holdings(language: str, nodes: tuple[Node, ...] = (), *statements: tuple[str, str, Standing]) -> Holdings:
-    return Holdings.of(parse_schema(SCHEMAS[language]), {node.key: node for node in nodes}, statements)
+def holdings(language: str, nodes: tuple[Node, ...] = (), *statements: tuple[str, str, KnownStatement]) -> KnownRules:
+    return KnownRules.of(parse_schema(SCHEMAS[language]), {node.key: node for node in nodes}, statements)
 
 
-def judged(language: str, *said: Proposal, held: Holdings | None = None) -> list[Judged]:
+def judged(language: str, *said: Proposal, held: KnownRules | None = None) -> list[JudgedProposal]:
     return judge(said, shown(language), held or holdings(language))
 
 
@@ -82,12 +82,12 @@ def test_the_same_twice_is_proposed_once(language: str) -> None:
     assert [one.reason for one in found] == ["", "duplicate_statement", "duplicate_statement"]
 
 
-def graph(language: str, status: str, **other: Any) -> Holdings:
+def graph(language: str, status: str, **other: Any) -> KnownRules:
     """A graph that holds what the first clause says, or something near to it."""
     (found,) = judged(language, REVIEW[language])
     assert found.statement is not None
     said = found.statement
-    standing = Standing(7, said.rel, said.condition, said.strength, status)._replace(**other)
+    standing = KnownStatement(7, said.rel, said.condition, said.strength, status)._replace(**other)
     return holdings(language, found.nodes, (said.src, said.dst, standing))
 
 
@@ -160,7 +160,7 @@ def test_a_number_is_read_in_the_parameters_unit(language: str, text: str, unit:
     src, dst = {"zh": ("基坑工程", "专家论证"), "en": ("Pits", "expert review")}[language]
     said = REVIEW[language]._replace(src=src, dst=dst, text=text, first=first, last=last)
     reasons = [
-        judge([said._replace(condition=condition)], [Shown(passage, text)], Holdings.of(schema, {}, ()))[0].reason
+        judge([said._replace(condition=condition)], [Shown(passage, text)], KnownRules.of(schema, {}, ()))[0].reason
         for condition in (good, bad)
     ]
     assert reasons == ["", "number_changed"]

@@ -15,7 +15,7 @@ from rules_graph import DAY, MemoryGraph, soon, view
 from rules_pit import SCHEMA, Pit, ends, named, run
 from wenyuan.core.errors import CatalogError, EngineTimeout, InvalidRequest
 from wenyuan.core.rules.inference import Inference, Start, rule_score, scope_names
-from wenyuan.core.rules.schema import Limits
+from wenyuan.core.rules.schema import InferenceLimits
 
 
 def test_a_chain_is_derived_with_each_of_its_steps() -> None:
@@ -198,7 +198,7 @@ def test_a_wide_fan_out_stays_within_its_limits_and_says_so(thorough: bool) -> N
     pit, hazards = Pit(), 100_000 if thorough else 5_000
     for i in range(hazards):
         pit.graph.say(pit.deep, "produces_hazard", pit.graph.node("hazard", f"h{i}"))
-    result = pit.infer(limits=Limits(max_frontier=50, max_results=500))
+    result = pit.infer(limits=InferenceLimits(max_frontier=50, max_results=500))
     assert result.truncated == ("frontier of produces_hazard cut at 50",)
     assert len(ends(result, "hazards")) == 50
     assert ("equipment", "降水井") in named(result)
@@ -208,7 +208,7 @@ def test_a_wide_fan_out_stays_within_its_limits_and_says_so(thorough: bool) -> N
 def test_too_many_rules_are_cut_from_below() -> None:
     """Of more rules than the limit the best ones are given, and that is said."""
     full = Pit().infer()
-    cut = Pit().infer(limits=Limits(2000, 3))
+    cut = Pit().infer(limits=InferenceLimits(2000, 3))
     assert cut.truncated == ("rules cut at 3",)
     assert cut.rules == full.rules[:3]
     mandatory = {rule.steps[-1].edge.statement_id for rule in full.rules[3:] if rule.strength == "mandatory"}
@@ -225,11 +225,11 @@ def test_a_cut_leaves_every_start_its_share() -> None:
         for i in range(count):
             strength = "mandatory" if name == "混凝土" else "informative"
             graph.say(starts[name], "triggers", graph.node("requirement", f"{name}{i}"), strength=strength)
-    result = run(graph, *starts.values(), limits=Limits(2000, 15))
+    result = run(graph, *starts.values(), limits=InferenceLimits(2000, 15))
     kept = [rule.start.name for rule in result.rules]
     assert {name: kept.count(name) for name in names} == dict.fromkeys(names, 3)
     assert result.truncated == ("rules cut at 15",) and len(result.mandatory_left) == 17
-    more = [r.start.name for r in run(graph, *starts.values(), limits=Limits(2000, 20)).rules]
+    more = [r.start.name for r in run(graph, *starts.values(), limits=InferenceLimits(2000, 20)).rules]
     assert more.count("混凝土") == 8  # what the others do not use
 
 
@@ -241,7 +241,7 @@ def test_what_two_starts_share_counts_once_against_the_limit() -> None:
     starts = [graph.node("process", name) for name in ("开挖", "回填")]
     for start in starts:
         graph.say(start, "produces_hazard", hazard)
-    result = run(graph, *starts, limits=Limits(2000, 3))
+    result = run(graph, *starts, limits=InferenceLimits(2000, 3))
     assert result.truncated == () and len(result.rules) == 4
 
 
@@ -254,7 +254,7 @@ def test_paths_that_multiply_are_cut_too() -> None:
     starts = [graph.node("process", f"p{i}") for i in range(50)]
     for start in starts:
         graph.say(start, "is_a", top)
-    result = run(graph, *starts, limits=Limits(max_frontier=100, max_results=1000))
+    result = run(graph, *starts, limits=InferenceLimits(max_frontier=100, max_results=1000))
     assert result.truncated == ("frontier of produces_hazard cut at 100",)
     assert len(result.rules) == 100
 
@@ -265,7 +265,9 @@ def test_inheritance_that_is_cut_is_named() -> None:
     low = graph.node("process", "low")
     for i in range(9):
         graph.say(low, "is_a", graph.node("process", f"top{i}"))
-    assert run(graph, low, limits=Limits(5, 5)).truncated == ("inheritance of process_requirements cut at 5",)
+    assert run(graph, low, limits=InferenceLimits(5, 5)).truncated == (
+        "inheritance of process_requirements cut at 5",
+    )
 
 
 def test_nothing_is_cut_at_the_limit_itself() -> None:
@@ -274,9 +276,9 @@ def test_nothing_is_cut_at_the_limit_itself() -> None:
     low = graph.node("process", "low")
     for i in range(5):
         graph.say(low, "triggers", graph.node("requirement", f"r{i}"))
-    result = run(graph, low, limits=Limits(5, 5))
+    result = run(graph, low, limits=InferenceLimits(5, 5))
     assert (result.truncated, len(result.rules)) == ((), 5)
-    assert run(graph, low, limits=Limits(4, 5)).truncated == ("frontier of triggers cut at 4",)
+    assert run(graph, low, limits=InferenceLimits(4, 5)).truncated == ("frontier of triggers cut at 4",)
 
 
 def test_only_what_is_in_view_counts() -> None:
@@ -383,7 +385,7 @@ def test_the_order_of_the_edges_does_not_matter(data: st.DataObject) -> None:
             max_size=30, unique_by=lambda s: s[:4],
         )
     )  # fmt: skip
-    limits = Limits(data.draw(st.integers(1, 20)), 10)
+    limits = InferenceLimits(data.draw(st.integers(1, 20)), 10)
     results = []
     for seed in (None, 1, 2):
         graph = MemoryGraph(random.Random(seed) if seed else None)

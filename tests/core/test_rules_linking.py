@@ -8,7 +8,7 @@ import pytest
 
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.rules.graph import LexiconEntry
-from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Candidate, Linked, Linker
+from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Linked, Linker, NodeCandidate
 
 EXCAVATION, HOIST, COLLAPSE, PIT_COLLAPSE, SUPPORT, TUNNEL, SCAFFOLD = range(1, 8)
 
@@ -123,16 +123,16 @@ def test_homonyms_are_all_kept() -> None:
     )
     (span,) = linker.link("支护").spans
     assert span.candidates == (
-        Candidate(2, "measure", 1.0),
-        Candidate(3, "process", 0.85),
-        Candidate(1, "process", 0.5 * 0.97),
+        NodeCandidate(2, "measure", 1.0),
+        NodeCandidate(3, "process", 0.85),
+        NodeCandidate(1, "process", 0.5 * 0.97),
     )
 
 
 def test_a_node_counts_once_with_its_best_name() -> None:
     """Names of one node that fold to the same form make one candidate, with the best score."""
     linker = Linker([entry(1, "Ｐｉｌｅ", type="typo"), entry(1, "pile")])
-    assert linker.resolve("PILE") == (Candidate(1, "process", 1.0),)
+    assert linker.resolve("PILE") == (NodeCandidate(1, "process", 1.0),)
 
 
 def test_kinds_and_scope_narrow() -> None:
@@ -188,7 +188,7 @@ def test_meaning_is_asked_last() -> None:
     assert asked == []
     (span,) = LINKER.link("墙倒了", similar=similar, kinds={"hazard"}).spans
     assert (span.start, span.end, span.by) == (0, 3, "meaning")
-    assert span.candidates == (Candidate(COLLAPSE, "hazard", 0.7 * 0.9),)
+    assert span.candidates == (NodeCandidate(COLLAPSE, "hazard", 0.7 * 0.9),)
 
 
 def test_a_failure_of_meaning_is_not_hidden() -> None:
@@ -203,7 +203,7 @@ def test_a_failure_of_meaning_is_not_hidden() -> None:
 
 def test_given_names_are_resolved() -> None:
     """A given name is known exactly or nearly; what merely holds a name, or part of one, is unknown."""
-    assert LINKER.resolve("Deep-Excavation")[0] == Candidate(EXCAVATION, "process", 1.0)
+    assert LINKER.resolve("Deep-Excavation")[0] == NodeCandidate(EXCAVATION, "process", 1.0)
     assert LINKER.resolve("附着式升降式脚手架")[0].node_id == SCAFFOLD
     assert LINKER.resolve("深基坑开挖", kinds={"hazard"}) == ()
     assert LINKER.resolve("本工程要做深基坑开挖") == ()

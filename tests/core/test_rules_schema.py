@@ -10,7 +10,7 @@ import pytest
 
 from rules_graph import SCHEMA_TREE, example_schema
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rules.schema import Inherit, Limits, Parameter, Schema, label_in, merged
+from wenyuan.core.rules.schema import InferenceLimits, Inherit, Parameter, Schema, label_in, merged
 from wenyuan.core.rules.schema_parser import parse_schema
 
 
@@ -41,7 +41,7 @@ def test_a_schema_is_read_into_values() -> None:
     pattern = schema.patterns["process_requirements"]
     assert pattern.inherit == Inherit(("is_a", "part_of"), 3)
     assert pattern.collect["safety_measures"] == ("produces_hazard", "mitigated_by")
-    assert schema.limits == Limits(2000, 500)
+    assert schema.limits == InferenceLimits(2000, 500)
 
 
 def test_a_tree_comes_back_through_json() -> None:

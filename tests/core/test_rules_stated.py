@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rules_pit import SCHEMA, Pit, named
-from wenyuan.core.rules.quantities import Stated, stated
+from wenyuan.core.rules.quantities import StatedQuantities, stated
 from wenyuan.core.rules.schema import Parameter
 from wenyuan.core.rules.sentences import derivation, used_of
 
@@ -20,7 +20,7 @@ PRICE = Parameter("price", "number", "CNY", {"zh": "商品价款"}, ("花了", "
 SOIL = Parameter("soil", "string", "", {"zh": "土质"})
 
 
-def read(text: str, *parameters: Parameter) -> Stated:
+def read(text: str, *parameters: Parameter) -> StatedQuantities:
     return stated(text, [], parameters)
 
 
@@ -103,7 +103,7 @@ def test_a_bound_is_no_value(text: str) -> None:
 )
 def test_another_dimension_is_not_the_depth(text: str) -> None:
     """A distance, a width or a weight is no depth, though nothing else has its unit."""
-    assert read(text, DEPTH) == Stated()
+    assert read(text, DEPTH) == StatedQuantities()
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_numbers_within_a_name_are_parts_of_it() -> None:
     """The seven days of 七天无理由退货 are no days since receipt."""
     text = "收到后七天无理由退货"
     assert read(text, DAYS).values == {"days": 7.0}
-    assert stated(text, [(3, len(text))], [DAYS]) == Stated()
+    assert stated(text, [(3, len(text))], [DAYS]) == StatedQuantities()
 
 
 @pytest.mark.parametrize(("value", "shown"), [(6.0, "6"), (5.25, "5.25")])

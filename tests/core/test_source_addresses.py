@@ -15,14 +15,14 @@ from wenyuan.core.errors import ConfigError, KnowledgeError
 from wenyuan.core.remote_addresses import ascii_host, checked_address, host_of, local_places
 from wenyuan.engines.external.contract_source import _endpoint
 from wenyuan.runtime.guarded_http import refusal
-from wenyuan.runtime.json_endpoint import Kind, address
+from wenyuan.runtime.json_endpoint import EndpointKind, address
 
 _SCHEMES = (
     "zip", "tar", "ZIP", "simplecache", "filecache", "blockcache", "file", "FILE", "local", "reference", "dir", "memory", "s3",
     "github", "libarchive", "", " file", "zip%3A", "git+file",
 )  # fmt: skip
 _RESTS = ("", "/", "/etc/a.zip", "///etc/a.zip", "//etc/a.zip", "//bucket/a.zip", "//", "%2Fetc/a.zip", "etc/a.zip")
-_KIND = Kind(name="model", unavailable=KnowledgeError, timeout=KnowledgeError)
+_KIND = EndpointKind(name="model", unavailable=KnowledgeError, timeout=KnowledgeError)
 
 
 def _accepted(text: str) -> bool:

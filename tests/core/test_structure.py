@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wenyuan.core.text.numbers import chinese_number
-from wenyuan.core.text.structure import Line, clause_key, clause_keys, opening, openings
+from wenyuan.core.text.structure import DocumentLine, clause_key, clause_keys, opening, openings
 
 
 def _chinese(n: int) -> str:
@@ -150,7 +150,7 @@ def test_levels_fall_from_part_to_article():
 def _opened(text: str) -> list[str]:
     lines = text.strip("\n").split("\n")
     starts = [i == 0 or not lines[i - 1].strip() for i in range(len(lines))]
-    found = openings([Line(line, first) for line, first in zip(lines, starts, strict=True)])
+    found = openings([DocumentLine(line, first) for line, first in zip(lines, starts, strict=True)])
     return [o.label for o in found if o]
 
 
@@ -198,7 +198,7 @@ def test_wrapped_latin_lines_open_nothing():
 @given(st.lists(st.text("第一二条章节（）、 .13ASection附件\u3000*规定", max_size=14), max_size=12))
 def test_openings_never_fail(lines):
     """Any lines give one answer each, and each accepted one is an opening by itself too."""
-    found = openings([Line(line) for line in lines])
+    found = openings([DocumentLine(line) for line in lines])
     assert len(found) == len(lines)
     assert all(o is None or o == opening(line) for o, line in zip(found, lines, strict=True))
 
@@ -248,7 +248,7 @@ the next line
 
 def test_items_and_notes_of_a_text_open_no_section() -> None:
     """Among dotted sections only what continues their count, or is underlined, is a chapter; an entry of the contents is none."""
-    lines = [Line(text, first=True) for text in POLICY.split("\n")]
+    lines = [DocumentLine(text, first=True) for text in POLICY.split("\n")]
     found = [f"{o.label} {o.title}" for o in openings(lines) if o]
     assert found == ["1 About", "1.1 Scope", "5 Fields", '5.6.16 "Format"', '5.6.17 "Urgency"', "6 Scripts"]
 
@@ -256,5 +256,5 @@ def test_items_and_notes_of_a_text_open_no_section() -> None:
 def test_chapters_without_lines_below_them_are_chapters() -> None:
     """A short numbered line with text below it opens a section, in both languages, as long as its sentence ends there."""
     text = "1. Scope\nThis applies to all.\n\n一、总则\n本办法适用于全体员工。\n\n2. Duties\n\nText."
-    found = [f"{o.label} {o.title}" for o in openings([Line(t, first=True) for t in text.split("\n")]) if o]
+    found = [f"{o.label} {o.title}" for o in openings([DocumentLine(t, first=True) for t in text.split("\n")]) if o]
     assert found == ["1 Scope", "一 总则", "2 Duties"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wenyuan.core.claims import Claim, claims_of
-from wenyuan.core.places import Change
+from wenyuan.core.places import ClaimDifference
 from wenyuan.core.tokens import tokens_of
 from wenyuan.core.verification import compared_with, stitched
 
@@ -85,7 +85,7 @@ def test_words_behind_a_negation_are_not_quoted_without_it(claim: str, text: str
 def test_the_change_shows_both_sides() -> None:
     found = compared_with(tokens_of("客户投诉应当在48小时内首次响应，并登记投诉编号。"), ZH)
     assert found is not None
-    assert found.changes == (Change("24小时", "48小时"),)
+    assert found.changes == (ClaimDifference("24小时", "48小时"),)
     ((start, end),) = found.spans
     assert ZH[start:end] == "客户投诉应当在24小时内首次响应，并登记投诉编号"
 
@@ -228,4 +228,4 @@ def test_a_time_of_day_is_shown_without_what_stands_beside_it(claim: str, text: 
     """With the part of the day that it belongs to, and no blank."""
     found = compared_with(tokens_of(claim), text)
     assert found is not None
-    assert found.changes == (Change(was, said),)
+    assert found.changes == (ClaimDifference(was, said),)

@@ -15,7 +15,7 @@ import pytest
 from wenyuan.encoders import graph as encoders_graph
 from wenyuan.encoders import weights
 from wenyuan.encoders.builtin import GUARD_TEXTS, BuiltinEncoder, load_builtin
-from wenyuan.encoders.graph import DAMPED, LAYERS, Graph, damping, information
+from wenyuan.encoders.graph import DAMPED, LAYERS, EncoderGraph, damping, information
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
@@ -70,7 +70,7 @@ def test_damping_brings_the_vectors_nearer_to_the_plain_model(
     damped = [unit(graph(tokenizer(text))) for text in texts]
     quiet = {name: np.ones_like(by) for name, by in damping().items()}
     monkeypatch.setattr(encoders_graph, "damping", lambda: quiet)
-    loud = [unit(Graph(file)(tokenizer(text))) for text in texts]
+    loud = [unit(EncoderGraph(file)(tokenizer(text))) for text in texts]
 
     def distance(vectors: list[Any]) -> float:
         return 1 - float(np.mean([a @ b for a, b in zip(vectors, plain, strict=True)]))

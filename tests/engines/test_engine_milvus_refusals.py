@@ -39,7 +39,7 @@ from wenyuan.engines.milvus import engine as milvus_engine_module
 from wenyuan.engines.milvus.engine import MilvusEngine
 from wenyuan.engines.milvus.expressions import compared, condition, token
 from wenyuan.engines.milvus.search import frequency, norm, weighed
-from wenyuan.engines.milvus.sessions import Place, failure
+from wenyuan.engines.milvus.sessions import ServerAddress, failure
 from wenyuan.runtime.installation import install_command
 
 TOKEN = "root:Geheim-4711"
@@ -56,7 +56,7 @@ def refused(uri: str, kind: type[KnowledgeError], **changes: Any) -> KnowledgeEr
     """What opening raises; no secret is in it, or in what it was raised from."""
     with pytest.raises(kind) as caught:
         MilvusEngine(
-            Place(uri=uri, token=TOKEN), changes.pop("spec", SPEC), library_id=ID, exclusive=never,
+            ServerAddress(uri=uri, token=TOKEN), changes.pop("spec", SPEC), library_id=ID, exclusive=never,
             prefix=changes.pop("prefix", milvus_server.PREFIX),
         )  # fmt: skip
     assert "Geheim" not in "".join(traceback.format_exception(caught.value))
@@ -115,7 +115,9 @@ def test_new_server(milvus: str, told: str, monkeypatch: pytest.MonkeyPatch) -> 
     from pymilvus import MilvusClient
 
     monkeypatch.setattr(MilvusClient, "get_server_version", lambda *_, **__: told)
-    engine = MilvusEngine(Place(uri=milvus), SPEC, library_id="n" * 32, exclusive=never, prefix=milvus_server.PREFIX)
+    engine = MilvusEngine(
+        ServerAddress(uri=milvus), SPEC, library_id="n" * 32, exclusive=never, prefix=milvus_server.PREFIX
+    )
     assert engine.status().passages == 0
     engine.close()
 
@@ -124,7 +126,7 @@ def test_new_server(milvus: str, told: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_collections_of_something_else(milvus: str, which: str) -> None:
     """A collection of the index's name that is not the index is left alone, and named."""
     prefix = f"{milvus_server.PREFIX}_{which}"
-    names = collections.Names.of(prefix, ID, SPEC)
+    names = collections.CollectionNames.of(prefix, ID, SPEC)
     client = milvus_server.client(milvus)
     client.create_collection(getattr(names, which), dimension=3, timeout=30)
     error = refused(milvus, IndexMismatch, prefix=prefix)
@@ -137,11 +139,11 @@ def test_collections_of_something_else(milvus: str, which: str) -> None:
 def test_marks_of_another_library(milvus: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Collections that say that they are another library's are not used."""
     prefix = f"{milvus_server.PREFIX}_two"
-    same_names = collections.Names.of(prefix, ID, SPEC)
+    same_names = collections.CollectionNames.of(prefix, ID, SPEC)
     foreign = replace(same_names, library="somebody else's")
-    monkeypatch.setattr(collections.Names, "of", lambda *_: foreign)
-    MilvusEngine(Place(uri=milvus), SPEC, library_id=ID, exclusive=never, prefix=prefix).close()
-    monkeypatch.setattr(collections.Names, "of", lambda *_: same_names)
+    monkeypatch.setattr(collections.CollectionNames, "of", lambda *_: foreign)
+    MilvusEngine(ServerAddress(uri=milvus), SPEC, library_id=ID, exclusive=never, prefix=prefix).close()
+    monkeypatch.setattr(collections.CollectionNames, "of", lambda *_: same_names)
     assert "is not this library's index" in str(refused(milvus, IndexMismatch, prefix=prefix))
 
 
@@ -158,7 +160,11 @@ def test_without_an_encoder(tmp_path: Path, milvus: str) -> None:
     world = World(
         tmp_path,
         lambda _, c: MilvusEngine(
-            Place(uri=milvus), spec, library_id=c.library_id(), exclusive=c.writing, prefix=milvus_server.PREFIX
+            ServerAddress(uri=milvus),
+            spec,
+            library_id=c.library_id(),
+            exclusive=c.writing,
+            prefix=milvus_server.PREFIX,
         ),
     )
     world.put(*(document(n) for n in range(6)))

@@ -20,7 +20,7 @@ from wenyuan.core.errors import EngineTimeout, IndexCorrupt, InvalidRequest
 from wenyuan.core.filters import Filter, In, Range
 from wenyuan.core.ports import Engine
 from wenyuan.engines.postgres import engine, search, vector_search
-from wenyuan.engines.postgres.conditions import Condition
+from wenyuan.engines.postgres.conditions import SqlCondition
 from wenyuan.engines.postgres.engine import PostgresEngine
 from wenyuan.engines.postgres.tables import LOCK
 
@@ -46,7 +46,9 @@ class TestPostgresEngine(ServerEngineLaws):
 
     def test_a_forgotten_condition_leaks_nothing(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """Were the scope missing in the query, what it does not allow would still not be found."""
-        monkeypatch.setattr(Condition, "__init__", lambda self, _: vars(self).update(sql=sql.SQL("TRUE"), values={}))
+        monkeypatch.setattr(
+            SqlCondition, "__init__", lambda self, _: vars(self).update(sql=sql.SQL("TRUE"), values={})
+        )
         allowed = {i for i, p in filled.catalog.passages(range(1, 500)).items() if p.source_id == "s2"}
         for hits in (filled.keyword("的 pool 投诉", filled.scope("s2")), filled.vector(unit(1), filled.scope("s2"))):
             assert hits

@@ -33,7 +33,7 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline, OutsideHit, until
-from wenyuan.engines.external.contract_source import Remote, open_remote
+from wenyuan.engines.external.contract_source import RemoteService, open_remote
 from wenyuan.engines.external.question_path import VIA, refused_way, via_header
 from wenyuan.runtime import guarded_http
 from wenyuan.runtime.bounded_calls import BoundedCalls, CallTimedOut
@@ -50,7 +50,7 @@ def source(url: str, **changes: Any) -> Source:
 
 
 @contextmanager
-def opened(server: Scripted, **options: Any) -> Iterator[Remote]:
+def opened(server: Scripted, **options: Any) -> Iterator[RemoteService]:
     changes = {name: options.pop(name) for name in ("key_env", "timeout") if name in options}
     made = open_remote(source(f"http://127.0.0.1:{server.port}", **changes), **options)
     try:
@@ -59,7 +59,7 @@ def opened(server: Scripted, **options: Any) -> Iterator[Remote]:
         made.close()
 
 
-def asked(made: Remote, *, limit: int = 3, seconds: float = 10.0, query: str = QUERY) -> list[OutsideHit]:
+def asked(made: RemoteService, *, limit: int = 3, seconds: float = 10.0, query: str = QUERY) -> list[OutsideHit]:
     deadline = Deadline(time.monotonic() + seconds, time.monotonic)
     return list(made.ask(query, vector=None, limit=limit, as_of=TODAY, deadline=deadline))
 

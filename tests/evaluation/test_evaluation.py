@@ -29,8 +29,8 @@ from wenyuan.evaluation.evaluate import evaluate
 from wenyuan.evaluation.measures import measured
 from wenyuan.evaluation.pace import Pace
 from wenyuan.evaluation.questions import read_judged
-from wenyuan.evaluation.report import Report
-from wenyuan.evaluation.run import Asker, Ranked, Run
+from wenyuan.evaluation.report import EvaluationReport
+from wenyuan.evaluation.run import EngineRun, QueryRunner, Ranked
 from wenyuan.runtime.installation import install_command
 
 CORPUS = [
@@ -78,7 +78,7 @@ def make(tmp_path: Path) -> Made:
     return make
 
 
-def ask(folder: Path, **options: Any) -> Report:
+def ask(folder: Path, **options: Any) -> EvaluationReport:
     options = {"library_cache": folder.parent / "cache", "encoder": {"kind": "hashing"}} | options
     return evaluate(folder, out=options.pop("out", io.StringIO()), err=options.pop("err", io.StringIO()), **options)
 
@@ -130,7 +130,7 @@ def test_without_an_encoder_there_is_no_vector_row(make: Made) -> None:
 @given(st.permutations("abcdefgh"), st.sampled_from("abcdefgh"))
 def test_equal_scores_do_not_reorder_a_ranking(order: list[str], answer: str) -> None:
     """Whatever their ids, documents with one and the same score are measured at the ranks they were given."""
-    run = Run("fused", {"q": Ranked(tuple(order), (0.5,) * 8)}, {"total": [1.0]})
+    run = EngineRun("fused", {"q": Ranked(tuple(order), (0.5,) * 8)}, {"total": [1.0]})
     figures, worth = measured(run, {"q": {answer: 1}}, 10)
     rank = order.index(answer) + 1
     assert figures["mrr@10"] == pytest.approx(1 / rank, abs=5e-5)
@@ -139,7 +139,7 @@ def test_equal_scores_do_not_reorder_a_ranking(order: list[str], answer: str) ->
 
 def test_a_run_that_found_nothing_scores_nothing() -> None:
     """No ranking at all is a figure of 0 for every measure, not an error of the measuring program."""
-    figures, worth = measured(Run("keyword", {"q": Ranked((), ())}, {"total": [1.0]}), {"q": {"a": 1}}, 10)
+    figures, worth = measured(EngineRun("keyword", {"q": Ranked((), ())}, {"total": [1.0]}), {"q": {"a": 1}}, 10)
     assert figures["ndcg@10"] == figures["hit@3"] == 0
     assert figures["zero_results"] == 1
     assert worth == {"q": 0.0}
@@ -160,7 +160,7 @@ def test_a_long_document_is_ranked_once_by_its_best_passage(make: Made) -> None:
     corpus = open_corpus(folder)
     question = read_judged(folder, corpus.uris).questions
     with open_built(corpus, folder.parent / "cache", io.StringIO(), encoder={"kind": "hashing"}) as library:
-        asker = Asker(library, entries_of(library, corpus))
+        asker = QueryRunner(library, entries_of(library, corpus))
         for engine in ("keyword", "vector", "fused"):
             found = asker.run(engine, question, Pace("", 1, "", io.StringIO())).ranked["q"]
             assert sorted(found.ids) == ["long", "short"]

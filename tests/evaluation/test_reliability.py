@@ -8,14 +8,14 @@ import pytest
 
 from wenyuan.core.scoring.evaluation import calibration_error
 from wenyuan.evaluation.diagram import diagram, reliability
-from wenyuan.evaluation.run import Ranked, Run
+from wenyuan.evaluation.run import EngineRun, Ranked
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
 
 
-def run_of(**found: list[tuple[str, float]]) -> Run:
+def run_of(**found: list[tuple[str, float]]) -> EngineRun:
     ranked = {q: Ranked(tuple(i for i, _ in hits), tuple(s for _, s in hits)) for q, hits in found.items()}
-    return Run("fused", ranked, {"total": [1.0]})
+    return EngineRun("fused", ranked, {"total": [1.0]})
 
 
 def test_bins() -> None:

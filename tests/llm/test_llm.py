@@ -22,7 +22,7 @@ from wenyuan.core.ports import Deadline, LanguageModel
 from wenyuan.i18n.translation import translated
 from wenyuan.llm import chat_model
 from wenyuan.llm.chat_model import ChatModel
-from wenyuan.llm.guard import Breaker
+from wenyuan.llm.guard import CircuitBreaker
 from wenyuan.runtime import json_endpoint
 from wenyuan.settings import LlmSettings
 
@@ -278,7 +278,7 @@ def test_after_failures_in_a_row_it_is_left_alone(server: Server) -> None:
     server.begin("500")
     model = opened(server)
     now = [100.0]
-    model._guard._breaker = Breaker(lambda: now[0])
+    model._guard._breaker = CircuitBreaker(lambda: now[0])
     for _ in range(5):
         with pytest.raises(LlmUnavailable, match="HTTP 500"):
             ask(model)
@@ -293,7 +293,7 @@ def test_after_failures_in_a_row_it_is_left_alone(server: Server) -> None:
 
 def test_the_first_who_looks_again_looks_alone() -> None:
     now = [0.0]
-    breaker = Breaker(lambda: now[0])
+    breaker = CircuitBreaker(lambda: now[0])
     for _ in range(5):
         breaker.failed()
     now[0] = 20.0

@@ -13,7 +13,7 @@ from mcp_clients import calling, over_http
 from wenyuan import InvalidRequest, Source
 from wenyuan.core.access import Principal
 from wenyuan.core.text.token_meter import estimate_tokens
-from wenyuan.mcp.paging import Block, Result
+from wenyuan.mcp.paging import ReplyBlock, Result
 from wenyuan.mcp.tools import TOOLS
 
 LONG = 60
@@ -148,7 +148,7 @@ def test_one_row_that_is_too_long_is_given_whole() -> None:
     from wenyuan.mcp.paging import PageShape, paged
 
     rows = [{"text": "word " * 3_000}, {"text": "x"}]
-    result = Result({"rows": rows}, (Block("2"), Block("a"), Block("b")), rows="rows")
+    result = Result({"rows": rows}, (ReplyBlock("2"), ReplyBlock("a"), ReplyBlock("b")), rows="rows")
     first = paged(result, PageShape(max_tokens=500), {})
     assert first.value["rows"] == rows[:1]
     assert paged(result, PageShape(max_tokens=500, cursor=first.value["next_cursor"]), {}).value["rows"] == rows[1:]

@@ -14,7 +14,7 @@ from proposal_parts import passage_of
 from wenyuan.core.answering import Shown
 from wenyuan.core.rules.checking import check_book
 from wenyuan.core.rules.proposal_checks import judge
-from wenyuan.core.rules.proposals import Holdings, Proposal
+from wenyuan.core.rules.proposals import KnownRules, Proposal
 from wenyuan.core.rules.schema_parser import parse_schema
 from wenyuan.knowledge_retriever import KnowledgeRetriever
 from wenyuan.packs.shipped import located
@@ -71,7 +71,7 @@ def test_how_many_shipped_rules_say_more_than_their_quotes() -> None:
             {n.key: n for n in checked.nodes},
             {d.source.source_id: d.source.title for d in checked.sources},
         )
-        held = Holdings.of(schema, nodes, ())
+        held = KnownRules.of(schema, nodes, ())
         for said in checked.statements:
             for proof in [e for e in said.evidences if e.quote][:1]:
                 title, quote = titles.get(proof.source_id, ""), proof.quote

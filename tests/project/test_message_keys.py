@@ -113,7 +113,7 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "words_": get_args(Origin),
     "kept_from_": _KEPT_FROM | {"not_in_force", "changed"},
     "cause_": get_args(Cause),
-    "connect_": first_words("cli/connections.py", "Piece"),
+    "connect_": first_words("cli/connections.py", "PasteText"),
     "encoder_pooling_": ("own", "mean", "cls", "last"),
     "encoder_foreign_": ("zh", "en"),
     "check_": ("ok", "warn", "fail"),
@@ -265,7 +265,7 @@ def test_a_plain_name_has_a_text() -> None:
 
 def test_every_recipe_names_its_pieces() -> None:
     """`connect` heads each piece with a text."""
-    assert first_words("cli/connections.py", "Piece")
+    assert first_words("cli/connections.py", "PasteText")
     here = connections.Here(url="http://h", program=("wenyuan",), library="/l", key="K")
     where = {piece.where for recipe in connections.RECIPES.values() for piece in recipe(here)}
     assert where <= set(COMMAND_LINE["connect_"])

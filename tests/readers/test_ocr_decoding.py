@@ -10,7 +10,7 @@ import pytest
 from wenyuan.readers.ocr import detection
 from wenyuan.readers.ocr.decoding import Letter, decode_letters
 from wenyuan.readers.ocr.detection import Rect
-from wenyuan.readers.ocr.recogniser import Read
+from wenyuan.readers.ocr.recogniser import RecognisedLine
 from wenyuan.readers.pdf.reading_order import ordered
 
 
@@ -96,12 +96,12 @@ def test_places_are_shares_of_the_line_without_its_padding() -> None:
 
 def _line(
     text: str, left: float, top: float, width: float = 400, height: float = 30, *, angle: float = 0, **more: bool
-) -> Read:
+) -> RecognisedLine:
     letters = tuple(Letter(c, 0.9, (at + 0.5) / len(text)) for at, c in enumerate(text))
-    return Read(Rect(left + width / 2, top + height / 2, width, height, angle), letters, **more)
+    return RecognisedLine(Rect(left + width / 2, top + height / 2, width, height, angle), letters, **more)
 
 
-def _texts(lines: list[Read]) -> list[list[str]]:
+def _texts(lines: list[RecognisedLine]) -> list[list[str]]:
     return [[line.read.text for line in row] for row in ordered(lines, (1000, 600))[0]]
 
 

@@ -15,7 +15,8 @@ from PIL import Image
 from pdf_files import make_pdf
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.readers.ocr.drawing import MAX_PICTURE_PIXELS, draw_page, fitted, has_pictures, png
-from wenyuan.readers.sandbox import Limits, Sandbox
+from wenyuan.readers.process import ReadingLimits
+from wenyuan.readers.sandbox import Sandbox
 
 PDF = make_pdf([[(72, 700, "First")], [], [(72, 700, "Third", 40)]])
 
@@ -94,7 +95,7 @@ def test_a_page_that_would_never_be_done_is_given_up() -> None:
     """A page of a million lines ends at the limit of processor time, by name; the process is replaced."""
     pen = b"0 0 m " + b"595 842 l 0 842 l 595 0 l 0 0 l " * 400_000 + b"S"
     endless = make_pdf([[(72, 700, "x")]]).replace(b"BT /F 12 Tf", pen + b" BT /F 12 Tf")
-    with Sandbox(Limits(wall_seconds=1.0, cpu_seconds=1.0)) as sandbox:
+    with Sandbox(ReadingLimits(wall_seconds=1.0, cpu_seconds=1.0)) as sandbox:
         with pytest.raises(DocumentRejected, match=r"took (longer|more) than 1 s"):
             sandbox.draw(endless, name="endless.pdf", page=1, width=2_400)
         assert sandbox.draw(PDF, name="a.pdf", page=1, width=300)

@@ -21,7 +21,8 @@ from patience import in_time
 from wenyuan.core.errors import DocumentRejected, SourceError
 from wenyuan.core.model import Block, Document
 from wenyuan.readers.frames import decode_documents, decode_json, encode_documents, encode_json
-from wenyuan.readers.sandbox import Limits, Sandbox, read_file
+from wenyuan.readers.process import ReadingLimits
+from wenyuan.readers.sandbox import Sandbox, read_file
 from wenyuan.readers.selection import CONTAINERS, READERS, check_signature, reader_for, supported_suffixes
 
 _HOSTILE = """
@@ -59,7 +60,7 @@ def arms(content, *, uri, name):
 touchy = fine
 def by_content(content, *, uri, name): return globals()[content.decode()](content, uri=uri, name=name)
 """
-_QUICK = Limits(wall_seconds=5.0, cpu_seconds=5.0)
+_QUICK = ReadingLimits(wall_seconds=5.0, cpu_seconds=5.0)
 
 
 @pytest.fixture
@@ -121,13 +122,13 @@ def test_a_failing_reader_names_the_document_and_the_next_one_is_read(
 
 def test_a_reader_that_computes_for_ever_is_killed_by_processor_time(hostile: str) -> None:
     """An endless loop ends at the limit of processor time."""
-    with Sandbox(Limits(wall_seconds=30.0, cpu_seconds=0.2), reader=f"{hostile}:loops") as bad:
+    with Sandbox(ReadingLimits(wall_seconds=30.0, cpu_seconds=0.2), reader=f"{hostile}:loops") as bad:
         assert "SIGXCPU" in reason(bad, b"x")
 
 
 def test_a_reader_that_waits_for_ever_is_killed_by_the_clock(hostile: str) -> None:
     """Waiting costs no processor time, so the clock on the wall ends it; the next document is read."""
-    with Sandbox(Limits(wall_seconds=0.5), reader=f"{hostile}:by_content") as mixed:
+    with Sandbox(ReadingLimits(wall_seconds=0.5), reader=f"{hostile}:by_content") as mixed:
         mixed.read(b"fine", uri="u:x", name="good.bin")
         with in_time():
             assert "longer than 0.5 s" in reason(mixed, b"sleeps")
@@ -244,7 +245,7 @@ def test_a_hostile_plain_text_costs_the_service_little(sandbox: Sandbox) -> None
 
 def test_a_file_of_too_many_parts_is_refused(tmp_path: Path) -> None:
     """What comes back from the worker is bounded by count, too, and the reason says so."""
-    with Sandbox(Limits(in_process_bytes=0, blocks=100)) as few:
+    with Sandbox(ReadingLimits(in_process_bytes=0, blocks=100)) as few:
         assert len(few.read(b"a\n\n" * 100, uri="u:x", name="a.txt").documents[0].blocks) == 100
         with pytest.raises(DocumentRejected, match=r"it has 101 parts; at most 100 are read"):
             few.read(b"a\n\n" * 101, uri="u:x", name="a.txt")
@@ -263,7 +264,7 @@ def test_files_that_are_too_large_missing_or_no_files_are_rejected(tmp_path: Pat
     (tmp_path / "big.md").write_bytes(b"x" * 1_001)
     os.mkfifo(tmp_path / "pipe.md")
     (tmp_path / "folder.md").mkdir()
-    limits = Limits(max_bytes=1_000)
+    limits = ReadingLimits(max_bytes=1_000)
     for name, expected in (
         ("big.md", "1,001 bytes; at most 1,000"),
         ("pipe.md", "not a regular file"),
@@ -338,7 +339,7 @@ def test_bombs_of_every_format_are_refused_and_the_service_lives_on(sandbox: San
     ):
         pdf += b"%d 0 obj\n%s\nendobj\n" % (number, body)
     pdf += b"trailer << /Root 1 0 R >>\n%%EOF"
-    with Sandbox(Limits(memory=400_000_000, wall_seconds=3.0)) as tight:
+    with Sandbox(ReadingLimits(memory=400_000_000, wall_seconds=3.0)) as tight:
         assert reason(tight, pdf, "flate.pdf")
         assert tight.read(b"<p>alive", uri="u:x", name="a.html").documents[0].text == "alive"
     assert sandbox.read(b"<p>alive", uri="u:x", name="a.html").documents[0].text == "alive"

@@ -12,7 +12,7 @@ from rulebook_parts import SCHEMA_TREE, checked, codes, fault, schema
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.rules.book import Book, RawEvidence, RawStatement, Tally
 from wenyuan.core.rules.checking import check_book
-from wenyuan.core.rules.model import Alias, Node, Place
+from wenyuan.core.rules.model import Alias, EntryPlace, Node
 from wenyuan.core.rules.names import looks_like_sentence
 from wenyuan.core.rules.schema_parser import parse_schema
 
@@ -134,7 +134,7 @@ def test_the_status_is_that_of_the_statement_the_importer_or_the_format() -> Non
     """What the entry says wins over what the importer says, and that over what the format is usually."""
     nodes = [node("process", "甲"), node("process", "乙"), node("process", "丙")]
     links = [link("甲", "is_a", "乙"), link("乙", "is_a", "丙", status="rejected")]
-    machine = [replace(item, place=Place("g.graphml")) for item in links]
+    machine = [replace(item, place=EntryPlace("g.graphml")) for item in links]
     for items, default, expected in (
         (links, None, ["approved", "rejected"]),
         (machine, None, ["proposed", "rejected"]),
@@ -203,7 +203,7 @@ def test_a_big_book_is_checked_whole() -> None:
 def _graph(*links: RawStatement) -> Book:
     """A book that a program made: a process, a hazard and a measure."""
     nodes = [node("process", "钢筋绑扎"), node("hazard", "高处坠落"), node("safety_measure", "佩戴安全带")]
-    places = [replace(one, place=Place("graph.graphml", at)) for at, one in enumerate(links)]
+    places = [replace(one, place=EntryPlace("graph.graphml", at)) for at, one in enumerate(links)]
     return book(nodes, places, machine_files=frozenset({"graph.graphml"}))
 
 

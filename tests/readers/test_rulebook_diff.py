@@ -8,9 +8,9 @@ import pytest
 
 from rulebook_parts import checked
 from wenyuan.core.rules.book import Book, RawEvidence, RawStatement
-from wenyuan.core.rules.checking import Checked
+from wenyuan.core.rules.checking import CheckedBook
 from wenyuan.core.rules.import_diff import LiveNode, LiveStatement, diff
-from wenyuan.core.rules.model import Evidence, Node, Place, Statement
+from wenyuan.core.rules.model import EntryPlace, Evidence, Node, Statement
 
 NAMES = ("开挖", "回填", "支护", "降水", "浇筑")
 NODES = tuple(Node(key=f"process/{n}", kind="process", name=n) for n in NAMES)
@@ -25,10 +25,10 @@ def live(src: str, dst: str, *packs: str, **more: object) -> LiveStatement:
 
 def said(src: str, dst: str, *clauses: int, **more: object) -> RawStatement:
     evidences = tuple(RawEvidence(source="order37", clause=f"第{i}条") for i in clauses or (0,))
-    return RawStatement(src=src, rel="is_a", dst=dst, evidences=evidences, place=Place("a.yaml", 3), **more)  # type: ignore[arg-type]
+    return RawStatement(src=src, rel="is_a", dst=dst, evidences=evidences, place=EntryPlace("a.yaml", 3), **more)  # type: ignore[arg-type]
 
 
-def book(*links: RawStatement, nodes: tuple[Node, ...] = NODES) -> Checked:
+def book(*links: RawStatement, nodes: tuple[Node, ...] = NODES) -> CheckedBook:
     return checked(Book(pack="p", nodes=nodes, links=links), known={n.key: n for n in NODES})
 
 

@@ -14,7 +14,7 @@ import pytest
 from rulebook_parts import book_of, checked, codes, fault, schema
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.rules.book import Tally
-from wenyuan.core.rules.model import Alias, Evidence, Node, Place, Statement
+from wenyuan.core.rules.model import Alias, EntryPlace, Evidence, Node, Statement
 from wenyuan.readers.rulebooks.excel_template import excel_template
 from wenyuan.runtime.installation import install_command
 
@@ -63,7 +63,7 @@ def test_sheets_are_kinds_and_rows_are_entries(tmp_path: Path) -> None:
     assert (statement.valid_from, statement.weight) == (date(2018, 6, 1), 0.5)
     assert [(e.clause, e.quote) for e in statement.evidences] == [("第十条", "…"), ("第十一条", "")]
     assert statement.sentence == {"zh": "有坍塌危险"}
-    assert statement.place == Place("r.xlsx", cell="关系!2")
+    assert statement.place == EntryPlace("r.xlsx", cell="关系!2")
     assert (result.sources[0].source.trust, result.sources[0].source.effective_from) == (5, date(2018, 6, 1))
 
 
@@ -129,7 +129,7 @@ def test_a_dirty_workbook_is_counted_fault_by_fault(tmp_path: Path) -> None:
     }  # fmt: skip
     assert (result.written, result.imported) == (Tally(13, 14), Tally(6, 1))
     assert (result.merged, result.refused) == (Tally(1, 1), Tally(6, 12))
-    assert fault(result, "merged_cells").place == Place("dirty.xlsx", cell="relations!A14:A15")
+    assert fault(result, "merged_cells").place == EntryPlace("dirty.xlsx", cell="relations!A14:A15")
     assert str(fault(result, "bad_date")).startswith("dirty.xlsx:relations!10: valid_until is '2018年'")
     assert "did you mean '别名'?" in fault(result, "unknown_key").message
 

@@ -17,11 +17,11 @@ from rulebook_parts import SCHEMA_TREE, book_of, checked, codes, fault
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Source
 from wenyuan.core.rules.book import DeclaredSource, Tally
-from wenyuan.core.rules.model import Alias, Evidence, Node, Place, Statement
+from wenyuan.core.rules.model import Alias, EntryPlace, Evidence, Node, Statement
 from wenyuan.core.text.analysis import language_of
 from wenyuan.readers.rulebooks import graphml as rulebooks_graphml
 from wenyuan.readers.rulebooks.export import book_to_jsonl, book_to_yaml
-from wenyuan.readers.rulebooks.form import Form
+from wenyuan.readers.rulebooks.form import EntryForm
 from wenyuan.readers.rulebooks.graphml import read_graphml
 from wenyuan.readers.rulebooks.jsonl_book import read_jsonl_book
 from wenyuan.readers.rulebooks.trees import yaml_tree
@@ -114,7 +114,7 @@ def test_a_dirty_graph_is_counted_fault_by_fault(tmp_path: Path) -> None:
     assert codes(result.faults, "note") == {"duplicate_node": 1, "duplicate_statement": 1, "reversed": 2}
     assert (result.written, result.imported) == (Tally(9, 10), Tally(3, 2))
     assert (result.merged, result.refused) == (Tally(1, 1), Tally(5, 7))
-    assert fault(result, "not_orientable").place == Place("g.graphml", 24)
+    assert fault(result, "not_orientable").place == EntryPlace("g.graphml", 24)
 
 
 def test_a_directed_graph_keeps_its_directions(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_json_lines_are_taken_one_by_one(tmp_path: Path) -> None:
     assert [(n.name, n.place.line) for n in book.nodes] == [("甲", 4)]
     assert codes(book.faults) == {"bad_value": 3, "duplicate_key": 1, "unknown_key": 1, "bad_json": 2}
     assert book.refused == Tally(2, 4)
-    assert fault(book, "duplicate_key").place == Place("r.jsonl", 7)
+    assert fault(book, "duplicate_key").place == EntryPlace("r.jsonl", 7)
 
 
 # What is written is read back as it was.
@@ -376,7 +376,7 @@ def test_a_weight_is_read_however_long_it_is_written(weight: float) -> None:
     """A small float has more digits behind its point than a large one: as a number of YAML, and as text in a cell."""
     assert yaml_tree(yaml.safe_dump({"weight": weight}))["weight"] == weight
     for written in (weight, repr(weight)):
-        form = Form({"weight": written}, Place("a.yaml", 1), [], {"weight"})
+        form = EntryForm({"weight": written}, EntryPlace("a.yaml", 1), [], {"weight"})
         assert (form.number("weight", 2.0, 0.0, 1.0), form.faults) == (weight, [])
 
 

@@ -10,7 +10,7 @@ import pytest
 from rulebook_parts import book_of, checked, codes, fault
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.rules.book import Tally
-from wenyuan.core.rules.model import Alias, Place
+from wenyuan.core.rules.model import Alias, EntryPlace
 from wenyuan.readers.rulebooks import selection
 from wenyuan.readers.rulebooks.selection import read_book
 
@@ -85,7 +85,7 @@ def test_every_field_arrives(tmp_path: Path) -> None:
     (evidence,) = first.evidences
     assert evidence.uri == "https://example.org/order37"
     assert (evidence.source_id, evidence.reviewer) == ("mohurd_37", "王工")
-    assert first.place == Place("a.yaml", 20)
+    assert first.place == EntryPlace("a.yaml", 20)
     pump = next(s for s in result.statements if s.dst == "equipment/抽水泵")
     assert pump.strength == "recommended"
     node = result.nodes[0]
@@ -266,7 +266,7 @@ def test_a_folder_is_one_pack(tmp_path: Path) -> None:
     assert book.pack == "demo"
     assert book.schema_tree == {"kinds": {"process": {"zh": "工序"}}}
     assert [(n.name, n.place.file) for n in book.nodes] == [("回填", "more/b.yml"), ("开挖", "pack.yaml")]
-    assert fault(book, "bad_file").place == Place("broken.yaml")
+    assert fault(book, "bad_file").place == EntryPlace("broken.yaml")
 
 
 def test_several_packs_in_a_folder_are_refused(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import ConfigError
 from wenyuan.server.app import create_app
 from wenyuan.server.running import serve, start_in_thread
-from wenyuan.server.service_port import ServerSettings, open_to_all
+from wenyuan.server.service_port import ServerOptions, open_to_all
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_a_taken_port_is_a_config_error(url):
 def test_senseless_settings_are_refused(wrong):
     """A setting that cannot work is a ConfigError."""
     with pytest.raises(ConfigError):
-        ServerSettings(**wrong)
+        ServerOptions(**wrong)
 
 
 def test_a_request_that_outlives_the_grace_is_told_that_the_server_stops():

@@ -10,7 +10,7 @@ import pytest
 
 import wenyuan
 from wenyuan.core.filters import Scope
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.core.model import Source
 from wenyuan.service.learning.lessons import load_holdings, resolve
 from wenyuan.service.learning.question_documents import documents_of, whole
@@ -63,7 +63,7 @@ def test_questions_share_a_document_by_address_or_by_title(tmp_path: Path) -> No
     with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as made:
         assert not made.add(Source(source_id="docs", path=str(docs))).failed
         holdings = load_holdings(made.catalog, Scope(sources=frozenset({"docs"}), as_of=date(2026, 1, 1)), 100, None)
-        pairs = [Pair(question=f"q{number}", answer=answer) for number, answer in enumerate(answers)]
+        pairs = [QuestionAddress(question=f"q{number}", answer=answer) for number, answer in enumerate(answers)]
         found = resolve(pairs, made.catalog, holdings)
         assert not found.unknown
         names = documents_of(found.lessons, holdings, made.catalog)

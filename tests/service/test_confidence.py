@@ -23,7 +23,7 @@ from judged_library import JUDGES, SUBJECTS, answer_of, asked, golden, judged, k
 from liars_outcomes import FAILING, JUDGED, OUTCOMES, Outcome
 from wenyuan.core.access import DomainScope
 from wenyuan.core.errors import ConfigError, InvalidRequest, LlmUnavailable, NotFound
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.core.model import Source
 from wenyuan.core.ports import ModelUse
 from wenyuan.i18n.translation import translated
@@ -362,7 +362,7 @@ def test_a_judge_that_knows_nothing_is_not_adopted(made: Path, server: JudgeServ
 
 def test_calibration_is_told_adopted_and_undone(made: Path, folder: Path, server: JudgeServer) -> None:
     """Both errors are shown; what must not be answered counts as never sufficient, and once in any width; adopting and undoing are in the audit."""
-    pairs = [*golden(made), *(Pair(question=f"甲子设备的颜色是什么{mark}", answer="") for mark in "？?")]
+    pairs = [*golden(made), *(QuestionAddress(question=f"甲子设备的颜色是什么{mark}", answer="") for mark in "？?")]
     stages = []
     with judged(folder, server) as library:
         report = library.tune_judge(pairs, dry_run=True, step=lambda *at: stages.append(at[0]))
@@ -388,7 +388,7 @@ def test_too_few_questions_and_no_judge(made: Path, server: JudgeServer) -> None
         report = library.tune_judge(golden(made))
         assert (report.outcome, report.needed, len(server.seen)) == ("too few", 114, 0)
         with pytest.raises(InvalidRequest, match="none of 1 addresses"):
-            library.tune_judge([Pair(question="x", answer="file:///nowhere")])
+            library.tune_judge([QuestionAddress(question="x", answer="file:///nowhere")])
     with judged(made, None) as library, pytest.raises(LlmUnavailable, match="no judge is set up"):
         library.tune_judge(golden(made))
 

@@ -23,7 +23,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.text.synonyms import Wordings
 from wenyuan.i18n.translation import translated
 from wenyuan.runtime import json_endpoint
-from wenyuan.service.query import Answer, LegReport, Query
+from wenyuan.service.query import LegReport, Query, SearchAnswer
 from wenyuan.service.search.cache_redis import result_from_json, result_to_json
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
@@ -278,7 +278,7 @@ def test_a_second_search_that_fails_leaves_the_answer(
     """As a judge that fails: it is said, and the request fails only where the judge is required."""
     retrieve = Retriever.retrieve
 
-    def broken(self: Retriever, query: Query, deadline: Deadline | None = None) -> Answer:
+    def broken(self: Retriever, query: Query, deadline: Deadline | None = None) -> SearchAnswer:
         if query.text == LACKING[language]:
             raise EngineUnavailable("disk full", component="engine")
         return retrieve(self, query, deadline)

@@ -17,12 +17,12 @@ from wenyuan.core.text.token_meter import estimate_tokens
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.generation import summarizer
-from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
+from wenyuan.service.search.searcher import ResultPassage, SearchRequest, SearchResult
 
 __all__ = ["language", "libraries", "library", "running", "server"]
 
 
-def find(library: wenyuan.Library, language: str, **more: Any) -> tuple[SearchResult, Found]:
+def find(library: wenyuan.Library, language: str, **more: Any) -> tuple[SearchResult, ResultPassage]:
     """What is found, and the passage of the policy among it."""
     result = library.find(SearchRequest(query=QUESTION[language], summary="generated", **more))
     return result, next(one for one in result.passages if DUTY[language] in one.passage.text)

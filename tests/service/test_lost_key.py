@@ -15,7 +15,7 @@ import wenyuan
 from wenyuan.app import renew_key
 from wenyuan.catalog.backup import back_up
 from wenyuan.catalog.migration import move_library
-from wenyuan.catalog.task_anchor import Counted
+from wenyuan.catalog.task_anchor import CountMark
 from wenyuan.cli.root import app
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, ConfigError, InvalidRequest
 from wenyuan.service.context import ContextRequest
@@ -191,7 +191,7 @@ def test_the_catalog_is_never_ahead_of_the_counts(library: Path) -> None:
                 opened.catalog.set_value("test", number)
                 with opened.catalog.database.reading("looking") as connection:
                     key = "SELECT value FROM library WHERE key = 'task_anchor'"
-                    known = Counted.parse(str(connection.exec_driver_sql(key).scalar()))
+                    known = CountMark.parse(str(connection.exec_driver_sql(key).scalar()))
                 with opened._tasks.counting("looking") as connection:
                     there = connection.exec_driver_sql("SELECT changes FROM ledger").scalar()
                 assert known.changes <= there

@@ -15,7 +15,7 @@ from wenyuan.catalog import Catalog, storage
 from wenyuan.catalog.schema import evaluations
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, NotFound, RetrievalFailed
 from wenyuan.core.evaluation_records import set_id_of
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.service.learning import evaluation
 
 TOPICS = (
@@ -44,9 +44,9 @@ def library(folder: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
         yield opened
 
 
-def golden(*, shift: int = 0) -> list[Pair]:
+def golden(*, shift: int = 0) -> list[QuestionAddress]:
     return [
-        Pair(question=text, answer=f"{(number + shift) % len(TOPICS)}.md", where=f"line {number + 2}")
+        QuestionAddress(question=text, answer=f"{(number + shift) % len(TOPICS)}.md", where=f"line {number + 2}")
         for number, text in enumerate(ASKED)
     ]
 
@@ -89,7 +89,7 @@ def test_both_errors_are_told_of_questions_that_must_not_be_answered(library: An
     """How many of them were refused, and what was claimed for the others; other figures do not move, calibration does."""
     plain = library.evaluate(golden(), name="golden.csv").evaluation
     foreign = ["谁发明了蒸汽机", "which planet is the largest", ASKED[0] + "吗"]
-    silent = [Pair(question=text, answer="", grade=0.0, where="line 20") for text in foreign]
+    silent = [QuestionAddress(question=text, answer="", grade=0.0, where="line 20") for text in foreign]
     told = library.evaluate([*golden(), *silent], name="golden.csv").evaluation
     again = library.evaluate_again(told.evaluation_id).evaluation
     assert (again.questions, again.figures["no_answer"]) == (len(ASKED), 3.0)
@@ -102,14 +102,16 @@ def test_both_errors_are_told_of_questions_that_must_not_be_answered(library: An
     assert sum(one.count for one in told.bins) > sum(one.count for one in plain.bins)
     assert "no_answer" not in plain.figures
     with pytest.raises(InvalidRequest, match="none in another"):
-        library.evaluate([*golden(), Pair(question=ASKED[0], answer="", grade=0.0)], name="golden.csv")
+        library.evaluate([*golden(), QuestionAddress(question=ASKED[0], answer="", grade=0.0)], name="golden.csv")
 
 
 def test_both_errors_are_told_by_question_and_of_what_people_look_at(library: Any) -> None:
     """Which question was refused though it is answered, and answered though it must not be; how sure, in first place and behind."""
     foreign = ["谁发明了蒸汽机", ASKED[0] + "吗"]
-    silent = [Pair(question=text, answer="", grade=0.0) for text in foreign]
-    whole = library.evaluate([*golden(), *silent, Pair(question="木星有几颗卫星", answer="1.md")], name="golden.csv")
+    silent = [QuestionAddress(question=text, answer="", grade=0.0) for text in foreign]
+    whole = library.evaluate(
+        [*golden(), *silent, QuestionAddress(question="木星有几颗卫星", answer="1.md")], name="golden.csv"
+    )
     assert [one.question for one in whole.answered_in_vain] == foreign[1:]
     assert "木星有几颗卫星" in [one.question for one in whole.refused]
     assert whole.evaluation.figures["answer_refused"] == pytest.approx(len(whole.refused) / 9, abs=1e-3)
@@ -187,9 +189,9 @@ def test_other_questions_are_not_compared(library: Any) -> None:
     with pytest.raises(InvalidRequest, match="cannot be compared"):
         library.compared(other, first)
     with pytest.raises(InvalidRequest, match=r"none of 1 addresses .*nowhere\.md"):
-        library.evaluate([Pair(question="客户投诉", answer="nowhere.md")], name="c")
+        library.evaluate([QuestionAddress(question="客户投诉", answer="nowhere.md")], name="c")
     with pytest.raises(InvalidRequest, match="no question with an answer"):
-        library.evaluate([Pair(question="客户投诉", answer="0.md", grade=0.0)], name="c")
+        library.evaluate([QuestionAddress(question="客户投诉", answer="0.md", grade=0.0)], name="c")
 
 
 def test_too_many_questions_are_refused(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +204,7 @@ def test_too_many_questions_are_refused(library: Any, monkeypatch: pytest.Monkey
 def test_a_question_that_is_too_long_is_refused_before_any_is_asked(library: Any) -> None:
     """It does not wait for its turn."""
     told: list[str] = []
-    pairs = [*golden(), Pair(question="长" * 8001, answer="0.md")]
+    pairs = [*golden(), QuestionAddress(question="长" * 8001, answer="0.md")]
     with pytest.raises(InvalidRequest, match="has 8001 characters"):
         library.evaluate(pairs, name="x", step=lambda stage, *_: told.append(stage))
     assert "ask" not in told
@@ -228,7 +230,7 @@ def test_a_passage_can_be_the_answer(folder: Path) -> None:
         library.add(wenyuan.Source(source_id="house", path=str(folder / "docs")))
         found = library.search("会议室 预订")
         uri = next(p.uri for p in found.passages.values() if "long.md" in p.uri and "会议室" in p.text)
-        pairs = [Pair(question="会议室 预订", answer=uri)]
+        pairs = [QuestionAddress(question="会议室 预订", answer=uri)]
         asked = library.evaluate(pairs, name="x").asked[0]
         ranked = [found.passages[hit.passage_id].uri for hit in found.hits]
         assert asked.rank == ranked.index(uri) + 1
@@ -237,9 +239,9 @@ def test_a_passage_can_be_the_answer(folder: Path) -> None:
 def test_a_set_is_known_by_its_questions_and_answers() -> None:
     """Order and lines do not matter, a question, an answer or a grade does."""
     pairs = golden()
-    moved = [Pair(question=p.question, answer=p.answer, where="elsewhere") for p in reversed(pairs)]
+    moved = [QuestionAddress(question=p.question, answer=p.answer, where="elsewhere") for p in reversed(pairs)]
     assert set_id_of(pairs) == set_id_of(moved)
-    others = (golden(shift=1), pairs[1:], [*pairs[1:], Pair(question=ASKED[0], answer="0.md", grade=2.0)])
+    others = (golden(shift=1), pairs[1:], [*pairs[1:], QuestionAddress(question=ASKED[0], answer="0.md", grade=2.0)])
     assert len({set_id_of(one) for one in (pairs, *others)}) == 4
 
 

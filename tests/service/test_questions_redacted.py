@@ -13,7 +13,7 @@ import pytest
 import wenyuan
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.filters import In
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.service.search.searcher import SearchRequest
 
@@ -150,6 +150,6 @@ def test_the_words_of_a_failure_are_redacted(library: wenyuan.Library, monkeypat
 def test_questions_of_an_evaluation_are_redacted(library: wenyuan.Library) -> None:
     """Golden questions are asked and kept without what names a person, so the same is compared next time."""
     address = next(iter(library.search("期限").passages.values())).uri
-    report = library.evaluate([Pair(question=f"{MOBILE} 投诉处理期限", answer=address)], name="golden.csv")
+    report = library.evaluate([QuestionAddress(question=f"{MOBILE} 投诉处理期限", answer=address)], name="golden.csv")
     assert report.asked[0].question == "138****8000 投诉处理期限"
     assert stored(library.folder, MOBILE) == []

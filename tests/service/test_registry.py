@@ -16,7 +16,7 @@ import wenyuan
 from wenyuan.core.access import AUTO, CONFIDENCE, Agent, DomainScope
 from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.model import Source
-from wenyuan.core.registry import Change, Entry, LineFault, Registry, load_marked
+from wenyuan.core.registry import FieldChange, LineFault, Registry, RegistryKey, load_marked
 from wenyuan.core.registry_diff import diff
 from wenyuan.core.registry_file import parse_registry, registry_to_yaml
 from wenyuan.core.secret_settings import secret_faults
@@ -111,8 +111,8 @@ sources:
 def test_a_section_that_is_not_there_is_not_managed() -> None:
     """A file with agents only says nothing about sources; an empty list says that there are none."""
     state = Registry(sources=(Source(source_id="a"),), agents=(Agent(agent_id="x"),))
-    assert diff(state, parsed("agents: []")).missing == (Entry("agent", "x"),)
-    assert diff(state, parsed("sources: []")).missing == (Entry("source", "a"),)
+    assert diff(state, parsed("agents: []")).missing == (RegistryKey("agent", "x"),)
+    assert diff(state, parsed("sources: []")).missing == (RegistryKey("source", "a"),)
 
 
 # -- what is wrong with it --------------------------------------------------------------------------------
@@ -397,12 +397,12 @@ def test_applying_registers_and_twice_is_once(library: Any, shelf: Path) -> None
     """What the file names is registered, its path from the file's folder; the second time nothing is written."""
     file = shelf / "registry.yaml"
     first = plan(library, read_registry(library, file))
-    assert (first.added, library.sources()) == ((Entry("source", "p"),), ())
+    assert (first.added, library.sources()) == ((RegistryKey("source", "p"),), ())
     apply(library, first)
     assert library.catalog.source("p").path == str(shelf / "policies")
     before = library.catalog.seq()
     second = plan(library, read_registry(library, file))
-    assert (second.added, second.changed, second.unchanged) == ((), (), (Entry("source", "p"),))
+    assert (second.added, second.changed, second.unchanged) == ((), (), (RegistryKey("source", "p"),))
     apply(library, second)
     assert library.catalog.seq() == before
     assert library.ingest("p").added == 1
@@ -412,7 +412,10 @@ def test_a_changed_field_is_shown_and_changed(library: Any, shelf: Path) -> None
     """A field that differs is listed with both values; what the file leaves out goes back to its default."""
     applied(library, shelf, "sources:\n  - {source_id: p, path: policies, trust_level: 5, owner: Li}\n")
     made = applied(library, shelf, "sources:\n  - {source_id: p, path: policies, trust_level: 4}\n")
-    assert made.changed == (Change("source", "p", "trust_level", 5, 4), Change("source", "p", "owner", "Li", ""))
+    assert made.changed == (
+        FieldChange("source", "p", "trust_level", 5, 4),
+        FieldChange("source", "p", "owner", "Li", ""),
+    )
     assert (library.catalog.source("p").trust, library.catalog.source("p").owner) == (4, "")
 
 
@@ -422,7 +425,7 @@ def test_what_the_file_does_not_name_is_left_alone(library: Any, shelf: Path) ->
     library.catalog.put_agent(Agent(agent_id="x", knowledge_scope=(DomainScope(domain="other"),)))
     text = "sources:\n  - {source_id: p, path: policies}\nagents: []\n"
     made = applied(library, shelf, text)
-    assert made.missing == (Entry("source", "other"), Entry("agent", "x"))
+    assert made.missing == (RegistryKey("source", "other"), RegistryKey("agent", "x"))
     assert {s.source_id for s in library.sources()} == {"other", "p"}
     made = applied(library, shelf, text, prune=True)
     assert {s.source_id for s in library.sources()} == {"p"}
@@ -449,10 +452,10 @@ def test_profiles_of_tasks_are_kept_in_the_file_too(library: Any, shelf: Path) -
     made = plan(library, parsed(export(library)))
     assert (made.added, made.changed, made.missing) == ((), (), ())
     made = applied(library, shelf, PROFILES % ("case-1", "ticket-*"))
-    assert made.changed_entries == (Entry("task", "a"), Entry("task", "b"))
+    assert made.changed_entries == (RegistryKey("task", "a"), RegistryKey("task", "b"))
     assert [one.tasks for one in library.catalog.profiles()] == [("case-1",), ("ticket-*",)]
     text = "tasks:\n  - {profile_id: c, terms: [x]}\n"
-    assert applied(library, shelf, text).missing == (Entry("task", "a"), Entry("task", "b"))
+    assert applied(library, shelf, text).missing == (RegistryKey("task", "a"), RegistryKey("task", "b"))
     assert {one.profile_id for one in library.catalog.profiles()} == {"a", "b", "c"}
     applied(library, shelf, "tasks:\n  - {profile_id: c, tasks: [case-1], terms: [x]}\n", prune=True)
     assert [(one.profile_id, one.tasks) for one in library.catalog.profiles()] == [("c", ("case-1",))]

@@ -12,7 +12,7 @@ import pytest
 import wenyuan
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.rules.book import Book
-from wenyuan.core.rules.checking import Checked
+from wenyuan.core.rules.checking import CheckedBook
 from wenyuan.i18n.translation import translated
 from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.rules.rulebook import Rulebook
@@ -68,7 +68,7 @@ class Interrupted(Rulebook):
 
     meanwhile: Callable[[], object] | None = None
 
-    def _verified(self, checked: Checked) -> Any:
+    def _verified(self, checked: CheckedBook) -> Any:
         done, self.meanwhile = self.meanwhile, None
         if done is not None:
             done()

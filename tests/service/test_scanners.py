@@ -24,7 +24,7 @@ import pytest
 import wenyuan
 from listening import listening
 from wenyuan.core.errors import ConfigError, NotFound, SourceError
-from wenyuan.core.scanning import ScannerFailed, Verdict
+from wenyuan.core.scanning import ScannerFailed, ScanVerdict
 from wenyuan.scanners.clamd import ClamdScanner
 from wenyuan.scanners.command import CommandScanner
 from wenyuan.scanners.http import HttpScanner
@@ -45,14 +45,14 @@ def test_a_command_says_it_by_its_status(tmp_path: Path) -> None:
     """As clamscan does: 0 accepts, 1 has found what its first line says."""
     scanner = command(tmp_path, LOOK)
     assert scanner.scan(b"harmless", "a.md").action == "accept"
-    assert scanner.scan(BAD, "b.md") == Verdict("quarantine", "Test.Trojan")
-    assert command(tmp_path, LOOK, found="refuse").scan(BAD, "b.md") == Verdict("refuse", "Test.Trojan")
+    assert scanner.scan(BAD, "b.md") == ScanVerdict("quarantine", "Test.Trojan")
+    assert command(tmp_path, LOOK, found="refuse").scan(BAD, "b.md") == ScanVerdict("refuse", "Test.Trojan")
 
 
 def test_a_command_says_it_in_json(tmp_path: Path) -> None:
     """And is told the name of the file, with whatever stands in it, as one argument."""
     scanner = command(tmp_path, "import json, sys; print(json.dumps({'verdict': 'refuse', 'reason': sys.argv[1]}))")
-    assert scanner.scan(b"x", "a b; rm -rf $HOME.md") == Verdict("refuse", "a b; rm -rf $HOME.md")
+    assert scanner.scan(b"x", "a b; rm -rf $HOME.md") == ScanVerdict("refuse", "a b; rm -rf $HOME.md")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_an_endpoint_is_posted_the_file(tmp_path: Path) -> None:
     with endpoint(answer) as url:
         scanner = HttpScanner(url, key="k3y", timeout=30)
         assert scanner.scan(b"fine", "a.md").action == "accept"
-        assert scanner.scan(BAD, "制度.md") == Verdict("quarantine", "%E5%88%B6%E5%BA%A6.md")
+        assert scanner.scan(BAD, "制度.md") == ScanVerdict("quarantine", "%E5%88%B6%E5%BA%A6.md")
         scanner.close()
 
 
@@ -190,7 +190,7 @@ def test_clamd_is_sent_the_whole_file() -> None:
     with daemon(answer) as port:
         scanner = ClamdScanner(f"clamd://127.0.0.1:{port}", found="quarantine", timeout=30)
         assert scanner.scan(large, "a").action == scanner.scan(b"", "a").action == "accept"
-        assert scanner.scan(BAD, "a") == Verdict("quarantine", "Test.Trojan")
+        assert scanner.scan(BAD, "a") == ScanVerdict("quarantine", "Test.Trojan")
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_real_clamd_finds_what_its_signatures_name(tmp_path: Path) -> None:
             time.sleep(0.05)
         scanner = ClamdScanner(f"clamd://{tmp_path}/ctl", found="quarantine", timeout=60)
         assert scanner.scan(b"harmless", "a.md").action == "accept"
-        assert scanner.scan(BAD, "b.md") == Verdict("quarantine", "Own.Test.UNOFFICIAL")
+        assert scanner.scan(BAD, "b.md") == ScanVerdict("quarantine", "Own.Test.UNOFFICIAL")
     finally:
         process.terminate()
         process.wait()

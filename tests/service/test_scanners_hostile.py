@@ -16,7 +16,7 @@ import pytest
 import wenyuan
 from listening import listening
 from wenyuan.core.errors import ConfigError
-from wenyuan.core.scanning import ScannerFailed, Verdict
+from wenyuan.core.scanning import ScannerFailed, ScanVerdict
 from wenyuan.scanners.command import CommandScanner
 from wenyuan.scanners.http import HttpScanner
 from wenyuan.service.ingest.quarantine import Quarantine
@@ -35,7 +35,7 @@ def command(tmp_path: Path, code: str, arguments: str = "{name}", timeout: float
 def test_a_verdict_behind_other_words_counts(tmp_path: Path, before: str) -> None:
     """A byte order mark, or a line of a log before it, does not turn a refusal into the acceptance of status 0."""
     scanner = command(tmp_path, f"import sys; sys.stdout.buffer.write({(before + REFUSES).encode()!r})")
-    assert scanner.scan(b"x", "a.md") == Verdict("refuse", "macro")
+    assert scanner.scan(b"x", "a.md") == ScanVerdict("refuse", "macro")
 
 
 def test_two_verdicts_are_none(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_what_a_command_starts_keeps_nobody_waiting(tmp_path: Path) -> None:
         "if os.fork() == 0:\n    os.setsid()\n    time.sleep(20)\n    os._exit(0)\nsys.exit(1)"
     )
     scanner = command(tmp_path, code, timeout=15)
-    assert scanner.scan(b"x", "a.md") == Verdict("refuse", "Test.Trojan")
+    assert scanner.scan(b"x", "a.md") == ScanVerdict("refuse", "Test.Trojan")
 
 
 def test_closing_the_output_is_no_end(tmp_path: Path) -> None:

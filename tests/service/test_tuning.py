@@ -18,7 +18,7 @@ from tuning_parts import DOCUMENTS, ENCODER, asked, golden, new_house, write_hou
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotFound
 from wenyuan.core.filters import Scope
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.core.model import Source
 from wenyuan.core.scoring.adapt import QueryMap, Tuning
 from wenyuan.core.scoring.cross_validation import LEAST_GAIN
@@ -90,7 +90,7 @@ def test_a_weight_alone_belongs_to_its_encoder_as_well(tmp_path: Path) -> None:
     crowded = {"encoder": {"kind": "hashing", "dimension": 16}, "search": {"floor": 0.0, "vector_weight": 1.0}}
     with wenyuan.open(tmp_path / "library", create=True, **crowded) as made:
         made.add(Source(source_id="house", path=str(tmp_path / "house")))
-        pairs = [Pair(question=written(number), answer=f"rule-{number:03}.md") for number in range(60)]
+        pairs = [QuestionAddress(question=written(number), answer=f"rule-{number:03}.md") for number in range(60)]
         report = made.tune(pairs)
         assert (report.outcome, report.verdict.strength) == ("adopted", 0.0)
         tuned = made.search(written(2))
@@ -117,11 +117,11 @@ def test_what_cannot_be_learned_is_refused(house: Any, original: Path) -> None:
     assert scores(house) == before
 
 
-def by_heart(folder: Path, documents: int, ways: int = 4) -> list[Pair]:
+def by_heart(folder: Path, documents: int, ways: int = 4) -> list[QuestionAddress]:
     """Several questions about each document, in words that are asked of no other: nothing that holds elsewhere."""
     uris = [f"file://{folder}/house/rule-{number:03}.md" for number in range(documents)]
     return [
-        Pair(question=f"nick{number} call{number} way{number}x{way}", answer=uri)
+        QuestionAddress(question=f"nick{number} call{number} way{number}x{way}", answer=uri)
         for number, uri in enumerate(uris)
         for way in range(ways)
     ]
@@ -144,7 +144,7 @@ def test_questions_about_too_few_documents_are_told(
 ) -> None:
     """Eight documents, or one of forty with most of the questions: nothing is promised, and nothing is adopted."""
     first = by_heart(original, 1)[0].answer
-    more = [Pair(question=f"more{number} of{number}", answer=first) for number in range(about_one)]
+    more = [QuestionAddress(question=f"more{number} of{number}", answer=first) for number in range(about_one)]
     report = house.tune([*by_heart(original, documents, 40 // documents + 3), *more])
     assert (report.outcome, report.verdict, report.documents) == ("cannot tell", None, documents)
     assert report.largest == pytest.approx((40 // documents + 3 + about_one) / report.questions, abs=0.001)
@@ -179,7 +179,7 @@ def test_thirty_questions_teach_probabilities_and_leave_the_ranking(tmp_path: Pa
         unseen = range(LEAST_CURVE, DOCUMENTS)
         before, ranked = chances(made, unseen), [hit.passage_id for hit in made.search(written(80), limit=10).hits]
         pairs = [
-            Pair(question=f"{written(number)} other word", answer=f"rule-{number:03}.md")
+            QuestionAddress(question=f"{written(number)} other word", answer=f"rule-{number:03}.md")
             for number in range(LEAST_CURVE)
         ]
         tried = made.tune(pairs, dry_run=True)
@@ -298,7 +298,7 @@ def test_only_answers_of_a_named_source_teach(house: Any, original: Path, tmp_pa
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "note.md").write_text("a note on something else\n", "utf-8")
     house.add(Source(source_id="other", path=str(tmp_path / "other")))
-    stray = Pair(question="what else", answer=f"file://{tmp_path}/other/note.md")
+    stray = QuestionAddress(question="what else", answer=f"file://{tmp_path}/other/note.md")
     assert house.tune([*golden(original, 30), stray]).questions == 31
     report = house.tune([*golden(original, 30), stray], sources=["house"])
     assert (report.questions, report.unknown) == (30, 1)
@@ -308,7 +308,7 @@ def test_only_answers_of_a_named_source_teach(house: Any, original: Path, tmp_pa
 
 def test_unknown_addresses_are_told_with_their_place(house: Any, original: Path) -> None:
     """What the library does not hold is counted and named; the rest is learned from."""
-    astray = Pair(question="走失", answer="file:///nowhere/x.md", where="line 7")
+    astray = QuestionAddress(question="走失", answer="file:///nowhere/x.md", where="line 7")
     report = house.tune([*golden(original, 30), astray])
     assert (report.unknown, report.examples) == (1, (("file:///nowhere/x.md", "line 7"),))
 
@@ -316,7 +316,7 @@ def test_unknown_addresses_are_told_with_their_place(house: Any, original: Path)
 def test_nothing_but_unknown_addresses_is_refused(house: Any) -> None:
     """When no address is in the library, the first one is named."""
     with pytest.raises(InvalidRequest, match=r"none of 1 addresses.*nowhere.*line 7"):
-        house.tune([Pair(question="走失", answer="file:///nowhere/x.md", where="line 7")])
+        house.tune([QuestionAddress(question="走失", answer="file:///nowhere/x.md", where="line 7")])
 
 
 def test_without_anything_to_learn_from_it_says_so(house: Any) -> None:
@@ -340,7 +340,7 @@ def test_an_answer_may_be_named_in_any_way_that_people_know(house: Any, original
         "uri": f"file://{original}/house/rule-005.md", "path": "house/rule-005.md", "file": "rule-005.md",
         "passage": passage.uri, "ref": passage.ref, "escaped": f"file://{original}/house/rule%2D005.md",
     }  # fmt: skip
-    assert house.tune([Pair(question="q", answer=forms[form])]).questions == 1
+    assert house.tune([QuestionAddress(question="q", answer=forms[form])]).questions == 1
 
 
 def test_names_with_marks_of_addresses_are_understood(tmp_path: Path) -> None:
@@ -351,7 +351,8 @@ def test_names_with_marks_of_addresses_are_understood(tmp_path: Path) -> None:
     with wenyuan.open(tmp_path / "library", create=True, encoder=ENCODER) as made:
         made.add(Source(source_id="docs", path=str(tmp_path / "docs")))
         pairs = [
-            Pair(question=name, answer=name) for name in ("all.jsonl?line=2", "why? #1.md", "why%3F%20%231.md#so")
+            QuestionAddress(question=name, answer=name)
+            for name in ("all.jsonl?line=2", "why? #1.md", "why%3F%20%231.md#so")
         ]
         report = made.tune(pairs)
     assert (report.questions, report.examples) == (3, ())
@@ -392,7 +393,7 @@ def test_a_workbook_or_json_lines_may_be_named_as_a_whole(tmp_path: Path) -> Non
         assert not made.add(Source(source_id="docs", path=str(docs))).failed
         holdings = load_holdings(made.catalog, Scope(sources=frozenset({"docs"}), as_of=date(2026, 1, 1)), 100, None)
         for name, rows in names.items():
-            found = resolve([Pair(question="问", answer=name)], made.catalog, holdings)
+            found = resolve([QuestionAddress(question="问", answer=name)], made.catalog, holdings)
             assert sum(len(t.rows) for lesson in found.lessons for t in lesson.targets) == rows, name
             assert [len(lesson.targets) for lesson in found.lessons] == [1] * bool(rows)
             assert all(lesson.by_document for lesson in found.lessons)
@@ -403,7 +404,10 @@ def test_a_path_that_fits_two_documents_leads_nowhere(house: Any, tmp_path: Path
     """A name that several documents have is not guessed at."""
     write_house(tmp_path / "twin")
     house.add(Source(source_id="twin", path=str(tmp_path / "twin")))
-    pairs = [Pair(question="one", answer="rule-005.md"), Pair(question="two", answer="twin/rule-005.md")]
+    pairs = [
+        QuestionAddress(question="one", answer="rule-005.md"),
+        QuestionAddress(question="two", answer="twin/rule-005.md"),
+    ]
     report = house.tune(pairs)
     assert (report.questions, report.unknown) == (1, 1)
 
@@ -411,7 +415,9 @@ def test_a_path_that_fits_two_documents_leads_nowhere(house: Any, tmp_path: Path
 def test_questions_that_read_the_same_are_one(house: Any, original: Path) -> None:
     """Full-width and plain spelling of a question with two answers make one question."""
     one, two = (pair.answer for pair in golden(original, 2))
-    report = house.tune([Pair(question="ＡＢＣ 规定", answer=one), Pair(question="ABC 规定 ", answer=two)])
+    report = house.tune(
+        [QuestionAddress(question="ＡＢＣ 规定", answer=one), QuestionAddress(question="ABC 规定 ", answer=two)]
+    )
     assert (report.questions, report.pairs) == (1, {"golden": 2})
 
 
@@ -421,5 +427,5 @@ def test_a_library_without_vectors_cannot_be_tuned(tmp_path: Path) -> None:
         wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as plain,
         pytest.raises(EncoderUnavailable, match="learned from vectors") as refused,
     ):
-        plain.tune([Pair(question="q", answer="a")])
+        plain.tune([QuestionAddress(question="q", answer="a")])
     assert refused.value.hint == "wenyuan doctor"

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from engine_laws import document
 from wenyuan.catalog import Catalog, schema
-from wenyuan.catalog.database import Place
+from wenyuan.catalog.database import StoragePlace
 from wenyuan.catalog.postgres import Server
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
@@ -34,7 +34,7 @@ def on_server(database: str, folder: Path) -> Server:
 _AGAIN: list[Server] = []
 
 
-def again(place: Path | Place) -> Path | Place:
+def again(place: Path | StoragePlace) -> Path | StoragePlace:
     """The same place once more, as another server or worker would name it."""
     if isinstance(place, Server):
         _AGAIN.append(Server(place.folder, dsn_of(place), schema=place.schema, sessions=4))
@@ -60,7 +60,7 @@ def dropped(server: Server) -> None:
 
 
 @contextmanager
-def new_catalog(where: Path | Place) -> Iterator[Catalog]:
+def new_catalog(where: Path | StoragePlace) -> Iterator[Catalog]:
     """A catalog with two empty sources."""
     made = Catalog.create(where)
     for name in ("s1", "s2"):

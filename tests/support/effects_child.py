@@ -29,7 +29,7 @@ import wenyuan.readers.rulebooks
 import wenyuan.readers.sandbox
 from wenyuan.catalog.backup import back_up
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.service.ingest.corrections import CorrectionRequest
 from wenyuan.service.ingest.reembedding import embed_anew
@@ -106,7 +106,7 @@ def step_of(library: Any, do: str, files: dict[str, str], extra: dict[str, Any],
     if do == "refresh":
         return lambda: library.ingest("docs")
     if do == "tune":
-        pairs = [Pair(question=question, answer=answer) for question, answer in extra["pairs"]]
+        pairs = [QuestionAddress(question=question, answer=answer) for question, answer in extra["pairs"]]
         return lambda: library.tune(pairs)
     if do == "reembed":
         encoder = HashingEncoder(extra["dimension"])

@@ -14,7 +14,7 @@ from starlette.requests import cookie_parser
 
 from growing_answers import ANSWERS
 from growing_files import FILES, read
-from wenyuan.connectors.http_client import Answer, wait_for
+from wenyuan.connectors.http_client import HttpAnswer, wait_for
 from wenyuan.connectors.pages import links_of, sitemap_of
 from wenyuan.connectors.robots import parse_robots, robots_text
 from wenyuan.console.visit import preferred
@@ -168,7 +168,7 @@ PARSERS: Mapping[str, Parse] = {
     "condition": lambda text: _refused(lambda: read_condition(text)),
     "reason of a scanner": plain_reason,
     "reply of a model": _reply,
-    "day of a server": lambda text: wait_for(Answer(status=503, headers={"retry-after": text})),
+    "day of a server": lambda text: wait_for(HttpAnswer(status=503, headers={"retry-after": text})),
     "query": lambda text: analysed(text, SynonymTable()),
     "links": _links,
     "sitemap": lambda text: _sitemap("<urlset>" + text),

@@ -12,7 +12,7 @@ from typing import Any
 import wenyuan
 from judge_server import JudgeServer
 from liars_server import KEY
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 
 SUBJECTS = 44  # every other one in Chinese
 ALIKE = 6  # passages of a subject, of which one answers
@@ -54,10 +54,12 @@ def written(number: int, part: int) -> str:
     return f"{name}, {about}: the {told}, checked by the {about} team.\n"
 
 
-def golden(folder: Path, count: int = SUBJECTS) -> list[Pair]:
+def golden(folder: Path, count: int = SUBJECTS) -> list[QuestionAddress]:
     """Questions with the files that answer them."""
     return [
-        Pair(question=asked(n), answer=f"file://{folder}/house/{n:03}-{zlib.crc32(f'{n}'.encode()) % ALIKE}.md")
+        QuestionAddress(
+            question=asked(n), answer=f"file://{folder}/house/{n:03}-{zlib.crc32(f'{n}'.encode()) % ALIKE}.md"
+        )
         for n in range(count)
     ]
 

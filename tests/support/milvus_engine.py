@@ -8,12 +8,12 @@ import milvus_server
 from engine_laws import SPEC
 from wenyuan.catalog import Catalog
 from wenyuan.engines.milvus.engine import MilvusEngine
-from wenyuan.engines.milvus.sessions import Place
+from wenyuan.engines.milvus.sessions import ServerAddress
 
 
 def opened(address: str, catalog: Catalog, **more: Any) -> MilvusEngine:
     """An engine on the Milvus at that address; its collections are dropped when the server is given back."""
-    place, prefix = Place(uri=address), milvus_server.PREFIX
+    place, prefix = ServerAddress(uri=address), milvus_server.PREFIX
     return MilvusEngine(
         place, SPEC, library_id=catalog.library_id(), exclusive=catalog.writing, prefix=prefix, **more
     )

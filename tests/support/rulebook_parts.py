@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wenyuan.core.rules.book import Book, BookFault
-from wenyuan.core.rules.checking import Checked, check_book
+from wenyuan.core.rules.checking import CheckedBook, check_book
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.rules.schema_parser import parse_schema
 from wenyuan.readers.rulebooks.selection import read_book
@@ -55,7 +55,7 @@ def book_of(folder: Path, name: str, content: str | bytes) -> Book:
     return read_book(path)
 
 
-def checked(book: Book, **options: Any) -> Checked:
+def checked(book: Book, **options: Any) -> CheckedBook:
     """A checked book, of which the sums have been checked too."""
     options.setdefault("sources", {"order37"})
     result = check_book(book, schema(), **options)
@@ -72,7 +72,7 @@ def codes(faults: tuple[BookFault, ...], severity: str = "error") -> dict[str, i
     return dict(Counter(fault.code for fault in faults if fault.severity == severity))
 
 
-def fault(result: Checked | Book, code: str) -> BookFault:
+def fault(result: CheckedBook | Book, code: str) -> BookFault:
     """The only fault with this code."""
     (found,) = [f for f in result.faults if f.code == code]
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import wenyuan
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.core.model import Source
 
 WORDS = 14
@@ -46,7 +46,7 @@ def new_house(folder: Path, **settings: Any) -> Any:
     return made
 
 
-def golden(folder: Path, count: int = DOCUMENTS, *, shift: int = 0) -> list[Pair]:
+def golden(folder: Path, count: int = DOCUMENTS, *, shift: int = 0) -> list[QuestionAddress]:
     """Pairs of all questions; with a shift, each is answered by another's document: nothing can be learned."""
     uris = [f"file://{folder}/house/rule-{(number + shift) % DOCUMENTS:03}.md" for number in range(count)]
-    return [Pair(question=asked(number), answer=uri) for number, uri in enumerate(uris)]
+    return [QuestionAddress(question=asked(number), answer=uri) for number, uri in enumerate(uris)]

@@ -7,9 +7,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from wenyuan.readers import sandbox
-from wenyuan.readers.process import Limits, Worker
+from wenyuan.readers.process import ReadingLimits, ReadingProcess
 
-_IDLE: dict[Limits, list[Worker]] = {}
+_IDLE: dict[ReadingLimits, list[ReadingProcess]] = {}
 
 
 class WarmSandbox(sandbox.Sandbox):
@@ -22,7 +22,7 @@ class WarmSandbox(sandbox.Sandbox):
                 self._worker = None
         super().close()
 
-    def _warm(self) -> Worker:
+    def _warm(self) -> ReadingProcess:
         if self._worker is None:
             with suppress(IndexError):  # none is left
                 self._worker = _IDLE.get(self.limits, []).pop()

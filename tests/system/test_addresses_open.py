@@ -25,7 +25,7 @@ from pdf_files import make_pdf
 from wenyuan import Library
 from wenyuan.core.addresses import with_fragment
 from wenyuan.core.anchors import as_kept, part_of, parted
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Scope
 from wenyuan.core.redaction.policy import policy_for
@@ -350,7 +350,7 @@ def test_addresses_of_golden_files_lead_where_they_led(files: Library, address: 
     """A clause, a heading, a cell, and what addresses were called before they held anchors alone."""
     scope = Scope(sources=frozenset({"docs"}), as_of=date(2026, 1, 1))
     holdings = load_holdings(files.catalog, scope, files.catalog.counts()["passages"], None)
-    pairs = [Pair(question="q", answer=address), Pair(question="p", answer="leave.md#nowhere")]
+    pairs = [QuestionAddress(question="q", answer=address), QuestionAddress(question="p", answer="leave.md#nowhere")]
     found = resolve(pairs, files.catalog, holdings)
     (target,) = found.lessons[0].targets
     texts = [p.text for p in files.catalog.passages(holdings.ids[target.rows].tolist()).values()]

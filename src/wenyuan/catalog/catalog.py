@@ -12,9 +12,9 @@ from wenyuan.catalog import schema, storage
 from wenyuan.catalog.addresses import StoredAddresses
 from wenyuan.catalog.agents import Access
 from wenyuan.catalog.anchor import Anchor
-from wenyuan.catalog.context_sentences import ContextSentences
+from wenyuan.catalog.context_sentences import StoredContextSentences
 from wenyuan.catalog.corrections import Corrections
-from wenyuan.catalog.database import Database, Place
+from wenyuan.catalog.database import Database, StoragePlace
 from wenyuan.catalog.dialects import create_missing
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.evaluations import Evaluations
@@ -25,7 +25,7 @@ from wenyuan.catalog.origins import Origins
 from wenyuan.catalog.readings import Readings
 from wenyuan.catalog.rules.evidence import Citations
 from wenyuan.catalog.rules.graph import RulesGraph
-from wenyuan.catalog.rules.name_vectors import NameVectors
+from wenyuan.catalog.rules.name_vectors import StoredNameVectors
 from wenyuan.catalog.rules.writes import RuleWrites
 from wenyuan.catalog.sources import SourceRegistry
 from wenyuan.catalog.sql import translated
@@ -51,7 +51,7 @@ class Catalog:
         rules: Reads of the rules graph.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StoragePlace) -> None:
         self.folder = place.folder
         self.database = database = Database(place)
         self.values = Values(database)
@@ -61,7 +61,7 @@ class Catalog:
         self.origins = Origins(database)
         self.readings = Readings(database)
         self.corrected = Corrections(database)
-        self.contexts = ContextSentences(database)
+        self.contexts = StoredContextSentences(database)
         self.writes = DocumentWrites(database)
         self.vectors = Vectors(database)
         self.listings = Listings(database)
@@ -74,7 +74,7 @@ class Catalog:
         self.vocabulary = Synonyms(database)
         self.rules = RulesGraph(database.reader)
         self.rule_writes = RuleWrites(database)
-        self.rule_names = NameVectors(database)
+        self.rule_names = StoredNameVectors(database)
         self.citations = Citations(database)
         self.anchor = Anchor(database)
         self.history = PastDocuments(database)
@@ -82,7 +82,7 @@ class Catalog:
     # -- life ---------------------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, where: Path | Place) -> Catalog:
+    def create(cls, where: Path | StoragePlace) -> Catalog:
         """Create an empty library in a folder (made when missing) or at a place; there must not be one already."""
         place = _place(where)
         place.make()
@@ -107,7 +107,7 @@ class Catalog:
         return catalog
 
     @classmethod
-    def open(cls, where: Path | Place) -> Catalog:
+    def open(cls, where: Path | StoragePlace) -> Catalog:
         """Open an existing library, and migrate one written by an older version.
 
         Raises:
@@ -279,13 +279,13 @@ class Catalog:
     past_documents = delegate("history", PastDocuments.past_documents)
     past_texts = delegate("history", PastDocuments.past_texts)
 
-    kept_sentences = delegate("contexts", ContextSentences.kept_sentences)
-    keep_sentences = delegate("contexts", ContextSentences.keep_sentences)
-    forget_sentences = delegate("contexts", ContextSentences.forget_sentences)
-    live_numbers = delegate("contexts", ContextSentences.live_numbers)
-    served_passages = delegate("contexts", ContextSentences.served_passages)
-    serve_sentences = delegate("contexts", ContextSentences.serve_sentences)
-    sentences_of = delegate("contexts", ContextSentences.sentences_of)
+    kept_sentences = delegate("contexts", StoredContextSentences.kept_sentences)
+    keep_sentences = delegate("contexts", StoredContextSentences.keep_sentences)
+    forget_sentences = delegate("contexts", StoredContextSentences.forget_sentences)
+    live_numbers = delegate("contexts", StoredContextSentences.live_numbers)
+    served_passages = delegate("contexts", StoredContextSentences.served_passages)
+    serve_sentences = delegate("contexts", StoredContextSentences.serve_sentences)
+    sentences_of = delegate("contexts", StoredContextSentences.sentences_of)
 
     corrections = delegate("corrected", Corrections.corrections)
     correction = delegate("corrected", Corrections.correction)
@@ -359,8 +359,8 @@ class Catalog:
     clauses_read = delegate("rule_writes", RuleWrites.clauses_read)
     mark_clauses_read = delegate("rule_writes", RuleWrites.mark_clauses_read)
 
-    name_vectors = delegate("rule_names", NameVectors.name_vectors)
-    keep_name_vectors = delegate("rule_names", NameVectors.keep_name_vectors)
+    name_vectors = delegate("rule_names", StoredNameVectors.name_vectors)
+    keep_name_vectors = delegate("rule_names", StoredNameVectors.keep_name_vectors)
 
     cited = delegate("citations", Citations.cited)
     source_changed = delegate("citations", Citations.source_changed)
@@ -371,11 +371,11 @@ class Catalog:
     withdraw_evidence = delegate("citations", Citations.withdraw_evidence)
 
 
-def _place(where: Path | Place) -> Place:
+def _place(where: Path | StoragePlace) -> StoragePlace:
     return Files(where) if isinstance(where, Path) else where
 
 
-def make_tables(connection: sa.Connection, version: int, place: Place) -> None:
+def make_tables(connection: sa.Connection, version: int, place: StoragePlace) -> None:
     """Migrate the tables from `version` to the current version; 0 creates them."""
     for step in storage.MIGRATIONS[version:]:
         if isinstance(step, sa.MetaData):

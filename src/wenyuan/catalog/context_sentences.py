@@ -30,7 +30,7 @@ class ServedPassage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ContextSentences:
+class StoredContextSentences:
     """Reads and stores context sentences; each method is one snapshot or one transaction."""
 
     database: Database

@@ -22,7 +22,7 @@ NAMES = "SELECT value FROM library WHERE key = 'library_id' OR key LIKE 'former_
 """The library's id, and earlier ones (`schema.FORMER`)."""
 
 
-class Place(Protocol):
+class StoragePlace(Protocol):
     """Where a catalog is stored: the interface of `Files` and `catalog.postgres.Server`.
 
     Attributes:
@@ -124,7 +124,7 @@ class Database:
             `task_anchor.TaskAnchor`.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StoragePlace) -> None:
         self.place = place
         self.reader, self.writer, self.claims = place.reader, place.writer, place.claims
         self.remembered = ReadCache(place.version)

@@ -12,7 +12,7 @@ from wenyuan.catalog.database import Database
 from wenyuan.catalog.schema import evaluations, golden_sets
 from wenyuan.core.errors import NotFound, msg
 from wenyuan.core.evaluation_records import AskedQuestion, Evaluation, WholeEvaluation
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 
 _REPORT = ("questions", "unknown", "examples", "figures", "bins", "made_of", "seconds", "places")
 
@@ -23,7 +23,9 @@ class Evaluations:
 
     database: Database
 
-    def keep_evaluation(self, kept: Evaluation, pairs: Iterable[Pair], asked: Iterable[AskedQuestion]) -> int:
+    def keep_evaluation(
+        self, kept: Evaluation, pairs: Iterable[QuestionAddress], asked: Iterable[AskedQuestion]
+    ) -> int:
         """Store an evaluation, and its golden set unless it is stored already; returns its number."""
         told = asdict(kept)
         row = {name: told[name] for name in ("at", "name", "set_id")}
@@ -60,14 +62,14 @@ class Evaluations:
             in_vain=tuple(one for one in asked if one.vain),
         )
 
-    def golden_set(self, set_id: str) -> tuple[Pair, ...]:
+    def golden_set(self, set_id: str) -> tuple[QuestionAddress, ...]:
         """The questions and expected answers of a golden set; NotFound when it is not stored."""
         query = sa.select(golden_sets.c.pairs).where(golden_sets.c.set_id == set_id)
         with self.database.reading("reading a golden set") as connection:
             pairs = connection.scalar(query)
         if pairs is None:
             raise NotFound(msg("there is no golden set {set_id}", set_id=repr(set_id)), hint="wenyuan eval --runs")
-        return tuple(Pair(**{**pair, "otherwise": tuple(pair["otherwise"])}) for pair in pairs)
+        return tuple(QuestionAddress(**{**pair, "otherwise": tuple(pair["otherwise"])}) for pair in pairs)
 
     def remove_evaluation(self, evaluation_id: int) -> None:
         """Remove an evaluation, and its golden set unless another one uses it; NotFound when there is none of that

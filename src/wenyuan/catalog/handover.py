@@ -15,7 +15,7 @@ from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.audit.server_audit import JOINED
 from wenyuan.catalog.audit.tables import check_continues, last_head
 from wenyuan.catalog.catalog import MOVING
-from wenyuan.catalog.database import Place
+from wenyuan.catalog.database import StoragePlace
 from wenyuan.catalog.database_pair import CATALOG, OWN, DatabasePair
 from wenyuan.catalog.identity import KEY_MARK, mark_of
 from wenyuan.catalog.sql import reading, translated
@@ -24,7 +24,7 @@ from wenyuan.core.errors import CatalogError, CatalogUnavailable, msg
 from wenyuan.runtime.regular import open_regular, read_regular
 
 
-def finish(origin: Place, target: Place, pairs: Sequence[DatabasePair]) -> str:
+def finish(origin: StoragePlace, target: StoragePlace, pairs: Sequence[DatabasePair]) -> str:
     """Verify the audit log, then mark the target as a complete library; returns the audit's head."""
     audit = next(pair.new for pair in pairs if pair.table is audit_tables.audit)
     with reading(audit, "reading the audit") as connection:
@@ -47,7 +47,7 @@ def finish(origin: Place, target: Place, pairs: Sequence[DatabasePair]) -> str:
     return found.head
 
 
-def _hand_over(origin: Place, target: Place) -> None:
+def _hand_over(origin: StoragePlace, target: StoragePlace) -> None:
     key, value = t.library.c.key, t.library.c.value
     with reading(origin.reader, "reading the library's values") as connection:
         held = dict(connection.execute(sa.select(key, value)).all())
@@ -64,7 +64,7 @@ def _hand_over(origin: Place, target: Place) -> None:
         connection.execute(t.library.delete().where(key == MOVING))
 
 
-def _pseudonyms(place: Place, held: dict[str, str]) -> bytes:
+def _pseudonyms(place: StoragePlace, held: dict[str, str]) -> bytes:
     if not isinstance(place, Files):
         return bytes.fromhex(held[t.PSEUDONYMS])
     mark = held.get(KEY_MARK)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.database import Database, Place
+from wenyuan.catalog.database import Database, StoragePlace
 from wenyuan.catalog.sql import translated
 from wenyuan.catalog.storage import ADOPTED
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable
@@ -113,7 +113,7 @@ class Identity:
             return str(connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == key)) or "")
 
 
-def name_library(connection: sa.Connection, place: Place) -> str:
+def name_library(connection: sa.Connection, place: StoragePlace) -> str:
     """Store a new id, with the location it is assigned to."""
     name = uuid.uuid4().hex
     former = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "library_id"))

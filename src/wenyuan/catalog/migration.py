@@ -23,7 +23,7 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit import tables as audit_tables
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.catalog import MOVING, Catalog, make_tables
-from wenyuan.catalog.database import Place
+from wenyuan.catalog.database import StoragePlace
 from wenyuan.catalog.database_pair import CATALOG, DatabasePair
 from wenyuan.catalog.dialects import create_missing
 from wenyuan.catalog.handover import finish
@@ -41,7 +41,7 @@ _GROWING = (audit_tables.cuts, audit_tables.audit)  # rows are only added, and g
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class MoveProgress:
     """Progress of a move: rows of one table copied or compared so far."""
 
     table: str
@@ -66,7 +66,7 @@ class Moved:
     seconds: float
 
 
-Tell = Callable[[Step], None]
+Tell = Callable[[MoveProgress], None]
 
 
 def names_server(to: str) -> bool:
@@ -77,7 +77,7 @@ def names_server(to: str) -> bool:
     return to.startswith(("postgresql://", "postgres://")) or "=" in to.partition("/")[0]
 
 
-def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lambda _: None) -> Moved:
+def move_library(folder: str | Path, to: str, tell: Callable[[MoveProgress], None] = lambda _: None) -> Moved:
     """Copy a library to PostgreSQL, or from there to a folder, and compare every row; an interrupted copy is resumed.
 
     Args:
@@ -95,7 +95,7 @@ def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lam
     if not names_server(to):
         if isinstance(origin, Files):
             raise InvalidRequest("the library lies in a folder already", hint="copy the folder while nobody writes")
-        target: Place = Files(Path(to))
+        target: StoragePlace = Files(Path(to))
     else:
         target = place_of(path, settings.catalog.model_copy(update={"dsn": SecretStr(to)}))
     try:
@@ -105,7 +105,7 @@ def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lam
         target.close()
 
 
-def move(origin: Place, target: Place, tell: Tell = lambda _: None) -> Moved:
+def move(origin: StoragePlace, target: StoragePlace, tell: Tell = lambda _: None) -> Moved:
     """Copy the library at `origin` to `target`, resuming an interrupted copy, and compare every row.
 
     Raises:
@@ -127,7 +127,7 @@ def move(origin: Place, target: Place, tell: Tell = lambda _: None) -> Moved:
     return Moved(tables=counts, seq=seq, head=head, seconds=time.monotonic() - begun)
 
 
-def _prepare(target: Place, library_id: str) -> None:
+def _prepare(target: StoragePlace, library_id: str) -> None:
     """Create the tables, marked as incomplete; or check that existing ones are an incomplete copy of the same
     library.
     """
@@ -148,7 +148,7 @@ def _prepare(target: Place, library_id: str) -> None:
             connection.execute(t.library.insert(), {"key": MOVING, "value": library_id})
 
 
-def _check_keys(origin: Place, target: Place) -> None:
+def _check_keys(origin: StoragePlace, target: StoragePlace) -> None:
     """Raise CatalogError where the target cannot index a text of the library; before anything is made there."""
     if target.longest_key is None:
         return
@@ -185,7 +185,7 @@ def _indexed_texts(table: sa.Table) -> list[sa.Column[Any]]:
     return [c for c in table.columns if c in columns and isinstance(c.type, sa.String)]
 
 
-def _pairs(origin: Place, target: Place, stack: ExitStack) -> list[DatabasePair]:
+def _pairs(origin: StoragePlace, target: StoragePlace, stack: ExitStack) -> list[DatabasePair]:
     audits = [place.audit() for place in (origin, target)]
     tasks = [place.tasks() or ledger_file(place.folder) for place in (origin, target)]
     for audit, place in zip(audits, (origin, target), strict=True):
@@ -243,7 +243,7 @@ def _copy_rows(pair: DatabasePair, tell: Tell) -> None:
     with reading(pair.old, doing) as here:
         total = _count(here, table)
         while True:
-            tell(Step(table=table.name, doing="copying", done=done, total=total))
+            tell(MoveProgress(table=table.name, doing="copying", done=done, total=total))
             query = sa.select(table).order_by(*key).limit(_BATCH)
             if last is not None:
                 query = query.where(_after(key, last))
@@ -280,5 +280,5 @@ def _digest(table: sa.Table, engine: sa.Engine, tell: Tell) -> tuple[int, str]:
                 hashed.update(repr(tuple(row)).encode("utf-8", "surrogatepass"))
                 count += 1
                 if count % _BATCH == 0:
-                    tell(Step(table=table.name, doing="comparing", done=count, total=total))
+                    tell(MoveProgress(table=table.name, doing="comparing", done=count, total=total))
     return count, hashed.hexdigest()

@@ -77,7 +77,7 @@ _HOLDS_WORDS = "documents, passages, vectors, failures, addresses, entries, sour
 
 
 class Server:
-    """The place (see `catalog.database.Place`) of a library on PostgreSQL.
+    """The place (see `catalog.database.StoragePlace`) of a library on PostgreSQL.
 
     Args:
         folder: Of this server or worker; made when missing. Processes of one machine may share it.

@@ -34,7 +34,7 @@ state = sa.Table(
 )
 
 
-class Counted(NamedTuple):
+class CountMark(NamedTuple):
     """Which counts, and after how many changes of theirs."""
 
     ledger_id: str
@@ -44,7 +44,7 @@ class Counted(NamedTuple):
         return f"{self.ledger_id}:{self.changes}"
 
     @classmethod
-    def parse(cls, text: str) -> Counted:
+    def parse(cls, text: str) -> CountMark:
         """Inverse of ``str``; CatalogUnavailable for any other text."""
         ledger_id, _, changes = text.partition(":")
         if not ledger_id or not changes.isascii() or not changes.isdecimal():
@@ -65,12 +65,12 @@ class TaskAnchor:
         self._database = database
         self._path = path
         self._lock = threading.Lock()
-        self._last: Counted | None = None  # committed by this process
-        self._written: Counted | None = None
+        self._last: CountMark | None = None  # committed by this process
+        self._written: CountMark | None = None
         self._present = Present(path, "SELECT ledger_id FROM ledger", "tasks")
         database.before_commit.append(self._write)
 
-    def known(self) -> Counted | None:
+    def known(self) -> CountMark | None:
         """What the catalog knows; None in a library whose tasks were given nothing that is counted.
 
         Raises:
@@ -92,7 +92,7 @@ class TaskAnchor:
         self._present.check()
 
     @staticmethod
-    def advance(connection: sa.Connection) -> Counted:
+    def advance(connection: sa.Connection) -> CountMark:
         """Count one change more, in its transaction; a file that has no state is given one. To be given to `note`."""
         found = state_of(connection)
         if found is None:
@@ -102,7 +102,7 @@ class TaskAnchor:
         connection.execute(state.update().values(changes=found.changes))
         return found
 
-    def note(self, found: Counted) -> None:
+    def note(self, found: CountMark) -> None:
         """Remember a state that is committed."""
         with self._lock:
             if self._last is None or self._last.ledger_id != found.ledger_id or self._last.changes < found.changes:
@@ -120,7 +120,7 @@ class TaskAnchor:
         ):
             self._write(connection)
 
-    def renew(self, connection: sa.Connection) -> Counted:
+    def renew(self, connection: sa.Connection) -> CountMark:
         """Give the counts a new state, in their own transaction and in the catalog."""
         found = _begin(connection)
         with (
@@ -143,28 +143,28 @@ class TaskAnchor:
         self._written = last
 
 
-def task_anchor(connection: sa.Connection) -> Counted | None:
+def task_anchor(connection: sa.Connection) -> CountMark | None:
     """What a catalog knows of the counts, see `TaskAnchor.known`."""
     text = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == TASK_ANCHOR))
-    return None if text is None else Counted.parse(text)
+    return None if text is None else CountMark.parse(text)
 
 
-def put_task_anchor(connection: sa.Connection, counted: Counted | None) -> None:
+def put_task_anchor(connection: sa.Connection, counted: CountMark | None) -> None:
     """Write what a catalog knows of the counts, whatever it knew."""
     connection.execute(t.library.delete().where(t.library.c.key == TASK_ANCHOR))
     if counted is not None:
         connection.execute(t.library.insert(), {"key": TASK_ANCHOR, "value": str(counted)})
 
 
-def state_of(connection: sa.Connection) -> Counted | None:
+def state_of(connection: sa.Connection) -> CountMark | None:
     """The state of the counts in a file; None of an empty one, or one of before it was kept."""
     if not sa.inspect(connection).has_table(state.name):
         return None
     found = connection.execute(sa.select(state)).first()
-    return None if found is None else Counted(*found)
+    return None if found is None else CountMark(*found)
 
 
-def check_file(path: Path, known: Counted | None) -> None:
+def check_file(path: Path, known: CountMark | None) -> None:
     """`check_counts` of a file.
 
     Raises:
@@ -198,7 +198,7 @@ def counts_of(doing: str) -> Iterator[None]:
         raise type(error)(error.message, component="tasks", hint=hint) from error
 
 
-def check_counts(found: Counted | None, known: Counted) -> None:
+def check_counts(found: CountMark | None, known: CountMark) -> None:
     """CatalogUnavailable where counts are not those that a catalog knows, or are behind them."""
     if found is None:
         raise counts_gone(known)
@@ -215,7 +215,7 @@ def check_counts(found: Counted | None, known: Counted) -> None:
     raise CatalogUnavailable(said, component="tasks", hint=_HINT)
 
 
-def counts_gone(known: Counted) -> CatalogUnavailable:
+def counts_gone(known: CountMark) -> CatalogUnavailable:
     """The error for counts that are missing or empty, though the catalog knows of them."""
     return CatalogUnavailable(
         msg(
@@ -229,9 +229,9 @@ def counts_gone(known: Counted) -> CatalogUnavailable:
     )
 
 
-def _begin(connection: sa.Connection) -> Counted:
+def _begin(connection: sa.Connection) -> CountMark:
     connection.execute(state.delete())
-    found = Counted(uuid.uuid4().hex, 0)
+    found = CountMark(uuid.uuid4().hex, 0)
     connection.execute(state.insert(), found._asdict())
     return found
 

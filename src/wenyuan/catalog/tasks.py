@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog.dialects import alone, create_missing
 from wenyuan.catalog.sql import connect_writer, let_go
-from wenyuan.catalog.task_anchor import Counted, TaskAnchor, counts_of, state, state_of
+from wenyuan.catalog.task_anchor import CountMark, TaskAnchor, counts_of, state, state_of
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, InvalidRequest
 
 KEPT = 30 * 86_400.0
@@ -105,7 +105,7 @@ class TaskLedger:
     @contextmanager
     def _change(self) -> Iterator[sa.Connection]:
         self._make()
-        counted: Counted | None = None
+        counted: CountMark | None = None
         if self._anchor is not None:
             self._anchor.still_there()
         with self._writer.begin() as connection:

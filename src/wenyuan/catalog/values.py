@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema
 from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace
-from wenyuan.catalog.database import MADE_LATER, NAMES, Database, Place
+from wenyuan.catalog.database import MADE_LATER, NAMES, Database, StoragePlace
 from wenyuan.catalog.database_file import Present
 from wenyuan.catalog.locks import WriterLock
 from wenyuan.catalog.sql import closed, connect_reader, connect_writer, empty_log, let_go, translated, watching
@@ -194,7 +194,7 @@ class Files:
         let_go(self.reader, self.writer)
 
 
-def place_of(folder: Path, chosen: CatalogSettings) -> Place:
+def place_of(folder: Path, chosen: CatalogSettings) -> StoragePlace:
     """The place of a library: its folder, or the PostgreSQL that its settings name."""
     dsn = chosen.dsn.get_secret_value().strip()
     if not dsn:

@@ -13,7 +13,7 @@ import typer
 
 from wenyuan.cli.doctor_checks import human
 from wenyuan.cli.options import ended_by_sigterm, opened
-from wenyuan.cli.progress import Lines
+from wenyuan.cli.progress import ProgressLines
 from wenyuan.cli.terminal import Terminal
 
 
@@ -52,7 +52,7 @@ def reembed(
     """
     terminal: Terminal = ctx.obj
     begun = time.monotonic()
-    stage = Lines(terminal, "reembed")
+    stage = ProgressLines(terminal, "reembed")
     try:
         with ended_by_sigterm():
             done = _embedded(terminal, partial(stage, "text"))

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from wenyuan.cli.connections import RECIPES, Here, Piece
+from wenyuan.cli.connections import RECIPES, Here, PasteText
 from wenyuan.cli.mcp import can_start
 from wenyuan.cli.options import web_address
 from wenyuan.cli.terminal import Terminal
@@ -76,7 +76,7 @@ def _own_url(terminal: Terminal) -> str:
     return f"http://{host}:{server.port}"
 
 
-def _cannot_start(terminal: Terminal, pieces: Sequence[Piece]) -> KnowledgeError | None:
+def _cannot_start(terminal: Terminal, pieces: Sequence[PasteText]) -> KnowledgeError | None:
     """The error with which the started program would end at once; None when it would not, or nothing is started."""
     if not any(piece.starts for piece in pieces):
         return None

@@ -28,7 +28,7 @@ class Here:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PasteText:
     """A text to paste.
 
     Attributes:
@@ -52,12 +52,12 @@ def _stdio(here: Here) -> Mapping[str, object]:
     return {"command": command, "args": [*rest, "mcp", "--library", here.library]}
 
 
-def _claude(here: Here) -> tuple[Piece, ...]:
+def _claude(here: Here) -> tuple[PasteText, ...]:
     started = shlex.join([*here.program, "mcp", "--library", here.library])
     return (
-        Piece("claude_desktop", "json", _json({"mcpServers": {"wenyuan": _stdio(here)}}), starts=True),
-        Piece("claude_code", "shell", f"claude mcp add wenyuan -- {started}", starts=True),
-        Piece(
+        PasteText("claude_desktop", "json", _json({"mcpServers": {"wenyuan": _stdio(here)}}), starts=True),
+        PasteText("claude_code", "shell", f"claude mcp add wenyuan -- {started}", starts=True),
+        PasteText(
             "claude_code_http",
             "shell",
             f"claude mcp add --transport http wenyuan {here.url}/mcp --header 'Authorization: Bearer {here.key}'",
@@ -65,25 +65,25 @@ def _claude(here: Here) -> tuple[Piece, ...]:
     )
 
 
-def _cursor(here: Here) -> tuple[Piece, ...]:
+def _cursor(here: Here) -> tuple[PasteText, ...]:
     remote = {"url": f"{here.url}/mcp", "headers": {"Authorization": f"Bearer {here.key}"}}
     return (
-        Piece("cursor_stdio", "json", _json({"mcpServers": {"wenyuan": _stdio(here)}}), starts=True),
-        Piece("cursor_http", "json", _json({"mcpServers": {"wenyuan": remote}})),
+        PasteText("cursor_stdio", "json", _json({"mcpServers": {"wenyuan": _stdio(here)}}), starts=True),
+        PasteText("cursor_http", "json", _json({"mcpServers": {"wenyuan": remote}})),
     )
 
 
-def _dify(here: Here) -> tuple[Piece, ...]:
+def _dify(here: Here) -> tuple[PasteText, ...]:
     fields = f"API Endpoint: {here.url}\nAPI Key: {here.key}\nExternal Knowledge ID: all"
-    return (Piece("dify_fields", "fields", fields),)
+    return (PasteText("dify_fields", "fields", fields),)
 
 
-def _coze(here: Here) -> tuple[Piece, ...]:
+def _coze(here: Here) -> tuple[PasteText, ...]:
     fields = f"OpenAPI: {here.url}/openapi-tools.json\nAuthorization: Bearer {here.key}"
-    return (Piece("coze_fields", "fields", fields),)
+    return (PasteText("coze_fields", "fields", fields),)
 
 
-def _langchain(here: Here) -> tuple[Piece, ...]:
+def _langchain(here: Here) -> tuple[PasteText, ...]:
     return _python(
         install_command(beside=["langchain-core"], pip=["pip"]),
         "from wenyuan.integrations.langchain import WenyuanRetriever",
@@ -92,7 +92,7 @@ def _langchain(here: Here) -> tuple[Piece, ...]:
     )
 
 
-def _llamaindex(here: Here) -> tuple[Piece, ...]:
+def _llamaindex(here: Here) -> tuple[PasteText, ...]:
     return _python(
         install_command(beside=["llama-index-core"], pip=["pip"]),
         "from wenyuan.integrations.llamaindex import WenyuanRetriever",
@@ -101,7 +101,7 @@ def _llamaindex(here: Here) -> tuple[Piece, ...]:
     )
 
 
-def _haystack(here: Here) -> tuple[Piece, ...]:
+def _haystack(here: Here) -> tuple[PasteText, ...]:
     return _python(
         install_command(beside=["haystack-ai"], pip=["pip"]),
         "from haystack.utils import Secret\n\nfrom wenyuan.integrations.haystack import WenyuanRetriever",
@@ -110,7 +110,7 @@ def _haystack(here: Here) -> tuple[Piece, ...]:
     )
 
 
-def _openai(here: Here) -> tuple[Piece, ...]:
+def _openai(here: Here) -> tuple[PasteText, ...]:
     return _python(
         "pip install openai",
         "from openai import OpenAI",
@@ -119,13 +119,13 @@ def _openai(here: Here) -> tuple[Piece, ...]:
     )
 
 
-def _python(install: str, *lines: str) -> tuple[Piece, ...]:
+def _python(install: str, *lines: str) -> tuple[PasteText, ...]:
     imports, *rest = lines
     code = imports + "\n\n" + "\n".join(rest)
-    return (Piece("install", "shell", install), Piece("python", "python", code))
+    return (PasteText("install", "shell", install), PasteText("python", "python", code))
 
 
-RECIPES: Mapping[str, Callable[[Here], tuple[Piece, ...]]] = {
+RECIPES: Mapping[str, Callable[[Here], tuple[PasteText, ...]]] = {
     "claude": _claude,
     "cursor": _cursor,
     "dify": _dify,

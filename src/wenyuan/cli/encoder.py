@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.options import add_commands, without
-from wenyuan.cli.progress import Lines
+from wenyuan.cli.progress import ProgressLines
 from wenyuan.cli.terminal import Terminal
 from wenyuan.core.errors import msg
 
 if TYPE_CHECKING:
-    from wenyuan.encoders.checking import Checked, Tried
+    from wenyuan.encoders.checking import EncoderCheck, Tried
 
 
 _HELP = """Find out how an embedding model in a local directory is to be used.
@@ -53,14 +53,14 @@ def check(
     terminal: Terminal = ctx.obj
     if not folder.is_dir():
         raise InvalidRequest(msg("there is no folder {folder}", folder=folder), hint="wenyuan encoder check FOLDER")
-    stage = Lines(terminal, "encoder")
+    stage = ProgressLines(terminal, "encoder")
     checked = check_folder(folder, lambda done, total: stage("text", done, total))
     terminal.document({"status": "SUCCESS", **document_of(checked)})
     if not terminal.as_json:
         _show(terminal, checked)
 
 
-def document_of(checked: Checked) -> Mapping[str, Any]:
+def document_of(checked: EncoderCheck) -> Mapping[str, Any]:
     """The results as JSON values."""
     ahead = checked.ahead
     return {
@@ -85,7 +85,7 @@ def _tried(way: Tried) -> Mapping[str, Any]:
     }  # fmt: skip
 
 
-def settings_of(checked: Checked) -> Mapping[str, Any]:
+def settings_of(checked: EncoderCheck) -> Mapping[str, Any]:
     """The section ``[encoder]`` of the settings, with pooling only where the model graph does not pool."""
     best = checked.best
     return {
@@ -98,7 +98,7 @@ def settings_of(checked: Checked) -> Mapping[str, Any]:
     }
 
 
-def _show(terminal: Terminal, checked: Checked) -> None:
+def _show(terminal: Terminal, checked: EncoderCheck) -> None:
     text, best, stated = terminal.text, checked.best, checked.stated
     terminal.show(text("encoder_model", folder=checked.folder.name, dimension=checked.dimension))
     seen: dict[str, Tried] = {}

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.cli.options import opened
-from wenyuan.cli.progress import Lines
+from wenyuan.cli.progress import ProgressLines
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.runtime.local_time import local_time
 
 if TYPE_CHECKING:
     from wenyuan.core.evaluation_records import Evaluation, WholeEvaluation
-    from wenyuan.core.scoring.evaluation import Change
+    from wenyuan.core.scoring.evaluation import PairedDifference
     from wenyuan.service.library import Library
 
 
@@ -28,7 +28,7 @@ def evaluate_own(terminal: Terminal, golden: Path, *, keep: bool) -> None:
 
     pairs = read_golden(golden)
     with opened(terminal) as library:
-        whole = library.evaluate(pairs, name=golden.name, step=Lines(terminal, "eval_at"), keep=keep)
+        whole = library.evaluate(pairs, name=golden.name, step=ProgressLines(terminal, "eval_at"), keep=keep)
         former = _former(library, whole.evaluation)
         change = None if former is None else library.compared(whole, former)
     document: dict[str, Any] = {"status": "SUCCESS", "evaluation": asdict(whole.evaluation)}
@@ -64,7 +64,7 @@ def _former(library: Library, own: Evaluation) -> WholeEvaluation | None:
     return None if number is None else library.evaluation(number)
 
 
-def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, Change] | None) -> None:
+def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, PairedDifference] | None) -> None:
     own, text = whole.evaluation, terminal.text
     terminal.show(text("eval_asked", name=own.name, questions=own.questions, seconds=own.seconds))
     if own.figures.get("no_answer"):

@@ -12,7 +12,7 @@ import typer
 from wenyuan.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from wenyuan.catalog.migration import Step
+    from wenyuan.catalog.migration import MoveProgress
 
 
 _EVERY = 10.0  # seconds between two lines where there is no terminal
@@ -66,7 +66,7 @@ class _Shown:
         if self._status is not None:
             self._status.stop()
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: MoveProgress) -> None:
         if time.monotonic() < self._at:
             return
         said = {"table": step.table, "done": step.done, "total": step.total}

@@ -16,7 +16,7 @@ FAULT = "engine"
 """What the fault header names."""
 
 
-class Breaker:
+class EngineFault:
     """Makes an engine fail on demand: a `wenyuan.server.service_port.FaultSwitch`.
 
     The engine's own legs raise, in the threads in which they run, so that a request goes all the way that a
@@ -77,7 +77,7 @@ def own_service(engine: str, **settings: Any) -> Iterator[tuple[str, str]]:
         export_data(folder)
         with create_library(folder / "library", engine=engine, **{**IN_FOLDER, **settings}) as library:
             library.add(Source(source_id="kit", path=str(folder / "documents")))
-            url, stop = start_in_thread(create_app(library, fault=Breaker(library.engine)))
+            url, stop = start_in_thread(create_app(library, fault=EngineFault(library.engine)))
             try:
                 yield url, library.encoder.fingerprint.id if library.encoder is not None else "keyword-only"
             finally:

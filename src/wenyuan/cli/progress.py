@@ -154,7 +154,7 @@ def follow_up_told(terminal: Terminal, judged: Mapping[str, Any], query: str) ->
     )
 
 
-class Lines:
+class ProgressLines:
     """Progress messages at intervals with the current stage; none with ``--json``.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wenyuan.cli.options import SCREEN, Commands, add_commands, ended_by_sigterm, interactive, opened
-from wenyuan.cli.progress import Lines
+from wenyuan.cli.progress import ProgressLines
 from wenyuan.cli.registry import stars
 from wenyuan.cli.retrieve import indented, infer, quoted, show_address
 from wenyuan.cli.rules_files import export, take, template
@@ -19,7 +19,7 @@ from wenyuan.runtime.local_time import local_time
 
 if TYPE_CHECKING:
     from wenyuan.core.rules.graph import GraphNode
-    from wenyuan.core.rules.proposals import Judged
+    from wenyuan.core.rules.proposals import JudgedProposal
     from wenyuan.core.rules.schema import Kind, Schema
     from wenyuan.service.generation.proposals import ProposalReport
     from wenyuan.service.library import Library
@@ -61,7 +61,7 @@ def propose(
 
     terminal: Terminal = ctx.obj
     request = ProposeRequest(source_id=source, limit=limit, tokens=tokens, dry_run=dry_run)
-    lines = Lines(terminal, "propose")
+    lines = ProgressLines(terminal, "propose")
     try:
         with ended_by_sigterm(), opened(terminal) as found:
             report = found.propose_rules(request, tell=lambda done, total: lines("reading", done, total))
@@ -121,7 +121,7 @@ def _show_unread(terminal: Terminal, report: ProposalReport) -> None:
         terminal.show(text("propose_left", count=report.left))
 
 
-def _show_one(terminal: Terminal, one: Judged, schema: Schema, number: int) -> None:
+def _show_one(terminal: Terminal, one: JudgedProposal, schema: Schema, number: int) -> None:
     """Print a proposal with its quote; for a refused one, the exact fault."""
     from wenyuan.core.rules.labels import condition_label, relation_labels
 
@@ -206,11 +206,11 @@ def list_nodes(
 def _kind(written: str | None, kinds: Mapping[str, Kind]) -> str | None:
     """The kind with this id or label."""
     from wenyuan.core.errors import InvalidRequest
-    from wenyuan.core.rules.names import Words
+    from wenyuan.core.rules.names import IdsByName
 
     if written is None:
         return None
-    known = Words(kinds.values())
+    known = IdsByName(kinds.values())
     found = known.find(written)
     if len(found) != 1:
         raise InvalidRequest(

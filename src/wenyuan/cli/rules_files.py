@@ -96,7 +96,7 @@ def _say_next(terminal: Terminal, report: ImportReport, read: Book) -> None:
 
 def _pack_that_knows(kinds: Collection[str]) -> str:
     """The shipped pack that declares most of these kinds; ``""`` when none declares half of them."""
-    from wenyuan.core.rules.names import Words
+    from wenyuan.core.rules.names import IdsByName
     from wenyuan.core.rules.schema_parser import parse_schema
     from wenyuan.packs.shipped import PACK_FILE, located, shipped
     from wenyuan.readers.rulebooks.selection import read_book
@@ -104,7 +104,7 @@ def _pack_that_knows(kinds: Collection[str]) -> str:
     known = {}
     for pack in shipped():
         with located(pack) as folder:
-            words = Words(parse_schema(read_book(folder / PACK_FILE).schema_tree).kinds.values())
+            words = IdsByName(parse_schema(read_book(folder / PACK_FILE).schema_tree).kinds.values())
         known[pack] = sum(bool(words.find(kind)) for kind in kinds)
     best = max(known, key=lambda pack: known[pack])
     return best if kinds and 2 * known[best] >= len(kinds) else ""

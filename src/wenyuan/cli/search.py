@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wenyuan.core.filters import Filter
     from wenyuan.core.model import Passage
     from wenyuan.core.ports import Hit
-    from wenyuan.service.query import Answer, LegReport, Rewriting
+    from wenyuan.service.query import LegReport, Rewriting, SearchAnswer
 
 
 _BAR = 10
@@ -82,7 +82,7 @@ def _condition(text: str | None) -> Filter | None:
     return parse_filter(option(text, "the filter", hint))
 
 
-def answer_document(query: str, answer: Answer, weight: float, *, explain: bool = False) -> Mapping[str, Any]:
+def answer_document(query: str, answer: SearchAnswer, weight: float, *, explain: bool = False) -> Mapping[str, Any]:
     """An answer as JSON values: the contract's members, then all metadata of each passage."""
     from wenyuan.core.scoring.fusion import explain as explained
     from wenyuan.service.fragments import beside_hit
@@ -137,7 +137,9 @@ def show_rewriting(terminal: Terminal, rewriting: Rewriting | None) -> None:
         terminal.show(terminal.text("rewrite_failed", error=terminal.own(rewriting.error)))
 
 
-def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *, explain: bool = False) -> None:
+def show_answer(
+    terminal: Terminal, query: str, answer: SearchAnswer, weight: float, *, explain: bool = False
+) -> None:
     """Print an answer in 80 columns."""
     seen = {"mode": terminal.text(f"mode_{answer.mode}"), "ms": f"{answer.ms.get('total', 0.0):.0f}"}
     show_rewriting(terminal, answer.rewriting)
@@ -167,7 +169,7 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
         _show_grounds(terminal, answer)
 
 
-def _show_nearest(terminal: Terminal, query: str, answer: Answer) -> None:
+def _show_nearest(terminal: Terminal, query: str, answer: SearchAnswer) -> None:
     """Print the passage that is nearest to a question without an answer, as what it is."""
     if answer.nearest:
         hit, passage = answer.nearest
@@ -181,7 +183,7 @@ def in_words(terminal: Terminal, formula: str) -> str:
     return _PART.sub(lambda part: terminal.known(f"part_{part[0]}") or part[0], formula)
 
 
-def _show_why(terminal: Terminal, answer: Answer, hit: Hit, weight: float) -> None:
+def _show_why(terminal: Terminal, answer: SearchAnswer, hit: Hit, weight: float) -> None:
     """Print how a score was computed, and the other wording of the question that matched."""
     from wenyuan.core.scoring.fusion import explain as explained
 
@@ -193,7 +195,7 @@ def _show_why(terminal: Terminal, answer: Answer, hit: Hit, weight: float) -> No
         terminal.show(f"{_INDENT}{terminal.text('in_wording', text=printable(wording))}")
 
 
-def _show_grounds(terminal: Terminal, answer: Answer) -> None:
+def _show_grounds(terminal: Terminal, answer: SearchAnswer) -> None:
     """Print what the answer as a whole is based on: wordings, floor and legs."""
     terminal.show("")
     for wording in (one for one in answer.wordings if one.entries):  # the others are shown before all hits

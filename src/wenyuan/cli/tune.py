@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.options import opened
-from wenyuan.cli.progress import Lines
+from wenyuan.cli.progress import ProgressLines
 from wenyuan.cli.terminal import Terminal
 from wenyuan.cli.tune_plot import check_plot, write_plot
 from wenyuan.runtime.local_time import local_time
 
 if TYPE_CHECKING:
     from wenyuan.core.learning_records import KeptTuning
-    from wenyuan.core.scoring.cross_validation import Verdict
+    from wenyuan.core.scoring.cross_validation import TuningVerdict
     from wenyuan.service.learning.sufficiency import JudgeReport
     from wenyuan.service.learning.tuning import TuneReport
     from wenyuan.service.library import Library
@@ -102,7 +102,9 @@ def judge_door(
         from wenyuan.readers.golden import read_golden
 
         pairs = read_golden(golden)
-        report = library.tune_judge(pairs, sources=source or None, dry_run=dry_run, step=Lines(terminal, "judge"))
+        report = library.tune_judge(
+            pairs, sources=source or None, dry_run=dry_run, step=ProgressLines(terminal, "judge")
+        )
         terminal.document({"status": "SUCCESS", "report": asdict(report)})
         if not terminal.as_json:
             _show_judge_report(terminal, report)
@@ -173,7 +175,7 @@ def _learn(
     if plot is not None:
         check_plot(plot)
     pairs = read_golden(golden) if golden is not None else ()
-    report = library.tune(pairs, sources=source or None, step=Lines(terminal, "tune"), **ways)
+    report = library.tune(pairs, sources=source or None, step=ProgressLines(terminal, "tune"), **ways)
     if plot is not None and report.verdict is not None:
         write_plot(plot, report.verdict, terminal.language)
     terminal.document({"status": "SUCCESS", "report": document_of(report)})
@@ -227,7 +229,7 @@ def _show_outcome(terminal: Terminal, report: TuneReport) -> None:
         terminal.show(text("tune_take_back"))
 
 
-def _show_verdict(terminal: Terminal, verdict: Verdict, heading: str) -> None:
+def _show_verdict(terminal: Terminal, verdict: TuningVerdict, heading: str) -> None:
     """Metrics before and after on held-out questions, by fold."""
     text = terminal.text
     terminal.show(text(heading))

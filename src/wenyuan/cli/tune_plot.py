@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from wenyuan.core.errors import InvalidRequest, msg
 
 if TYPE_CHECKING:
-    from wenyuan.core.scoring.cross_validation import Verdict
+    from wenyuan.core.scoring.cross_validation import TuningVerdict
 
 
 _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 640, 70, 130, 28, 56  # SVG units
@@ -35,7 +35,7 @@ def check_plot(path: Path) -> None:
         raise InvalidRequest(msg("cannot write {path}: {os}", path=path, os=os.strerror(errno.ENOENT)))
 
 
-def write_plot(path: Path, verdict: Verdict, language: str) -> None:
+def write_plot(path: Path, verdict: TuningVerdict, language: str) -> None:
     """Write the drawing as SVG or in an HTML page, by the file's suffix.
 
     Raises:
@@ -53,7 +53,7 @@ def write_plot(path: Path, verdict: Verdict, language: str) -> None:
         raise InvalidRequest(msg("cannot write {path}: {strerror}", path=path, strerror=error.strerror)) from error
 
 
-def drawing(verdict: Verdict, language: str) -> str:
+def drawing(verdict: TuningVerdict, language: str) -> str:
     """An SVG with a line per fold from before to after on an axis from 0 to 1, and one for all questions."""
     title, fold, whole, before, after = _WORDS[language]
     rows = [(fold.format(n), *pair) for n, pair in enumerate(verdict.by_fold, 1)]

@@ -35,7 +35,7 @@ class Elsewhere(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class ListingBounds:
     """Files that are listed, megabytes that are copied, minutes that both may take; see `FilesSettings`."""
 
     max_files: int
@@ -64,7 +64,7 @@ class Archive:
         below: str,
         left_out: Callable[[str], bool],
         shown: Callable[[str], str],
-        bounds: Bounds,
+        bounds: ListingBounds,
     ) -> None:
         self._opening, self._place, self._kind, self._below = opening, place, kind, below.strip("/")
         self._left_out, self._shown = left_out, shown

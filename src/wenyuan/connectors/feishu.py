@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from pydantic import Field
 
 from wenyuan.connectors.connector_settings import ConnectorSettings
-from wenyuan.connectors.http_client import Client
+from wenyuan.connectors.http_client import HttpClient
 from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError, msg
 from wenyuan.settings import VariableName, declared
@@ -93,7 +93,7 @@ class FeishuDocuments:
     def __init__(self, opening: Opening, settings: FeishuSettings, place: _Place, secret: str) -> None:
         self._component, self._readable, self._parse = opening.component, opening.readable, opening.parse
         self._settings, self._place, self._secret = settings, place, secret
-        self._client = Client(opening, timeout=settings.timeout)
+        self._client = HttpClient(opening, timeout=settings.timeout)
         self._token, self._until = "", 0.0
         self._too_deep = ""  # the last folder that was not looked into
         self._pages_left, self._ends, self._heard = 0, 0.0, 0

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
-from wenyuan.connectors.archives import Archive, Bounds
+from wenyuan.connectors.archives import Archive, ListingBounds
 from wenyuan.connectors.file_systems import DRIVERS, chain, for_fsspec, options_of, protocol, scheme_of, shown
 from wenyuan.connectors.files_settings import FilesSettings, Secrets
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
@@ -68,7 +68,7 @@ def _archive(opening: Opening, settings: FilesSettings, secrets: Secrets) -> Arc
         below=inner.partition("://")[2],
         left_out=partial(_left_out, settings),
         shown=lambda name: shown(opening, settings, name, name),
-        bounds=Bounds(max_files=settings.max_files, max_mb=settings.max_mb, max_minutes=settings.max_minutes),
+        bounds=ListingBounds(max_files=settings.max_files, max_mb=settings.max_mb, max_minutes=settings.max_minutes),
     )
 
 

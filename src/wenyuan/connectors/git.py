@@ -245,7 +245,7 @@ class Repository:
     def _client(self, limit: _Limit) -> Any:
         from dulwich.client import HttpGitClient
 
-        class Counted(HttpGitClient):  # type: ignore[misc]
+        class BoundedGitClient(HttpGitClient):  # type: ignore[misc]
             """A client that takes no more of an answer than its limit."""
 
             def _http_request(self, *args: Any, **named: Any) -> Any:
@@ -255,7 +255,7 @@ class Repository:
         parts = urlsplit(self._url)
         base = f"{parts.scheme}://{parts.netloc}/"
         user, password = (self._settings.user, self._token) if self._token else (None, None)
-        return Counted(
+        return BoundedGitClient(
             base, pool_manager=_pools(self._opening, self._settings.timeout), username=user, password=password,
             quiet=True,
         )  # fmt: skip

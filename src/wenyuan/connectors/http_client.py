@@ -38,7 +38,7 @@ class AnswerTooLarge(DocumentRejected):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HttpAnswer:
     """A server's response.
 
     Attributes:
@@ -55,7 +55,7 @@ class Answer:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-class Client:
+class HttpClient:
     """An HTTP client for one run of a connector.
 
     No proxy is used and no redirect followed: either would send the request's data to another host.
@@ -80,7 +80,7 @@ class Client:
             network_backend=GuardedBackend(opening.component, allow_private=opening.allow_private),
         )
 
-    def get(self, url: str, most: int, headers: Mapping[str, str] | None = None, *, cut: bool = False) -> Answer:
+    def get(self, url: str, most: int, headers: Mapping[str, str] | None = None, *, cut: bool = False) -> HttpAnswer:
         """The response to a GET, whatever its status; retried where a busy server names a time.
 
         Args:
@@ -92,7 +92,7 @@ class Client:
         """
         return self._asked("GET", url, b"", most, headers or {}, cut=cut)
 
-    def post(self, url: str, body: Any, most: int) -> Answer:
+    def post(self, url: str, body: Any, most: int) -> HttpAnswer:
         """The response to a POST of JSON; see `get`."""
         return self._asked("POST", url, json.dumps(body).encode(), most, {"Content-Type": "application/json"})
 
@@ -101,7 +101,7 @@ class Client:
 
     def _asked(
         self, method: str, url: str, body: bytes, most: int, headers: Mapping[str, str], *, cut: bool = False
-    ) -> Answer:
+    ) -> HttpAnswer:
         for tried in range(1, _TRIES + 1):
             answer = self._exchanged(method, url, body, most, headers, cut=cut)
             wait = wait_for(answer)
@@ -112,7 +112,7 @@ class Client:
 
     def _exchanged(
         self, method: str, url: str, body: bytes, most: int, headers: Mapping[str, str], *, cut: bool
-    ) -> Answer:
+    ) -> HttpAnswer:
         try:
             component, target = f"{self._component} at {host_of(urlsplit(url))}", _target(url)
         except ValueError as error:
@@ -145,17 +145,17 @@ class Client:
                 raise no_answer(error, component, Unanswered, Unanswered, "server") from error
 
 
-def _read(answer: httpcore2.Response, most: int, component: str, *, cut: bool) -> Answer:
+def _read(answer: httpcore2.Response, most: int, component: str, *, cut: bool) -> HttpAnswer:
     headers = {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in answer.headers}
     if headers.get("content-encoding", "identity").lower() not in ("", "identity"):
         raise DocumentRejected("the answer is compressed, which was not asked for", component=component)
     size = headers.get("content-length", "")
     if size.isdecimal() and int(size) > most and answer.status == 200 and not cut:
         raise TooLarge
-    return Answer(status=answer.status, headers=headers, body=read_whole(answer.iter_stream(), most, cut=cut))
+    return HttpAnswer(status=answer.status, headers=headers, body=read_whole(answer.iter_stream(), most, cut=cut))
 
 
-def wait_for(answer: Answer) -> float | None:
+def wait_for(answer: HttpAnswer) -> float | None:
     """Seconds that a busy server asks to wait; None where it is not busy.
 
     ``Retry-After`` (RFC 9110, seconds or a date) and, of Feishu's gateway, ``x-ogw-ratelimit-reset``.

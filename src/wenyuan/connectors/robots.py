@@ -19,7 +19,7 @@ class TooManyRules(ValueError):
     """There are more rules than can be kept to."""
 
 
-class Rule(NamedTuple):
+class RobotsRule(NamedTuple):
     """A rule with ``*`` or ``$``: what a path must begin with, hold in this order, and end with.
 
     Attributes:
@@ -59,7 +59,7 @@ class Robots:
     """
 
     plain: dict[str, bool] = field(default_factory=dict)
-    patterns: tuple[Rule, ...] = ()
+    patterns: tuple[RobotsRule, ...] = ()
     delay: float = 0.0
     sitemaps: tuple[str, ...] = ()
     lengths: tuple[int, ...] = field(init=False)
@@ -127,10 +127,10 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
             yield name.strip().lower(), value.strip()
 
 
-def _sorted(rules: Iterable[tuple[str, bool]]) -> tuple[dict[str, bool], tuple[Rule, ...]]:
+def _sorted(rules: Iterable[tuple[str, bool]]) -> tuple[dict[str, bool], tuple[RobotsRule, ...]]:
     """Rules without ``*`` and ``$`` by their text, and the others in the order in which they decide."""
     plain: dict[str, bool] = {}
-    patterns: set[Rule] = set()
+    patterns: set[RobotsRule] = set()
     for value, allow in rules:
         text = unquote(value)
         open_end = not text.endswith("$")
@@ -140,7 +140,7 @@ def _sorted(rules: Iterable[tuple[str, bool]]) -> tuple[dict[str, bool], tuple[R
             continue
         last = None if open_end else others.pop() if others else ""
         whole = not open_end and "*" not in text
-        patterns.add(Rule(len(text), allow, first, tuple(filter(None, others)), last, whole))
+        patterns.add(RobotsRule(len(text), allow, first, tuple(filter(None, others)), last, whole))
         if len(patterns) > MOST_PATTERNS:
             raise TooManyRules(MOST_PATTERNS)
     return plain, tuple(sorted(patterns, key=lambda rule: (rule.length, rule.allow), reverse=True))

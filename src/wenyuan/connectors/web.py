@@ -21,7 +21,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 from pydantic import Field
 
 from wenyuan.connectors.connector_settings import ConnectorSettings
-from wenyuan.connectors.http_client import AGENT, Answer, Client, Unanswered
+from wenyuan.connectors.http_client import AGENT, HttpAnswer, HttpClient, Unanswered
 from wenyuan.connectors.pages import plain_address
 from wenyuan.connectors.robots import MOST_PATTERNS, MOST_ROBOTS, Robots, TooManyRules, parse_robots, robots_text
 from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening
@@ -67,13 +67,13 @@ def open_site(opening: Opening) -> Site:
     settings = declared(SiteSettings, opening.source, apart=LIBRARY_SETTINGS)
     start = plain_address(opening.url)
     headers = {"Authorization": f"Bearer {opening.secret(settings.token_env)}"} if settings.token_env else {}
-    return Site(opening, settings, start, Client(opening, home=start, headers=headers, timeout=settings.timeout))
+    return Site(opening, settings, start, HttpClient(opening, home=start, headers=headers, timeout=settings.timeout))
 
 
 class Site:
     """The pages of a site; made by `open_site`."""
 
-    def __init__(self, opening: Opening, settings: SiteSettings, start: str, client: Client) -> None:
+    def __init__(self, opening: Opening, settings: SiteSettings, start: str, client: HttpClient) -> None:
         self._component = opening.component
         self._readable, self._parse = opening.readable, opening.parse
         self._settings = settings
@@ -269,7 +269,7 @@ class Site:
                 ) from error
             return self._failed(url, error, before), remembered
 
-    def _taken(self, url: str, answer: Answer, day: str) -> tuple[Entry | None, Iterator[str]]:
+    def _taken(self, url: str, answer: HttpAnswer, day: str) -> tuple[Entry | None, Iterator[str]]:
         html = answer.content_type in _HTML or (not answer.content_type and _suffix(url) in _HTML_SUFFIXES)
         index, found = self._links(answer, url) if html else (True, [])
         links = [link for link in found if self._wanted(link)]
@@ -278,13 +278,13 @@ class Site:
         self._last = (url, _decoded(answer) if html else answer.body)
         return _entry(url, _name(url, answer.content_type, html=html), _version(answer), links, day), iter(links)
 
-    def _links(self, answer: Answer, url: str) -> tuple[bool, Sequence[str]]:
+    def _links(self, answer: HttpAnswer, url: str) -> tuple[bool, Sequence[str]]:
         """Whether a page may be read, and the links in it that may be followed."""
         arguments = {"base": url, "content_type": answer.headers.get("content-type", "")[:_LONGEST]}
         found = self._parse("wenyuan.connectors.pages:links_of", answer.body, arguments, name=url)
         return found["index"], found["links"] if found["follow"] else []
 
-    def _elsewhere(self, url: str, answer: Answer, *, first: bool) -> tuple[None, Iterator[str]]:
+    def _elsewhere(self, url: str, answer: HttpAnswer, *, first: bool) -> tuple[None, Iterator[str]]:
         """A redirect counts as a link to follow, if it stays on the site."""
         target = plain_address(answer.headers.get("location", ""), url)
         if first and not (target and self._wanted(target)):
@@ -295,7 +295,7 @@ class Site:
             )
         return None, iter((target,) if target else ())
 
-    def _followed(self, url: str, most: int, *, cut: bool = False) -> Answer:
+    def _followed(self, url: str, most: int, *, cut: bool = False) -> HttpAnswer:
         """The response at an address, following redirects within this host."""
         for _ in range(_MOST_HOPS):
             answer = self._get(url, {}, most, cut=cut)
@@ -304,7 +304,7 @@ class Site:
             url = self._redirected(url, answer)
         return answer
 
-    def _redirected(self, url: str, answer: Answer) -> str:
+    def _redirected(self, url: str, answer: HttpAnswer) -> str:
         target = plain_address(answer.headers.get("location", ""), url)
         if not target or not self._same_host(target):
             raise DocumentRejected(
@@ -319,7 +319,7 @@ class Site:
         name = _name(url, "", html=_suffix(url) in _HTML_SUFFIXES)
         return _entry(url, name, "", _links(before) if before is not None else (), "")
 
-    def _get(self, url: str, headers: Mapping[str, str], most: int, *, cut: bool = False) -> Answer:
+    def _get(self, url: str, headers: Mapping[str, str], most: int, *, cut: bool = False) -> HttpAnswer:
         pause = max(self._settings.delay, self._robots.delay) - (time.monotonic() - self._asked_at)
         if pause > 0:
             time.sleep(pause)
@@ -369,7 +369,7 @@ def _day(entry: Entry) -> str:
     return str(json.loads(entry.note)["lastmod"]) if entry.note else ""
 
 
-def _version(answer: Answer) -> str:
+def _version(answer: HttpAnswer) -> str:
     for kind, name in (("etag", "etag"), ("modified", "last-modified")):
         told = answer.headers.get(name, "")
         if told and len(told) <= 300:
@@ -382,7 +382,7 @@ def _conditions(version: str) -> dict[str, str]:
     return {"etag": {"If-None-Match": told}, "modified": {"If-Modified-Since": told}}.get(kind, {})
 
 
-def _decoded(answer: Answer) -> bytes:
+def _decoded(answer: HttpAnswer) -> bytes:
     """A page in UTF-8, converted where the HTTP header declares another charset, which the page need not repeat."""
     charset = answer.headers.get("content-type", "").lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
     try:

@@ -24,7 +24,7 @@ _STATUS = "x-retrieval-status"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ApiReply:
     """A response of the API."""
 
     status: int
@@ -45,7 +45,7 @@ class Reply:
 class Refused(Exception):
     """The API responded with a problem document."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: ApiReply) -> None:
         problem = reply.value
         detail = received(problem["detail"], problem.get(TRANSLATABLE))
         super().__init__(detail)
@@ -79,7 +79,7 @@ class Api:
         query: Mapping[str, object] | None = None,
         body: object = None,
         form: Request | None = None,
-    ) -> Reply:
+    ) -> ApiReply:
         """The response to one request.
 
         Args:
@@ -123,7 +123,7 @@ class Api:
         content: bytes | Receive,
         *,
         remote: bool,
-    ) -> Reply:
+    ) -> ApiReply:
         path = "/" + "/".join(names)
         scope = {
             "type": "http",
@@ -160,10 +160,10 @@ class Api:
 
         await self._app(scope, receive, send)
         told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in begun["headers"]}
-        return Reply(begun["status"], told, b"".join(parts))
+        return ApiReply(begun["status"], told, b"".join(parts))
 
 
-def _nowhere() -> Reply:
+def _nowhere() -> ApiReply:
     problem = {
         "status": 404,
         "code": "not_found",
@@ -171,4 +171,4 @@ def _nowhere() -> Reply:
         "errors": [],
         "request_id": "",
     }
-    return Reply(404, {}, json.dumps(problem).encode())
+    return ApiReply(404, {}, json.dumps(problem).encode())

@@ -33,7 +33,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class RelationLabel:
     """The label of a relation, above its neighbours."""
 
     x: int
@@ -49,7 +49,7 @@ class Drawing:
     height: int
     middle: str
     boxes: tuple[Box, ...]
-    labels: tuple[Label, ...]
+    labels: tuple[RelationLabel, ...]
     left_out: int
     box_width: int = _BOX
     box_height: int = _ROW - 8
@@ -73,14 +73,14 @@ def drawn(
     rows = {side: _rows(edges[side][:DRAWN], relations) for side in ("in", "out")}
     height = max(3, *(len(found) for found in rows.values())) * _ROW + 16
     boxes: list[Box] = []
-    labels: list[Label] = []
+    labels: list[RelationLabel] = []
     for side, found in rows.items():
         x = 8 if side == "in" else _WIDTH - _BOX - 8
         top = (height - len(found) * _ROW) // 2
         for place, row in enumerate(found):
             y = top + place * _ROW
             if isinstance(row, str):
-                labels.append(Label(x + 4, y + 22, row))
+                labels.append(RelationLabel(x + 4, y + 22, row))
             else:
                 boxes.append(_box(row, side, x, y, height, language))
     left_out = sum(max(0, len(edges[side]) - DRAWN) for side in rows)

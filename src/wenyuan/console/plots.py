@@ -17,7 +17,7 @@ _MOST_LABELS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MetricLine:
     """One metric over time: an SVG path, and a dot per evaluation with title and number."""
 
     name: str
@@ -35,7 +35,7 @@ class Trend:
     right: int
     grid: tuple[tuple[float, str], ...]
     days: tuple[tuple[float, str], ...]
-    lines: tuple[Line, ...]
+    lines: tuple[MetricLine, ...]
 
 
 def trend(evaluations: Sequence[Mapping[str, Any]], zone: tzinfo | None = None) -> Trend:
@@ -55,7 +55,7 @@ def trend(evaluations: Sequence[Mapping[str, Any]], zone: tzinfo | None = None) 
     return Trend(_WIDTH, _HEIGHT, _EDGE, _WIDTH - _EDGE, tuple(grid), tuple(days), lines)
 
 
-def _line(name: str, xs: Sequence[float], ordered: Sequence[Mapping[str, Any]], zone: tzinfo | None) -> Line:
+def _line(name: str, xs: Sequence[float], ordered: Sequence[Mapping[str, Any]], zone: tzinfo | None) -> MetricLine:
     path, dots, drawing = "", [], False
     for x, one in zip(xs, ordered, strict=True):
         value = one["figures"][name]
@@ -66,7 +66,7 @@ def _line(name: str, xs: Sequence[float], ordered: Sequence[Mapping[str, Any]], 
         path += f"{'L' if drawing else 'M'}{x:.1f} {y:.1f}"
         drawing = True
         dots.append((x, y, f"{local_day(one['at'], zone)}: {value:.3f}", one["evaluation_id"]))
-    return Line(name.partition("@")[0], path, tuple(dots))
+    return MetricLine(name.partition("@")[0], path, tuple(dots))
 
 
 def _y(value: float) -> float:
@@ -86,7 +86,7 @@ class Circle:
 
 
 @dataclass(frozen=True, slots=True)
-class Reliability:
+class ReliabilityPlot:
     """Reliability diagram: score on x, share of right answers on y, in a square SVG of ``side``."""
 
     side: int
@@ -96,7 +96,7 @@ class Reliability:
     circles: tuple[Circle, ...]
 
 
-def reliability(bins: Sequence[Mapping[str, Any]]) -> Reliability:
+def reliability(bins: Sequence[Mapping[str, Any]]) -> ReliabilityPlot:
     """A circle per bin, with an area proportional to the number of answers."""
     total = sum(one["count"] for one in bins) or 1
     circles = tuple(
@@ -114,4 +114,4 @@ def reliability(bins: Sequence[Mapping[str, Any]]) -> Reliability:
         (_MARGIN + tenth * _SIDE / 10, _MARGIN + _SIDE - tenth * _SIDE / 10, f"{tenth / 10:.1f}")
         for tenth in range(0, 11, 2)
     )
-    return Reliability(_SIDE + 2 * _MARGIN, _MARGIN, _MARGIN + _SIDE, marks, circles)
+    return ReliabilityPlot(_SIDE + 2 * _MARGIN, _MARGIN, _MARGIN + _SIDE, marks, circles)

@@ -14,7 +14,7 @@ _RULE_PARTS = ("link", "weight", "support", "condition", "inheritance", "asked")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ScorePart:
     """A component of a score.
 
     Attributes:
@@ -34,23 +34,23 @@ class Piece:
         return abs(self.value)
 
 
-def pieces_of(score: float, parts: Mapping[str, float]) -> tuple[Piece, ...]:
+def pieces_of(score: float, parts: Mapping[str, float]) -> tuple[ScorePart, ...]:
     """The components that add up to a passage's score, in order of computation.
 
     The pieces end at the score: the deduction for low trust extends beyond it.
     """
     if "fused" not in parts:
-        return (Piece("score", score, 0.0),)
+        return (ScorePart("score", score, 0.0),)
     sums = _summands(score, parts)
     made, reached = [], 0.0
     for name, value in sums:
         if value >= _LEAST:
-            made.append(Piece(name, min(value, 1.0 - reached), reached))
+            made.append(ScorePart(name, min(value, 1.0 - reached), reached))
             reached = min(1.0, reached + value)
     for name, value in sums:
         if value <= -_LEAST:
             reached = max(0.0, reached + value)
-            made.append(Piece(name, value, reached))
+            made.append(ScorePart(name, value, reached))
     return tuple(made)
 
 

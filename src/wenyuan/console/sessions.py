@@ -20,7 +20,7 @@ _AT_ONCE = 5.0  # attempts to sign in that fail, before there is a wait
 _EVERY = 10.0  # seconds of that wait
 
 
-class Sessions:
+class ConsoleSessions:
     """API keys by session, and the rights of each. Session ids are stored hashed, so no cookie can be made from this
     content.
 

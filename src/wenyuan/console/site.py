@@ -31,7 +31,7 @@ from wenyuan.console import (
 from wenyuan.console.api import Refused
 from wenyuan.console.forms import BadForm
 from wenyuan.console.sessions import COOKIE
-from wenyuan.console.state import STATIC, Marks, Site, unmarked
+from wenyuan.console.state import STATIC, ConsoleState, Marks, unmarked
 from wenyuan.console.visit import HEADERS, Page, Visit
 from wenyuan.server.path_routes import Answer, routes_of
 
@@ -62,7 +62,7 @@ def with_console(app: ASGIApp, marks: Marks = unmarked) -> ASGIApp:
         app: Receives all other requests, and the console's own calls.
         marks: Finds words of a query in a text: text, query → spans.
     """
-    console = _console(Site(app, marks))
+    console = _console(ConsoleState(app, marks))
 
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
         ours = scope["type"] == "http" and (scope["path"] == "/" or f"{scope['path']}/".startswith("/console/"))
@@ -71,7 +71,7 @@ def with_console(app: ASGIApp, marks: Marks = unmarked) -> ASGIApp:
     return front
 
 
-def _console(site: Site) -> ASGIApp:
+def _console(site: ConsoleState) -> ASGIApp:
     pages: dict[tuple[str, str], Answer] = {("GET", path): _home for path in ("/", "/console", "/console/")}
     pages["GET", "/console/static/{mark}/{name}"] = _static(site)
     pages |= {(method, f"/console/{path}"): _visited(site, page) for (method, path), page in _PAGES.items()}
@@ -86,7 +86,7 @@ async def _home(_request: Request) -> Response:
     return RedirectResponse("/console/search", 307, HEADERS)
 
 
-def _static(site: Site) -> Answer:
+def _static(site: ConsoleState) -> Answer:
     async def serve(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in STATIC:
@@ -97,7 +97,7 @@ def _static(site: Site) -> Answer:
     return serve
 
 
-def _nothing_here(site: Site) -> Callable[[Request, Exception], Response]:
+def _nothing_here(site: ConsoleState) -> Callable[[Request, Exception], Response]:
     async def answer(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         return Visit(request, site).page("problem.html", status, why="no_page")
@@ -105,7 +105,7 @@ def _nothing_here(site: Site) -> Callable[[Request, Exception], Response]:
     return answer  # type: ignore[return-value]
 
 
-def _no_method(site: Site) -> Callable[[Request, Mapping[str, str]], Awaitable[Response]]:
+def _no_method(site: ConsoleState) -> Callable[[Request, Mapping[str, str]], Awaitable[Response]]:
     async def answer(request: Request, allow: Mapping[str, str]) -> Response:
         page = Visit(request, site).page("problem.html", 405, why="no_page")
         page.headers.update(allow)
@@ -114,7 +114,7 @@ def _no_method(site: Site) -> Callable[[Request, Mapping[str, str]], Awaitable[R
     return answer
 
 
-def _visited(site: Site, page: Page) -> Answer:
+def _visited(site: ConsoleState, page: Page) -> Answer:
     async def answer(request: Request) -> Response:
         visit = Visit(request, site)
         try:

@@ -12,9 +12,9 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, select_autoescape
 from starlette.types import ASGIApp
 
-from wenyuan.console.api import Api, Reply
+from wenyuan.console.api import Api, ApiReply
 from wenyuan.console.forms import FILTERS
-from wenyuan.console.sessions import Attempts, Sessions
+from wenyuan.console.sessions import Attempts, ConsoleSessions
 from wenyuan.core.errors import Counted
 from wenyuan.i18n.translation import texts
 
@@ -60,20 +60,20 @@ def _templates() -> Environment:
     return made
 
 
-class Site:
+class ConsoleState:
     """State shared by all visits."""
 
     def __init__(self, app: ASGIApp, marks: Marks = unmarked) -> None:
         self.api = Api(app)
-        self.sessions, self.attempts = Sessions(), Attempts()
+        self.sessions, self.attempts = ConsoleSessions(), Attempts()
         self.marks = marks
         self.menu = _MENU
-        self.under_way: set[asyncio.Task[Reply]] = set()
+        self.under_way: set[asyncio.Task[ApiReply]] = set()
         self.static = {name: (files(__package__) / "static" / name).read_bytes() for name in STATIC}
         self.mark = sha256(b"".join(self.static.values())).hexdigest()[:10]
         self.templates = _templates()
 
-    def came_to_an_end(self, task: asyncio.Task[Reply]) -> None:
+    def came_to_an_end(self, task: asyncio.Task[ApiReply]) -> None:
         """Callback for a finished background call; its result is stored by the API."""
         self.under_way.discard(task)
         if not task.cancelled() and (error := task.exception()):

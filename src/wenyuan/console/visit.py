@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from wenyuan.console.api import Refused, Reply
+from wenyuan.console.api import ApiReply, Refused
 from wenyuan.console.sessions import COOKIE
 from wenyuan.core.errors import received
 from wenyuan.i18n.translation import texts, translated
@@ -19,7 +19,7 @@ from wenyuan.runtime.local_time import zone_named
 from wenyuan.server.remote_callers import is_elsewhere
 
 if TYPE_CHECKING:
-    from wenyuan.console.state import Site
+    from wenyuan.console.state import ConsoleState
 
 
 LANGUAGE, LIGHT, ZONE = "wenyuan_lang", "wenyuan_light", "wenyuan_zone"
@@ -49,7 +49,7 @@ class Visit:
         rights: The rights of that key; empty without a session.
     """
 
-    def __init__(self, request: Request, site: Site) -> None:
+    def __init__(self, request: Request, site: ConsoleState) -> None:
         self.request = request
         self.site = site
         chosen = request.cookies.get(LANGUAGE)
@@ -61,7 +61,7 @@ class Visit:
 
     # -- asking the API ------------------------------------------------------------------------------------
 
-    async def call(self, method: str, *segments: str, **asked: Any) -> Reply:
+    async def call(self, method: str, *segments: str, **asked: Any) -> ApiReply:
         """As `Api.call`, with the key of the session.
 
         Raises:
@@ -89,7 +89,7 @@ class Visit:
                 return None
             raise
 
-    async def begin(self, asked: Coroutine[Any, Any, Reply], patience: float) -> None:
+    async def begin(self, asked: Coroutine[Any, Any, ApiReply], patience: float) -> None:
         """Start a call that may take long. An error within `patience` seconds is raised, a later one logged.
 
         Raises:

@@ -19,7 +19,7 @@ from wenyuan.core.denials import (
     unless,
 )
 from wenyuan.core.difference_kind import DifferenceKind
-from wenyuan.core.places import Pair, Place
+from wenyuan.core.places import AlignedPair, TokenSpan
 from wenyuan.core.text.modality import BOUNDING, DEONTIC, Duty, DutyName, turned
 from wenyuan.core.tokens import Tokens, tokens_of
 
@@ -27,7 +27,7 @@ FEW = 3
 """Tokens that one of both may have more at a place where what must or may be is compared."""
 
 
-def at_most(pair: Pair) -> bool:
+def at_most(pair: AlignedPair) -> bool:
     """Whether claim and sentence say of the same number that it is the most."""
     said, was = bounds_of(pair.claim), bounds_of(pair.text, pair.low, pair.high)
     return any("at most" in said[value] and "at most" in was[value] for value in said.keys() & was.keys())
@@ -92,7 +92,7 @@ def _bounded(text: Tokens, duty: Duty, first: int, end: int) -> int | None:
     return after
 
 
-def bound_changed(pair: Pair, place: Place) -> Literal["number_changed"] | None:
+def bound_changed(pair: AlignedPair, place: TokenSpan) -> Literal["number_changed"] | None:
     """Whether a number has another bound in the claim; one that is left out counts where nothing else differs."""
     claimed, meant = bounds_at(pair.claim, place.a, place.b), bounds_at(pair.text, place.c, place.d)
     if claimed == meant:
@@ -109,7 +109,7 @@ def bound_changed(pair: Pair, place: Place) -> Literal["number_changed"] | None:
     return "number_changed" if loose else None
 
 
-def _same_bounds(pair: Pair) -> bool:
+def _same_bounds(pair: AlignedPair) -> bool:
     """Whether no number has another bound in the claim."""
     said, was = bounds_of(pair.claim), bounds_of(pair.text, pair.low, pair.high)
     return all(said[value] == was[value] for value in said.keys() & was.keys())
@@ -120,7 +120,7 @@ def _differ(said: Set[DutyName], was: Set[DutyName], *, alone: bool) -> bool:
     return said != was and (alone or bool(said and was and not said < was))
 
 
-def duty_changed(pair: Pair, place: Place) -> DifferenceKind | None:
+def duty_changed(pair: AlignedPair, place: TokenSpan) -> DifferenceKind | None:
     """The kind of a change of what must, may or must not be; see `changed`."""
     a, b, c, d = place
     claimed, meant = _duties_of(pair, place)
@@ -135,7 +135,7 @@ def duty_changed(pair: Pair, place: Place) -> DifferenceKind | None:
     return "negation_changed" if negating or names <= {"not"} or _negated(only) else "modality_changed"
 
 
-def _duties_of(pair: Pair, place: Place) -> tuple[list[Duty], list[Duty]]:
+def _duties_of(pair: AlignedPair, place: TokenSpan) -> tuple[list[Duty], list[Duty]]:
     """What claim and text say here of what must, may and must not be."""
     claimed = [duty for duty in duties_at(pair.claim, place.a, place.b) if duty.name not in BOUNDING]
     meant = [duty for duty in duties_at(pair.text, place.c, place.d) if duty.name not in BOUNDING]
@@ -150,7 +150,7 @@ def _duties_of(pair: Pair, place: Place) -> tuple[list[Duty], list[Duty]]:
     return claimed, meant
 
 
-def _says_so_here(pair: Pair, place: Place, claimed: Sequence[Duty], meant: Sequence[Duty]) -> bool:
+def _says_so_here(pair: AlignedPair, place: TokenSpan, claimed: Sequence[Duty], meant: Sequence[Duty]) -> bool:
     """Whether these words of both say the same, or deny different things: *closed* is *not open*."""
     a, b, c, d = place
     names = {duty.name for duty in (*claimed, *meant)}
@@ -165,7 +165,7 @@ def _says_so_here(pair: Pair, place: Place, claimed: Sequence[Duty], meant: Sequ
     )
 
 
-def _says_so_elsewhere(pair: Pair, claimed: Sequence[Duty], meant: Sequence[Duty]) -> bool:
+def _says_so_elsewhere(pair: AlignedPair, claimed: Sequence[Duty], meant: Sequence[Duty]) -> bool:
     """Whether claim and sentence as wholes deny, forbid and allow the same."""
     if alike_duties(pair) and (not pair.alone or of_nobody(pair)):
         return True
@@ -178,14 +178,14 @@ def _says_so_elsewhere(pair: Pair, claimed: Sequence[Duty], meant: Sequence[Duty
     )
 
 
-def _of_another_clause(pair: Pair, place: Place) -> bool:
+def _of_another_clause(pair: AlignedPair, place: TokenSpan) -> bool:
     """Whether a clause begins here in one of both alone."""
     if place.a == place.b or place.c == place.d or not place.a or place.c == pair.low:
         return False
     return (pair.claim.tokens[place.a].after == "") != (pair.text.tokens[place.c].after == "")
 
 
-def _said_so(pair: Pair, duty: Duty) -> bool:
+def _said_so(pair: AlignedPair, duty: Duty) -> bool:
     """Whether the sentence has the same modal expression before the same words."""
     behind = pair.claim.values[duty.end : duty.end + 2]
     return len(behind) == 2 and any(

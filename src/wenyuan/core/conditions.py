@@ -29,7 +29,7 @@ _NEGATED: Mapping[str, str] = {"ne": "eq", "nin": "in", "lacks": "contains", "gi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class FieldComparison:
     """A comparison of one field.
 
     Attributes:
@@ -48,7 +48,7 @@ class Conditions:
     """A conjunction or disjunction of conditions."""
 
     join: Literal["and", "or"]
-    parts: tuple[Condition | Conditions, ...]
+    parts: tuple[FieldComparison | Conditions, ...]
 
 
 def of_sources(sources: Sequence[Source], held: Mapping[str, Mapping[str, Sequence[Facet]]]) -> Known:
@@ -66,14 +66,14 @@ def of_sources(sources: Sequence[Source], held: Mapping[str, Mapping[str, Sequen
     return found
 
 
-def compiled(wanted: Condition | Conditions, known: Known) -> Filter:
+def compiled(wanted: FieldComparison | Conditions, known: Known) -> Filter:
     """The filter for conditions in another protocol's form.
 
     Raises:
         InvalidRequest: no document has such a field, none has a value of it that is more or less than the given one,
             too many conditions, or a condition that is met by more values than a filter may hold.
     """
-    if isinstance(wanted, Condition):
+    if isinstance(wanted, FieldComparison):
         return _compiled(wanted, known)
     if not 1 <= len(wanted.parts) <= _MOST_PARTS:
         raise InvalidRequest(
@@ -83,7 +83,7 @@ def compiled(wanted: Condition | Conditions, known: Known) -> Filter:
     return parts[0] if len(parts) == 1 else (And(parts) if wanted.join == "and" else Or(parts))
 
 
-def _compiled(wanted: Condition, known: Known) -> Filter:
+def _compiled(wanted: FieldComparison, known: Known) -> Filter:
     values = _values(wanted, known)
     _check_order(wanted, values)
     if wanted.test in _NEGATED:
@@ -91,7 +91,7 @@ def _compiled(wanted: Condition, known: Known) -> Filter:
     return _met(wanted, wanted.test, values)
 
 
-def _values(wanted: Condition, known: Known) -> Sequence[tuple[Facet, In]]:
+def _values(wanted: FieldComparison, known: Known) -> Sequence[tuple[Facet, In]]:
     for name in (wanted.field, f"metadata.{wanted.field}"):
         if name in known:
             return known[name]
@@ -104,7 +104,7 @@ def _values(wanted: Condition, known: Known) -> Sequence[tuple[Facet, In]]:
     )
 
 
-def _check_order(wanted: Condition, values: Sequence[tuple[Facet, In]]) -> None:
+def _check_order(wanted: FieldComparison, values: Sequence[tuple[Facet, In]]) -> None:
     """Refuse an order comparison of text with a number."""
     held, given = {_kind(value) for value, _ in values}, {_kind(value) for value in wanted.values}
     if wanted.test in _ORDERS and held and not held & given:
@@ -118,7 +118,7 @@ def _check_order(wanted: Condition, values: Sequence[tuple[Facet, In]]) -> None:
         raise InvalidRequest(msg("{place} {fault}", place=wanted.path, fault=why), faults=(Fault(wanted.path, why),))
 
 
-def _met(wanted: Condition, test: str, values: Sequence[tuple[Facet, In]]) -> Filter:
+def _met(wanted: FieldComparison, test: str, values: Sequence[tuple[Facet, In]]) -> Filter:
     if test == "empty":
         return Not(_any_of([single for value, single in values if value != ""]))
     holds = _HOLDS[test]

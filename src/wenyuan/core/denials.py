@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence, Set
 
-from wenyuan.core.places import Pair, Place
+from wenyuan.core.places import AlignedPair, TokenSpan
 from wenyuan.core.text.content import content_of, share_of
 from wenyuan.core.text.modality import BOUNDING, DEONTIC, Duty, DutyName
 from wenyuan.core.tokens import Tokens
@@ -22,7 +22,7 @@ _VERBS = frozenset(
 _NEAR = 6  # tokens between *no* and the *may* that it turns
 
 
-def for_free(pair: Pair, place: Place) -> bool:
+def for_free(pair: AlignedPair, place: TokenSpan) -> bool:
     """Whether one side says *free* or 免, and the other one that nothing is taken or needed."""
     sides = ((pair.claim, place.a, place.b), (pair.text, place.c, place.d))
     said = [_FREE.search(" ".join(of.values[max(0, first - 1) : end + 1])) is not None for of, first, end in sides]
@@ -30,7 +30,7 @@ def for_free(pair: Pair, place: Place) -> bool:
     return said[0] != said[1] and bool(names[1 - said.index(True)] & {"not", "need not"})
 
 
-def other_words(pair: Pair, place: Place) -> bool:
+def other_words(pair: AlignedPair, place: TokenSpan) -> bool:
     """Whether both sides have words here that say something, none of them the same."""
     said, was = _besides_duties(pair.claim, place.a, place.b), _besides_duties(pair.text, place.c, place.d)
     return bool(said and was) and share_of(said, was) == 0 == share_of(was, said)
@@ -42,7 +42,7 @@ def _besides_duties(text: Tokens, first: int, end: int) -> tuple[str, ...]:
     return tuple(content_of(" ".join(text.values[n] for n in range(first, end) if n not in modal)))
 
 
-def as_often(pair: Pair, names: Set[DutyName]) -> bool:
+def as_often(pair: AlignedPair, names: Set[DutyName]) -> bool:
     """Whether nothing but a plain *not* differs here, and both say as many of them: *no mails are sent*, *mails are not sent*."""
     return names == {"not"} and _denials(pair.claim, 0, len(pair.claim.tokens)) == _denials(
         pair.text, pair.low, pair.high
@@ -53,7 +53,7 @@ def _denials(text: Tokens, first: int, end: int) -> int:
     return sum(polar(duty) == "not" and first <= duty.first and duty.end <= end for duty in text.duties)
 
 
-def of_list(pair: Pair, claimed: Sequence[Duty], meant: Sequence[Duty]) -> bool:
+def of_list(pair: AlignedPair, claimed: Sequence[Duty], meant: Sequence[Duty]) -> bool:
     """Whether one side says again, of one thing of a list, the *not* that the other one says once before all of them."""
     again, once, more = (pair.claim, pair.text, claimed) if claimed and not meant else (pair.text, pair.claim, meant)
     if (claimed and meant) or not more or any(polar(duty) != "not" for duty in more):
@@ -69,7 +69,7 @@ def of_list(pair: Pair, claimed: Sequence[Duty], meant: Sequence[Duty]) -> bool:
     return not behind
 
 
-def said_there(pair: Pair) -> str:
+def said_there(pair: AlignedPair) -> str:
     return " ".join(pair.text.values[pair.low : pair.high])
 
 
@@ -78,7 +78,7 @@ def unless(said: str, there: str) -> bool:
     return (_UNLESS.search(said) is None) != (_UNLESS.search(there) is None)
 
 
-def of_nobody(pair: Pair) -> bool:
+def of_nobody(pair: AlignedPair) -> bool:
     """Whether either side forbids by *nobody may*."""
     return len(_with_nobody(pair.claim)) < len(pair.claim.duties) or len(_with_nobody(pair.text)) < len(
         pair.text.duties
@@ -110,7 +110,7 @@ def duties_at(text: Tokens, first: int, end: int) -> list[Duty]:
     return [duty for duty in text.duties if duty.first < end and first < duty.end]
 
 
-def alike_duties(pair: Pair) -> bool:
+def alike_duties(pair: AlignedPair) -> bool:
     """Whether claim and sentence have the same modal expressions in all."""
     said = Counter(polar(duty) for duty in _with_nobody(pair.claim) if duty.name not in BOUNDING)
     was = Counter(

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from wenyuan.core.bound_differences import FEW, at_most, bound_changed, bounds_at, duty_changed
 from wenyuan.core.difference_kind import DifferenceKind
 from wenyuan.core.figure_differences import figure_changed, of_money, period, same_frequency, unit
-from wenyuan.core.places import Pair, Place
+from wenyuan.core.places import AlignedPair, TokenSpan
 from wenyuan.core.text.modality import EXCEPTION, relation, relation_changed
 from wenyuan.core.tokens import Tokens
 
@@ -22,7 +22,7 @@ DIFFERENCES: tuple[DifferenceKind, ...] = (
 """Gravest first."""
 
 
-def changed(pair: Pair, place: Place) -> DifferenceKind | None:
+def changed(pair: AlignedPair, place: TokenSpan) -> DifferenceKind | None:
     """The kind of change at a place; None for a change of wording."""
     if kind := figure_changed(pair, place):
         return None if kind == "elsewhere" else kind
@@ -44,19 +44,19 @@ def changed(pair: Pair, place: Place) -> DifferenceKind | None:
     return bound_changed(pair, place) or duty_changed(pair, place)
 
 
-def _only_among_others(pair: Pair, place: Place) -> bool:
+def _only_among_others(pair: AlignedPair, place: TokenSpan) -> bool:
     """Whether an *only* of one side stands among other words that differ: it may be said by these."""
     said = relation(pair.claim.values[place.a : place.b]) ^ relation(pair.text.values[place.c : place.d])
     return said == {"only"} and place.b - place.a + place.d - place.c > FEW
 
 
-def _only_as_bound(pair: Pair, place: Place) -> bool:
+def _only_as_bound(pair: AlignedPair, place: TokenSpan) -> bool:
     """Whether *only* or 仅限 stands here before a number of which the other side says that it is the most."""
     here = bounds_at(pair.claim, place.a, place.b) | bounds_at(pair.text, place.c, place.d)
     return "at most" in here and at_most(pair)
 
 
-def _related(pair: Pair) -> bool:
+def _related(pair: AlignedPair) -> bool:
     """Whether claim and sentence have the same words of order and extent in all, or one an exception for the other's *only*."""
     values = pair.text.values[pair.low : pair.high]
     there = relation(values)

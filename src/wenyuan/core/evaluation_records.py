@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 
 if TYPE_CHECKING:
     from wenyuan.core.scoring.evaluation import Bin
@@ -98,7 +98,7 @@ class WholeEvaluation:
         return sorted((one for one in self.in_vain if one.score is not None), key=lambda one: -(one.score or 0.0))
 
 
-def set_id_of(pairs: Iterable[Pair]) -> str:
+def set_id_of(pairs: Iterable[QuestionAddress]) -> str:
     """An id of a question set that depends only on its questions and answers, not on order or location."""
     rows = sorted([p.question.strip(), p.answer, *p.otherwise, f"{p.grade:g}"] for p in pairs)
     return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wenyuan.core.places import Change, Pair, Place, shown
+from wenyuan.core.places import AlignedPair, ClaimDifference, TokenSpan, shown
 from wenyuan.core.tokens import Token
 
 _SYMMETRIC = frozenset(("and", "or", "和", "与", "及", "或", "以 及", "/"))
@@ -14,14 +14,14 @@ _SYMMETRIC = frozenset(("and", "or", "和", "与", "及", "或", "以 及", "/")
 _LONGEST = 6  # tokens of a part that stands in another's place
 
 
-def exchanged(pair: Pair) -> tuple[Change, ...]:
+def exchanged(pair: AlignedPair) -> tuple[ClaimDifference, ...]:
     """Two parts of a sentence that a claim has in each other's place, where nothing else differs; none otherwise."""
     said, was = pair.claim.values, pair.text.values[pair.low : pair.high]
     if len(said) == len(was):
         apart = [n for n, (one, other) in enumerate(zip(said, was, strict=True)) if one != other]
         if len(apart) > 1 and len({(said[n], was[n]) for n in apart} | {(was[n], said[n]) for n in apart}) == 2:
             at = pair.low
-            return tuple(shown(pair, Place(n, n + 1, at + n, at + n + 1)) for n in apart)
+            return tuple(shown(pair, TokenSpan(n, n + 1, at + n, at + n + 1)) for n in apart)
     places = pair.places
     if len(places) > 1 and all(a < b and c < d for a, b, c, d in places):
         swaps = {(tuple(pair.claim.values[a:b]), tuple(pair.text.values[c:d])) for a, b, c, d in places}
@@ -30,7 +30,7 @@ def exchanged(pair: Pair) -> tuple[Change, ...]:
     return _crossed(pair)
 
 
-def _crossed(pair: Pair) -> tuple[Change, ...]:
+def _crossed(pair: AlignedPair) -> tuple[ClaimDifference, ...]:
     """Two short parts on either side of the same words, in each other's place: *in the hall, not in the yard*."""
     said, was = pair.claim.values, pair.text.values[pair.low : pair.high]
     if sorted(said) != sorted(was) or said == was:
@@ -50,14 +50,14 @@ def _crossed(pair: Pair) -> tuple[Change, ...]:
             ):  # fmt: skip
                 a, c = first, pair.low + first
                 begin, stop = (
-                    Place(a, a + other, c, c + one),
-                    Place(end - one, end, pair.low + end - other, pair.low + end),
+                    TokenSpan(a, a + other, c, c + one),
+                    TokenSpan(end - one, end, pair.low + end - other, pair.low + end),
                 )
                 return shown(pair, begin), shown(pair, stop)
     return ()
 
 
-def _inner(pair: Pair, first: int, one: int, other: int, end: int) -> Sequence[Token]:
+def _inner(pair: AlignedPair, first: int, one: int, other: int, end: int) -> Sequence[Token]:
     """The tokens of both parts but their first ones: a part that has a clause's end within is a clause that was moved."""
     low = pair.low
     return (

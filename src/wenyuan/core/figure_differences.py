@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 from wenyuan.core.difference_kind import DifferenceKind
-from wenyuan.core.places import Pair, Place, words_of
+from wenyuan.core.places import AlignedPair, TokenSpan, words_of
 from wenyuan.core.text.amounts import Frequency, frequencies
 from wenyuan.core.text.analysis import fold
 from wenyuan.core.text.content import GLUE, content_of, share_of
@@ -55,7 +55,7 @@ _SECONDS = {"=day": 86_400.0, "=second": 1.0}
 _AMOUNT = re.compile(r"=(-?[\d.e+]+)(day|second)")
 
 
-def figure_changed(pair: Pair, place: Place) -> DifferenceKind | Literal["elsewhere", ""]:
+def figure_changed(pair: AlignedPair, place: TokenSpan) -> DifferenceKind | Literal["elsewhere", ""]:
     """The kind of a number, quantity or date of the claim that is missing at this place of the text; ``elsewhere``: the
     sentence has it, in another unit or at another place, or has no number to compare it with.
     """
@@ -87,7 +87,7 @@ def _same_digits(said: Sequence[Token], was: Sequence[Token]) -> bool:
     return [t.value.replace(".", ":") for t in said] == [t.value.replace(".", ":") for t in was]
 
 
-def same_frequency(pair: Pair, place: Place) -> bool:
+def same_frequency(pair: AlignedPair, place: TokenSpan) -> bool:
     """Whether all figures of the claim here say how often something is done, and the sentence says so in other words."""
     said = [one for one in _frequencies(pair.claim.text) if _touches(pair.claim, one, place.a, place.b)]
     if not said:
@@ -112,7 +112,7 @@ def _touches(text: Tokens, one: Frequency, first: int, end: int) -> bool:
     return any(one.start < t.end and t.start < one.end for t in near)
 
 
-def another_thing(pair: Pair, numbers: int) -> bool:
+def another_thing(pair: AlignedPair, numbers: int) -> bool:
     """Whether a claim speaks of another thing, which has other numbers: too many of its words stand in the place of other words, or
     a name does, or a plain number that names it (severity 2).
 
@@ -153,7 +153,7 @@ def _durations(tokens: Sequence[Token]) -> list[float]:
     return [float(match[1]) * _SECONDS[f"={match[2]}"] for match in found if match is not None]
 
 
-def _stands(pair: Pair, place: Place) -> bool:
+def _stands(pair: AlignedPair, place: TokenSpan) -> bool:
     """Whether the claim's words here, with those beside them, stand elsewhere in the sentence."""
     a, b = max(0, place.a - 1), min(len(pair.claim.tokens), place.b + 1)
     while b - a < 3 and b < len(pair.claim.tokens):

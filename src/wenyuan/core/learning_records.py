@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class QuestionAddress:
     """A question and one address of its answer.
 
     Attributes:

@@ -9,14 +9,14 @@ from wenyuan.core.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ClaimDifference:
     """A difference: the text's words and the claim's; ``""`` for none."""
 
     was: str
     said: str
 
 
-class Place(NamedTuple):
+class TokenSpan(NamedTuple):
     """Tokens ``a:b`` of the claim that stand for tokens ``c:d`` of the text; one of both may be empty."""
 
     a: int
@@ -25,7 +25,7 @@ class Place(NamedTuple):
     d: int
 
 
-class Pair(NamedTuple):
+class AlignedPair(NamedTuple):
     """A claim and the text that it is aligned with: tokens ``low:high``, which differ at these places.
 
     Attributes:
@@ -36,7 +36,7 @@ class Pair(NamedTuple):
     text: Tokens
     low: int
     high: int
-    places: tuple[Place, ...]
+    places: tuple[TokenSpan, ...]
     alone: bool
 
 
@@ -53,11 +53,11 @@ def words_of(text: Tokens, first: int, end: int) -> str:
     return text.text[start:stop]
 
 
-def shown(pair: Pair, place: Place) -> Change:
+def shown(pair: AlignedPair, place: TokenSpan) -> ClaimDifference:
     """A change for display; where one side is empty, neighbouring words are added on both."""
     a, b, c, d = place
     claim, text = pair.claim, pair.text
     if a == b or c == d:
         before, after = int(a > 0 and c > 0), int(b < len(claim.tokens) and d < len(text.tokens))
         a, b, c, d = a - before, b + after, c - before, d + after
-    return Change(words_of(text, c, d), words_of(claim, a, b))
+    return ClaimDifference(words_of(text, c, d), words_of(claim, a, b))

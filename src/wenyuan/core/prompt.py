@@ -19,7 +19,7 @@ from typing import get_args
 from wenyuan.core.prompt_admission import Shelf
 from wenyuan.core.prompt_parts import ContextBuild, ContextPolicy
 from wenyuan.core.rules.model import Strength
-from wenyuan.core.text.excerpts import Candidate, ScoredPassage, document_key
+from wenyuan.core.text.excerpts import ExcerptCandidate, ScoredPassage, document_key
 
 _RULE = "kg_rule"
 _STRENGTHS: tuple[object, ...] = get_args(Strength)
@@ -47,12 +47,12 @@ def build_context(
     """
     policy = policy or ContextPolicy()
     shelf = Shelf(document_chars, used)
-    candidates: list[Candidate] = []
+    candidates: list[ExcerptCandidate] = []
     for item in passages:
         if item.passage.trust < policy.least_trust:
             shelf.withhold(item, "low_trust")
         else:
-            candidates.append(Candidate.of(item))
+            candidates.append(ExcerptCandidate.of(item))
     best: dict[str, float] = {}  # of passages that say the same: the most trusted one has the best one's turn
     for c in candidates:
         best[c.key] = max(c.item.score, best.get(c.key, 0.0))
@@ -66,7 +66,7 @@ def build_context(
     return shelf.build()
 
 
-def _rank(rule: Candidate) -> tuple[bool, int]:
+def _rank(rule: ExcerptCandidate) -> tuple[bool, int]:
     """Sort key of rules: those asked for first, then mandatory ones; a rule without strength counts as mandatory."""
     strength = rule.item.passage.facets.get("strength")
     return not rule.item.answers, _STRENGTHS.index(strength) if strength in _STRENGTHS else 0

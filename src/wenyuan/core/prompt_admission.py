@@ -18,7 +18,7 @@ from wenyuan.core.prompt_parts import (
 )
 from wenyuan.core.text.analysis import language_of
 from wenyuan.core.text.boundaries import Span
-from wenyuan.core.text.excerpts import Candidate, Place, ScoredPassage, document_key, size, without
+from wenyuan.core.text.excerpts import ExcerptCandidate, Place, ScoredPassage, document_key, size, without
 from wenyuan.core.text.injection import instruction_like, visible
 from wenyuan.core.text.summaries import elision_mark, merged, quoted
 
@@ -27,7 +27,7 @@ from wenyuan.core.text.summaries import elision_mark, merged, quoted
 class _Given:
     """The admitted part of a candidate: spans of its document; without spans, only its address."""
 
-    candidate: Candidate
+    candidate: ExcerptCandidate
     spans: tuple[Span, ...]
     cut: bool
 
@@ -49,7 +49,7 @@ class Shelf:
         lost = len(item.passage.text) if part is None else part
         self._details.append(Withheld(item.passage.ref, reason, lost, part is None))
 
-    def admit(self, candidate: Candidate, limit: int) -> bool:
+    def admit(self, candidate: ExcerptCandidate, limit: int) -> bool:
         """Admit what is allowed of a candidate; False if the snippets would exceed `limit` tokens."""
         spans = candidate.tidy(without(candidate.spans, self._taken(candidate)))
         if not spans or self._repeats(candidate):
@@ -86,19 +86,19 @@ class Shelf:
             tokens=sum(tokens for _, tokens in priced),
         )
 
-    def _taken(self, candidate: Candidate) -> list[Span]:
+    def _taken(self, candidate: ExcerptCandidate) -> list[Span]:
         """Spans of the candidate's document already admitted, from passages of any origin."""
         if not candidate.located:
             return []
         same = [held for place, held in self._given.items() if place[1:] == candidate.place[1:]]
         return [span for held in same for given in held for span in given.spans]
 
-    def _repeats(self, candidate: Candidate) -> bool:
+    def _repeats(self, candidate: ExcerptCandidate) -> bool:
         """Whether another passage has the same text; several extracts of one passage do not count."""
         before = self._said.get(candidate.key)
         return before is not None and (before != candidate.item.passage.ref or not candidate.located)
 
-    def _allowed(self, candidate: Candidate, spans: tuple[Span, ...]) -> tuple[Span, ...]:
+    def _allowed(self, candidate: ExcerptCandidate, spans: tuple[Span, ...]) -> tuple[Span, ...]:
         """The part of the spans within the copyright limit."""
         passage = candidate.item.passage
         known = max(passage.end, len(passage.text))

@@ -63,7 +63,7 @@ class AuditFault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
+class AuditVerification:
     """The result of verifying an audit log.
 
     Attributes:

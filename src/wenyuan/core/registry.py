@@ -242,7 +242,7 @@ class Registry:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RegistryKey:
     """The section and id of a source, an agent or a task profile."""
 
     kind: Kind
@@ -250,7 +250,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FieldChange:
     """One changed field, with its values as in a file."""
 
     kind: Kind
@@ -270,11 +270,11 @@ class Plan:
     """
 
     wanted: Registry
-    added: tuple[Entry, ...] = ()
-    changed: tuple[Change, ...] = ()
-    unchanged: tuple[Entry, ...] = ()
-    missing: tuple[Entry, ...] = ()
+    added: tuple[RegistryKey, ...] = ()
+    changed: tuple[FieldChange, ...] = ()
+    unchanged: tuple[RegistryKey, ...] = ()
+    missing: tuple[RegistryKey, ...] = ()
 
     @property
-    def changed_entries(self) -> tuple[Entry, ...]:
-        return tuple(dict.fromkeys(Entry(change.kind, change.id) for change in self.changed))
+    def changed_entries(self) -> tuple[RegistryKey, ...]:
+        return tuple(dict.fromkeys(RegistryKey(change.kind, change.id) for change in self.changed))

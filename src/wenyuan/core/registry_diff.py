@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from wenyuan.core.access import agent_to_wire
-from wenyuan.core.registry import Change, Entry, Plan, Registry
+from wenyuan.core.registry import FieldChange, Plan, Registry, RegistryKey
 from wenyuan.core.source_entries import source_to_wire
 from wenyuan.core.task_profiles import profile_to_wire
 
 
 def diff(state: Registry, wanted: Registry) -> Plan:
     """The differences between a library and a file, in the sections that the file has."""
-    added: list[Entry] = []
-    changed: list[Change] = []
-    unchanged: list[Entry] = []
-    missing: list[Entry] = []
+    added: list[RegistryKey] = []
+    changed: list[FieldChange] = []
+    unchanged: list[RegistryKey] = []
+    missing: list[RegistryKey] = []
     has, says = _wires(state), _wires(wanted)
     for entry, new in says.items():
         old = has.get(entry)
@@ -24,7 +24,9 @@ def diff(state: Registry, wanted: Registry) -> Plan:
         elif old == new:
             unchanged.append(entry)
         else:
-            changed += [Change(entry.kind, entry.id, k, old.get(k), v) for k, v in new.items() if old.get(k) != v]
+            changed += [
+                FieldChange(entry.kind, entry.id, k, old.get(k), v) for k, v in new.items() if old.get(k) != v
+            ]
     missing += [entry for entry in has if entry not in says and f"{entry.kind}s" in wanted.sections]
     return Plan(
         wanted=wanted,
@@ -35,7 +37,7 @@ def diff(state: Registry, wanted: Registry) -> Plan:
     )
 
 
-def _wires(registry: Registry) -> dict[Entry, dict[str, Any]]:
-    found = {Entry("source", source.source_id): source_to_wire(source) for source in registry.sources}
-    found |= {Entry("agent", agent.agent_id): agent_to_wire(agent) for agent in registry.agents}
-    return found | {Entry("task", profile.profile_id): profile_to_wire(profile) for profile in registry.tasks}
+def _wires(registry: Registry) -> dict[RegistryKey, dict[str, Any]]:
+    found = {RegistryKey("source", source.source_id): source_to_wire(source) for source in registry.sources}
+    found |= {RegistryKey("agent", agent.agent_id): agent_to_wire(agent) for agent in registry.agents}
+    return found | {RegistryKey("task", profile.profile_id): profile_to_wire(profile) for profile in registry.tasks}

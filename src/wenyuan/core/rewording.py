@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from wenyuan.core.denials import unless
 from wenyuan.core.difference_kind import DifferenceKind
-from wenyuan.core.places import Change
+from wenyuan.core.places import ClaimDifference
 from wenyuan.core.quotation import conditional
 from wenyuan.core.text.analysis import has_han
 from wenyuan.core.text.boundaries import sentences
@@ -50,7 +50,7 @@ class Reworded(NamedTuple):
     number: int
     kind: DifferenceKind
     span: Span
-    change: Change
+    change: ClaimDifference
 
 
 class _Said(NamedTuple):
@@ -136,7 +136,7 @@ def _says_more(said: _Said, there: _Said) -> bool:
     return False
 
 
-def _figure(claim: Tokens, missing: Token, there: Tokens, share: float) -> Change | None:
+def _figure(claim: Tokens, missing: Token, there: Tokens, share: float) -> ClaimDifference | None:
     """The figure of a sentence that stands in the place of one that only the claim has."""
     said = {token.value for token in claim.tokens}
     own = [t for t in there.tokens if t.kind != "word" and t.value not in said and _measure(t) == _measure(missing)]
@@ -149,7 +149,7 @@ def _figure(claim: Tokens, missing: Token, there: Tokens, share: float) -> Chang
         own = [t for t in own if shared[t.value] == most > 0]
     if len({t.value for t in own}) != 1:
         return None
-    return Change(there.text[own[0].start : own[0].end], claim.text[missing.start : missing.end])
+    return ClaimDifference(there.text[own[0].start : own[0].end], claim.text[missing.start : missing.end])
 
 
 def _measure(token: Token) -> str:
@@ -176,7 +176,7 @@ def _kind(token: Token) -> DifferenceKind:
     return "date_changed" if token.kind == "date" else "number_changed"
 
 
-def _denial(claim: str, sentence: str, said: _Said) -> Change | None:
+def _denial(claim: str, sentence: str, said: _Said) -> ClaimDifference | None:
     """The one denial of a sentence, or of a clause of it, that a claim leaves out or adds, before a word that both have."""
     if conditional(claim) != conditional(sentence):
         return None
@@ -196,7 +196,7 @@ def _denial(claim: str, sentence: str, said: _Said) -> Change | None:
             continue
         ((added, denied, words),) = found
         if denied and any(alike(denied, stem) for stem in (there if added else said).stems):
-            return Change("", words) if added else Change(words, "")
+            return ClaimDifference("", words) if added else ClaimDifference(words, "")
     return None
 
 

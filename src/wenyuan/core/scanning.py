@@ -11,7 +11,7 @@ Action = Literal["accept", "refuse", "quarantine"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ScanVerdict:
     """What a scanner says of a file.
 
     Attributes:
@@ -23,7 +23,7 @@ class Verdict:
     reason: str = ""
 
 
-ACCEPTED = Verdict("accept")
+ACCEPTED = ScanVerdict("accept")
 
 
 class Scanner(Protocol):
@@ -35,7 +35,7 @@ class Scanner(Protocol):
 
     name: str
 
-    def scan(self, content: bytes, name: str) -> Verdict:
+    def scan(self, content: bytes, name: str) -> ScanVerdict:
         """The verdict on a file.
 
         Args:
@@ -63,7 +63,7 @@ class FileRefused(DocumentRejected):
 _LONGEST_REASON = 300  # characters
 
 
-def verdict_of(said: object, scanner: str) -> Verdict:
+def verdict_of(said: object, scanner: str) -> ScanVerdict:
     """A verdict from JSON: ``{"verdict": "accept" | "refuse" | "quarantine", "reason": "…"}``.
 
     Raises:
@@ -73,7 +73,7 @@ def verdict_of(said: object, scanner: str) -> Verdict:
     reason = said.get("reason", "") if isinstance(said, dict) else None
     if action not in ("accept", "refuse", "quarantine") or not isinstance(reason, str):
         raise ScannerFailed("its answer is no verdict", component=scanner)
-    return ACCEPTED if action == "accept" else Verdict(action, plain_reason(reason))
+    return ACCEPTED if action == "accept" else ScanVerdict(action, plain_reason(reason))
 
 
 def plain_reason(text: str) -> str:

@@ -26,7 +26,7 @@ from wenyuan.core.bound_differences import FEW
 from wenyuan.core.differences import DIFFERENCES, changed
 from wenyuan.core.exchanged_parts import exchanged
 from wenyuan.core.figure_differences import another_thing
-from wenyuan.core.places import Change, Pair, Place, shown, span_of, words_of
+from wenyuan.core.places import AlignedPair, ClaimDifference, TokenSpan, shown, span_of, words_of
 from wenyuan.core.quotation import governs, left_out, whole
 from wenyuan.core.text.alignment import aligned
 from wenyuan.core.text.modality import relation
@@ -61,7 +61,7 @@ class Comparison:
 
     kind: Kind
     spans: tuple[tuple[int, int], ...]
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ClaimDifference, ...] = ()
     share: float = 1.0
 
 
@@ -149,14 +149,16 @@ def _verbatim(claim: Tokens, text: Tokens) -> Comparison | None:
             if duty.name in ("not", "must not", "need not") and duty.first < first <= duty.end:
                 was = words_of(text, duty.first, max(first + 1, duty.end))
                 said = words_of(text, first, max(first + 1, duty.end))
-                return Comparison("negation_changed", (span,), (Change(was, said),))
+                return Comparison("negation_changed", (span,), (ClaimDifference(was, said),))
     before = text.tokens[first - 1] if first else None
     if before is not None and before.value in _SIGNS and not text.text[before.end : span[0]].strip():
-        return Comparison("number_changed", (span,), (Change(text.text[before.start : span[1]], claim.text.strip()),))
+        return Comparison(
+            "number_changed", (span,), (ClaimDifference(text.text[before.start : span[1]], claim.text.strip()),)
+        )
     if _asks(claim.text) and not _asks(text.text[: whole(text.text, *span)[1]]):
         return Comparison("paraphrase", (span,))
     if rest := left_out(text.text, *span):
-        return Comparison("part", (span,), (Change(rest, ""),))
+        return Comparison("part", (span,), (ClaimDifference(rest, ""),))
     return Comparison("verbatim", (span,))
 
 
@@ -174,7 +176,7 @@ def _aligned(claim: Tokens, text: Tokens) -> Comparison | None:
     blocks = aligned(said, values).get_opcodes()
     share = sum(b - a for tag, a, b, _, _ in blocks if tag == "equal") / len(said)
     apart = _places(blocks, low)
-    every = Pair(claim, text, low, high, apart, len(apart) == 1)
+    every = AlignedPair(claim, text, low, high, apart, len(apart) == 1)
     if swapped := exchanged(every):
         return Comparison("relation_changed", (span_of(text, low, high),), swapped, share)
     if share < LIKE:
@@ -193,17 +195,17 @@ def _aligned(claim: Tokens, text: Tokens) -> Comparison | None:
         return paraphrase
     if lead is not None and lead[4] - lead[3] <= FEW and "only" in relation(values[lead[3] : lead[4]]):
         dropped = words_of(text, low + lead[3], low + lead[4])
-        return Comparison("relation_changed", spans, (Change(dropped, ""),), share)
+        return Comparison("relation_changed", spans, (ClaimDifference(dropped, ""),), share)
     return _with_gaps(text, blocks, low, share) or paraphrase
 
 
-def _differs(pair: Pair, like: bool) -> tuple[Kind, tuple[Change, ...]] | None:
+def _differs(pair: AlignedPair, like: bool) -> tuple[Kind, tuple[ClaimDifference, ...]] | None:
     """The gravest kind of change of a claim, and where it is; None without any.
 
     Args:
         like: Most of the sentence is in the claim, so that what both say of duties can be compared.
     """
-    found: dict[Kind, list[Change]] = {}
+    found: dict[Kind, list[ClaimDifference]] = {}
     for place in pair.places:
         if kind := changed(pair, place):
             found.setdefault(kind, []).append(shown(pair, place))
@@ -219,8 +221,8 @@ def _differs(pair: Pair, like: bool) -> tuple[Kind, tuple[Change, ...]] | None:
 _Block = tuple[str, int, int, int, int]
 
 
-def _places(blocks: Iterable[_Block], low: int) -> tuple[Place, ...]:
-    return tuple(Place(a, b, low + c, low + d) for tag, a, b, c, d in blocks if tag != "equal")
+def _places(blocks: Iterable[_Block], low: int) -> tuple[TokenSpan, ...]:
+    return tuple(TokenSpan(a, b, low + c, low + d) for tag, a, b, c, d in blocks if tag != "equal")
 
 
 def _with_gaps(text: Tokens, blocks: Sequence[_Block], low: int, share: float) -> Comparison | None:
@@ -233,7 +235,7 @@ def _with_gaps(text: Tokens, blocks: Sequence[_Block], low: int, share: float) -
             return Comparison("stitched", pieces, (), share)
         missing = text.text[text.tokens[low + c].start : text.tokens[low + d].start]
         if d - c > FEW and governs(missing):
-            return Comparison("part", pieces, (Change(missing.strip(), ""),), share)
+            return Comparison("part", pieces, (ClaimDifference(missing.strip(), ""),), share)
     return None
 
 

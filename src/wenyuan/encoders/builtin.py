@@ -23,7 +23,7 @@ from wenyuan.core.model import BELOW, EncoderFingerprint, as_written
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.vector_checks import checked_vectors
 from wenyuan.core.text.analysis import has_han
-from wenyuan.encoders.graph import HIDDEN, MAX_TOKENS, SHORT, Graph
+from wenyuan.encoders.graph import HIDDEN, MAX_TOKENS, SHORT, EncoderGraph
 from wenyuan.encoders.onnx_session import encode_each
 from wenyuan.encoders.tokenizer import Tokenizer
 from wenyuan.encoders.weights import COMPONENT, SHA256, find_weights, read_weights, verify
@@ -60,10 +60,10 @@ class BuiltinEncoder:
         scale=(0.70, 1.0),
     )
 
-    def __init__(self, model: Callable[[], tuple[Tokenizer, Graph]], threads: int) -> None:
+    def __init__(self, model: Callable[[], tuple[Tokenizer, EncoderGraph]], threads: int) -> None:
         self._load, self._threads = model, threads
 
-    def ready(self) -> tuple[Tokenizer, Graph]:
+    def ready(self) -> tuple[Tokenizer, EncoderGraph]:
         """The model; loaded, unless it is."""
         with _lock:
             return self._load()
@@ -148,7 +148,7 @@ def open_builtin(*, threads: int = 0) -> BuiltinEncoder:
 
 
 @lru_cache(maxsize=1)
-def _model() -> tuple[Tokenizer, Graph]:
+def _model() -> tuple[Tokenizer, EncoderGraph]:
     path = find_weights()
     verify(path)
     file = read_weights(path)
@@ -158,7 +158,7 @@ def _model() -> tuple[Tokenizer, Graph]:
 
     with ThreadPoolExecutor(1) as pool:  # half of the time of each is spent outside the interpreter's lock
         loading = pool.submit(Tokenizer, file)
-        graph = Graph(file)
+        graph = EncoderGraph(file)
         tokenizer = loading.result()
     _guard(BuiltinEncoder(lambda: (tokenizer, graph), threads=1))
     return tokenizer, graph

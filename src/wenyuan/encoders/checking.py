@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from wenyuan.core.errors import ConfigError, EncoderUnavailable, VectorRejected, msg
 from wenyuan.core.model import EncoderFingerprint, as_written
 from wenyuan.core.ports import Deadline
-from wenyuan.core.scoring.evaluation import Change, changed
+from wenyuan.core.scoring.evaluation import PairedDifference, changed
 from wenyuan.core.scoring.vector_checks import check_deadline, checked_vectors
 from wenyuan.encoders.onnx_encoder import OnnxEncoder, Pooling, open_onnx_dir, pooled, stated
 from wenyuan.runtime.cores import usable_cores
@@ -88,7 +88,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Checked:
+class EncoderCheck:
     """The result of a check.
 
     Attributes:
@@ -106,7 +106,7 @@ class Checked:
     says: str
     best: Tried
     next_pooling: Tried | None
-    ahead: Change | None
+    ahead: PairedDifference | None
     tried: tuple[Tried, ...]
 
     @property
@@ -126,7 +126,7 @@ def probes() -> tuple[Probe, ...]:
     return tuple(Probe(*row) for row in csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def check_folder(folder: Path, tell: Callable[[int, int], None] = lambda done, total: None) -> Checked:
+def check_folder(folder: Path, tell: Callable[[int, int], None] = lambda done, total: None) -> EncoderCheck:
     """Check the model in a directory.
 
     Args:
@@ -156,7 +156,7 @@ def check_folder(folder: Path, tell: Callable[[int, int], None] = lambda done, t
             hint="name a directory with a model for sentence embeddings, exported to ONNX with its own tokenizer.json",
         )
     other = next((way for way in tried if way.pooling != best.pooling), None)
-    return Checked(
+    return EncoderCheck(
         folder=folder.resolve(),
         dimension=dimension,
         stated=usual,

@@ -84,7 +84,7 @@ def _quantised(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[n
     return np.ascontiguousarray(integers.T), scales.astype(np.float32)
 
 
-class Graph:
+class EncoderGraph:
     """Token ids → the last layer's states, added up by `information`, ``(384,)``; safe to call from several threads.
 
     Of a passage below a heading the states of the heading count `HEADING` of their information: each of its passages is

@@ -40,7 +40,7 @@ from wenyuan.core.model import EncoderFingerprint, as_written
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.blending import checked_scores
 from wenyuan.core.scoring.vector_checks import checked_vectors
-from wenyuan.runtime.json_endpoint import JsonEndpoint, Kind, address
+from wenyuan.runtime.json_endpoint import EndpointKind, JsonEndpoint, address
 
 # An encoder behind HTTP: any server that speaks OpenAI's ``POST /v1/embeddings``.
 #
@@ -48,7 +48,7 @@ from wenyuan.runtime.json_endpoint import JsonEndpoint, Kind, address
 # like everybody's.
 
 
-ENCODER = Kind("encoder", EncoderUnavailable, EncoderTimeout)
+ENCODER = EndpointKind("encoder", EncoderUnavailable, EncoderTimeout)
 _PROBES = ("知识服务的第一条规定", "An apple a day keeps the doctor away")
 
 
@@ -191,7 +191,7 @@ def _is_index(entry: dict[str, Any]) -> bool:
 
 Dialect = Literal["jina", "cohere", "tei"]
 
-_RERANKER = Kind("reranker", RerankerUnavailable, RerankerTimeout)
+_RERANKER = EndpointKind("reranker", RerankerUnavailable, RerankerTimeout)
 _VERSIONS: Mapping[Dialect, str] = {"jina": "/v1", "cohere": "/v2", "tei": ""}
 
 

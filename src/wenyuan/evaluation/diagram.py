@@ -8,7 +8,7 @@ from wenyuan.core.scoring.evaluation import Bin, in_bins
 from wenyuan.core.scoring.reliability import Reliability
 from wenyuan.core.scoring.reliability import reliability as reliability_at
 from wenyuan.evaluation.questions import Qrels
-from wenyuan.evaluation.run import Run
+from wenyuan.evaluation.run import EngineRun
 
 # Calibration: of the answers that score .7, are seven in ten relevant? See `core.scoring.evaluation`.
 
@@ -16,7 +16,7 @@ from wenyuan.evaluation.run import Run
 _SIDE, _EDGE = 240, 24  # SVG units
 
 
-def reliability(run: Run, qrels: Qrels, k: int) -> list[Bin]:
+def reliability(run: EngineRun, qrels: Qrels, k: int) -> list[Bin]:
     """The non-empty bins of the reliability diagram, from the first `k` documents of each query, by rising score."""
     return in_bins(
         (score, qrels[query_id].get(entry, 0) > 0)
@@ -25,7 +25,7 @@ def reliability(run: Run, qrels: Qrels, k: int) -> list[Bin]:
     )
 
 
-def placed(run: Run, qrels: Qrels, start: int, end: int) -> Reliability:
+def placed(run: EngineRun, qrels: Qrels, start: int, end: int) -> Reliability:
     """The reliability of the documents from one place of each query to another."""
     return reliability_at(
         (score, qrels[query_id].get(entry, 0) > 0)

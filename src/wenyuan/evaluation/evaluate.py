@@ -14,10 +14,10 @@ from wenyuan.evaluation.built_library import default_cache, entries_of, open_bui
 from wenyuan.evaluation.corpus import Corpus, open_corpus
 from wenyuan.evaluation.measures import Figures, measured, require_measures
 from wenyuan.evaluation.pace import Pace
-from wenyuan.evaluation.questions import Judged, read_judged
-from wenyuan.evaluation.report import Report, write_table
+from wenyuan.evaluation.questions import JudgedSet, read_judged
+from wenyuan.evaluation.report import EvaluationReport, write_table
 from wenyuan.evaluation.report_page import check_page, write_page
-from wenyuan.evaluation.run import DEPTH, ENGINES, Asker, Run
+from wenyuan.evaluation.run import DEPTH, ENGINES, EngineRun, QueryRunner
 from wenyuan.service.library import Library
 from wenyuan.wire.strict_json import option
 
@@ -37,7 +37,7 @@ def evaluate(  # noqa: PLR0913  (the options of a command, each by name)
     out: TextIO | None = None,
     err: TextIO | None = None,
     **overrides: Any,
-) -> Report:
+) -> EvaluationReport:
     """Measure retrieval on a judged set in BEIR layout and write the figures to `out`.
 
     Args:
@@ -107,22 +107,22 @@ def _filter(tree: str | None) -> Filter | None:
 
 
 def _runs(
-    library: Library, corpus: Corpus, judged: Judged, engines: Sequence[str], context: bool, err: TextIO
-) -> list[Run]:
-    asker = Asker(library, entries_of(library, corpus), context=context)
+    library: Library, corpus: Corpus, judged: JudgedSet, engines: Sequence[str], context: bool, err: TextIO
+) -> list[EngineRun]:
+    asker = QueryRunner(library, entries_of(library, corpus), context=context)
     total = len(judged.questions)
     return [asker.run(name, judged.questions, Pace(f"asking {name}", total, "queries", err)) for name in engines]
 
 
 def _report(
-    library: Library, corpus: Corpus, judged: Judged, runs: Sequence[Run], k: int
-) -> tuple[Report, dict[str, float]]:
+    library: Library, corpus: Corpus, judged: JudgedSet, runs: Sequence[EngineRun], k: int
+) -> tuple[EvaluationReport, dict[str, float]]:
     """The report, and nDCG@k of each query in the last run."""
     engines: dict[str, Figures] = {}
     worth: dict[str, float] = {}
     for run in runs:
         engines[run.engine], worth = measured(run, judged.qrels, k)
-    report = Report(
+    report = EvaluationReport(
         set=corpus.name,
         docs=len(corpus),
         passages=library.catalog.counts()["passages"],
@@ -135,7 +135,7 @@ def _report(
     return report, worth
 
 
-def _write(report: Report, as_json: bool, out: TextIO) -> None:
+def _write(report: EvaluationReport, as_json: bool, out: TextIO) -> None:
     if not as_json:
         write_table(report, out)
         return

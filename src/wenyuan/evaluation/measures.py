@@ -11,7 +11,7 @@ from wenyuan.core.scoring.evaluation import calibration_error, percentile
 from wenyuan.core.scoring.reliability import PLACES
 from wenyuan.evaluation.diagram import placed, reliability
 from wenyuan.evaluation.questions import Qrels
-from wenyuan.evaluation.run import Run
+from wenyuan.evaluation.run import EngineRun
 from wenyuan.runtime.installation import install_command
 
 Figures = dict[str, Any]
@@ -34,7 +34,7 @@ def require_measures() -> Any:
     return ir_measures
 
 
-def measured(run: Run, qrels: Qrels, k: int) -> tuple[Figures, dict[str, float]]:
+def measured(run: EngineRun, qrels: Qrels, k: int) -> tuple[Figures, dict[str, float]]:
     """Metrics of a run over all judged queries, and nDCG@k of each query.
 
     A query that found nothing counts as 0. Ties do not exist here: ranks are handed over as strictly falling

@@ -20,7 +20,7 @@ _CONTEXT = ("source_document_uri", "task_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class JudgedQuery:
     """A judged query.
 
     Attributes:
@@ -35,10 +35,10 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedSet:
     """Queries with at least one relevant document, and their judgements."""
 
-    questions: tuple[Question, ...]
+    questions: tuple[JudgedQuery, ...]
     qrels: Qrels
 
 
@@ -49,7 +49,7 @@ def read_judged(
     qrels: Path | None = None,
     limit: int | None = None,
     narrowed: Filter | None = None,
-) -> Judged:
+) -> JudgedSet:
     """Read and validate the queries and judgements of a set.
 
     Args:
@@ -97,7 +97,7 @@ def read_judged(
             hint="the queries and the judgements must be of the same set",
         )
     chosen = set(sorted(questions, key=_lot)[:limit])
-    return Judged(
+    return JudgedSet(
         questions=tuple(q for q in questions.values() if q.query_id in chosen),
         qrels={q: grades for q, grades in found.items() if q in chosen},
     )
@@ -146,7 +146,7 @@ def _qrels(path: Path) -> dict[str, dict[str, int]]:
     return found
 
 
-def _questions(path: Path, wanted: Container[str], narrowed: Filter | None) -> Iterator[Question]:
+def _questions(path: Path, wanted: Container[str], narrowed: Filter | None) -> Iterator[JudgedQuery]:
     seen: set[str] = set()
     for number, _, record in read_lines(path):
         query_id = record_id(record, path, number)
@@ -169,7 +169,7 @@ def _questions(path: Path, wanted: Container[str], narrowed: Filter | None) -> I
                 ) from error
 
 
-def _question(query_id: str, record: Mapping[str, Any], narrowed: Filter | None) -> Question:
+def _question(query_id: str, record: Mapping[str, Any], narrowed: Filter | None) -> JudgedQuery:
     text, metadata = record.get("text"), record.get("metadata") or {}
     if not isinstance(text, str) or not text.strip():
         raise InvalidRequest("'text' must be a string that is not blank")
@@ -180,4 +180,4 @@ def _question(query_id: str, record: Mapping[str, Any], narrowed: Filter | None)
     if metadata.get("filter") is not None:
         filters.append(parse_filter(metadata["filter"]))
     joined = And(tuple(filters)) if len(filters) > 1 else next(iter(filters), None)
-    return Question(query_id=query_id, text=text, context=context, filter=joined)
+    return JudgedQuery(query_id=query_id, text=text, context=context, filter=joined)

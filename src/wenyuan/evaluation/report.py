@@ -17,7 +17,7 @@ _WIDTH = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class EvaluationReport:
     """Metrics of each engine on one judged set.
 
     Attributes:
@@ -40,7 +40,7 @@ class Report:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def rows(report: Report) -> Iterator[tuple[str, list[str]]]:
+def rows(report: EvaluationReport) -> Iterator[tuple[str, list[str]]]:
     """Name of each metric, and its value for each engine."""
     figures = list(report.engines.values())
     for name in figures[0]:
@@ -69,7 +69,7 @@ def _times(spread: Mapping[str, float] | None) -> str:
     return f"{spread['p50_ms']:.1f} / {spread['p95_ms']:.1f}" if spread else "–"
 
 
-def write_table(report: Report, out: TextIO) -> None:
+def write_table(report: EvaluationReport, out: TextIO) -> None:
     """The report as a table that fits into 80 columns."""
     console = Console(file=out, width=None if out.isatty() else _WIDTH)
     made_of = f"{report.docs} documents, {report.passages} passages, {report.queries} queries"

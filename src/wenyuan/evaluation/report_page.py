@@ -12,9 +12,9 @@ from wenyuan.core.errors import SourceError, msg
 from wenyuan.core.scoring.reliability import PLACES
 from wenyuan.evaluation.corpus import Corpus
 from wenyuan.evaluation.diagram import diagram, placed, reliability
-from wenyuan.evaluation.questions import Judged, Qrels, Question
-from wenyuan.evaluation.report import Report, rows
-from wenyuan.evaluation.run import Ranked, Run
+from wenyuan.evaluation.questions import JudgedQuery, JudgedSet, Qrels
+from wenyuan.evaluation.report import EvaluationReport, rows
+from wenyuan.evaluation.run import EngineRun, Ranked
 
 _WORST = 20
 _BINS = 40
@@ -47,7 +47,12 @@ def check_page(path: Path) -> None:
 
 
 def write_page(
-    path: Path, report: Report, runs: Sequence[Run], corpus: Corpus, judged: Judged, worth: Mapping[str, float]
+    path: Path,
+    report: EvaluationReport,
+    runs: Sequence[EngineRun],
+    corpus: Corpus,
+    judged: JudgedSet,
+    worth: Mapping[str, float],
 ) -> None:
     """Write the HTML report.
 
@@ -75,7 +80,7 @@ def write_page(
         raise SourceError(msg("cannot write {path}: {strerror}", path=path, strerror=error.strerror)) from error
 
 
-def _figures(report: Report) -> Iterator[str]:
+def _figures(report: EvaluationReport) -> Iterator[str]:
     yield "<table><tr><th></th>" + "".join(f"<th class='n'>{escape(e)}</th>" for e in report.engines) + "</tr>"
     for name, values in rows(report):
         cells = "".join(f"<td class='n'>{escape(value)}</td>" for value in values)
@@ -83,7 +88,7 @@ def _figures(report: Report) -> Iterator[str]:
     yield "</table>"
 
 
-def _distributions(runs: Sequence[Run], qrels: Qrels) -> Iterator[str]:
+def _distributions(runs: Sequence[EngineRun], qrels: Qrels) -> Iterator[str]:
     yield f"<h2>Scores of answers and of the rest</h2><p>Among the first {_SHOWN} documents of each query. "
     yield "<span class='key yes'></span>judged an answer (above) "
     yield "<span class='key no'></span>everything else (below); each as a share of its kind.</p>"
@@ -92,7 +97,7 @@ def _distributions(runs: Sequence[Run], qrels: Qrels) -> Iterator[str]:
         yield _histogram(*_bins(run, qrels))
 
 
-def _bins(run: Run, qrels: Qrels) -> tuple[list[float], list[float]]:
+def _bins(run: EngineRun, qrels: Qrels) -> tuple[list[float], list[float]]:
     """Distribution of scores over `_BINS` equal parts of 0..1: of relevant documents, and of the others."""
     yes, no = [0] * _BINS, [0] * _BINS
     for query_id, found in run.ranked.items():
@@ -117,7 +122,7 @@ def _histogram(yes: Sequence[float], no: Sequence[float]) -> str:
     return f"<svg viewBox='0 0 {width} {2 * _HEIGHT + 16}' role='img'>{''.join(bars)}{marks}</svg>"
 
 
-def _reliability(runs: Sequence[Run], qrels: Qrels, k: int) -> Iterator[str]:
+def _reliability(runs: Sequence[EngineRun], qrels: Qrels, k: int) -> Iterator[str]:
     yield "<h2>What a score means</h2><p>Scores from left to right, the share of answers that are judged relevant upwards, "
     yield f"among the first {k} documents of each query. On the dotted line a score is the probability of relevance.</p>"
     for run in runs:
@@ -131,7 +136,7 @@ def _reliability(runs: Sequence[Run], qrels: Qrels, k: int) -> Iterator[str]:
             yield f"<p>Without any result: {escape(', '.join(refused))}</p>"
 
 
-def _worst(run: Run, k: int, corpus: Corpus, judged: Judged, worth: Mapping[str, float]) -> Iterator[str]:
+def _worst(run: EngineRun, k: int, corpus: Corpus, judged: JudgedSet, worth: Mapping[str, float]) -> Iterator[str]:
     worst = sorted(judged.questions, key=lambda q: worth[q.query_id])[:_WORST]
     expected = {q.query_id: _answers(judged.qrels[q.query_id]) for q in worst}
     needed = {entry for q in worst for entry in (*expected[q.query_id][:1], *run.ranked[q.query_id].ids[:1])}
@@ -149,7 +154,7 @@ def _answers(grades: Mapping[str, int]) -> list[str]:
 
 
 def _row(
-    question: Question, worth: float, found: Ranked, answers: list[str], texts: Mapping[str, tuple[str, str]]
+    question: JudgedQuery, worth: float, found: Ranked, answers: list[str], texts: Mapping[str, tuple[str, str]]
 ) -> str:
     first = _entry(found.ids[0], texts, f"{found.scores[0]:.3f}") if found.ids else "<small>nothing</small>"
     ranks = [rank for rank, entry in enumerate(found.ids, 1) if entry in answers]

@@ -14,7 +14,7 @@ from wenyuan.core.ports import Deadline, Hit
 from wenyuan.core.text.analysis import search_terms
 from wenyuan.evaluation.built_library import PATIENT, SOURCE_ID
 from wenyuan.evaluation.pace import Pace
-from wenyuan.evaluation.questions import Question
+from wenyuan.evaluation.questions import JudgedQuery
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.library import Library
 
@@ -34,7 +34,7 @@ class Ranked:
 
 
 @dataclass(slots=True)
-class Run:
+class EngineRun:
     """Results of one engine by query id, and durations in milliseconds by stage.
 
     Attributes:
@@ -47,7 +47,7 @@ class Run:
     floor: float = 0.0
 
 
-class Asker:
+class QueryRunner:
     """Runs queries on a library.
 
     Args:
@@ -62,21 +62,21 @@ class Asker:
         self._today = date.today()
         self._floor = 0.0
 
-    def run(self, engine: str, questions: Sequence[Question], pace: Pace) -> Run:
+    def run(self, engine: str, questions: Sequence[JudgedQuery], pace: Pace) -> EngineRun:
         """Run all queries, after one warm-up query that is not measured.
 
         Raises:
             ConfigError: the engine needs vectors, and the library has none.
             RetrievalFailed: a question was not answered; the message names it.
         """
-        ask: Callable[[Question, Stages], Iterable[Hit]] = getattr(self, f"_{engine}")
+        ask: Callable[[JudgedQuery, Stages], Iterable[Hit]] = getattr(self, f"_{engine}")
         if engine == "vector" and self._library.encoder is None:
             raise ConfigError(
                 "there is no encoder, so vectors cannot be measured", hint="set encoder.kind, or leave vector out"
             )
         self._floor = 0.0
         self._ask(ask, questions[0], {})
-        run = Run(engine, floor=self._floor)
+        run = EngineRun(engine, floor=self._floor)
         for number, question in enumerate(questions, 1):
             ms: Stages = {}
             begun = time.perf_counter()
@@ -90,7 +90,7 @@ class Asker:
         return run
 
     @staticmethod
-    def _ask(ask: Callable[[Question, Stages], Iterable[Hit]], question: Question, ms: Stages) -> Iterable[Hit]:
+    def _ask(ask: Callable[[JudgedQuery, Stages], Iterable[Hit]], question: JudgedQuery, ms: Stages) -> Iterable[Hit]:
         try:
             return ask(question, ms)
         except KnowledgeError as error:
@@ -99,14 +99,14 @@ class Asker:
                 hint=error.hint,
             ) from error
 
-    def _keyword(self, question: Question, ms: Stages) -> Iterable[Hit]:
+    def _keyword(self, question: JudgedQuery, ms: Stages) -> Iterable[Hit]:
         begun = time.perf_counter()
         words = search_terms(question.text)
         found = self._library.engine.keyword(words, scope=self._scope(question), limit=DEPTH, deadline=_deadline())
         ms["keyword"] = (time.perf_counter() - begun) * 1e3
         return found.hits
 
-    def _vector(self, question: Question, ms: Stages) -> Iterable[Hit]:
+    def _vector(self, question: JudgedQuery, ms: Stages) -> Iterable[Hit]:
         assert self._library.encoder is not None
         begun = time.perf_counter()
         text = unicodedata.normalize("NFKC", question.text.strip())
@@ -117,7 +117,7 @@ class Asker:
         ms["vector"] = (time.perf_counter() - begun) * 1e3
         return found.hits
 
-    def _fused(self, question: Question, ms: Stages) -> Iterable[Hit]:
+    def _fused(self, question: JudgedQuery, ms: Stages) -> Iterable[Hit]:
         answer = self._library.search(
             question.text,
             limit=DEPTH,
@@ -128,7 +128,7 @@ class Asker:
         self._floor = answer.floor
         return answer.with_copies
 
-    def _scope(self, question: Question) -> Scope:
+    def _scope(self, question: JudgedQuery) -> Scope:
         return Scope(sources=frozenset({SOURCE_ID}), as_of=self._today, filter=question.filter)
 
     def _ranked(self, hits: Iterable[Hit]) -> Ranked:

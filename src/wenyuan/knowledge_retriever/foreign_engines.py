@@ -18,7 +18,7 @@ _UNKNOWN_TRUST = 3  # of a rule whose engine does not say what it rests on
 _TOLD = ("uri", "title", "trust", "audit_id")
 
 
-class Vectors(Protocol):
+class CaseEngine(Protocol):
     """The interface of an engine for cases; `VectorRetriever` implements it.
 
     It is called by keyword, with as many of ``query, collection, engineering_type, limit, threshold`` as it takes.
@@ -30,7 +30,7 @@ class Vectors(Protocol):
     def search(self) -> Callable[..., Any]: ...
 
 
-class Graph(Protocol):
+class RuleEngine(Protocol):
     """The interface of an engine for rules; `KGRetriever` implements it and more."""
 
     def infer_process_chain(self, name: str, /) -> Any: ...

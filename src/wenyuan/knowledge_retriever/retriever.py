@@ -12,7 +12,7 @@ import wenyuan
 from wenyuan.core.contract import named_twice
 from wenyuan.core.errors import ConfigError, refusing_once_closed
 from wenyuan.knowledge_retriever.config import CHAPTERS_NEED_KG, TEMPLATE_COLLECTION
-from wenyuan.knowledge_retriever.foreign_engines import ForeignCases, Graph, Vectors, foreign_rules
+from wenyuan.knowledge_retriever.foreign_engines import CaseEngine, ForeignCases, RuleEngine, foreign_rules
 from wenyuan.knowledge_retriever.models import Items, RetrievalResponse
 from wenyuan.knowledge_retriever.retriever_engines import KGRetriever, VectorRetriever
 from wenyuan.service.rules.unified import CaseQuestion, RuleItems, RuleQuestion, UnifiedRequest, Unifier, names_of
@@ -26,7 +26,7 @@ class KnowledgeRetriever:
     """Coordinates an engine for cases and one for rules; either may be None. A context manager.
 
     Args:
-        vector_retriever: Finds cases: `VectorRetriever`, or anything with a ``search`` (see `foreign_engines.Vectors`).
+        vector_retriever: Finds cases: `VectorRetriever`, or anything with a ``search`` (see `foreign_engines.CaseEngine`).
         kg_retriever: Derives rules: `KGRetriever`, or anything with its ``infer_process_chain``.
         optional: Engines (``"vector"``, ``"kg_rule"``) that may fail without failing the request. Where a
             chapter needs rules, the rules engine never may.
@@ -37,8 +37,8 @@ class KnowledgeRetriever:
 
     def __init__(
         self,
-        vector_retriever: Vectors | None = None,
-        kg_retriever: Graph | None = None,
+        vector_retriever: CaseEngine | None = None,
+        kg_retriever: RuleEngine | None = None,
         *,
         optional: Collection[str] = (),
         settings: RulesSettings | None = None,

@@ -21,13 +21,13 @@ from wenyuan.core.ports import Deadline, ModelReply, ModelUse, TokenBudget
 from wenyuan.core.text.token_meter import estimate_tokens
 from wenyuan.llm.guard import STEP, Guard
 from wenyuan.llm.replies import object_in, reply_of
-from wenyuan.runtime.json_endpoint import JsonEndpoint, Kind, NotUnderstood, address
+from wenyuan.runtime.json_endpoint import EndpointKind, JsonEndpoint, NotUnderstood, address
 from wenyuan.settings import LlmSettings
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-_KIND = Kind("llm", LlmUnavailable, LlmTimeout, again_when_late=False, most_bytes=4 << 20, step=STEP)
+_KIND = EndpointKind("llm", LlmUnavailable, LlmTimeout, again_when_late=False, most_bytes=4 << 20, step=STEP)
 _NOT_KNOWN = (400, 422)
 _WITH_SCHEMA = 2  # so many of the forms have one, the first ones
 _BOUNDS = ("maxLength", "maxItems")

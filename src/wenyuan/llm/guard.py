@@ -37,7 +37,7 @@ class Guard:
     def __init__(self, section: str, component: str, budget: TokenBudget, concurrency: int) -> None:
         self._section, self._component, self._budget = section, component, budget
         self._free = threading.BoundedSemaphore(concurrency)
-        self._breaker = Breaker()
+        self._breaker = CircuitBreaker()
 
     @contextmanager
     def call(self, expected: int, most: int, deadline: Deadline) -> Iterator[Spent]:
@@ -84,7 +84,7 @@ class Guard:
             self._free.release()
 
 
-class Breaker:
+class CircuitBreaker:
     """Circuit breaker: after several failures in a row calls are refused for a while; then one trial call decides."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -27,13 +27,13 @@ from wenyuan.core.text.token_meter import estimate_tokens
 from wenyuan.llm.chat_model import tokens_told
 from wenyuan.llm.guard import STEP, Guard
 from wenyuan.llm.replies import content_of, without_thoughts
-from wenyuan.runtime.json_endpoint import JsonEndpoint, Kind, NotUnderstood, address
+from wenyuan.runtime.json_endpoint import EndpointKind, JsonEndpoint, NotUnderstood, address
 from wenyuan.settings import JudgeSettings
 
 PROMPT_VERSION = 1
 """Changes with what a judge is told: its numbers are then others."""
 
-_KIND = Kind("judge", LlmUnavailable, LlmTimeout, again_when_late=False, most_bytes=1 << 20, step=STEP)
+_KIND = EndpointKind("judge", LlmUnavailable, LlmTimeout, again_when_late=False, most_bytes=1 << 20, step=STEP)
 _NOT_KNOWN = (400, 422)
 _ASKED = (
     "Do the passages hold all that is needed to answer the question completely? "

@@ -80,7 +80,7 @@ def _id(text: bytes) -> str | int | None:
     return None
 
 
-class Lines:
+class InputLines:
     """Input lines for the protocol library. Invalid messages are answered here and left out.
 
     Attributes:

@@ -42,7 +42,7 @@ PAGE = frozenset(PageShape.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ReplyBlock:
     """A text for the model; `priority` 0 … 1, or None for no statement."""
 
     text: str
@@ -61,7 +61,7 @@ class Result:
     """
 
     value: Mapping[str, Any]
-    blocks: tuple[Block, ...]
+    blocks: tuple[ReplyBlock, ...]
     rows: str = ""
     texts: bool = True
     spare: str = ""
@@ -133,8 +133,8 @@ def _part_of_rows(result: Result, begin: int, most: int, mark: str) -> Result:
     if end < len(rows):
         value["next_cursor"] = f"{end}-{mark}"
     if not result.texts:
-        return Result(value, (Block(as_json(value)),))
-    noted = (Block(more),) if end < len(rows) else ()
+        return Result(value, (ReplyBlock(as_json(value)),))
+    noted = (ReplyBlock(more),) if end < len(rows) else ()
     return Result(value, (*heading, *told[begin:end], *noted))
 
 
@@ -148,7 +148,7 @@ def _part_of_text(result: Result, begin: int, most: int, mark: str) -> Result:
     value = {**result.value, result.text: text[begin:end]}
     if end < len(text):
         value["next_cursor"] = f"{end}-{mark}"
-    return Result(value, (Block(as_json(value)),))
+    return Result(value, (ReplyBlock(as_json(value)),))
 
 
 def _fitting(text: str, most: int) -> int:

@@ -37,8 +37,8 @@ from mcp_types import Tool as ToolShape
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, NotPermitted, as_sent
-from wenyuan.mcp.messages import Lines, standard_input
-from wenyuan.mcp.paging import Block
+from wenyuan.mcp.messages import InputLines, standard_input
+from wenyuan.mcp.paging import ReplyBlock
 from wenyuan.mcp.tools import DOOR, TOOLS, Tool
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ async def serve_stdio(library: Library, principal: Principal) -> None:
     """Serve one client over standard input and output until it closes them."""
     server = make_server(library, caller=lambda _context: principal)
     with standard_input() as stream:
-        lines = Lines(anyio.wrap_file(stream))
+        lines = InputLines(anyio.wrap_file(stream))
         async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (read, write):
             lines.answer = write.send
             await server.run(read, write, server.create_initialization_options())
@@ -197,7 +197,7 @@ def _refused(error: KnowledgeError) -> bool:
     return isinstance(error, (InvalidRequest, NotPermitted))
 
 
-def _text(block: Block) -> TextContent:
+def _text(block: ReplyBlock) -> TextContent:
     marked = None if block.priority is None else Annotations(priority=block.priority)
     return TextContent(type="text", text=block.text, annotations=marked)
 

@@ -15,7 +15,7 @@ from wenyuan.core.model import MAX_RESULTS, Fragment, RetrievalRequest
 from wenyuan.core.restrictions import restricted
 from wenyuan.core.text.injection import visible
 from wenyuan.mcp.arguments import plain, schema_of
-from wenyuan.mcp.paging import PAGE, Block, Result, as_json, page_of, paged
+from wenyuan.mcp.paging import PAGE, ReplyBlock, Result, as_json, page_of, paged
 from wenyuan.service.fragment_search import FragmentsAnswer, FragmentsRequest
 from wenyuan.service.verification import as_data
 from wenyuan.wire import search as governed
@@ -137,7 +137,7 @@ def _search(library: Library, arguments: Mapping[str, Any], principal: Principal
     results = [{"id": _id(f), "title": _title(f), "url": f.source} for f in given.fragments]
     value = {"results": results}
     # Its clients read the one text as JSON: no other may stand beside.
-    return Result(value, (Block(as_json(value)),), rows="results", texts=False)
+    return Result(value, (ReplyBlock(as_json(value)),), rows="results", texts=False)
 
 
 def _fetch(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
@@ -150,7 +150,7 @@ def _fetch(library: Library, arguments: Mapping[str, Any], principal: Principal,
         "url": found.uri,
         "metadata": dict(found.metadata),
     }
-    return Result(value, (Block(as_json(value)),), text="text")
+    return Result(value, (ReplyBlock(as_json(value)),), text="text")
 
 
 def _retrieve(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
@@ -170,8 +170,12 @@ def _retrieve(library: Library, arguments: Mapping[str, Any], principal: Princip
         "fragments": list(map(fragment_to_wire, given.fragments)),
         **nearest_to_wire(given.nearest),
     }
-    near = () if given.nearest is None else (Block("Nearest, below the threshold: no answer."), _block(given.nearest))
-    return Result(value, (Block(_heading(given)), *near, *(map(_block, given.fragments))), rows="fragments")
+    near = (
+        ()
+        if given.nearest is None
+        else (ReplyBlock("Nearest, below the threshold: no answer."), _block(given.nearest))
+    )
+    return Result(value, (ReplyBlock(_heading(given)), *near, *(map(_block, given.fragments))), rows="fragments")
 
 
 def _infer(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
@@ -185,8 +189,10 @@ def _infer(library: Library, arguments: Mapping[str, Any], principal: Principal,
     said += f"; not known here: {', '.join(answer.unmatched)}" if answer.unmatched else ""
     said += f"; NOT all of them: {', '.join(answer.truncated)}" if answer.truncated else ""
     said += f"; note: {'; '.join(answer.notes)}" if answer.notes else ""
-    rules = (Block(f"[{i.metadata['passage_id']}] {visible(i.content)}", PRIORITY[i.priority]) for i in answer.items)
-    return Result(value, (Block(said), *rules), rows="items")
+    rules = (
+        ReplyBlock(f"[{i.metadata['passage_id']}] {visible(i.content)}", PRIORITY[i.priority]) for i in answer.items
+    )
+    return Result(value, (ReplyBlock(said), *rules), rows="items")
 
 
 def _context(library: Library, arguments: Mapping[str, Any], principal: Principal, tokens: int) -> Result:
@@ -195,14 +201,16 @@ def _context(library: Library, arguments: Mapping[str, Any], principal: Principa
     budget = min(asked.token_budget or MAX_TOKEN_BUDGET, tokens // _TIMES)
     built = library.get_context(replace(asked, token_budget=budget), principal)
     value = search_answers.context_to_wire(built)
-    return Result(value, (Block(as_json(value["CONTEXT_DATA"])),))
+    return Result(value, (ReplyBlock(as_json(value["CONTEXT_DATA"])),))
 
 
 def _verify(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
     found = library.verify(verify_from_wire(dict(arguments)), principal, door=DOOR)
     value = {"status": "SUCCESS", **as_data(found)}
     heading = "Verdicts: " + ", ".join(f"{count} {verdict}" for verdict, count in found.counts.items())
-    return Result(value, (Block(heading), *(Block(as_json(claim)) for claim in value["claims"])), rows="claims")
+    return Result(
+        value, (ReplyBlock(heading), *(ReplyBlock(as_json(claim)) for claim in value["claims"])), rows="claims"
+    )
 
 
 def _answer(library: Library, arguments: Mapping[str, Any], principal: Principal, _tokens: int) -> Result:
@@ -215,7 +223,9 @@ def _answer(library: Library, arguments: Mapping[str, Any], principal: Principal
     )
     left_out = f" {len(found.dropped)} claims of the model were left out." if found.dropped else ""
     return Result(
-        value, (Block(why + left_out), *(Block(as_json(claim)) for claim in value["claims"])), spare="fragments"
+        value,
+        (ReplyBlock(why + left_out), *(ReplyBlock(as_json(claim)) for claim in value["claims"])),
+        spare="fragments",
     )
 
 
@@ -229,8 +239,8 @@ def _sources(library: Library, arguments: Mapping[str, Any], principal: Principa
     ]
     lines = [f"{s['source_id']}: {s['title']} (domain {s['domain']}, trust {s['trust']})" for s in told]
     if not told:
-        return Result({"sources": []}, (Block("There are no sources that this caller may see."),))
-    return Result({"sources": told}, tuple(map(Block, lines)), rows="sources")
+        return Result({"sources": []}, (ReplyBlock("There are no sources that this caller may see."),))
+    return Result({"sources": told}, tuple(map(ReplyBlock, lines)), rows="sources")
 
 
 _TOLD_OF_SOURCES = (
@@ -259,7 +269,7 @@ def _heading(given: FragmentsAnswer) -> str:
     return said + warning + behind
 
 
-def _block(fragment: Fragment) -> Block:
+def _block(fragment: Fragment) -> ReplyBlock:
     told = fragment.metadata
     marks = [f"id {_id(fragment)}", f"score {fragment.retrieval_score:.3f}", f"trust {told.get('trust', '?')}"]
     marks += [
@@ -269,7 +279,7 @@ def _block(fragment: Fragment) -> Block:
     ]
     marks += [f"also in {copy['source']}" for copy in told.get("also_in", ())]
     text = f"{_title(fragment)} <{fragment.source}>\n({', '.join(marks)})\n{visible(fragment.content)}"
-    return Block(text, PRIORITY.get(told.get("priority", 2), 0.6))
+    return ReplyBlock(text, PRIORITY.get(told.get("priority", 2), 0.6))
 
 
 def _failed_retrieval(why: str) -> Mapping[str, Any]:

@@ -24,8 +24,8 @@ from wenyuan.readers.adoc_lines import (
     SECTION,
     STYLE,
     TERM,
-    Block,
-    Line,
+    AdocBlock,
+    AdocLine,
     closing,
     continued,
     deep,
@@ -89,7 +89,7 @@ class _Page:
         self._unknown: Counter[str] = Counter()
         self._includes: list[str] = []
         self._known: dict[str, str] = {}
-        lines = [Line(number, line.rstrip()) for number, line in enumerate(text.split("\n"), 1)]
+        lines = [AdocLine(number, line.rstrip()) for number, line in enumerate(text.split("\n"), 1)]
         self._titles = ids(lines)
         self._said: list[str] = []  # the marks of the lists that are open, outermost first
         self._blocks(list(self._met(lines)), 0)
@@ -107,7 +107,7 @@ class _Page:
             told += (msg("files that it includes are read on their own, or not at all: {files}", files=named),)
         return told
 
-    def _met(self, lines: Sequence[Line]) -> Iterator[Line]:
+    def _met(self, lines: Sequence[AdocLine]) -> Iterator[AdocLine]:
         """The lines under conditions that are met."""
         closed: list[bool] = []
         defined = {match["name"].lower() for line in lines if (match := _ENTRY.match(line.text)) and not match["off"]}
@@ -135,9 +135,9 @@ class _Page:
 
     # Blocks.
 
-    def _blocks(self, lines: Sequence[Line], depth: int) -> None:
+    def _blocks(self, lines: Sequence[AdocLine], depth: int) -> None:
         at = 0
-        above = Block()
+        above = AdocBlock()
         apart = True  # a blank line stands above
         while at < len(lines):
             line = lines[at]
@@ -149,9 +149,9 @@ class _Page:
                 at, above = found
             else:
                 at = self._block(lines, at, above, depth, apart)
-                above, apart = Block(), False
+                above, apart = AdocBlock(), False
 
-    def _said_above(self, lines: Sequence[Line], at: int, above: Block) -> tuple[int, Block] | None:
+    def _said_above(self, lines: Sequence[AdocLine], at: int, above: AdocBlock) -> tuple[int, AdocBlock] | None:
         """Read a line that says something of the block below it, or is nothing that is seen; None for another one."""
         text = lines[at].text
         if text.startswith("//") and not text.startswith("///"):
@@ -171,7 +171,7 @@ class _Page:
             return at + 1, above._replace(title=match["title"])
         return None
 
-    def _set(self, lines: Sequence[Line], at: int, match: re.Match[str]) -> int:
+    def _set(self, lines: Sequence[AdocLine], at: int, match: re.Match[str]) -> int:
         value = match["value"] or ""
         while value.endswith((" \\", " +")) and at + 1 < len(lines) and lines[at + 1].text.strip():
             at += 1
@@ -183,7 +183,7 @@ class _Page:
             self._known[name] = attributes_in(value, self._known)[:2_000]
         return at + 1
 
-    def _block(self, lines: Sequence[Line], at: int, above: Block, depth: int, apart: bool) -> int:
+    def _block(self, lines: Sequence[AdocLine], at: int, above: AdocBlock, depth: int, apart: bool) -> int:
         """Read the block that begins at a line; returns the line after it."""
         line = lines[at]
         if after := self._section(lines, at, above):
@@ -209,7 +209,7 @@ class _Page:
         self._said.clear()
         self.outline.leave()
 
-    def _section(self, lines: Sequence[Line], at: int, above: Block) -> int:
+    def _section(self, lines: Sequence[AdocLine], at: int, above: AdocBlock) -> int:
         line = lines[at]
         match = SECTION.match(line.text)
         if match:
@@ -228,10 +228,10 @@ class _Page:
             return self._header(lines, after)
         return after
 
-    def _header(self, lines: Sequence[Line], at: int) -> int:
+    def _header(self, lines: Sequence[AdocLine], at: int) -> int:
         """The lines below the title that say by whom and from when the document is."""
         while at < len(lines) and lines[at].text.strip():
-            found = self._said_above(lines, at, Block())
+            found = self._said_above(lines, at, AdocBlock())
             if found is not None:
                 at = found[0]
             elif FENCE.match(lines[at].text) or SECTION.match(lines[at].text):
@@ -241,7 +241,7 @@ class _Page:
                 at += 1
         return at
 
-    def _fenced(self, lines: Sequence[Line], at: int, above: Block, depth: int) -> int:
+    def _fenced(self, lines: Sequence[AdocLine], at: int, above: AdocBlock, depth: int) -> int:
         """Read a block between two lines of signs."""
         number, fence = lines[at]
         after = closing(lines, at)
@@ -262,7 +262,7 @@ class _Page:
             self._around(above, inner, number, depth)
         return min(after + 1, len(lines))
 
-    def _around(self, above: Block, inner: Sequence[Line], number: int, depth: int) -> None:
+    def _around(self, above: AdocBlock, inner: Sequence[AdocLine], number: int, depth: int) -> None:
         """A block that holds others: an example, a sidebar, a quotation, a box."""
         if above.style.upper() in _BOXES:
             self.outline.box(above.style.lower(), self._inline(above.title), number)
@@ -278,10 +278,10 @@ class _Page:
         self.outline.end_term()
         self.outline.text(self._inline(above.named.get("by", "")), number)
 
-    def _titled(self, above: Block, number: int) -> None:
+    def _titled(self, above: AdocBlock, number: int) -> None:
         self.outline.text(self._inline(above.title), number)
 
-    def _macro(self, match: re.Match[str], above: Block, number: int) -> None:
+    def _macro(self, match: re.Match[str], above: AdocBlock, number: int) -> None:
         name, said = match["name"], match["said"]
         self._titled(above, number)
         if name in ("image", "video", "audio"):
@@ -294,7 +294,7 @@ class _Page:
 
     # Lists.
 
-    def _item(self, lines: Sequence[Line], at: int, above: Block) -> int:
+    def _item(self, lines: Sequence[AdocLine], at: int, above: AdocBlock) -> int:
         """Read an item of a list, or a term with its meaning; 0 where the line is none."""
         text = lines[at].text
         for pattern in (BULLET, NUMBER, CALLOUT, TERM):
@@ -325,7 +325,7 @@ class _Page:
         self.outline.text(self._inline(joined(whole)), lines[at].number)
         return after
 
-    def _paragraph(self, lines: Sequence[Line], at: int, above: Block) -> int:
+    def _paragraph(self, lines: Sequence[AdocLine], at: int, above: AdocBlock) -> int:
         after, more = continued(lines, at + 1, items=False)
         said = [lines[at].text, *more]
         number = lines[at].number
@@ -348,7 +348,7 @@ class _Page:
 
     # Tables.
 
-    def _table(self, lines: Sequence[Line], kind: str, above: Block, number: int) -> None:
+    def _table(self, lines: Sequence[AdocLine], kind: str, above: AdocBlock, number: int) -> None:
         self._titled(above, number)
         text = "\n".join(each.text for each in lines)
         form = above.named.get("format", {",": "csv", ":": "dsv"}.get(kind, ""))

@@ -37,12 +37,12 @@ TERM = re.compile(
 CHECKED = re.compile(r"\[(?P<of>[ *xX])\][ \t]+")
 
 
-class Line(NamedTuple):
+class AdocLine(NamedTuple):
     number: int
     text: str
 
 
-class Block(NamedTuple):
+class AdocBlock(NamedTuple):
     """What stands above a block: its title, its style and its named attributes."""
 
     title: str = ""
@@ -50,14 +50,14 @@ class Block(NamedTuple):
     named: Mapping[str, str] = {}
 
 
-def closing(lines: Sequence[Line], at: int) -> int:
+def closing(lines: Sequence[AdocLine], at: int) -> int:
     """The line that ends a block of the same signs; the end of the text where there is none."""
     fence = lines[at].text
     fence = "```" if fence.startswith("```") else fence
     return next((after for after in range(at + 1, len(lines)) if lines[after].text == fence), len(lines))
 
 
-def continued(lines: Sequence[Line], at: int, *, items: bool = True) -> tuple[int, list[str]]:
+def continued(lines: Sequence[AdocLine], at: int, *, items: bool = True) -> tuple[int, list[str]]:
     """The line after a paragraph, and its further lines.
 
     Args:
@@ -107,7 +107,7 @@ def deep(said: Sequence[str]) -> int:
     return sum(not kind.startswith("term") for kind in said)
 
 
-def styled(above: Block, said: str) -> Block:
+def styled(above: AdocBlock, said: str) -> AdocBlock:
     """What a line in brackets adds: the first value is the style, others are named."""
     named = dict(above.named)
     style = above.style
@@ -129,7 +129,7 @@ def _split(said: str) -> list[str]:
     return [match[0] for match in re.finditer(r"(?:[^,\"]|\"[^\"]*\"?)+", said)]
 
 
-def ids(lines: Sequence[Line]) -> dict[str, str]:
+def ids(lines: Sequence[AdocLine]) -> dict[str, str]:
     """The titles of sections by the ids that are stated for them or made of them."""
     found: dict[str, str] = {}
     stated = ""

@@ -10,7 +10,7 @@ import zlib
 from wenyuan.core.addresses import escaped_value, legible, with_part
 from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.readers.assemble import rejected
-from wenyuan.readers.contained_files import Part, Unpacked
+from wenyuan.readers.contained_files import ContainedFile, Unpacked
 from wenyuan.readers.container_check import CHUNK, check_count, check_ratio
 from wenyuan.readers.containers import MAX_BYTES, left_out
 from wenyuan.readers.selection import is_read, suffix_of
@@ -34,7 +34,7 @@ def unpack_zip(content: bytes, *, uri: str, name: str) -> Unpacked:
         raise rejected(msg("the archive is damaged: {error}", error=error), name) from error
     entries = archive.infolist()
     check_count(entries, name)
-    parts: dict[str, Part] = {}
+    parts: dict[str, ContainedFile] = {}
     refused: list[tuple[str, str]] = []
     unread: list[str] = []
     total = 0
@@ -56,7 +56,9 @@ def unpack_zip(content: bytes, *, uri: str, name: str) -> Unpacked:
             refused.append((address, error.message))
             continue
         total += len(body)
-        parts[address] = Part(uri=address, name=path, content=body, metadata={"archive": name, "entry": path})
+        parts[address] = ContainedFile(
+            uri=address, name=path, content=body, metadata={"archive": name, "entry": path}
+        )
     return Unpacked(parts=tuple(parts.values()), refused=tuple(refused), notes=left_out(unread, suffix_of))
 
 

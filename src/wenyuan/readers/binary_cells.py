@@ -15,14 +15,14 @@ FORMAT, XF, DATES, SHEET = 0x041E, 0x00E0, 0x0022, 0x0085
 NUMBER, RK, RKS, FORMULA = 0x0203, 0x027E, 0x00BD, 0x0006
 
 
-class Cell(NamedTuple):
+class BinaryCell(NamedTuple):
     row: int
     column: int
     style: int
     value: float
 
 
-def shown(cells: Iterator[Cell], codes: Sequence[str], since_1904: bool) -> ShownCells:
+def shown(cells: Iterator[BinaryCell], codes: Sequence[str], since_1904: bool) -> ShownCells:
     found = ShownCells({}, [])
     for cell in cells:
         code = codes[cell.style] if cell.style < len(codes) else ""

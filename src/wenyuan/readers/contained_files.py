@@ -9,7 +9,7 @@ from wenyuan.core.model import Document, Facet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ContainedFile:
     """A file in a container.
 
     Attributes:
@@ -35,6 +35,6 @@ class Unpacked:
     """
 
     documents: tuple[Document, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ContainedFile, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()

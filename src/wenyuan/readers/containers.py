@@ -40,7 +40,7 @@ Read = Callable[[bytes, str, str], Sequence[Document]]
 Unpack = Callable[[bytes, str, str], Unpacked]
 
 
-class Opening:
+class ContainerReader:
     """Reads a file and, recursively, the files in it.
 
     Args:

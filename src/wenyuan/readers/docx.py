@@ -12,7 +12,7 @@ from typing import Any
 
 from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.model import Document, Facet
-from wenyuan.core.redaction.columns import Columns
+from wenyuan.core.redaction.columns import ColumnKinds
 from wenyuan.core.text.structure import opening
 from wenyuan.readers import formulas, notation, symbols
 from wenyuan.readers.assemble import (
@@ -400,7 +400,7 @@ class _Body:
         row.
         """
         above: dict[int, str] = {}
-        kinds = Columns()
+        kinds = ColumnKinds()
         for row in table.iter(f"{_W}tr"):
             if next(row.iterancestors(f"{_W}tbl")) is not table:
                 continue

@@ -13,7 +13,7 @@ from typing import Any
 
 from wenyuan.core.fidelity import Fidelity, Line, Uncertain
 from wenyuan.core.model import Block, Document
-from wenyuan.readers.contained_files import Part, Unpacked
+from wenyuan.readers.contained_files import ContainedFile, Unpacked
 
 HEADER = struct.Struct(">Q")
 
@@ -110,7 +110,9 @@ def decode_unpacked(answer: Mapping[str, Any]) -> Unpacked:
     """Inverse of `encode_unpacked`."""
     return Unpacked(
         documents=decode_documents(answer["documents"]),
-        parts=tuple(Part(**{**part, "content": base64.b64decode(part["content"])}) for part in answer["parts"]),
+        parts=tuple(
+            ContainedFile(**{**part, "content": base64.b64decode(part["content"])}) for part in answer["parts"]
+        ),
         refused=tuple((address, reason) for address, reason in answer["refused"]),
         notes=tuple(answer["notes"]),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from wenyuan.core.errors import InvalidRequest, msg
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.readers.golden_set import read_set
 from wenyuan.readers.golden_table import read_table
 
@@ -20,7 +20,7 @@ from wenyuan.readers.golden_table import read_table
 GOLDEN_SUFFIXES = (".csv", ".tsv", ".xlsx")
 
 
-def read_golden(path: Path) -> tuple[Pair, ...]:
+def read_golden(path: Path) -> tuple[QuestionAddress, ...]:
     """Read a golden file, or the folder of a judged set in BEIR layout.
 
     Raises:

@@ -10,13 +10,13 @@ from urllib.parse import quote, urldefrag
 
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.errors import InvalidRequest, msg
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.core.registry import LineFault, refuse
 from wenyuan.readers.golden_columns import LAYOUT, content_of
 from wenyuan.readers.golden_table import grade_of, unaskable
 
 
-def read_set(folder: Path) -> tuple[Pair, ...]:
+def read_set(folder: Path) -> tuple[QuestionAddress, ...]:
     files = [folder / "qrels.tsv"] if (folder / "qrels.tsv").exists() else sorted((folder / "qrels").glob("*.tsv"))
     if not files:
         raise InvalidRequest(msg("there is no {folder}", folder=folder / "qrels.tsv"), hint=LAYOUT)
@@ -25,7 +25,7 @@ def read_set(folder: Path) -> tuple[Pair, ...]:
     asked = {name: (line, str(record["text"])) for line, name, record in _entries(queries, faults, needs="text")}
     judged = set()
     addresses = _addresses(folder, faults)
-    pairs: list[Pair] = []
+    pairs: list[QuestionAddress] = []
     for file in files:
         for line, query, document, grade in _judgements(file, faults):
             if query not in asked:
@@ -36,7 +36,7 @@ def read_set(folder: Path) -> tuple[Pair, ...]:
             judged.add(query)
             first, *others = addresses.get(document, (document,))
             pairs.append(
-                Pair(
+                QuestionAddress(
                     question=asked[query][1], answer=first, otherwise=tuple(others), grade=grade,
                     where=f"{file.name} line {line}",
                 )

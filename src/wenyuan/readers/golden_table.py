@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, msg
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.core.model import MAX_QUERY_CHARS
 from wenyuan.core.registry import LineFault, refuse
 from wenyuan.core.text.analysis import query_terms
@@ -17,7 +17,7 @@ from wenyuan.readers.table import QUESTION, SIMILAR, Row, header_key
 from wenyuan.readers.workbook import sheets_of
 
 
-def read_table(path: Path) -> tuple[Pair, ...]:
+def read_table(path: Path) -> tuple[QuestionAddress, ...]:
     content, name = content_of(path), path.name
     try:
         if path.suffix.lower() == ".xlsx":
@@ -27,7 +27,7 @@ def read_table(path: Path) -> tuple[Pair, ...]:
             sheets = [("", rows)]
     except DocumentRejected as error:
         raise InvalidRequest(msg("{name}: {message}", name=name, message=error.message)) from error
-    pairs: list[Pair] = []
+    pairs: list[QuestionAddress] = []
     faults: list[LineFault] = []
     read = 0
     for sheet, rows in sheets:
@@ -50,7 +50,7 @@ def _golden_header(rows: Sequence[Row]) -> int | None:
 
 
 def _take_rows(
-    sheet: str, rows: Sequence[Row], names: Sequence[str], pairs: list[Pair], faults: list[LineFault]
+    sheet: str, rows: Sequence[Row], names: Sequence[str], pairs: list[QuestionAddress], faults: list[LineFault]
 ) -> None:
     keys = [header_key(name) for name in names]
     questions, addresses, grades = (
@@ -79,9 +79,9 @@ def _take_rows(
         if any(header_key(address) in NO_ANSWER for address in told):
             if len(told) > 1:
                 faults.append(LineFault(sheet, "there is an address beside 'no answer'", line))
-            pairs += [Pair(question=q, answer="", grade=0.0, where=where) for q in asked]
+            pairs += [QuestionAddress(question=q, answer="", grade=0.0, where=where) for q in asked]
         else:
-            pairs += [Pair(question=q, answer=a, grade=grade, where=where) for q in asked for a in told]
+            pairs += [QuestionAddress(question=q, answer=a, grade=grade, where=where) for q in asked for a in told]
 
 
 def unaskable(question: str) -> str:

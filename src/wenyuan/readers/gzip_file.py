@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from wenyuan.core.addresses import escaped_value, with_part
 from wenyuan.core.errors import msg
 from wenyuan.readers.assemble import rejected
-from wenyuan.readers.contained_files import Part, Unpacked
+from wenyuan.readers.contained_files import ContainedFile, Unpacked
 from wenyuan.readers.container_check import CHUNK, check_ratio
 from wenyuan.readers.containers import MAX_BYTES
 
@@ -40,5 +40,7 @@ def unpack_gzip(content: bytes, *, uri: str, name: str) -> Unpacked:
         raise rejected(msg("the archive is damaged: {error}", error=error), name) from error
     address = with_part(uri, f"entry={escaped_value(inner)}")
     return Unpacked(
-        parts=(Part(uri=address, name=inner, content=bytes(body), metadata={"archive": name, "entry": inner}),)
+        parts=(
+            ContainedFile(uri=address, name=inner, content=bytes(body), metadata={"archive": name, "entry": inner}),
+        )
     )

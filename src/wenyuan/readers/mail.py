@@ -13,10 +13,10 @@ from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document, Facet
 from wenyuan.readers.assemble import Original, Piece, assemble
 from wenyuan.readers.boundaries import check_parts
-from wenyuan.readers.contained_files import Part, Unpacked
+from wenyuan.readers.contained_files import ContainedFile, Unpacked
 from wenyuan.readers.containers import left_out
 from wenyuan.readers.html import own_text, parsed
-from wenyuan.readers.message_parts import Letter, collect, mail_headers
+from wenyuan.readers.message_parts import Mail, collect, mail_headers
 from wenyuan.readers.numbered_headings import sectioned
 from wenyuan.readers.page import Page
 from wenyuan.readers.quoted_mails import marked, quoted_pieces
@@ -36,22 +36,22 @@ def unpack_eml(content: bytes, *, uri: str, name: str) -> Unpacked:
     """
     check_parts(content)
     message = email.message_from_bytes(content, policy=email.policy.compat32)
-    letter = Letter(headers=mail_headers(message))
+    letter = Mail(headers=mail_headers(message))
     collect(message, letter)
     return unpacked(letter, Original(content, uri, name))
 
 
-def unpacked(letter: Letter, original: Original, media_type: str = _MEDIA_TYPE) -> Unpacked:
+def unpacked(letter: Mail, original: Original, media_type: str = _MEDIA_TYPE) -> Unpacked:
     """The document of a mail, with its attachments as parts."""
     document = _document(letter, original, media_type)
     told: dict[str, Facet] = {"attached_to": document.title}
     told |= {f"mail_{key}": value for key in ("from", "date") if (value := letter.headers.get(key, ""))}
-    parts: dict[str, Part] = {}
+    parts: dict[str, ContainedFile] = {}
     unread = [file for file, _ in letter.attachments if not is_read(file)]
     for file, body in letter.attachments:
         if is_read(file):
             address = _address(original.uri, file, parts)
-            parts[address] = Part(uri=address, name=file, content=body, metadata=told)
+            parts[address] = ContainedFile(uri=address, name=file, content=body, metadata=told)
     refused = []
     for number, (file, reason) in enumerate(letter.refused):
         refused.append((with_part(original.uri, f"attachment={escaped_value(file)};refused={number}"), reason))
@@ -60,7 +60,7 @@ def unpacked(letter: Letter, original: Original, media_type: str = _MEDIA_TYPE) 
     )
 
 
-def _address(uri: str, file: str, taken: dict[str, Part]) -> str:
+def _address(uri: str, file: str, taken: dict[str, ContainedFile]) -> str:
     """The address of an attachment; a second one with the same name is ``name;2``."""
     own = free = with_part(uri, f"attachment={escaped_value(file)}")
     number = 1
@@ -70,7 +70,7 @@ def _address(uri: str, file: str, taken: dict[str, Part]) -> str:
     return free
 
 
-def _document(letter: Letter, original: Original, media_type: str) -> Document:
+def _document(letter: Mail, original: Original, media_type: str) -> Document:
     subject = " ".join(letter.headers.get("subject", "").split())
     lines = [f"{label}: {value}" for label, key in _SHOWN if (value := letter.headers.get(key, ""))]
     pieces = [Piece("heading", subject, level=1), Piece("paragraph", "\n".join(lines))]

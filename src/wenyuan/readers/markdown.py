@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from wenyuan.core.anchors import slug
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Block, BlockKind, Document, Facet
-from wenyuan.core.redaction.columns import Columns
-from wenyuan.core.text.structure import Line, Opening, openings
+from wenyuan.core.redaction.columns import ColumnKinds
+from wenyuan.core.text.structure import DocumentLine, SectionOpening, openings
 from wenyuan.core.validity_dates import day_of, validity_field
 from wenyuan.readers.assemble import rejected, stem
 from wenyuan.readers.decoding import clean
@@ -277,7 +277,7 @@ def _cells(text: str, blocks: Iterable[Block]) -> Iterator[tuple[int, int, str]]
     for block in blocks:
         if block.kind != "table":
             continue
-        kinds = Columns()
+        kinds = ColumnKinds()
         for start, end, cell in _rows_of(text, block):
             found = [(m.start("cell"), m.end("cell"), m["cell"]) for m in cell.finditer(text, start, end)]
             told = kinds.of({at: value.strip() for at, (_, _, value) in enumerate(found) if value.strip()})
@@ -297,16 +297,16 @@ def _rows_of(text: str, block: Block) -> Iterator[tuple[int, int, re.Pattern[str
         at += len(line) + 1
 
 
-def _candidates(parts: Sequence[_Part], lines: Sequence[str]) -> list[Line]:
+def _candidates(parts: Sequence[_Part], lines: Sequence[str]) -> list[DocumentLine]:
     """The lines of paragraphs unchanged; a placeholder for lines of other elements."""
-    found = [Line("")] * len(lines)
+    found = [DocumentLine("")] * len(lines)
     for part in parts:
         for i in range(part.first, part.after):
-            found[i] = Line(lines[i] if part.prose else "#", first=i == part.first)
+            found[i] = DocumentLine(lines[i] if part.prose else "#", first=i == part.first)
     return found
 
 
-def _split(part: _Part, found: Sequence[Opening | None]) -> Iterator[tuple[_Part, Opening | None]]:
+def _split(part: _Part, found: Sequence[SectionOpening | None]) -> Iterator[tuple[_Part, SectionOpening | None]]:
     """Split a paragraph at lines that open a clause or are numbered headings."""
     if not part.prose:
         yield part, None

@@ -11,7 +11,7 @@ from itertools import count, islice
 from typing import Any, NamedTuple
 
 from wenyuan.core.errors import DocumentRejected, msg
-from wenyuan.core.redaction.columns import Columns
+from wenyuan.core.redaction.columns import ColumnKinds
 from wenyuan.readers.assemble import EMPTY_CELL, Cell, Piece, lines_of, rejected
 from wenyuan.readers.container_check import check_archive
 
@@ -167,7 +167,7 @@ def table_piece(rows: Sequence[Sequence[Spanning]], *, page: int | None = None) 
 
     A cell that covers several columns stands in the first of them.
     """
-    kinds = Columns()
+    kinds = ColumnKinds()
     shown: list[list[Cell]] = []
     repeated: list[str] = []
     above: dict[int, tuple[int, str | None]] = {}  # by column: rows still covered, and the text; None beside a cell

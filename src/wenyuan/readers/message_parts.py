@@ -25,7 +25,7 @@ _ALIASES = {"gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "unknown-
 
 
 @dataclass(slots=True)
-class Letter:
+class Mail:
     """A mail, independent of its file format.
 
     Attributes:
@@ -93,7 +93,7 @@ def _decoded(part: bytes | str, charset: str | None) -> str:
         return legible(part.decode("utf-8", "surrogateescape"))
 
 
-def collect(message: Message, letter: Letter) -> None:
+def collect(message: Message, letter: Mail) -> None:
     """Sort the MIME parts of a message into body texts and attachments."""
     written: list[tuple[str, Message]] = []
     stack: list[tuple[Message, bool]] = [(message, False)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from wenyuan.core.text.structure import Line, Opening, openings
+from wenyuan.core.text.structure import DocumentLine, SectionOpening, openings
 from wenyuan.readers.assemble import Piece
 from wenyuan.readers.text import heading_label
 
@@ -16,13 +16,13 @@ def sectioned(pieces: Sequence[Piece], *, levels_are_sure: bool = True) -> list[
     Args:
         levels_are_sure: The format says what its headings' levels are; else a number in a heading decides.
     """
-    lines: list[Line] = []
+    lines: list[DocumentLine] = []
     owners: list[int] = []
     for index, piece in enumerate(pieces):
         for n, text in enumerate(piece.text.split("\n") if piece.kind == "paragraph" else [piece.text]):
-            lines.append(Line(text if piece.kind in ("paragraph", "heading") else "…", first=n == 0))
+            lines.append(DocumentLine(text if piece.kind in ("paragraph", "heading") else "…", first=n == 0))
             owners.append(index)
-    found: list[list[tuple[str, Opening | None]]] = [[] for _ in pieces]
+    found: list[list[tuple[str, SectionOpening | None]]] = [[] for _ in pieces]
     for owner, line, accepted in zip(owners, lines, openings(lines), strict=True):
         found[owner].append((line.text, accepted))
     result: list[Piece] = []
@@ -38,7 +38,7 @@ def sectioned(pieces: Sequence[Piece], *, levels_are_sure: bool = True) -> list[
     return result
 
 
-def _cut(piece: Piece, parts: Sequence[tuple[str, Opening | None]], depth: int) -> Iterator[Piece]:
+def _cut(piece: Piece, parts: Sequence[tuple[str, SectionOpening | None]], depth: int) -> Iterator[Piece]:
     """Split a paragraph at each section opening, and after a line that is entirely a heading."""
     now, gathered = piece, [""]
     for text, accepted in parts:

@@ -13,7 +13,7 @@ from wenyuan.readers.assemble import Original, rejected
 from wenyuan.readers.contained_files import Unpacked
 from wenyuan.readers.containers import MAX_DEPTH
 from wenyuan.readers.mail import unpacked
-from wenyuan.readers.message_parts import Letter
+from wenyuan.readers.message_parts import Mail
 from wenyuan.readers.rtf import read_rtf
 
 # A message is a storage of streams, each named by a property and its type (MS-OXMSG): ``__substg1.0_0037001F`` is the
@@ -105,7 +105,7 @@ class _Storage:
 
 def _message(storage: _Storage, original: Original, depth: int) -> Unpacked:
     """The document and attachments of a message, including attached messages."""
-    letter = Letter(headers=_msg_headers(storage))
+    letter = Mail(headers=_msg_headers(storage))
     html = storage.data(_HTML) or storage.text(_HTML).encode("utf-8-sig", "replace")
     if html.strip(b"\xef\xbb\xbf\0 "):
         letter.pages = [html]
@@ -128,7 +128,7 @@ def _message(storage: _Storage, original: Original, depth: int) -> Unpacked:
     )
 
 
-def _attach(attached: _Storage, letter: Letter, original: Original, depth: int, inner: list[Unpacked]) -> None:
+def _attach(attached: _Storage, letter: Mail, original: Original, depth: int, inner: list[Unpacked]) -> None:
     message = attached.inner("__substg1.0_3701000D")
     file = " ".join((attached.text("3707") or attached.text("3704")).replace("\\", "/").rpartition("/")[2].split())
     if message is None:

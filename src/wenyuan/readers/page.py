@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wenyuan.core.model import BlockKind
-from wenyuan.core.redaction.columns import Columns
+from wenyuan.core.redaction.columns import ColumnKinds
 from wenyuan.readers import formulas, notation
 from wenyuan.readers.assemble import EMPTY_CELL, Cell, Piece, joined, left_out_note
 
@@ -484,7 +484,7 @@ def _first_number(node: Any) -> int:
 def _table_lines(rows: list[list[str]], anchors: list[str]) -> Iterator[_Line]:
     """One line per row; ``–`` stands for empty cells before filled ones, so that values stay below their headers."""
     used = {at for row in rows for at, cell in enumerate(row) if cell.strip()}
-    kinds = Columns()
+    kinds = ColumnKinds()
     for row, anchor in zip(rows, anchors, strict=True):
         told = kinds.of({at: cell.strip() for at, cell in enumerate(row) if cell.strip()})
         last = max((at for at, cell in enumerate(row) if cell.strip()), default=-1)

@@ -12,9 +12,9 @@ from typing import Any
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.readers.frames import encode_json
 from wenyuan.readers.ocr.page_store import PageStore
-from wenyuan.readers.process import Died, Limits, Worker
+from wenyuan.readers.process import Died, ReadingLimits, ReadingProcess
 
-PAGE_LIMITS = Limits(memory=1_200_000_000, cpu_seconds=90.0, wall_seconds=600.0)
+PAGE_LIMITS = ReadingLimits(memory=1_200_000_000, cpu_seconds=90.0, wall_seconds=600.0)
 """What one page may cost: a page of small print takes 10 s of processor time, and a process .6 GB."""
 
 _EVERY = 1.0  # seconds between two progress callbacks
@@ -42,12 +42,12 @@ class PageWorkers:
         store: Where recognised pages are kept; None to keep none.
     """
 
-    def __init__(self, most: int, store: PageStore | None = None, *, limits: Limits = PAGE_LIMITS) -> None:
+    def __init__(self, most: int, store: PageStore | None = None, *, limits: ReadingLimits = PAGE_LIMITS) -> None:
         self._most = most
         self._store = store
         self._limits = limits
         self._lock = threading.Lock()
-        self._idle: list[Worker] = []
+        self._idle: list[ReadingProcess] = []
         self._read: set[str] = set()
 
     def recognise(
@@ -96,7 +96,7 @@ class PageWorkers:
         if not pages:
             return
         stopping = threading.Event()
-        workers: set[Worker] = set()
+        workers: set[ReadingProcess] = set()
 
         def read(page: int) -> dict[str, Any]:
             return {} if stopping.is_set() else self._recognised(content, name, page, workers)
@@ -116,11 +116,11 @@ class PageWorkers:
                     worker.kill()
             pool.shutdown(cancel_futures=True)
 
-    def _recognised(self, content: bytes, name: str, page: int, workers: set[Worker]) -> dict[str, Any]:
+    def _recognised(self, content: bytes, name: str, page: int, workers: set[ReadingProcess]) -> dict[str, Any]:
         request = encode_json({"recognise": page, "name": name})
         with self._lock:
             worker = self._idle.pop() if self._idle else None
-        worker = worker or Worker(self._limits)
+        worker = worker or ReadingProcess(self._limits)
         with self._lock:
             workers.add(worker)
         try:

@@ -21,7 +21,7 @@ _PIPE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ReadingLimits:
     """Resource limits for reading one document.
 
     Attributes:
@@ -59,14 +59,14 @@ class _Ended(Died):
     by_itself = True
 
 
-class Worker:
+class ReadingProcess:
     """One reading process. `ask` exchanges a request for an answer within the limits, or raises `Died`.
 
     Raises:
         SourceError: the process does not start.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ReadingLimits) -> None:
         self.served = 0
         self._limits = limits
         with tempfile.TemporaryFile() as words:  # a file, since a pipe that nobody reads would block the child
@@ -97,7 +97,7 @@ class Worker:
         """The worker's answer to one request.
 
         Args:
-            seconds: How long it may take, where that is not `Limits.wall_seconds`.
+            seconds: How long it may take, where that is not `ReadingLimits.wall_seconds`.
         """
         self.served += 1
         return self._exchange(frame(request) + frame(content), seconds or self._limits.wall_seconds)

@@ -32,7 +32,7 @@ _WIDE = re.compile(r"[\u4e00-\u9fff\u3040-\u30ff，。；：、！？]{6,}")
 
 
 @dataclass(slots=True)
-class Entry:
+class RecordValue:
     """A value of a file: a text as it is written, a list, or keys with values.
 
     Attributes:
@@ -40,17 +40,17 @@ class Entry:
         line: Where it begins, where that is known.
     """
 
-    value: str | list[Entry] | list[tuple[str, Entry]]
+    value: str | list[RecordValue] | list[tuple[str, RecordValue]]
     line: int | None = None
     keys: bool = False
 
     @property
-    def pairs(self) -> list[tuple[str, Entry]]:
+    def pairs(self) -> list[tuple[str, RecordValue]]:
         """The keys with their values; empty for others."""
         return self.value if self.keys else []  # type: ignore[return-value]
 
     @property
-    def items(self) -> list[Entry]:
+    def items(self) -> list[RecordValue]:
         """The entries of a list; empty for others."""
         return [] if self.keys or isinstance(self.value, str) else self.value  # type: ignore[return-value]
 
@@ -91,14 +91,14 @@ def _no_constant(constant: str) -> NoReturn:
     raise ValueError(msg("{constant} is not JSON", constant=constant))
 
 
-def _of_json(value: Any, depth: int) -> Entry:
+def _of_json(value: Any, depth: int) -> RecordValue:
     if depth > _MAX_DEPTH:
-        return Entry(json.dumps(value, ensure_ascii=False))
+        return RecordValue(json.dumps(value, ensure_ascii=False))
     if isinstance(value, dict):
-        return Entry([(key, _of_json(each, depth + 1)) for key, each in value.items()], keys=True)
+        return RecordValue([(key, _of_json(each, depth + 1)) for key, each in value.items()], keys=True)
     if isinstance(value, list):
-        return Entry([_of_json(each, depth + 1) for each in value])
-    return Entry(value if isinstance(value, str) else json.dumps(value))
+        return RecordValue([_of_json(each, depth + 1) for each in value])
+    return RecordValue(value if isinstance(value, str) else json.dumps(value))
 
 
 def read_yaml(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
@@ -118,33 +118,33 @@ def read_yaml(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
         mark = getattr(error, "problem_mark", None)
         at = msg(" in line {number}", number=mark.line + 1) if mark is not None else ""
         raise rejected(msg("it is not valid YAML: {reason}{at}", reason=reason, at=at), name) from error
-    root = roots[0] if len(roots) == 1 else Entry(roots)
+    root = roots[0] if len(roots) == 1 else RecordValue(roots)
     return _read(root, text, Original(content, uri, name), "application/yaml", notes)
 
 
-def _of_yaml(text: str) -> Iterator[Entry]:
+def _of_yaml(text: str) -> Iterator[RecordValue]:
     """The documents of a file, made of its events: nothing that stands once is repeated."""
     import yaml
 
-    stack: list[tuple[Entry, list[Entry]]] = []
+    stack: list[tuple[RecordValue, list[RecordValue]]] = []
     for count, event in enumerate(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
         line = event.start_mark.line + 1 if event.start_mark else None
         if count > _MAX_VALUES:
             raise yaml.YAMLError(f"more than {_MAX_VALUES:,} values")
-        done: Entry | None = None
+        done: RecordValue | None = None
         if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             if len(stack) > _MAX_DEPTH:
                 raise yaml.YAMLError("nested too deeply")
-            opened = Entry([], line, keys=isinstance(event, yaml.MappingStartEvent))
+            opened = RecordValue([], line, keys=isinstance(event, yaml.MappingStartEvent))
             stack.append((opened, []))
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             done, inner = stack.pop()
             keys = [entry.text if entry.text is not None else "…" for entry in inner[::2]]
             done.value = list(zip(keys, inner[1::2], strict=False)) if done.keys else inner
         elif isinstance(event, yaml.ScalarEvent):
-            done = Entry(event.value, line)
+            done = RecordValue(event.value, line)
         elif isinstance(event, yaml.AliasEvent):
-            done = Entry(f"*{event.anchor}", line)
+            done = RecordValue(f"*{event.anchor}", line)
         if done is not None:
             if stack:
                 stack[-1][1].append(done)
@@ -152,7 +152,9 @@ def _of_yaml(text: str) -> Iterator[Entry]:
                 yield done
 
 
-def _read(root: Entry, text: str, original: Original, media_type: str, notes: Sequence[str]) -> tuple[Document, ...]:
+def _read(
+    root: RecordValue, text: str, original: Original, media_type: str, notes: Sequence[str]
+) -> tuple[Document, ...]:
     values = list(_texts(root))
     total = sum(map(len, values))
     if total == 0 or _in_words(values) < _LEAST_SHARE * total:
@@ -181,9 +183,9 @@ def _in_words(values: Sequence[str]) -> int:
     return found
 
 
-def _texts(root: Entry) -> Iterator[str]:
+def _texts(root: RecordValue) -> Iterator[str]:
     """Keys and values, in order."""
-    stack: list[Entry | str] = [root]
+    stack: list[RecordValue | str] = [root]
     while stack:
         entry = stack.pop()
         if isinstance(entry, str):
@@ -197,7 +199,7 @@ def _texts(root: Entry) -> Iterator[str]:
             stack += reversed(entry.items)
 
 
-def _write(entry: Entry, outline: Outline, level: int, depth: int) -> None:
+def _write(entry: RecordValue, outline: Outline, level: int, depth: int) -> None:
     """Write an entry: keys of the first levels are headings, deeper ones stand before their values."""
     if entry.text is not None:
         outline.text(entry.text, entry.line)
@@ -224,7 +226,7 @@ def _write(entry: Entry, outline: Outline, level: int, depth: int) -> None:
     outline.leave()
 
 
-def _write_entry(entry: Entry, outline: Outline, depth: int) -> None:
+def _write_entry(entry: RecordValue, outline: Outline, depth: int) -> None:
     """An entry of a list as a paragraph of its own, a line for each key; what is nested below it."""
     short = [(key, value.text) for key, value in entry.pairs if value.text is not None]
     outline.text("\n".join(f"{key}: {text}" for key, text in short), entry.line)
@@ -236,7 +238,7 @@ def _write_entry(entry: Entry, outline: Outline, depth: int) -> None:
         _write(entry, outline, _HEADINGS + 1, depth)
 
 
-def _keyed(key: str, value: Entry, outline: Outline, depth: int) -> None:
+def _keyed(key: str, value: RecordValue, outline: Outline, depth: int) -> None:
     outline.term(key, value.line)
     if depth >= _MAX_DEPTH:
         outline.text(" ".join(_texts(value)), value.line)
@@ -248,7 +250,7 @@ def _keyed(key: str, value: Entry, outline: Outline, depth: int) -> None:
     outline.end_term()
 
 
-def _rows(entry: Entry) -> list[list[Spanning]]:
+def _rows(entry: RecordValue) -> list[list[Spanning]]:
     """A list of entries with the same short values as a table; empty for others."""
     if len(entry.items) < 2 or not all(each.keys and len(each.pairs) > 1 for each in entry.items):
         return []

@@ -16,11 +16,11 @@ from wenyuan.core.errors import DocumentRejected, NoDocument, msg
 from wenyuan.core.fidelity import Fidelity
 from wenyuan.core.model import Document
 from wenyuan.readers.contained_files import Unpacked
-from wenyuan.readers.containers import Opening
+from wenyuan.readers.containers import ContainerReader
 from wenyuan.readers.frames import decode_documents, decode_unpacked, encode_json
 from wenyuan.readers.legacy import converted, formulas_in, needs_conversion
 from wenyuan.readers.page_workers import PageWorkers, Watch
-from wenyuan.readers.process import Died, Limits, Worker
+from wenyuan.readers.process import Died, ReadingLimits, ReadingProcess
 from wenyuan.readers.selection import CONTAINERS, READERS, read_guarded, suffix_of
 from wenyuan.runtime.regular import IrregularFile, open_regular
 
@@ -52,12 +52,12 @@ class Sandbox:
     """
 
     def __init__(
-        self, limits: Limits | None = None, *, reader: str | None = None, pages: PageWorkers | None = None
+        self, limits: ReadingLimits | None = None, *, reader: str | None = None, pages: PageWorkers | None = None
     ) -> None:
-        self.limits = limits or Limits()
+        self.limits = limits or ReadingLimits()
         self._pages = pages
         self._reader = reader
-        self._worker: Worker | None = None
+        self._worker: ReadingProcess | None = None
         self._lock = threading.Lock()
 
     def __enter__(self) -> Sandbox:
@@ -117,7 +117,7 @@ class Sandbox:
         def opens(name: str) -> bool:
             return not self._reader and suffix_of(name) in CONTAINERS
 
-        documents = Opening(one, self._unpacked, opens).documents(content, uri, name)
+        documents = ContainerReader(one, self._unpacked, opens).documents(content, uri, name)
         return ReadOutcome(documents=documents, seconds=time.monotonic() - began, isolated=isolated or opens(name))
 
     def _unpacked(self, content: bytes, uri: str, name: str) -> Unpacked:
@@ -205,11 +205,11 @@ class Sandbox:
                     self._drop()
                 return answer
 
-    def _warm(self) -> Worker:
+    def _warm(self) -> ReadingProcess:
         if self._worker and (self._worker.served >= self.limits.documents_per_worker or not self._worker.alive()):
             self._drop()
         if self._worker is None:
-            self._worker = Worker(self.limits)
+            self._worker = ReadingProcess(self.limits)
         return self._worker
 
     def _drop(self) -> None:
@@ -218,7 +218,7 @@ class Sandbox:
             worker.end()
 
 
-def read_file(path: Path, *, uri: str, limits: Limits | None = None) -> ReadOutcome:
+def read_file(path: Path, *, uri: str, limits: ReadingLimits | None = None) -> ReadOutcome:
     """Read one file with a temporary sandbox; for many files keep a `Sandbox`.
 
     Raises:

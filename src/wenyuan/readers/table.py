@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from wenyuan.core.redaction.columns import Columns
+from wenyuan.core.redaction.columns import ColumnKinds
 from wenyuan.readers.assemble import (
     EMPTY_CELL,
     Cell,
@@ -86,7 +86,7 @@ def row_pieces(rows: Sequence[Row], *, table: str, anchor: Callable[[int], str])
     """
     at, columns = _header(rows)
     faq = bool(columns.question and columns.answer)
-    kinds = Columns()
+    kinds = ColumnKinds()
     pieces: list[Piece] = []
     for number, row in enumerate(rows):
         told = kinds.of({column: cell for column, cell in enumerate(row.cells) if cell})
@@ -141,7 +141,7 @@ def _header(rows: Sequence[Row]) -> tuple[int, _Columns]:
     widest = max((sum(map(bool, row.cells)) for row in rows), default=0)
     for at, row in enumerate(rows[:_HEADER_WITHIN]):
         filled = [cell for cell in row.cells if cell]
-        if Columns().of(dict(enumerate(row.cells))):
+        if ColumnKinds().of(dict(enumerate(row.cells))):
             break  # 姓名, 刘洋, 性别, 女: names stand beside their values
         if len(filled) < max(2, widest / 2):
             continue

@@ -16,7 +16,7 @@ from wenyuan.readers import notation
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, unread
 from wenyuan.readers.markup import Spanning, covered
 from wenyuan.readers.outline import Outline, is_chinese, one_line
-from wenyuan.readers.tex_cursor import Source, filled
+from wenyuan.readers.tex_cursor import TexSource, filled
 from wenyuan.readers.tex_math import plain_formula
 from wenyuan.readers.tex_names import (
     ACCENTS,
@@ -127,8 +127,8 @@ class _Page:
         return told
 
 
-class _Text(Source):
-    """Reads a text into the outline of a page; see `Source`."""
+class _Text(TexSource):
+    """Reads a text into the outline of a page; see `TexSource`."""
 
     def __init__(self, text: str, page: _Page, *, first: int = 0) -> None:
         super().__init__(text, first=first)

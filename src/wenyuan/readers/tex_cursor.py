@@ -12,7 +12,7 @@ _SPACE = re.compile(r"[ \t\x0b]*\n?[ \t\x0b]*")
 _OPTION = re.compile(r"\[((?:[^\[\]\\{}\n]|\\.|\{[^{}]{0,200}\}){0,300})\]")
 
 
-class Source:
+class TexSource:
     """A text and its brackets: the file's, or what a name stands for.
 
     Args:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.fidelity import Fidelity
 from wenyuan.core.model import Block, BlockKind, Document
-from wenyuan.core.text.structure import Line, Opening, openings
+from wenyuan.core.text.structure import DocumentLine, SectionOpening, openings
 from wenyuan.readers import notation
 from wenyuan.readers.assemble import EMPTY_CELL, rejected, stem
 from wenyuan.readers.decoding import clean, decode
@@ -129,7 +129,7 @@ def spans(text: str) -> list[_Span]:
     return found
 
 
-def heading_label(found: Opening) -> str:
+def heading_label(found: SectionOpening) -> str:
     """A heading's text with white space made even: ``第一章　总  则`` → ``第一章 总 则``."""
     return " ".join(f"{found.label} {found.title}".split())
 
@@ -164,17 +164,17 @@ def read_text(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     return (measured(document, text),)
 
 
-def _lines(text: str, lines: Sequence[_Span]) -> list[Line]:
+def _lines(text: str, lines: Sequence[_Span]) -> list[DocumentLine]:
     found = []
     blank = True
     for line in lines:
         written = text[line.start : line.end]
-        found.append(Line(written, first=blank or bool(_INDENT.match(written))))
+        found.append(DocumentLine(written, first=blank or bool(_INDENT.match(written))))
         blank = not written.strip()
     return found
 
 
-def _title(text: str, lines: Sequence[_Span], found: Sequence[Opening | None], first: int) -> str:
+def _title(text: str, lines: Sequence[_Span], found: Sequence[SectionOpening | None], first: int) -> str:
     """The first line as the title, when it stands alone or directly above a heading and reads like a title; else
     ``""``.
     """
@@ -188,7 +188,7 @@ def _title(text: str, lines: Sequence[_Span], found: Sequence[Opening | None], f
     return written if alone or found[first + 1] else ""
 
 
-def _blocks(text: str, lines: Sequence[_Span], found: Sequence[Opening | None], first: int) -> Iterator[Block]:
+def _blocks(text: str, lines: Sequence[_Span], found: Sequence[SectionOpening | None], first: int) -> Iterator[Block]:
     start: int | None = None
     for i in range(first, len(lines)):
         if start is not None and _ends(text, lines, found, i):
@@ -200,7 +200,7 @@ def _blocks(text: str, lines: Sequence[_Span], found: Sequence[Opening | None], 
         yield _block(text, lines, found[start], start, len(lines))
 
 
-def _ends(text: str, lines: Sequence[_Span], found: Sequence[Opening | None], i: int) -> bool:
+def _ends(text: str, lines: Sequence[_Span], found: Sequence[SectionOpening | None], i: int) -> bool:
     """Whether the current block ends before line `i`."""
     written = text[lines[i].start : lines[i].end]
     before = found[i - 1]
@@ -216,7 +216,7 @@ def _ends(text: str, lines: Sequence[_Span], found: Sequence[Opening | None], i:
     )
 
 
-def _block(text: str, lines: Sequence[_Span], found: Opening | None, first: int, after: int) -> Block:
+def _block(text: str, lines: Sequence[_Span], found: SectionOpening | None, first: int, after: int) -> Block:
     start, end = lines[first].start, lines[after - 1].end
     end = start + len(text[start:end].rstrip())
     if found:

@@ -21,7 +21,7 @@ from wenyuan.readers.binary_cells import (
     SHEET,
     STREAMS,
     XF,
-    Cell,
+    BinaryCell,
     rk,
     shown,
 )
@@ -82,7 +82,7 @@ def _text_of_xls(body: bytes, wide: bool) -> str:
     return body[3 : 3 + count * (1 + two)].decode("utf-16-le" if two else "latin-1", "replace")
 
 
-def _cells_of_xls(stream: bytes, place: int) -> Iterator[Cell]:
+def _cells_of_xls(stream: bytes, place: int) -> Iterator[BinaryCell]:
     depth = 0
     for kind, body in _records(stream, place):
         if kind in BOF:
@@ -95,13 +95,13 @@ def _cells_of_xls(stream: bytes, place: int) -> Iterator[Cell]:
             yield from _numbers_of_xls(kind, body)
 
 
-def _numbers_of_xls(kind: int, body: bytes) -> Iterator[Cell]:
+def _numbers_of_xls(kind: int, body: bytes) -> Iterator[BinaryCell]:
     row, column, style = struct.unpack_from("<HHH", body)
     if kind == RKS:
         for number, at in enumerate(range(4, len(body) - 6, 6)):
             own, packed = struct.unpack_from("<HI", body, at)
-            yield Cell(row, column + number, own, rk(packed))
+            yield BinaryCell(row, column + number, own, rk(packed))
     elif kind == RK:
-        yield Cell(row, column, style, rk(struct.unpack_from("<I", body, 6)[0]))
+        yield BinaryCell(row, column, style, rk(struct.unpack_from("<I", body, 6)[0]))
     elif kind == NUMBER or body[12:14] != b"\xff\xff":  # else a text, a truth or an error
-        yield Cell(row, column, style, struct.unpack_from("<d", body, 6)[0])
+        yield BinaryCell(row, column, style, struct.unpack_from("<d", body, 6)[0])

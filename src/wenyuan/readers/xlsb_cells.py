@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 
 from wenyuan.readers import number_formats
-from wenyuan.readers.binary_cells import MAX_STYLES, Cell, rk, shown
+from wenyuan.readers.binary_cells import MAX_STYLES, BinaryCell, rk, shown
 from wenyuan.readers.markup import beside, local, parse_xml
 from wenyuan.readers.xlsx_cells import ShownCells
 
@@ -95,7 +95,7 @@ def _codes_of_xlsb(stream: bytes) -> list[str]:
     return [formats.get(form, "") for form in found]
 
 
-def _cells_of_xlsb(stream: bytes) -> Iterator[Cell]:
+def _cells_of_xlsb(stream: bytes) -> Iterator[BinaryCell]:
     row = 0
     for kind, body in _binary_records(stream):
         if kind == _ROW:
@@ -105,4 +105,4 @@ def _cells_of_xlsb(stream: bytes) -> Iterator[Cell]:
             number = (
                 rk(struct.unpack_from("<I", body, 8)[0]) if kind == _B_RK else struct.unpack_from("<d", body, 8)[0]
             )
-            yield Cell(row, column, style & 0xFFFFFF, number)
+            yield BinaryCell(row, column, style & 0xFFFFFF, number)

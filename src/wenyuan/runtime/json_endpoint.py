@@ -38,7 +38,7 @@ _HINTS: Mapping[int, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EndpointKind:
     """The kind of an endpoint: its error classes, and its limits.
 
     Attributes:
@@ -83,7 +83,7 @@ class JsonEndpoint:
 
     def __init__(
         self,
-        kind: Kind,
+        kind: EndpointKind,
         model: str,
         endpoint: httpx2.URL,
         *,
@@ -177,7 +177,7 @@ class JsonEndpoint:
         raise failure
 
 
-def address(url: str, path: str, kind: Kind, *, default: str = "") -> httpx2.URL:
+def address(url: str, path: str, kind: EndpointKind, *, default: str = "") -> httpx2.URL:
     """The endpoint's URL, from the URL of a server, of its API, or of the endpoint itself.
 
     Args:
@@ -204,7 +204,7 @@ def _port(url: httpx2.URL) -> int:
     return url.port or (443 if url.scheme == "https" else 80)
 
 
-def _headers(key: str, kind: Kind) -> dict[str, str]:
+def _headers(key: str, kind: EndpointKind) -> dict[str, str]:
     if not key:
         return {}
     if not re.fullmatch(r"[\x21-\x7e]+", key):

@@ -27,7 +27,7 @@ class Mode(Enum):
     MAINTAIN = "statements that no transaction may hold, such as VACUUM"
 
 
-class Sessions:
+class PostgresSessions:
     """A bounded pool of connections to one database. Safe to use from several threads.
 
     Args:

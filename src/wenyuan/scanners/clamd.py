@@ -9,7 +9,7 @@ from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from wenyuan.core.errors import ConfigError, msg
-from wenyuan.core.scanning import ACCEPTED, ScannerFailed, Verdict, plain_reason
+from wenyuan.core.scanning import ACCEPTED, ScannerFailed, ScanVerdict, plain_reason
 
 _PORT = 3_310
 _CHUNK = 1 << 20
@@ -41,7 +41,7 @@ class ClamdScanner:
         self.name = f"clamd at {self._host}:{self._port}" if self._host else f"clamd at {self._socket}"
         self._found, self._timeout = found, timeout
 
-    def scan(self, content: bytes, name: str) -> Verdict:
+    def scan(self, content: bytes, name: str) -> ScanVerdict:
         try:
             said = self._said(content)
         except TimeoutError as error:
@@ -56,7 +56,7 @@ class ClamdScanner:
         if what == "OK":
             return ACCEPTED
         if what.endswith(" FOUND"):
-            return Verdict(self._found, plain_reason(what.removesuffix(" FOUND")))
+            return ScanVerdict(self._found, plain_reason(what.removesuffix(" FOUND")))
         raise ScannerFailed(msg("it said: {words}", words=plain_reason(what)), component=self.name)
 
     def close(self) -> None: ...

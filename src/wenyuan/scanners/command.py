@@ -16,7 +16,7 @@ from contextlib import ExitStack, suppress
 from typing import Literal
 
 from wenyuan.core.errors import ConfigError, msg
-from wenyuan.core.scanning import ACCEPTED, ScannerFailed, Verdict, plain_reason, verdict_of
+from wenyuan.core.scanning import ACCEPTED, ScannerFailed, ScanVerdict, plain_reason, verdict_of
 from wenyuan.runtime.children import child
 
 _MOST_SAID = 64 * 1024  # bytes of its output; one that says more gives no verdict
@@ -57,7 +57,7 @@ class CommandScanner:
         self.name = f"scanner {os.path.basename(self._command[0])}"  # noqa: PTH119  (its last part as it was written)
         self._found, self._timeout = found, timeout
 
-    def scan(self, content: bytes, name: str) -> Verdict:
+    def scan(self, content: bytes, name: str) -> ScanVerdict:
         status, said = self._run(content, name)
         if status == 0 and (verdict := _VERDICT.search(said)):
             try:
@@ -67,7 +67,7 @@ class CommandScanner:
         if status == 0:
             return ACCEPTED
         if status == 1:
-            return Verdict(self._found, plain_reason(said.partition("\n")[0]))
+            return ScanVerdict(self._found, plain_reason(said.partition("\n")[0]))
         raise ScannerFailed(msg("it ended with status {status}", status=status), component=self.name)
 
     def close(self) -> None: ...

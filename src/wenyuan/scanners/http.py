@@ -9,7 +9,7 @@ import httpx2
 
 from wenyuan.core.errors import ConfigError, msg
 from wenyuan.core.ports import until
-from wenyuan.core.scanning import ScannerFailed, Verdict, verdict_of
+from wenyuan.core.scanning import ScannerFailed, ScanVerdict, verdict_of
 from wenyuan.runtime.bounded_calls import CallTimedOut
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.runtime.responses import TooLarge, read_whole
@@ -47,7 +47,7 @@ class HttpScanner:
         headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
         self._client = punctual(httpx2.Client(headers=headers, follow_redirects=False, trust_env=False))
 
-    def scan(self, content: bytes, name: str) -> Verdict:
+    def scan(self, content: bytes, name: str) -> ScanVerdict:
         headers = {"Content-Type": "application/octet-stream", "X-File-Name": quote(name, safe="", errors="replace")}
         try:
             with (

@@ -29,29 +29,29 @@ from wenyuan.server.problems import Problem
 from wenyuan.server.remote_callers import RemoteAddresses
 from wenyuan.server.request_metrics import RequestMetrics
 from wenyuan.server.routes.answers import Answers
-from wenyuan.server.routes.ask import Fragments, Knowledge
+from wenyuan.server.routes.ask import FragmentRoutes, KnowledgeRoutes
 from wenyuan.server.routes.audit import Audit
 from wenyuan.server.routes.dify import Dify
 from wenyuan.server.routes.documents import CorrectionRoutes, DocumentRoutes
-from wenyuan.server.routes.evaluations import Evaluations, Feedback
+from wenyuan.server.routes.evaluations import EvaluationRoutes, FeedbackRoutes
 from wenyuan.server.routes.ingest_jobs import IngestJobs
 from wenyuan.server.routes.keys import KeyRoutes
 from wenyuan.server.routes.mcp import Mcp
-from wenyuan.server.routes.originals import Originals
+from wenyuan.server.routes.originals import OriginalRoutes
 from wenyuan.server.routes.quarantine import QuarantineRoutes
-from wenyuan.server.routes.registry import Agents, SourceList, Sources
-from wenyuan.server.routes.rules import Rules, United
-from wenyuan.server.routes.synonyms import Synonyms
+from wenyuan.server.routes.registry import Agents, SourceList, SourceRoutes
+from wenyuan.server.routes.rules import RuleRoutes, UnifiedRoutes
+from wenyuan.server.routes.synonyms import SynonymRoutes
 from wenyuan.server.routes.tasks import Tasks
 from wenyuan.server.routes.tool_pages import ToolPages
-from wenyuan.server.routes.uploads import Uploads
+from wenyuan.server.routes.uploads import UploadRoutes
 from wenyuan.server.routes.vector_stores import Stores
 from wenyuan.server.routes_declared import Route, declared
 from wenyuan.server.service_port import (
     Authenticate,
     FaultSwitch,
     KnowledgeService,
-    ServerSettings,
+    ServerOptions,
     Service,
     open_on_loopback,
 )
@@ -64,14 +64,14 @@ if TYPE_CHECKING:
 
 # The application: its routes, and what lies around them.
 
-_SIMPLE = (Fragments, SourceList, Metrics, Probes)
+_SIMPLE = (FragmentRoutes, SourceList, Metrics, Probes)
 _LIBRARY = (
-    Fragments, Knowledge, Answers, ToolPages, Dify, Mcp, Stores, Sources, DocumentRoutes, CorrectionRoutes, Originals,
-    Uploads, QuarantineRoutes, Agents, Tasks, Synonyms, Audit, Feedback, Evaluations, United, Rules, KeyRoutes, Metrics, Probes,
+    FragmentRoutes, KnowledgeRoutes, Answers, ToolPages, Dify, Mcp, Stores, SourceRoutes, DocumentRoutes, CorrectionRoutes, OriginalRoutes,
+    UploadRoutes, QuarantineRoutes, Agents, Tasks, SynonymRoutes, Audit, FeedbackRoutes, EvaluationRoutes, UnifiedRoutes, RuleRoutes, KeyRoutes, Metrics, Probes,
 )  # fmt: skip
 ROUTES: tuple[Route, ...] = tuple(one for part in _LIBRARY for _, one in declared(part))
 """All that a server can have."""
-_OF_EACH = (Fragments, Knowledge, Answers, ToolPages, Dify, Mcp, Stores, United, Probes)
+_OF_EACH = (FragmentRoutes, KnowledgeRoutes, Answers, ToolPages, Dify, Mcp, Stores, UnifiedRoutes, Probes)
 OF_EACH = tuple(one.path for part in _OF_EACH for _, one in declared(part))
 """Paths that each of several processes answers: questions, which take the time, and what is said of the process itself."""
 PUBLIC = frozenset(one.path for one in ROUTES if one.right is None)
@@ -81,7 +81,7 @@ PUBLIC = frozenset(one.path for one in ROUTES if one.right is None)
 def create_app(
     service: Service,
     *,
-    settings: ServerSettings | None = None,
+    settings: ServerOptions | None = None,
     authenticate: Authenticate = open_on_loopback,
     fault: FaultSwitch | None = None,
     member: Member | None = None,
@@ -96,7 +96,7 @@ def create_app(
             header means nothing.
         member: Which of several processes this is; None where it serves alone.
     """
-    settings = settings or ServerSettings()
+    settings = settings or ServerOptions()
     traffic = RequestMetrics(ROUTES)
     numbers = NumbersNow(traffic, _work_of(service), None if member is None else SharedNumbers(member))
     buckets = None if member is None else SharedBuckets(member.limits, member.number, member.count)
@@ -126,7 +126,7 @@ def _work_of(service: Service) -> Callable[[], LibraryWork] | None:
     return health.work if isinstance(health, Health) else None
 
 
-def openapi_document(settings: ServerSettings, *, governed: bool = True) -> Mapping[str, Any]:
+def openapi_document(settings: ServerOptions, *, governed: bool = True) -> Mapping[str, Any]:
     """The OpenAPI document of a server with these settings.
 
     Args:
@@ -140,7 +140,7 @@ def _library_id(service: Service) -> str:
     return str(service.catalog.library_id()) if isinstance(service, KnowledgeService) else ""
 
 
-def _address_book(service: Service, settings: ServerSettings) -> AddressBook | None:
+def _address_book(service: Service, settings: ServerOptions) -> AddressBook | None:
     """The addresses of a library's files; None for a service that has no catalog."""
     if not isinstance(service, KnowledgeService):
         return None
@@ -153,17 +153,17 @@ def _parts(
 ) -> list[object]:
     """The route handlers for a service: all of them for a library, fewer for a service without agents and keys."""
     if book is None or not isinstance(service, KnowledgeService):
-        return [Fragments(service, handler), SourceList(service, handler)]
+        return [FragmentRoutes(service, handler), SourceList(service, handler)]
     library, runs = cast("Library", service), IngestJobs()
     keys_changed = authenticate.forget if isinstance(authenticate, KeyRing) else lambda: None
     return [
-        Fragments(service, handler), Knowledge(service, handler), Answers(service, handler), ToolPages(),
+        FragmentRoutes(service, handler), KnowledgeRoutes(service, handler), Answers(service, handler), ToolPages(),
         Dify(library, handler), Mcp(library, handler),
-        Stores(library, handler), Sources(library, handler, time.time, runs), DocumentRoutes(library, handler),
-        CorrectionRoutes(library, handler), Originals(library, handler, book), Uploads(library, handler, runs),
+        Stores(library, handler), SourceRoutes(library, handler, time.time, runs), DocumentRoutes(library, handler),
+        CorrectionRoutes(library, handler), OriginalRoutes(library, handler, book), UploadRoutes(library, handler, runs),
         QuarantineRoutes(library, handler), Agents(library, handler, keys_changed),
-        Tasks(library, handler), Synonyms(library, handler), Audit(library, handler), Feedback(library, handler),
-        Evaluations(library, handler), United(library, handler), Rules(library, handler),
+        Tasks(library, handler), SynonymRoutes(library, handler), Audit(library, handler), FeedbackRoutes(library, handler),
+        EvaluationRoutes(library, handler), UnifiedRoutes(library, handler), RuleRoutes(library, handler),
         KeyRoutes(library.catalog, handler, keys_changed, time.time),
     ]  # fmt: skip
 

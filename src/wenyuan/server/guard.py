@@ -24,7 +24,7 @@ from wenyuan.server.refusals import refusal
 from wenyuan.server.request_body import Body, ClientGone
 from wenyuan.server.request_metrics import RequestMetrics
 from wenyuan.server.request_origin import check_page
-from wenyuan.server.service_port import Authenticate, ServerSettings
+from wenyuan.server.service_port import Authenticate, ServerOptions
 from wenyuan.service.search.traces import INCOMING
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
@@ -72,7 +72,7 @@ class GuardMiddleware:
         app: ASGIApp,
         *,
         authenticate: Authenticate,
-        settings: ServerSettings,
+        settings: ServerOptions,
         traffic: RequestMetrics,
         public: Collection[str],
         buckets: Buckets | None = None,

@@ -22,7 +22,7 @@ from wenyuan.server.pool import Pool
 from wenyuan.server.problems import Problem
 from wenyuan.server.remote_callers import inward
 from wenyuan.server.request_body import WAITING, Body, ClientGone, require_json
-from wenyuan.server.service_port import FaultSwitch, ServerSettings
+from wenyuan.server.service_port import FaultSwitch, ServerOptions
 from wenyuan.wire import contract, strict_json
 
 STATUS_HEADER = "X-Retrieval-Status"
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Generic[Q]):
+class RequestKind(Generic[Q]):
     """How a request type is parsed, answered, and answered on failure.
 
     Attributes:
@@ -56,7 +56,7 @@ class Question(Generic[Q]):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProtocolReply:
     """A response of a protocol that signals failure by HTTP status: its body, and the names of failed legs."""
 
     body: Mapping[str, Any]
@@ -82,7 +82,7 @@ class RequestHandler:
         library_id: What the library behind it is called where libraries ask one another; see `engines.external`.
     """
 
-    def __init__(self, settings: ServerSettings, fault: FaultSwitch | None, library_id: str = "") -> None:
+    def __init__(self, settings: ServerOptions, fault: FaultSwitch | None, library_id: str = "") -> None:
         self.settings = settings
         self._library_id = library_id
         self._fault = fault
@@ -99,7 +99,7 @@ class RequestHandler:
         """Parse the body and run `call` on it in a thread; returns its result.
 
         Args:
-            waits: Whether it waits for a language model; see `Question`.
+            waits: Whether it waits for a language model; see `RequestKind`.
 
         Raises:
             ClientGone: the client hung up while a language model was waited for.
@@ -111,7 +111,7 @@ class RequestHandler:
 
         return await (self._waited(request, work) if waits else self.pool.run(work))
 
-    async def ask(self, request: Request, question: Question[Q], *, content: bytes | None = None) -> Response:
+    async def ask(self, request: Request, question: RequestKind[Q], *, content: bytes | None = None) -> Response:
         """The response to a question. Every failure after validation becomes a body with status FAILED.
 
         Args:
@@ -156,7 +156,7 @@ class RequestHandler:
             raise ClientGone
         return response
 
-    async def tell(self, request: Request, answer: Callable[[object], Told]) -> Response:
+    async def tell(self, request: Request, answer: Callable[[object], ProtocolReply]) -> Response:
         """The response of a protocol without a FAILED body: failures are raised and get an HTTP error status.
 
         Raises:
@@ -199,7 +199,7 @@ class RequestHandler:
     def _answer(
         self,
         asked: Q,
-        question: Question[Q],
+        question: RequestKind[Q],
         fault: AbstractContextManager[object],
         request_id: str,
         journey: QuestionPath,

@@ -11,7 +11,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import msg
 from wenyuan.server.buckets import Buckets, OwnBuckets
 from wenyuan.server.problems import Problem
-from wenyuan.server.service_port import Limits
+from wenyuan.server.service_port import RateLimits
 
 _NO_KEY = Principal().key_id  # this machine's own callers, while no keys are needed
 _ALL = ""  # the name of the bucket of all together
@@ -25,7 +25,7 @@ class Limiter:
     """
 
     def __init__(
-        self, limits: Limits, clock: Callable[[], float] = time.monotonic, buckets: Buckets | None = None
+        self, limits: RateLimits, clock: Callable[[], float] = time.monotonic, buckets: Buckets | None = None
     ) -> None:
         self._limits = limits
         self._clock = clock

@@ -30,7 +30,7 @@ from wenyuan.server.request_origin import is_loopback
 from wenyuan.server.service_port import (
     Authenticate,
     FaultSwitch,
-    ServerSettings,
+    ServerOptions,
     Service,
     open_on_loopback,
     open_to_all,
@@ -147,7 +147,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
     host: str = "127.0.0.1",
     port: int = 8765,
     *,
-    settings: ServerSettings | None = None,
+    settings: ServerOptions | None = None,
     authenticate: Authenticate | None = None,
     keys: Keys | None = None,
     fault: FaultSwitch | None = None,
@@ -192,7 +192,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
             component="server",
             hint="keep to 127.0.0.1, or make a key: wenyuan key create --rights retrieve,search",
         )
-    settings = settings or ServerSettings()
+    settings = settings or ServerOptions()
     authenticate = authenticate or (open_to_all if allow_remote else open_on_loopback)
     made = create_app(service, settings=settings, authenticate=authenticate, fault=fault, member=member)
     app: ASGIApp = made if front is None or (member is not None and not member.first) else front(made)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wenyuan.service.verification import Verification, VerifyRequest
 
 
-class Readiness(Protocol):
+class ReadinessPort(Protocol):
     """Whether the service can answer; ``parts[name]`` has ``state`` (ok, degraded, starting, failed) and ``detail``."""
 
     @property
@@ -43,7 +43,7 @@ class Service(Protocol):
         """
         ...
 
-    def readiness(self) -> Readiness: ...
+    def readiness(self) -> ReadinessPort: ...
 
     def list_sources(self) -> Sequence[Mapping[str, object]]: ...
 
@@ -84,7 +84,7 @@ For an unknown name it raises `InvalidRequest`.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RateLimits:
     """Requests per second and at the same time, per key and overall; 0 means no limit."""
 
     rate_per_key: float = 50.0
@@ -93,7 +93,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSettings:
+class ServerOptions:
     """Limits and options of the server.
 
     Attributes:
@@ -122,7 +122,7 @@ class ServerSettings:
     dify_failure_record: bool = False
     allowed_origins: tuple[str, ...] = ()
     ingest_roots: tuple[Path, ...] = ()
-    limits: Limits = field(default_factory=Limits)
+    limits: RateLimits = field(default_factory=RateLimits)
 
     def __post_init__(self) -> None:
         if min(self.threads, self.max_body) < 1 or self.queue_limit < 0 or not self.body_timeout > 0:

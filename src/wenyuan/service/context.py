@@ -19,9 +19,9 @@ from wenyuan.core.prompt_parts import ContextBuild, ContextPolicy
 from wenyuan.core.query_rewriting import Turn
 from wenyuan.core.scoring.copies import limited as is_limited
 from wenyuan.core.text.excerpts import ScoredPassage, document_key
-from wenyuan.service.audit.recorded_search import Bounds, RecordedSearch
+from wenyuan.service.audit.recorded_search import ContextLimits, RecordedSearch
 from wenyuan.service.audit.recorder import one_question
-from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchRequest, SearchResult
+from wenyuan.service.search.searcher import LOCAL, ResultPassage, Searcher, SearchRequest, SearchResult
 
 if TYPE_CHECKING:
     from wenyuan.catalog.tasks import TaskLedger
@@ -145,7 +145,7 @@ class ContextService:
         doubted = [_below(policy.least_trust, result) for result in found[len(asked) :]]
         with self._recorded.failures(asked[0], principal, "context"):
             build = self._build(policy, [*results, *doubted], (agent_id, request.task_id))
-            bounds = Bounds(
+            bounds = ContextLimits(
                 token_budget=policy.token_budget,
                 allow_low_trust=policy.allow_low_trust,
                 withheld=build.details,
@@ -220,9 +220,9 @@ def _low_trust(request: ContextRequest, agent: Agent | None) -> bool:
     return agent.allow_low_trust if agent else False
 
 
-def _best(results: Sequence[SearchResult]) -> list[Found]:
+def _best(results: Sequence[SearchResult]) -> list[ResultPassage]:
     """Each passage once, with its best score over all queries."""
-    best: dict[int, Found] = {}
+    best: dict[int, ResultPassage] = {}
     for found in (f for result in results for f in result.passages):
         known = best.get(found.passage.passage_id)
         if known is None or found.hit.score > known.hit.score:

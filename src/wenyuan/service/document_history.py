@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import NotFound, msg
-from wenyuan.core.text.differences import Change, Part, changes
+from wenyuan.core.text.differences import PartChange, TextPart, changes
 from wenyuan.service.ingest.versions import FOLDER, series_of
 from wenyuan.service.operations.freshness import iso_time
 
@@ -61,8 +61,8 @@ class DocumentHistory:
             "more": max(0, len(told) - MOST_VERSIONS),
         }
 
-    def _parts(self, one: PastDocument) -> list[Part]:
-        return [Part(" › ".join(headings), text) for headings, text in self.catalog.past_texts(one)]
+    def _parts(self, one: PastDocument) -> list[TextPart]:
+        return [TextPart(" › ".join(headings), text) for headings, text in self.catalog.past_texts(one)]
 
 
 def _versions(found: Sequence[PastDocument]) -> list[PastDocument]:
@@ -81,7 +81,7 @@ def _versions(found: Sequence[PastDocument]) -> list[PastDocument]:
     return [*(one for one in distinct if one.removed_at is not None), *kept, *live]
 
 
-def _described(one: PastDocument, changed: Sequence[Change], *, first: bool) -> dict[str, Any]:
+def _described(one: PastDocument, changed: Sequence[PartChange], *, first: bool) -> dict[str, Any]:
     return {
         "document_id": one.document_id if one.removed_at is None else None,
         "title": one.title,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wenyuan.core.access import Principal
 from wenyuan.core.arguments import checking_fields
-from wenyuan.core.conditions import Condition, Conditions, compiled, of_sources
+from wenyuan.core.conditions import Conditions, FieldComparison, compiled, of_sources
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, UnknownDomain, did_you_mean, msg
 from wenyuan.core.model import Facet, Fragment, RetrievalRequest
 from wenyuan.core.restrictions import Restrictions, restrictions_of
@@ -46,7 +46,7 @@ class FragmentsRequest:
 
     request: RetrievalRequest
     domain: str = EVERYTHING
-    conditions: Condition | Conditions | None = None
+    conditions: FieldComparison | Conditions | None = None
     least_score: float = 0.0
     door: str
 

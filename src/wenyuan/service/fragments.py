@@ -12,12 +12,12 @@ from wenyuan.core.ports import Hit
 from wenyuan.core.restrictions import APPLIED
 from wenyuan.core.scoring.copies import also_in
 from wenyuan.core.text.structure import clause_label
-from wenyuan.service.query import Answer
+from wenyuan.service.query import SearchAnswer
 
 # Answers as the contract's fragments.
 
 
-def fragments_of(answer: Answer, restrictions: Sequence[str] = ()) -> tuple[Fragment, ...]:
+def fragments_of(answer: SearchAnswer, restrictions: Sequence[str] = ()) -> tuple[Fragment, ...]:
     """The fragments of an answer, best first, with all metadata.
 
     Args:
@@ -26,13 +26,13 @@ def fragments_of(answer: Answer, restrictions: Sequence[str] = ()) -> tuple[Frag
     return tuple(_fragments(answer, ((hit, answer.passages[hit.passage_id]) for hit in answer.hits), restrictions))
 
 
-def nearest_of(answer: Answer, restrictions: Sequence[str] = ()) -> Fragment | None:
-    """The nearest passage of an answer that has one, as a fragment is told; see `Answer.nearest`."""
+def nearest_of(answer: SearchAnswer, restrictions: Sequence[str] = ()) -> Fragment | None:
+    """The nearest passage of an answer that has one, as a fragment is told; see `SearchAnswer.nearest`."""
     return next(_fragments(answer, [answer.nearest] if answer.nearest else (), restrictions), None)
 
 
 def _fragments(
-    answer: Answer, shown: Iterable[tuple[Hit, Passage]], restrictions: Sequence[str]
+    answer: SearchAnswer, shown: Iterable[tuple[Hit, Passage]], restrictions: Sequence[str]
 ) -> Iterator[Fragment]:
     about: dict[str, Any] = {"audit_id": answer.audit_id} if answer.audit_id else {}
     if restrictions:

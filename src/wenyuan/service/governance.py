@@ -12,7 +12,7 @@ from typing import Any
 
 from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.catalog import Catalog
-from wenyuan.catalog.database import Place
+from wenyuan.catalog.database import StoragePlace
 from wenyuan.catalog.task_anchor import TaskAnchor
 from wenyuan.catalog.tasks import TaskLedger
 from wenyuan.catalog.values import place_of
@@ -98,7 +98,7 @@ def open_governance(folder: str | Path) -> GovernanceDesk:
     return desk
 
 
-def log_of(place: Place, settings: Settings, catalog: Catalog) -> AuditLog | None:
+def log_of(place: StoragePlace, settings: Settings, catalog: Catalog) -> AuditLog | None:
     """The audit log of a library; None where it is switched off."""
     if not settings.audit.enabled:
         return None
@@ -113,7 +113,7 @@ def log_of(place: Place, settings: Settings, catalog: Catalog) -> AuditLog | Non
     )
 
 
-def tasks_of(folder: Path, place: Place, catalog: Catalog) -> TaskLedger:
+def tasks_of(folder: Path, place: StoragePlace, catalog: Catalog) -> TaskLedger:
     """The ledger of what tasks were given."""
     server = place.tasks()
     anchor = None if server is not None else TaskAnchor(catalog.database, folder / "tasks.db")

@@ -44,11 +44,11 @@ from wenyuan.service.generation.rewriter import Rewriter
 from wenyuan.service.generation.summarizer import Summarizer
 from wenyuan.service.governance import checked_log
 from wenyuan.service.ingest.corrections import CorrectionDesk
-from wenyuan.service.ingest.ingester import Ingester, Remote
+from wenyuan.service.ingest.ingester import ConnectorAccess, Ingester
 from wenyuan.service.ingest.ingestion import Ingestion
 from wenyuan.service.ingest.quarantine import Quarantine
 from wenyuan.service.ingest.question_redaction import Questions
-from wenyuan.service.ingest.recognition import Recognition
+from wenyuan.service.ingest.recognition import OcrReading
 from wenyuan.service.learning.evaluation import Evaluator
 from wenyuan.service.learning.feedback import Feedback
 from wenyuan.service.learning.sufficiency import JudgeTuner
@@ -59,14 +59,14 @@ from wenyuan.service.operations.index_follower import IndexFollower
 from wenyuan.service.operations.source_health import Freshness, listed_sources
 from wenyuan.service.originals import Draw, Originals
 from wenyuan.service.queries import asked, narrowing
-from wenyuan.service.query import Answer
+from wenyuan.service.query import SearchAnswer
 from wenyuan.service.reading import DocumentAccess
 from wenyuan.service.rules.cited_places import CitedPlaces
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.rules.name_vectors import name_vectors_of
 from wenyuan.service.rules.rulebook import Rulebook
 from wenyuan.service.rules.search import NameChooser, RuleSearch
-from wenyuan.service.search.answer_cache import Store
+from wenyuan.service.search.answer_cache import CacheStore
 from wenyuan.service.search.reranking import Reranking
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, CollectionTraits, Searcher, SearchRequest, SearchResult
@@ -103,7 +103,7 @@ class Storage:
     empty_engine: Callable[[], Engine]
     tasks: TaskLedger
     audit: AuditLog | None
-    answers: Store[SearchResult] | None
+    answers: CacheStore[SearchResult] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +135,8 @@ class Reading:
     questions: Questions
     draw: Draw
     drawable: Callable[[str], bool]
-    recognition: Recognition
-    remote: Remote | None = None
+    recognition: OcrReading
+    remote: ConnectorAccess | None = None
     scanner: Scanner | None = None
 
 
@@ -355,7 +355,7 @@ class Library:
         context: Mapping[str, Any] | None = None,
         domain: str | None = None,
         min_trust: int | None = None,
-    ) -> Answer:
+    ) -> SearchAnswer:
         """As `retrieve_fragments`, with all that is known about the answer; raises instead of answering FAILED.
 
         Args:

@@ -61,7 +61,7 @@ class Query:
         conversation: What was said before a question that is still to be reworded; None where it is not to be.
         rewriting: What came of that.
         follow_up: A query for what the passages lacked according to the judge, which is searched, too (`FollowUp`).
-        nearest: Whether the nearest passage is wanted where nothing is given, see `Answer.nearest`.
+        nearest: Whether the nearest passage is wanted where nothing is given, see `SearchAnswer.nearest`.
     """
 
     text: str
@@ -166,7 +166,7 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class SearchAnswer:
     """A ranking with its passages. Empty only when nothing was found; `reason` then says why.
 
     Attributes:

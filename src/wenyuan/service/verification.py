@@ -22,7 +22,7 @@ from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermit
 from wenyuan.core.fidelity import Uncertain
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Passage
-from wenyuan.core.places import Change
+from wenyuan.core.places import ClaimDifference
 from wenyuan.core.ports import Deadline, Engine, until
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.rewording import reworded, said_so
@@ -128,7 +128,7 @@ class AgainstRule:
     ref: str
     text: str
     clause: str
-    changes: tuple[Change, ...]
+    changes: tuple[ClaimDifference, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +147,7 @@ class JudgedClaim:
     verdict: Verdict
     findings: tuple[Verdict, ...]
     evidence: tuple[Quoted, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ClaimDifference, ...] = ()
     rule: AgainstRule | None = None
     unknown: tuple[str, ...] = ()
 

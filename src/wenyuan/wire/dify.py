@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from wenyuan.core.conditions import Condition, Conditions, Test
+from wenyuan.core.conditions import Conditions, FieldComparison, Test
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 from wenyuan.core.model import MAX_RESULTS, Facet, RetrievalRequest
 from wenyuan.core.restrictions import misplaced_in
@@ -164,7 +164,7 @@ def _dify_conditions(shape: DifyConditionsShape | None) -> Conditions | None:
     return Conditions(join=shape.logical_operator or "and", parts=tuple(parts))
 
 
-def _condition(shape: DifyConditionShape, path: str) -> Condition:
+def _condition(shape: DifyConditionShape, path: str) -> FieldComparison:
     operator = shape.comparison_operator
     if operator not in _TESTS:
         near = did_you_mean(operator, _TESTS)
@@ -172,7 +172,7 @@ def _condition(shape: DifyConditionShape, path: str) -> Condition:
         raise fault_of(f"{path}.comparison_operator", why)
     test = _TESTS[operator]
     if test in ("empty", "given"):
-        return Condition(field=shape.name, test=test, path=path)
+        return FieldComparison(field=shape.name, test=test, path=path)
     if shape.value is None:
         raise fault_of(f"{path}.value", f"is required by the operator {operator!r}")
     given = shape.value if isinstance(shape.value, list) else [shape.value]
@@ -182,7 +182,7 @@ def _condition(shape: DifyConditionShape, path: str) -> Condition:
         given = [part.strip() for part in shape.value.split(",")]
     dated = operator in ("before", "after")
     values = [reading for value in given for reading in _readings(value, dated=dated, path=f"{path}.value")]
-    return Condition(field=shape.name, test=test, values=tuple(values), path=f"{path}.name")
+    return FieldComparison(field=shape.name, test=test, values=tuple(values), path=f"{path}.name")
 
 
 def _readings(value: str | int | float, *, dated: bool, path: str) -> list[Facet]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from wenyuan.core.errors import Fault, InvalidRequest, msg
 from wenyuan.core.evaluation_records import Evaluation, WholeEvaluation
-from wenyuan.core.scoring.evaluation import Change
+from wenyuan.core.scoring.evaluation import PairedDifference
 from wenyuan.wire.contract import Text
 from wenyuan.wire.files import FileShape
 from wenyuan.wire.rules import Number
@@ -58,7 +58,9 @@ def evaluation_to_wire(evaluation: Evaluation) -> dict[str, Any]:
     return told | {"examples": [{"address": address, "where": where} for address, where in evaluation.examples]}
 
 
-def whole_to_wire(whole: WholeEvaluation, against: tuple[WholeEvaluation, Change] | None = None) -> dict[str, Any]:
+def whole_to_wire(
+    whole: WholeEvaluation, against: tuple[WholeEvaluation, PairedDifference] | None = None
+) -> dict[str, Any]:
     """An evaluation with the result of each question and, given `against`, the differences to that evaluation."""
     asked: list[Mapping[str, Any]] = [asdict(one) for one in whole.asked]
     told = evaluation_to_wire(whole.evaluation) | {"in_vain": [asdict(one) for one in whole.in_vain]}

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from wenyuan.core.errors import Fault, InvalidRequest, msg
 from wenyuan.core.rules.book import BookFault, Tally
 from wenyuan.core.rules.graph import Edge, GraphNode
-from wenyuan.core.rules.import_diff import Change as DiffChange
+from wenyuan.core.rules.import_diff import ImportChange as DiffChange
 from wenyuan.core.rules.labels import condition_labels, relation_labels
 from wenyuan.core.rules.model import Evidence
 from wenyuan.core.rules.schema import Schema

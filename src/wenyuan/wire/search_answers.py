@@ -10,7 +10,7 @@ from wenyuan.service.context import Context
 from wenyuan.service.fragments import about_hit
 from wenyuan.service.generation.answers import Answered, as_data, rewritten
 from wenyuan.service.query import Confidence, FollowUp
-from wenyuan.service.search.searcher import Found, SearchResult
+from wenyuan.service.search.searcher import ResultPassage, SearchResult
 from wenyuan.wire.search import SnippetShape
 
 
@@ -58,7 +58,7 @@ def context_to_wire(context: Context) -> dict[str, Any]:
     }
 
 
-def _passage(found: Found, stale: Mapping[str, str]) -> dict[str, Any]:
+def _passage(found: ResultPassage, stale: Mapping[str, str]) -> dict[str, Any]:
     return {
         "source": found.passage.ref,
         "uri": found.passage.uri,

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from wenyuan.core.conditions import Condition, Conditions, Test
+from wenyuan.core.conditions import Conditions, FieldComparison, Test
 from wenyuan.core.errors import Fault, InvalidRequest, listed
 from wenyuan.core.model import Facet, Fragment, RetrievalRequest
 from wenyuan.service.fragment_search import FragmentsAnswer, FragmentsRequest
@@ -168,7 +168,7 @@ def store_from_wire(payload: object, store: str) -> tuple[FragmentsRequest, ...]
     )
 
 
-def _conditions(tree: Any, path: str, depth: int) -> Condition | Conditions:
+def _conditions(tree: Any, path: str, depth: int) -> FieldComparison | Conditions:
     if not isinstance(tree, dict) or depth > _MOST_DEPTH:
         raise fault_of(path, f"must be an object, nested at most {_MOST_DEPTH} deep")
     join = tree.get("type")
@@ -181,7 +181,7 @@ def _conditions(tree: Any, path: str, depth: int) -> Condition | Conditions:
     return Conditions(join=join, parts=tuple(found))
 
 
-def _comparison(tree: Mapping[str, Any], path: str) -> Condition:
+def _comparison(tree: Mapping[str, Any], path: str) -> FieldComparison:
     try:
         shape = checked(_ComparisonShape, tree)
     except InvalidRequest as error:
@@ -191,7 +191,7 @@ def _comparison(tree: Mapping[str, Any], path: str) -> Condition:
         raise fault_of(f"{path}.value", "must be an array for in and nin, and none for any other type")
     values: Sequence[Facet] = shape.value if isinstance(shape.value, list) else [shape.value]
     test: Test = shape.type
-    return Condition(field=shape.key, test=test, values=tuple(values), path=f"{path}.key")
+    return FieldComparison(field=shape.key, test=test, values=tuple(values), path=f"{path}.key")
 
 
 def store_to_wire(asked: Sequence[FragmentsRequest], given: Sequence[FragmentsAnswer]) -> Mapping[str, Any]:

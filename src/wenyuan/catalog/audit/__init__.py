@@ -11,9 +11,20 @@ elsewhere. Anyone who can write to the folder can make a whole new chain; only a
 
 from __future__ import annotations
 
-from wenyuan.catalog.audit.chain import GENESIS, Head, Ids, Row, canonical, commitment, row_hash
+from wenyuan.catalog.audit.chain import GENESIS, AuditRow, Head, Ids, canonical, commitment, row_hash
 from wenyuan.catalog.audit.chain_check import check
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.core.records import AuditFault
 
-__all__ = ["GENESIS", "AuditFault", "Head", "HeadFile", "Ids", "Row", "canonical", "check", "commitment", "row_hash"]
+__all__ = [
+    "GENESIS",
+    "AuditFault",
+    "AuditRow",
+    "Head",
+    "HeadFile",
+    "Ids",
+    "canonical",
+    "check",
+    "commitment",
+    "row_hash",
+]

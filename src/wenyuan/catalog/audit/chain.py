@@ -39,7 +39,7 @@ class Head(NamedTuple):
 GENESIS = Head(0, "0" * 64)
 
 
-class Row(NamedTuple):
+class AuditRow(NamedTuple):
     """A stored record with its query; the query is None where it was not kept or was erased."""
 
     seq: int

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from wenyuan.catalog.audit.chain import EXPIRED, GENESIS, Head, Row, commitment, row_hash
+from wenyuan.catalog.audit.chain import EXPIRED, GENESIS, AuditRow, Head, commitment, row_hash
 from wenyuan.core.errors import msg
 from wenyuan.core.records import AuditFault
 
 
-def check(rows: Iterable[Row], start: Head, heads: Mapping[str, Head]) -> tuple[Head, AuditFault | None]:
+def check(rows: Iterable[AuditRow], start: Head, heads: Mapping[str, Head]) -> tuple[Head, AuditFault | None]:
     """Verify a chain; returns the last valid record, and the first fault or None.
 
     Args:
@@ -31,7 +31,7 @@ def check(rows: Iterable[Row], start: Head, heads: Mapping[str, Head]) -> tuple[
     return at, _at_the_ends(heads, start, at)
 
 
-def _fault(row: Row, before: Head) -> str:
+def _fault(row: AuditRow, before: Head) -> str:
     if row.seq > before.seq + 1:
         return msg("missing: the records {seq} to {seq2} were removed", seq=before.seq + 1, seq2=row.seq - 1)
     if row.seq <= before.seq:
@@ -45,14 +45,14 @@ def _fault(row: Row, before: Head) -> str:
     return ""
 
 
-def _hash_of(row: Row) -> str:
+def _hash_of(row: AuditRow) -> str:
     try:
         return row_hash(row.prev_hash, *row[:6])
     except (AttributeError, TypeError, ValueError):  # a column is not even of its type
         return ""
 
 
-def _said(row: Row) -> Mapping[str, Any]:
+def _said(row: AuditRow) -> Mapping[str, Any]:
     try:
         said = json.loads(row.record)
     except ValueError:
@@ -67,7 +67,7 @@ def _other_head(heads: Mapping[str, Head], at: Head) -> str:
     return ""
 
 
-def _names_cut(row: Row, start: Head) -> bool:
+def _names_cut(row: AuditRow, start: Head) -> bool:
     said = _said(row)
     return bool(said.get("action") == EXPIRED and said.get("cut") == str(start))
 

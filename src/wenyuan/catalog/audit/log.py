@@ -35,7 +35,7 @@ from wenyuan.catalog.audit.tables import (
 )
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, msg
-from wenyuan.core.records import KINDS, AuditFault, AuditProgress, AuditRecord, Verification
+from wenyuan.core.records import KINDS, AuditFault, AuditProgress, AuditRecord, AuditVerification
 from wenyuan.runtime.delegation import delegate
 
 if TYPE_CHECKING:
@@ -126,14 +126,14 @@ class AuditLog:
     list = delegate("reads", AuditReads.list)
     export = delegate("reads", AuditReads.export)
 
-    def verify(self, expected_head: str | None = None) -> Verification:
+    def verify(self, expected_head: str | None = None) -> AuditVerification:
         """See `AuditReads.verify`; also of a log that is gone."""
         if self._gone:
             self._open()
         if self._gone:
             assert self._refusal is not None
             fault = AuditFault(GENESIS.seq + 1, self._refusal.message)
-            return Verification(ok=False, records=0, head=str(GENESIS), first_fault=fault)
+            return AuditVerification(ok=False, records=0, head=str(GENESIS), first_fault=fault)
         return self.reads.verify(expected_head)
 
     # -- what the catalog knows -----------------------------------------------------------------------
@@ -436,4 +436,4 @@ class AuditLog:
             self._place.forget()
 
 
-__all__ = ["KINDS", "RETENTION", "AuditLog", "AuditRecord", "Verification", "verify_export"]
+__all__ = ["KINDS", "RETENTION", "AuditLog", "AuditRecord", "AuditVerification", "verify_export"]

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.audit.chain import Head, Row, canonical
+from wenyuan.catalog.audit.chain import AuditRow, Head, canonical
 from wenyuan.catalog.audit.chain_check import check
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.audit.tables import audit, chain_start, ours, queries
 from wenyuan.catalog.dialects import agent_of
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound, msg
-from wenyuan.core.records import KINDS, AuditFault, AuditRecord, QueryState, Verification
+from wenyuan.core.records import KINDS, AuditFault, AuditRecord, AuditVerification, QueryState
 from wenyuan.runtime.presence import exists
 from wenyuan.runtime.regular import open_regular
 
 _MOST_LISTED = 1_000
-_HASHED = Row._fields[:8]
+_HASHED = AuditRow._fields[:8]
 _WITH_QUERY = sa.select(*audit.c, queries.c.salt, queries.c.query).outerjoin(
     queries, queries.c.audit_id == audit.c.audit_id
 )
@@ -49,7 +49,7 @@ class AuditReads:
             raise NotFound(
                 msg("there is no audit record {audit_id}", audit_id=repr(audit_id)), hint="wenyuan audit list"
             )
-        return _record_of(Row._make(row))
+        return _record_of(AuditRow._make(row))
 
     def list(
         self,
@@ -96,9 +96,9 @@ class AuditReads:
         self._settle()
         with ours("listing audit records"), reading(self._reader, "listing audit records") as connection:
             rows = connection.execute(query).all()
-        return tuple(_record_of(Row._make(row)) for row in rows)
+        return tuple(_record_of(AuditRow._make(row)) for row in rows)
 
-    def verify(self, expected_head: str | None = None) -> Verification:
+    def verify(self, expected_head: str | None = None) -> AuditVerification:
         """Verify the chain: that no record was edited, removed, inserted or moved, and none is missing at the end.
 
         Args:
@@ -124,7 +124,7 @@ class AuditReads:
             fault = AuditFault(
                 head.seq, msg("{name} is missing or empty: the end may have been cut off", name=self._head.path.name)
             )
-        return Verification(ok=fault is None, records=count, head=str(head), first_fault=fault)
+        return AuditVerification(ok=fault is None, records=count, head=str(head), first_fault=fault)
 
     def export(self, path: Path, *, with_queries: bool = False) -> str:
         """Write all records as JSON Lines to a new file, and return the head.
@@ -154,7 +154,7 @@ class AuditReads:
         return str(head)
 
 
-def verify_export(path: Path, expected_head: str | None = None) -> Verification:
+def verify_export(path: Path, expected_head: str | None = None) -> AuditVerification:
     """Verify an exported file as `AuditReads.verify` does the log.
 
     Raises:
@@ -166,22 +166,22 @@ def verify_export(path: Path, expected_head: str | None = None) -> Verification:
             lines = [json.loads(line) for line in file]
         last = lines.pop()
         start, heads["the last line"] = Head.parse(last["start"]), Head.parse(last["head"])
-        rows = [Row(**line) for line in lines]
+        rows = [AuditRow(**line) for line in lines]
     except OSError as error:
         raise InvalidRequest(msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror)) from error
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise InvalidRequest(msg("{path} is no whole export of an audit", path=path)) from error
     head, fault = check(rows, start, heads)
-    return Verification(ok=fault is None, records=len(rows), head=str(head), first_fault=fault)
+    return AuditVerification(ok=fault is None, records=len(rows), head=str(head), first_fault=fault)
 
 
-def _rows(connection: sa.Connection) -> Iterator[Row]:
+def _rows(connection: sa.Connection) -> Iterator[AuditRow]:
     # Closed by us: a fault ends the walk, and a server keeps a cursor open until then.
     with connection.execution_options(yield_per=1_000).execute(_WITH_QUERY.order_by(audit.c.seq)) as found:
-        yield from map(Row._make, found)
+        yield from map(AuditRow._make, found)
 
 
-def _record_of(row: Row) -> AuditRecord:
+def _record_of(row: AuditRow) -> AuditRecord:
     try:
         record = json.loads(row.record)
         query = None if row.query is None else json.loads(row.query)

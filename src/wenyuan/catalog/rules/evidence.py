@@ -32,7 +32,7 @@ class Cited:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DocumentStanding:
     """State of the document under a URI.
 
     Attributes:
@@ -118,13 +118,13 @@ class Citations:
             )
             change.finish()
 
-    def standings(self, source_id: str, uris: Iterable[str]) -> Mapping[str, Standing]:
+    def standings(self, source_id: str, uris: Iterable[str]) -> Mapping[str, DocumentStanding]:
         """State of documents by URI; URIs that the source never had are absent."""
         d = t.documents.c
         query = sa.select(d.uri, d.seq, d.removed_seq, d.effective_until, d.effective_from).where(
             d.source_id == source_id
         )
-        found: dict[str, Standing] = {}
+        found: dict[str, DocumentStanding] = {}
         wanted = list(uris)
         with self.database.reading("looking how documents stand") as connection:
             for live in (d.removed_seq.is_(None), d.removed_seq.is_not(None)):  # there is an index of those that live
@@ -158,7 +158,7 @@ class Citations:
         return evidences, retired
 
 
-def _standing(seq: int, removed_seq: int | None, until: int | None, begins: int | None) -> Standing:
+def _standing(seq: int, removed_seq: int | None, until: int | None, begins: int | None) -> DocumentStanding:
     if removed_seq is not None:
-        return Standing(removed_seq, 0)
-    return Standing(seq, FOREVER if until is None else until, begins or 0)
+        return DocumentStanding(removed_seq, 0)
+    return DocumentStanding(seq, FOREVER if until is None else until, begins or 0)

@@ -17,7 +17,7 @@ from wenyuan.core.errors import CatalogUnavailable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NameVectors:
+class StoredNameVectors:
     """Embedding vectors of node names."""
 
     database: Database

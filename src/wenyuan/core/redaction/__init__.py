@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wenyuan.core.redaction.findings import NameRecognizer, Rewriter, Told, findings
+from wenyuan.core.redaction.findings import NameRecognizer, TextRedactor, Told, findings
 from wenyuan.core.redaction.policy import (
     KINDS,
     LABELS,
@@ -28,7 +28,7 @@ __all__ = [
     "Redacted",
     "Redaction",
     "RedactionPolicy",
-    "Rewriter",
+    "TextRedactor",
     "Told",
     "findings",
     "mask",

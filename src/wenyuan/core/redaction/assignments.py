@@ -6,7 +6,7 @@ import re
 
 from wenyuan.core.redaction.matching import Rule, Span, near
 from wenyuan.core.redaction.passwords import holds_the_place, is_telling
-from wenyuan.core.redaction.text_view import View
+from wenyuan.core.redaction.text_view import TextView
 
 # A name of several parts that ends in a word for passwords is no word of a sentence: what the rest of its line holds is one.
 _NAMED = re.compile(
@@ -19,7 +19,7 @@ _SECTION = re.compile(r"(?:\A|\n)[ \t]{0,4}\[[^\[\]\n\"']{1,60}\][ \t]{0,3}\n")
 _BACK = 1_500  # characters before a line in which its section begins
 
 
-def _named(view: View, match: re.Match[str]) -> Span | None:
+def _named(view: TextView, match: re.Match[str]) -> Span | None:
     """Without quotes, a word behind ``=`` with spaces is a name of a program, but below a section it is a value."""
     value, start = match["value"], match.start("value")
     if match[0][0].isalnum() and not match[0][1].isupper():
@@ -33,7 +33,7 @@ def _named(view: View, match: re.Match[str]) -> Span | None:
     return start, start + len(value), value
 
 
-def _in_section(view: View, at: int) -> bool:
+def _in_section(view: TextView, at: int) -> bool:
     return _SECTION.search(view.text, max(0, at - _BACK), at) is not None
 
 
@@ -46,7 +46,7 @@ _PASS = re.compile(
 )
 
 
-def _pass(view: View, match: re.Match[str]) -> Span | None:
+def _pass(view: TextView, match: re.Match[str]) -> Span | None:
     start = match.start("value")
     value = view.text[start : match.end("value")].rstrip(".,;")
     if (
@@ -75,7 +75,7 @@ _PASS_ELEMENT = re.compile(
 )
 
 
-def _any(view: View, match: re.Match[str]) -> Span | None:
+def _any(view: TextView, match: re.Match[str]) -> Span | None:
     start, end = match.span("value")
     value = view.text[start:end]
     return None if holds_the_place(value) else (start, end, value)
@@ -95,7 +95,7 @@ _DOOR = re.compile(
 )
 
 
-def _told(view: View, match: re.Match[str]) -> Span | None:
+def _told(view: TextView, match: re.Match[str]) -> Span | None:
     """A word with letters, digits and, but behind a colon, signs."""
     before = view.lower[match.start() - 1 : match.start()]
     if before.isalnum() and before.isascii() and match.re is not _ACCOUNT:

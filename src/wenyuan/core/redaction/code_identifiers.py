@@ -7,7 +7,7 @@ import re
 from wenyuan.core.redaction import checks
 from wenyuan.core.redaction.identifiers import above, span
 from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, adjacent, near, plain_number
-from wenyuan.core.redaction.text_view import View
+from wenyuan.core.redaction.text_view import TextView
 
 _PASSPORT_CUE = re.compile(r"护照|旅行证|证件号|passport")
 _PASSPORT_NUMBER = re.compile(
@@ -16,7 +16,7 @@ _PASSPORT_NUMBER = re.compile(
 _PASSPORT_WORDS = ("护照", "旅行证", "证件号", "passport")
 
 
-def _passport(view: View, match: re.Match[str]) -> Span | None:
+def _passport(view: TextView, match: re.Match[str]) -> Span | None:
     if not near(view, match.start(), _PASSPORT_CUE) and not above(view, match.start(), _PASSPORT_SAID):
         return None
     return match.start(), match.end(), plain_number(match[0])
@@ -33,11 +33,11 @@ _BEFORE_PERMIT = re.compile(
 )
 
 
-def _passport_said(view: View, match: re.Match[str]) -> Span | None:
+def _passport_said(view: TextView, match: re.Match[str]) -> Span | None:
     return span(match) if near(view, match.start(), _PASSPORT_SAID, 24) else None
 
 
-def _before_its_name(view: View, match: re.Match[str]) -> Span | None:
+def _before_its_name(view: TextView, match: re.Match[str]) -> Span | None:
     return span(match)
 
 
@@ -49,7 +49,7 @@ _PERMIT_NUMBER = re.compile(
 _DAY = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])")
 
 
-def _permit(view: View, match: re.Match[str]) -> Span | None:
+def _permit(view: TextView, match: re.Match[str]) -> Span | None:
     if not (near(view, match.start(), _PERMIT_CUE) or above(view, match.start(), _PERMIT_SAID)) or _DAY.fullmatch(
         match[0]
     ):
@@ -60,7 +60,7 @@ def _permit(view: View, match: re.Match[str]) -> Span | None:
 _HONG_KONG = re.compile(r"[a-z](?<![0-9a-z].)([a-z]?)[ ]?([0-9]{6})[ ]?\(([0-9a])\)")
 
 
-def _hong_kong(view: View, match: re.Match[str]) -> Span | None:
+def _hong_kong(view: TextView, match: re.Match[str]) -> Span | None:
     letters = (view.lower[match.start()] + match[1]).upper()
     if not checks.hk_id(letters, match[2], match[3].upper()):
         return None
@@ -71,7 +71,7 @@ _TAIWAN = re.compile(r"[a-z](?<![0-9a-z].)[1289][0-9]{8}(?![0-9a-z])")
 _TAIWAN_CUE = re.compile(r"身[份分]证|统一编号|统一证号|台湾")
 
 
-def _taiwan(view: View, match: re.Match[str]) -> Span | None:
+def _taiwan(view: TextView, match: re.Match[str]) -> Span | None:
     number = match[0].upper()
     if not checks.tw_id(number) or not near(view, match.start(), _TAIWAN_CUE):
         return None
@@ -90,7 +90,7 @@ _WORD = re.compile(r"(?:[更最创全重刷翻崭]新|[里讯为度]云|[南西�
 _PLATE_CUE = re.compile(r"车|牌|驾驶|plate|vehicle")
 
 
-def _plate(view: View, match: re.Match[str]) -> Span | None:
+def _plate(view: TextView, match: re.Match[str]) -> Span | None:
     start, end = match.span()
     code = plain_number(match[0])
     if sum(c.isdigit() for c in code) < 2 and not near(view, start, _PLATE_CUE, 8):
@@ -104,7 +104,7 @@ _IBAN = re.compile(r"[a-z](?<![0-9a-z].)[a-z][ \-]?[0-9][ \-]?[0-9](?:[ \-]?[0-9
 _ALNUM = re.compile(r"[0-9a-z]")
 
 
-def _iban(view: View, match: re.Match[str]) -> Span | None:
+def _iban(view: TextView, match: re.Match[str]) -> Span | None:
     length = checks.iban(plain_number(match[0]))
     if not length:
         return None

@@ -1,7 +1,7 @@
 """What the name of a column, a field or a form's label says of the values under it: 身份证号, Phone, 姓名.
 
 A number under 身份证号 is an identity number whatever its check digit says, and a word under 姓名 is a name without any
-other sign. Tables of all kinds of files are read by one model, `Columns`.
+other sign. Tables of all kinds of files are read by one model, `ColumnKinds`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from wenyuan.core.redaction.matching import Finding, plain_number
 from wenyuan.core.redaction.names import looks_like_a_name
-from wenyuan.core.redaction.text_view import OPAQUE, View, view_of
+from wenyuan.core.redaction.text_view import OPAQUE, TextView, view_of
 from wenyuan.core.text.analysis import fold
 
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|【[^【】]*】|<[^<>]*>")
@@ -95,7 +95,7 @@ def _kinds(name: str) -> tuple[str, str]:
     return (strong.lastgroup or "") if strong else "", (weak.lastgroup or "") if weak and not strong else ""
 
 
-class Columns:
+class ColumnKinds:
     """What the cells of a table hold, told row by row from the top: by the names of columns, or by labels beside them."""
 
     def __init__(self) -> None:
@@ -220,7 +220,7 @@ def _counts(kind: str, part: str) -> bool:
     return len(_COLUMNS_WORD.findall(part)) >= (4 if kind in {"email", "secret", "im_account", "address"} else 1)
 
 
-def _edges(view: View, kind: str, part: re.Match[str]) -> tuple[int, int]:
+def _edges(view: TextView, kind: str, part: re.Match[str]) -> tuple[int, int]:
     """Without spaces around it, and without words around a number."""
     letters = [m.start() for m in _COLUMNS_WORD.finditer(view.text, part.start(), part.end())]
     low, high = letters[0], letters[-1] + 1

@@ -6,23 +6,23 @@ import re
 
 from wenyuan.core.redaction.matching import Rule, Span
 from wenyuan.core.redaction.passwords import holds_the_place, is_telling
-from wenyuan.core.redaction.text_view import View
+from wenyuan.core.redaction.text_view import TextView
 
 _EDGE = ".,;:!?。，；、)]}"
 
 
-def _at(match: re.Match[str], view: View, group: str = "value") -> Span:
+def _at(match: re.Match[str], view: TextView, group: str = "value") -> Span:
     start, end = match.span(group)
     return start, end, view.text[start:end]
 
 
-def _any(view: View, match: re.Match[str]) -> Span | None:
+def _any(view: TextView, match: re.Match[str]) -> Span | None:
     """A place that holds nothing but a password: any word that is no place holder."""
     span = _at(match, view)
     return None if holds_the_place(span[2]) else span
 
 
-def _code(view: View, match: re.Match[str]) -> Span | None:
+def _code(view: TextView, match: re.Match[str]) -> Span | None:
     """A place that may hold a description, too: a word with digits or signs."""
     span = _at(match, view)
     return span if len(span[2]) >= 4 and is_telling(span[2]) else None
@@ -42,7 +42,7 @@ _USER_AFTER = re.compile(
 _SECTION = re.compile(r"(?:\A|\n)\[[^\[\]\n]{1,60}\][ \t]{0,3}\n(?:[a-z][a-z0-9_.\-]{0,40}=[^\n]{0,200}\n){0,6}\Z")
 
 
-def _line(view: View, match: re.Match[str]) -> Span | None:
+def _line(view: TextView, match: re.Match[str]) -> Span | None:
     span = _at(match, view)
     if holds_the_place(span[2]):
         return None
@@ -70,7 +70,7 @@ _DEVICES = re.compile(
 _GOES_ON = re.compile(r"[ ](?!r[ow](?![a-z])|address |hostname |ipv[46] |view |level )[a-z]")
 
 
-def _device(view: View, match: re.Match[str]) -> Span | None:
+def _device(view: TextView, match: re.Match[str]) -> Span | None:
     """A plain word counts where no sentence goes on after it."""
     span = _at(match, view)
     plain = span[2].isalpha() and span[2].islower() and _GOES_ON.match(view.lower, span[1]) is not None
@@ -108,7 +108,7 @@ _CAMEL_PASS = re.compile(
 )
 
 
-def _quoted_key(view: View, match: re.Match[str]) -> Span | None:
+def _quoted_key(view: TextView, match: re.Match[str]) -> Span | None:
     end = re.match(r"[a-z]+|[\u4e00-\u9fff]+", match[0])
     stop = match.start() + (end.end() if end else 0)
     if not _NAMES_SECRET.search(view.lower, max(0, stop - 24), stop) and not match[0][0] > "z":
@@ -146,7 +146,7 @@ _BESIDE_USER = re.compile(
 _NO_CODE = frozenset("|()'\"<>")
 
 
-def _beside_user(view: View, match: re.Match[str]) -> Span | None:
+def _beside_user(view: TextView, match: re.Match[str]) -> Span | None:
     before = view.lower[match.start() - 1 : match.start()]
     if before.isascii() and before and (before.isalnum() or before in "/_.-@"):
         return None
@@ -180,7 +180,7 @@ _BLOCK = re.compile(
 )
 
 
-def _groups(view: View, match: re.Match[str]) -> Span | None:
+def _groups(view: TextView, match: re.Match[str]) -> Span | None:
     span = _at(match, view)
     return span if sum(map(str.isdigit, span[2])) >= 6 and not _DATE.fullmatch(span[2]) else None
 
@@ -188,7 +188,7 @@ def _groups(view: View, match: re.Match[str]) -> Span | None:
 _DATE = re.compile(r"(?:19|20)[0-9]{2}[ \-][0-9]{1,2}(?:[ \-][0-9]{1,2})?|(?:19|20)[0-9]{2}[ \-](?:19|20)[0-9]{2}")
 
 
-def _trimmed(view: View, match: re.Match[str]) -> Span | None:
+def _trimmed(view: TextView, match: re.Match[str]) -> Span | None:
     start, _, value = _at(match, view)
     while value and value[-1] in _EDGE + "\"'”」`*":
         value = value[:-1]

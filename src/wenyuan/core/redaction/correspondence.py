@@ -9,7 +9,7 @@ from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN, is_pinyin
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS as COMMON
 from wenyuan.core.redaction.names import NO_NAME, is_plausible, surname_length
-from wenyuan.core.redaction.text_view import HAN, View
+from wenyuan.core.redaction.text_view import HAN, TextView
 
 _GIVEN = 2  # characters of a Chinese given name, at most
 _WINDOW = 60
@@ -48,7 +48,7 @@ _ROSTER = re.compile(
 )
 
 
-def _in_line(view: View, match: re.Match[str]) -> Span | None:
+def _in_line(view: TextView, match: re.Match[str]) -> Span | None:
     if not _person(match[0], sure=True) or not _LINE_BEGIN.search(
         view.text, max(0, match.start() - 6), match.start()
     ):
@@ -56,7 +56,7 @@ def _in_line(view: View, match: re.Match[str]) -> Span | None:
     return match.start(), match.end(), match[0]
 
 
-def _speaker(view: View, match: re.Match[str]) -> Span | None:
+def _speaker(view: TextView, match: re.Match[str]) -> Span | None:
     """Who says something in a chat: at the beginning of a line, before a colon and a spoken sentence."""
     line = view.text.find("\n", match.end())
     said = view.text[match.end() + 1 : line if line >= 0 else len(view.text)][:200]
@@ -70,12 +70,12 @@ def _two(name: str) -> bool:
     return len(name) == _GIVEN and name[0] not in COMMON and _person(name, sure=True)
 
 
-def _mentioned(_view: View, match: re.Match[str]) -> Span | None:
+def _mentioned(_view: TextView, match: re.Match[str]) -> Span | None:
     name = match[0][1:]
     return (match.start() + 1, match.end(), name) if _person(name, sure=True) else None
 
 
-def _rostered(_view: View, match: re.Match[str]) -> Span | None:
+def _rostered(_view: TextView, match: re.Match[str]) -> Span | None:
     group = "name" if match["name"] else "shift"
     name = match[group]
     return (match.start(group), match.end(group), name) if _person(name, sure=True) else None
@@ -109,13 +109,13 @@ _SUBJECT_NEEDS = (
 _SUBJECT = re.compile(rf"{_MAN}?(?=(?:同志)?(?:{'|'.join(_SUBJECT_NEEDS)}))")
 
 
-def _doing(_view: View, match: re.Match[str]) -> Span | None:
+def _doing(_view: TextView, match: re.Match[str]) -> Span | None:
     name = match["name"]
     sure = len(name) > _GIVEN and match[0].startswith(_VOUCHING)
     return (match.start("name"), match.end("name"), name) if _person(name, sure=sure) else None
 
 
-def _subject(view: View, match: re.Match[str]) -> Span | None:
+def _subject(view: TextView, match: re.Match[str]) -> Span | None:
     before = view.text[match.start() - 1 : match.start()]
     if before and before not in "\n,;。:、 )":
         return None
@@ -131,7 +131,7 @@ _LIST_LABEL = re.compile(
 )
 
 
-def _listed(view: View, match: re.Match[str]) -> Span | None:
+def _listed(view: TextView, match: re.Match[str]) -> Span | None:
     if not _person(match[0], sure=True) or not _LIST_LABEL.search(
         view.text, max(0, match.start() - 160), match.start()
     ):
@@ -187,7 +187,7 @@ def _english(name: str, *, cued: bool) -> bool:
     return cued
 
 
-def _beside(view: View, start: int, name: str) -> bool:
+def _beside(view: TextView, start: int, name: str) -> bool:
     """Whether what stands before it speaks of a person, as `neighbours` knows."""
     return (
         neighbours.english_name(name)
@@ -195,7 +195,7 @@ def _beside(view: View, start: int, name: str) -> bool:
     )
 
 
-def _anywhere(view: View, match: re.Match[str]) -> Span | None:
+def _anywhere(view: TextView, match: re.Match[str]) -> Span | None:
     name = _OWNING.sub("", match[0].rstrip("."))
     if _PLACE_BEFORE.search(view.text, max(0, match.start() - 8), match.start()):
         return None
@@ -213,7 +213,7 @@ _GREETED = re.compile(
 )
 
 
-def _greeted(_view: View, match: re.Match[str]) -> Span | None:
+def _greeted(_view: TextView, match: re.Match[str]) -> Span | None:
     """A given name alone, as a mail begins."""
     return (match.start("name"), match.end("name"), match["name"].casefold()) if match["name"] in GIVEN else None
 

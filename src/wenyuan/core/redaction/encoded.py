@@ -18,7 +18,7 @@ from wenyuan.core.redaction import (
     secrets,
 )
 from wenyuan.core.redaction.matching import Rule, Span, find
-from wenyuan.core.redaction.text_view import View, view_of
+from wenyuan.core.redaction.text_view import TextView, view_of
 
 # Digits are encoded as M…, N… and O…, lower-case letters as Y… to e….
 _NUMBER = re.compile(r"[MNO](?<![A-Za-z0-9+/=].)[A-Za-z0-9+/]{14,39}={0,2}(?![A-Za-z0-9+/=])")
@@ -27,7 +27,7 @@ _DIGITS, _ADDRESS = re.compile(rb"[0-9][0-9 \-]{9,24}[0-9xX]"), re.compile(rb"[!
 _KINDS = ("cn_id", "bank_card", "cn_mobile")
 
 
-def _decoded(rules: tuple[Rule, ...], like: re.Pattern[bytes], view: View, match: re.Match[str]) -> Span | None:
+def _decoded(rules: tuple[Rule, ...], like: re.Pattern[bytes], view: TextView, match: re.Match[str]) -> Span | None:
     """The value that a word stands for, when it is nothing but one."""
     written = match[0].rstrip("=")
     if like is _ADDRESS and (written.islower() or not any(map(str.isdigit, written))):
@@ -68,7 +68,7 @@ _CUES = {
 _SHORTEST_PLAIN = 2
 
 
-def _said(cue: str, rules: tuple[Rule, ...], view: View, match: re.Match[str]) -> Span | None:
+def _said(cue: str, rules: tuple[Rule, ...], view: TextView, match: re.Match[str]) -> Span | None:
     """The value that a word under a cue stands for."""
     written = view.text[match.start("value") : match.end("value")].rstrip("=")
     try:

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from wenyuan.core.redaction.columns import kind_named
 from wenyuan.core.redaction.matching import Rule, Span, plain_number
 from wenyuan.core.redaction.names import NO_NAME, looks_like_a_name
-from wenyuan.core.redaction.text_view import OPAQUE, View
+from wenyuan.core.redaction.text_view import OPAQUE, TextView
 
 # <fullName>x</fullName>; 姓名="x", "passport": "x", 'realName' => 'x': the field's name is read backwards from the mark.
 _ELEMENT = re.compile(
@@ -56,18 +56,18 @@ def _is_a_name(value: str) -> bool:
     return looks_like_a_name(value, named=False) and NO_NAME.isdisjoint(value.split(" "))
 
 
-def _element(kind: str, view: View, match: re.Match[str]) -> Span | None:
+def _element(kind: str, view: TextView, match: re.Match[str]) -> Span | None:
     return _valued(kind, view, match["name"], match)
 
 
-def _quoted(kind: str, view: View, match: re.Match[str]) -> Span | None:
+def _quoted(kind: str, view: TextView, match: re.Match[str]) -> Span | None:
     end = begin = match.start()
     while begin > max(0, end - _LONGEST_NAME) and (view.text[begin - 1].isalnum() or view.text[begin - 1] in "_.-"):
         begin -= 1
     return _valued(kind, view, view.text[begin:end], match)
 
 
-def _valued(kind: str, view: View, name: str, match: re.Match[str]) -> Span | None:
+def _valued(kind: str, view: TextView, name: str, match: re.Match[str]) -> Span | None:
     value = match["value"].rstrip()
     if not name or not value:
         return None
@@ -87,7 +87,7 @@ _CARD = re.compile(
 _CARD_ADDRESS = re.compile(r"(?:\A|\n)(?:item[0-9]{1,2}\.)?(?:adr|label)(?:;[^:\n]{0,60})?:(?P<value>[^\n]{4,300})")
 
 
-def _card(view: View, match: re.Match[str]) -> Span | None:
+def _card(view: TextView, match: re.Match[str]) -> Span | None:
     written = view.text[match.start("value") : match.end("value")]
     value = written.strip(" ;\r")
     if "begin:vcard" not in view.lower or OPAQUE in value or not any(map(str.isalpha, value)):
@@ -129,7 +129,7 @@ def _columns(text: str) -> Mapping[int, str]:
     return found
 
 
-def _row(kind: str, view: View, match: re.Match[str]) -> Span | None:
+def _row(kind: str, view: TextView, match: re.Match[str]) -> Span | None:
     """A value of a row that stands in a column of a kind."""
     name, value = _columns(view.text).get(match.start(), ""), match["value"]
     if not name:

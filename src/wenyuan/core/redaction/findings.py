@@ -33,7 +33,7 @@ from wenyuan.core.redaction.policy import KINDS, RedactionPolicy
 from wenyuan.core.redaction.postal_addresses import RULES as PLACE_RULES
 from wenyuan.core.redaction.repeats import Repeats
 from wenyuan.core.redaction.replacement import replacement
-from wenyuan.core.redaction.text_view import OPAQUE, View, views_of
+from wenyuan.core.redaction.text_view import OPAQUE, TextView, views_of
 
 NameRecognizer = Callable[[str], Iterable[tuple[int, int]]]
 """Text → spans ``[start, end)`` of names of persons in it: the socket of a recogniser that knows more than cue words."""
@@ -94,18 +94,18 @@ def findings(
 _ALSO = {"cn_mobile": ("phone",)}  # a column of telephone numbers has both
 
 
-def _in_view(view: View, policy: RedactionPolicy) -> Iterator[Finding]:
+def _in_view(view: TextView, policy: RedactionPolicy) -> Iterator[Finding]:
     rules = (rule for rule in _to_try(view) if policy.actions[rule.kind] != "keep")
     return chain.from_iterable(find(rule, view) for rule in rules)
 
 
-def _placed(view: View, finding: Finding) -> Finding:
+def _placed(view: TextView, finding: Finding) -> Finding:
     """A finding with its span in the original text."""
     start, end = view.original(finding.start, finding.end)
     return finding._replace(start=start, end=end)
 
 
-def _to_try(view: View) -> Sequence[Rule]:
+def _to_try(view: TextView) -> Sequence[Rule]:
     """The rules whose values may be in a text. Most texts have few of the characters that words begin with."""
     lower = view.lower
     signs = frozenset(name for name, pattern in SIGNS.items() if pattern.search(view.text))
@@ -125,7 +125,7 @@ def _without_needs(signs: frozenset[str]) -> tuple[Rule, ...]:
     return tuple(rule for rule in _with_signs(signs) if not rule.needs)
 
 
-def _recognised(view: View, names: NameRecognizer) -> list[Finding]:
+def _recognised(view: TextView, names: NameRecognizer) -> list[Finding]:
     """What the recogniser finds between marks; it reads the folded text.
 
     Raises:
@@ -162,7 +162,7 @@ def _choose(found: Sequence[Finding], length: int) -> list[Finding]:
     return sorted(chosen, key=lambda f: f.start)
 
 
-class Rewriter:
+class TextRedactor:
     """Takes out of texts what a policy does not keep; it remembers short texts that hold nothing.
 
     What a source's documents have in common, folders and facets say, is looked through once.
@@ -181,13 +181,13 @@ class Rewriter:
         self._found: list[Finding] | None = None
         self._repeats: Repeats | None = None
 
-    def gathering(self, found: list[Finding]) -> Rewriter:
+    def gathering(self, found: list[Finding]) -> TextRedactor:
         """One that notes what it finds."""
         made = copy.copy(self)
         made._found = found
         return made
 
-    def knowing(self, repeats: Repeats) -> Rewriter:
+    def knowing(self, repeats: Repeats) -> TextRedactor:
         """One that finds these values, too, wherever they stand; what it remembers is its own."""
         made = copy.copy(self)
         made._repeats, made._clean = repeats, set()

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from wenyuan.core.redaction import checks
 from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, adjacent, in_a_column, near, plain_number, serial
-from wenyuan.core.redaction.text_view import View
+from wenyuan.core.redaction.text_view import TextView
 
 
-def above(view: View, start: int, cue: re.Pattern[str]) -> bool:
+def above(view: TextView, start: int, cue: re.Pattern[str]) -> bool:
     """Whether a label ends the line before the one that begins at `start`."""
     return cue.search(view.lower, max(0, start - 24), start) is not None
 
@@ -42,7 +42,7 @@ def _spaced(*atoms: str, gap: str) -> str:
     return gap.join(atoms)
 
 
-def _joined_to_word(view: View, start: int) -> bool:
+def _joined_to_word(view: TextView, start: int) -> bool:
     """Whether the number is the rest of a code (``SF138…``, ``HT-138…``, a UUID), not of ``Tel138…``."""
     low = max(0, start - 12)
     if _UUID.search(view.lower, low, start):
@@ -55,7 +55,7 @@ def _joined_to_word(view: View, start: int) -> bool:
 _AFTER = re.compile(r"[a-df-wyz]|-[0-9a-z]")  # but not x12, ext 12
 
 
-def _joined_after(view: View, end: int) -> bool:
+def _joined_after(view: TextView, end: int) -> bool:
     return _AFTER.match(view.lower, end) is not None
 
 
@@ -67,7 +67,7 @@ _ID18 = re.compile(
 )  # fmt: skip
 
 
-def _id18(view: View, match: re.Match[str]) -> Span | None:
+def _id18(view: TextView, match: re.Match[str]) -> Span | None:
     number = plain_number(match[0]).replace("×", "X")
     if not checks.id_body(number):
         return None
@@ -79,7 +79,7 @@ def _id18(view: View, match: re.Match[str]) -> Span | None:
 _ID15 = re.compile(r"[1-9](?<![0-9].)[0-9]{5}([ \-]?)[0-9]{2}[01][0-9][0-3][0-9]\1[0-9]{3}(?![0-9])")
 
 
-def _id15(view: View, match: re.Match[str]) -> Span | None:
+def _id15(view: TextView, match: re.Match[str]) -> Span | None:
     number, (start, end) = plain_number(match[0]), match.span()
     if not checks.id_body(number):
         return None
@@ -102,7 +102,7 @@ _USCC_OFFICES = frozenset(  # who registered it, and as what (GB 32100-2015, ann
 )
 
 
-def _uscc(view: View, match: re.Match[str]) -> Span | None:
+def _uscc(view: TextView, match: re.Match[str]) -> Span | None:
     code, start = plain_number(match[0]), match.start()
     if code[:2] not in _USCC_OFFICES or not checks.uscc(code):
         return None
@@ -118,7 +118,7 @@ _CARD = re.compile(rf"[1-9](?<![0-9].)[0-9]{{3}}(?:(?:[ \-]{{0,3}}|{_LINE_END})[
 _GROUP = re.compile(r"[0-9]+")
 
 
-def _card(view: View, match: re.Match[str]) -> Span | None:
+def _card(view: TextView, match: re.Match[str]) -> Span | None:
     """The longest beginning of the digit groups that is a card number."""
     start = match.start()
     groups = [(group.end(), len(group[0])) for group in _GROUP.finditer(match[0])]
@@ -137,7 +137,7 @@ def _card(view: View, match: re.Match[str]) -> Span | None:
     return None
 
 
-def _is_card(view: View, start: int, end: int, number: str) -> bool:
+def _is_card(view: TextView, start: int, end: int, number: str) -> bool:
     if near(view, start, _CARD_CUE):
         return True
     if in_a_column(view, start, end):
@@ -151,13 +151,13 @@ _SSN = re.compile(r"[0-8](?<![0-9\-].)[0-9]{2}(?:([ \-])[0-9]{2}\1[0-9]{4}|[0-9]
 _SSN_CUE = re.compile(r"ssn|social\s+security|社会安全号|社保号|社会安全码")
 
 
-def _ssn(view: View, match: re.Match[str]) -> Span | None:
+def _ssn(view: TextView, match: re.Match[str]) -> Span | None:
     if match[1] != "-" and not near(view, match.start(), _SSN_CUE, 32):
         return None
     return _ssn_number(view, match)
 
 
-def _ssn_number(view: View, match: re.Match[str]) -> Span | None:
+def _ssn_number(view: TextView, match: re.Match[str]) -> Span | None:
     number, (start, end) = plain_number(match[0]), match.span()
     if number[:3] in {"000", "666"} or number[3:5] == "00" or number[5:] == "0000":
         return None
@@ -169,7 +169,7 @@ _SSN_APART = re.compile(r"[0-8](?<![0-9\-].)(?:[ .\-]{0,3}[0-9]){8}(?![0-9]|-[0-
 _SSN_SAID = adjacent(r"ssn|social\s+security(?:\s+(?:number|no\.?))?|社会安全号码?|社会安全码")
 
 
-def _ssn_apart(view: View, match: re.Match[str]) -> Span | None:
+def _ssn_apart(view: TextView, match: re.Match[str]) -> Span | None:
     return _ssn_number(view, match) if near(view, match.start(), _SSN_SAID, 40) else None
 
 
@@ -177,7 +177,7 @@ _MOBILE = re.compile(rf"1(?:{_LINE_END})?[3-9](?:(?:[ .\-·_]{{0,3}}|{_LINE_END}
 _CHINA = re.compile(r"(?:\(?(?<![0-9])(?:\+ ?|00)?86\)?|\(?\+?86\)|(?<![0-9])0)[ .\-·_]{0,3}\Z")
 
 
-def _mobile(view: View, match: re.Match[str]) -> Span | None:
+def _mobile(view: TextView, match: re.Match[str]) -> Span | None:
     start, end = match.span()
     groups = _GROUP.findall(re.sub(_LINE_END, "", match[0]))
     if in_a_column(view, start, end) and not above(view, start, _PHONE_CUE):
@@ -208,7 +208,7 @@ _LANDLINE = re.compile(
 )
 
 
-def _landline(view: View, match: re.Match[str]) -> Span | None:
+def _landline(view: TextView, match: re.Match[str]) -> Span | None:
     start, end = match.span()
     if match["gap"] in {"", "."} and not near(view, start, _PHONE_CUE, 16):
         return None
@@ -227,7 +227,7 @@ _OFFICE = re.compile(
 _EXTENDED = re.compile(rf"{_EXTENSION[:-1]}\Z")
 
 
-def _of_a_line(view: View, number: str, start: int) -> bool:
+def _of_a_line(view: TextView, number: str, start: int) -> bool:
     """Whether a telephone number is that of a landline in China: with its area code, or, where a word says whose it is (an
     office for emergencies, say), without.
     """
@@ -255,15 +255,15 @@ _AFTER_LETTER = re.compile("[a-z]")
 _FREE_CALL = re.compile(r"[48]00[ \-]?[0-9]")
 
 
-def _plus(view: View, match: re.Match[str]) -> Span | None:
+def _plus(view: TextView, match: re.Match[str]) -> Span | None:
     return None if _of_a_line(view, match[0], match.start()) else _dialled(view, match)
 
 
-def _plus_land(view: View, match: re.Match[str]) -> Span | None:
+def _plus_land(view: TextView, match: re.Match[str]) -> Span | None:
     return _dialled(view, match) if _of_a_line(view, match[0], match.start()) else None
 
 
-def _dialled(view: View, match: re.Match[str]) -> Span | None:
+def _dialled(view: TextView, match: re.Match[str]) -> Span | None:
     before = view.lower[match.start() - 1 : match.start()]
     if (before.isascii() and before.isalnum()) or serial(view, match.start(), match.end()):
         return None
@@ -274,13 +274,13 @@ def span(match: re.Match[str]) -> Span:
     return match.start(), match.end(), plain_number(match[0])
 
 
-def _american(view: View, match: re.Match[str]) -> Span | None:
+def _american(view: TextView, match: re.Match[str]) -> Span | None:
     if _FREE_CALL.match(match[0]) or _joined_to_word(view, match.start()):
         return None
     return span(match)
 
 
-def _said(view: View, match: re.Match[str]) -> Span | None:
+def _said(view: TextView, match: re.Match[str]) -> Span | None:
     """A number that a word calls a telephone number; company hotlines are not personal."""
     if _LETTER_BEFORE.search(view.lower, max(0, match.start() - 1), match.start()) and match[0][0].isascii():
         return None  # hotel 1234567
@@ -289,17 +289,17 @@ def _said(view: View, match: re.Match[str]) -> Span | None:
     return _called(view, match["number"], match.start("number"))
 
 
-def _said_land(view: View, match: re.Match[str]) -> Span | None:
+def _said_land(view: TextView, match: re.Match[str]) -> Span | None:
     if not _of_a_line(view, match["number"], match.start("number")):
         return None
     return _called(view, match["number"], match.start("number"))
 
 
-def _said_after(view: View, match: re.Match[str]) -> Span | None:
+def _said_after(view: TextView, match: re.Match[str]) -> Span | None:
     return None if _of_a_line(view, match[0], match.start()) else _called(view, match[0], match.start())
 
 
-def _called(view: View, number: str, start: int) -> Span | None:
+def _called(view: TextView, number: str, start: int) -> Span | None:
     if _DATE.match(number) or _FREE_CALL.match(number) or _AFTER_LETTER.match(view.lower, start + len(number)):
         return None
     return start, start + len(number), plain_number(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from wenyuan.core.redaction.matching import Rule, Span, adjacent, near, plain_number
-from wenyuan.core.redaction.text_view import View
+from wenyuan.core.redaction.text_view import TextView
 
 _NEAR = 32  # characters before a number in which its word stands
 
@@ -15,7 +15,7 @@ def _span(match: re.Match[str]) -> Span:
     return match.start(group), match.end(group), plain_number(match[group])
 
 
-def _taken(_view: View, match: re.Match[str]) -> Span:
+def _taken(_view: TextView, match: re.Match[str]) -> Span:
     return _span(match)
 
 
@@ -23,7 +23,7 @@ def _beside(cue: str, pattern: str, *needs: str) -> Rule:
     """An identity number that has its word right before it."""
     told = adjacent(cue)
 
-    def check(view: View, match: re.Match[str]) -> Span | None:
+    def check(view: TextView, match: re.Match[str]) -> Span | None:
         above = told.search(view.lower, max(0, match.start() - _NEAR), match.start())
         return _span(match) if above or near(view, match.start(), told, _NEAR) else None
 
@@ -34,7 +34,7 @@ def _beside(cue: str, pattern: str, *needs: str) -> Rule:
 _CPF = re.compile(r"[0-9](?<![0-9.\-].)[0-9]{2}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}(?![0-9])")
 
 
-def _cpf(view: View, match: re.Match[str]) -> Span | None:
+def _cpf(view: TextView, match: re.Match[str]) -> Span | None:
     digits = [int(c) for c in match[0] if c.isdigit()]
     for length in (9, 10):
         total = sum(digit * (length + 1 - at) for at, digit in enumerate(digits[:length])) * 10 % 11 % 10
@@ -52,7 +52,7 @@ _SOLDIER = re.compile(r"[\u4e00-\u9fff]{1,2}字第?\s?[0-9]{6,10}\s?号?")
 _SOLDIER_CUE = re.compile(r"(?:军官|士兵|文职|警官|军人|武警|执法|工作)证")
 
 
-def _soldier(view: View, match: re.Match[str]) -> Span | None:
+def _soldier(view: TextView, match: re.Match[str]) -> Span | None:
     return _span(match) if near(view, match.start(), _SOLDIER_CUE, 16) else None
 
 
@@ -65,7 +65,7 @@ _SHORTEST_PLAIN = 12  # digits after a word that may be the account of a user
 _MOBILE = re.compile(r"1[3-9][0-9]{9}")
 
 
-def _account(view: View, match: re.Match[str]) -> Span | None:
+def _account(view: TextView, match: re.Match[str]) -> Span | None:
     number = plain_number(match["value"])
     if _MOBILE.fullmatch(number) or (not match["sure"] and len(number) < _SHORTEST_PLAIN):
         return None
@@ -87,7 +87,7 @@ _FOREIGN_PLATE = re.compile(
 )
 
 
-def _foreign_plate(view: View, match: re.Match[str]) -> Span | None:
+def _foreign_plate(view: TextView, match: re.Match[str]) -> Span | None:
     before = view.lower[match.start() - 1 : match.start()]
     return None if before.isalnum() or before == "_" else _span(match)
 
@@ -102,7 +102,7 @@ _PASSENGER = re.compile(
 )
 
 
-def _passenger(view: View, match: re.Match[str]) -> Span | None:
+def _passenger(view: TextView, match: re.Match[str]) -> Span | None:
     return match.start(), match.end(), match[0].casefold()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from wenyuan.core.redaction.text_view import HAN, View
+from wenyuan.core.redaction.text_view import HAN, TextView
 
 Span = tuple[int, int, str]
 """Start and end in the view, and the value in its one normal form."""
@@ -39,7 +39,7 @@ class Rule:
 
     kind: str
     pattern: re.Pattern[str]
-    check: Callable[[View, re.Match[str]], Span | None]
+    check: Callable[[TextView, re.Match[str]], Span | None]
     needs: tuple[str, ...] = ()
     cased: bool = False
     signs: frozenset[str] = frozenset()
@@ -48,11 +48,11 @@ class Rule:
 SIGNS = {
     "han": re.compile(f"[{HAN}]"), "digit": re.compile("[0-9]"), "capital": re.compile(r"[^\W\d_a-z\u3400-\u9fff]"),
 }  # fmt: skip
-"""What many patterns cannot do without, as `View.text` has it."""
+"""What many patterns cannot do without, as `TextView.text` has it."""
 IN_HAN, IN_DIGITS, IN_CAPITALS = frozenset({"han"}), frozenset({"digit"}), frozenset({"capital"})
 
 
-def find(rule: Rule, view: View) -> Iterator[Finding]:
+def find(rule: Rule, view: TextView) -> Iterator[Finding]:
     """What a rule finds, in order, not overlapping, in a text that it may be in."""
     text = view.text if rule.cased else view.lower
     at = 0
@@ -65,7 +65,7 @@ def find(rule: Rule, view: View) -> Iterator[Finding]:
             at = max(span[1], match.start() + 1)
 
 
-def near(view: View, start: int, cue: re.Pattern[str], width: int = 24) -> bool:
+def near(view: TextView, start: int, cue: re.Pattern[str], width: int = 24) -> bool:
     """Whether a cue word stands in the `width` characters before `start`, on the same line."""
     low = max(0, start - width, view.lower.rfind("\n", max(0, start - width), start) + 1)
     return cue.search(view.lower, low, start) is not None
@@ -87,12 +87,12 @@ _SERIAL = adjacent(
 _UNIT = re.compile(r"\.[0-9]{1,2}(?![0-9])|\s?(?:元|%|吨|美元|港币|人民币|字节|bytes|usd|rmb|cny)")
 
 
-def serial(view: View, start: int, end: int) -> bool:
+def serial(view: TextView, start: int, end: int) -> bool:
     """Whether the text says that ``[start:end]`` is an order number, an amount or the like."""
     return near(view, start, _SERIAL, 12) or _UNIT.match(view.lower, end) is not None
 
 
-def in_a_column(view: View, start: int, end: int) -> bool:
+def in_a_column(view: TextView, start: int, end: int) -> bool:
     """Whether ``[start:end]`` goes over several lines, and fills those or cells of them: two numbers, not one."""
     if "\n" not in view.lower[start:end]:
         return False

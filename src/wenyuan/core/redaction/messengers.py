@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from wenyuan.core.redaction.matching import Rule, Span
-from wenyuan.core.redaction.text_view import View
+from wenyuan.core.redaction.text_view import TextView
 
 _MESSENGERS = (
     "微信|企业微信|v信|薇信|威信|钉钉|飞书|抖音|快手|小红书|微博|陌陌|qq|wechat|weixin|vx|wx|skype|telegram|tg|whatsapp|line|kakaotalk|kakao|viber|signal|discord"
@@ -20,7 +20,7 @@ _FILE = re.compile(r"\.(?:com|net|org|cn|io|exe|apk|dmg|zip|html?|js|py|md|txt|p
 _VERSION = re.compile(r"v?[0-9]+(?:[.\-][0-9a-z]+)+")
 
 
-def _account(view: View, match: re.Match[str]) -> Span | None:
+def _account(view: TextView, match: re.Match[str]) -> Span | None:
     """A word with digits or signs in it, or any word after an @; numbers alone where an account is said."""
     before = view.lower[match.start() - 1 : match.start()]
     if match[0][0].isascii() and before.isascii() and before and (before.isalnum() or before in "_-@./"):

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
-from wenyuan.core.redaction.text_view import HAN, View
+from wenyuan.core.redaction.text_view import HAN, TextView
 from wenyuan.core.text.analysis import simplified
 
 # Rules for names of persons: a cue word before or after, and a surname. What has no cue is left to a recogniser.
@@ -77,11 +77,11 @@ def surname_length(name: str) -> int:
     return 1 if name[:1] in _SINGLE else 0
 
 
-def _after_cue(view: View, match: re.Match[str]) -> Span | None:
+def _after_cue(view: TextView, match: re.Match[str]) -> Span | None:
     return _name_at(view, match.end(), ":" in match["gap"])
 
 
-def _name_at(view: View, start: int, form: bool) -> Span | None:
+def _name_at(view: TextView, start: int, form: bool) -> Span | None:
     """The name that begins at `start`; `form`: it follows a colon."""
     run = _RUN.match(view.text, start)
     if not run:
@@ -158,7 +158,7 @@ _TITLE = re.compile(
 )
 
 
-def _before_title(view: View, match: re.Match[str]) -> Span | None:
+def _before_title(view: TextView, match: re.Match[str]) -> Span | None:
     """A name right before 先生, 女士 …: its start is found by the surname alone."""
     end = match.end()
     for length in (4, 3, 2):
@@ -212,7 +212,7 @@ _OFFICES = frozenset(
 )
 
 
-def _after_english(view: View, match: re.Match[str]) -> Span | None:
+def _after_english(view: TextView, match: re.Match[str]) -> Span | None:
     start = match.start()
     before = view.lower[start - 1 : start]
     if before == "_" or (before.isascii() and before.isalpha()):
@@ -222,7 +222,7 @@ def _after_english(view: View, match: re.Match[str]) -> Span | None:
     return _name_at(view, match.end(), form=True)
 
 
-def _after_role(view: View, match: re.Match[str]) -> Span | None:
+def _after_role(view: TextView, match: re.Match[str]) -> Span | None:
     """Two words with capital letters after what somebody is; a heading, all of whose words have them, names nobody."""
     before = view.lower[match.start() - 1 : match.start()]
     name = None if before.isascii() and before.isalpha() else _NAME.match(view.text, match.end())

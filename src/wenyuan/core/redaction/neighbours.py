@@ -6,7 +6,7 @@ import re
 
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS, NO_NAME, is_plausible, surname_length
-from wenyuan.core.redaction.text_view import HAN, View
+from wenyuan.core.redaction.text_view import HAN, TextView
 
 WINDOW = 160  # characters that are looked back
 _GIVEN = 2
@@ -38,7 +38,7 @@ _BESIDE = re.compile(
 )
 
 
-def _beside(view: View, match: re.Match[str]) -> Span | None:
+def _beside(view: TextView, match: re.Match[str]) -> Span | None:
     return (match.start(), match.end(), match[0]) if _chinese(match[0], sure=True) else None
 
 
@@ -59,7 +59,7 @@ _TOLD = re.compile(
 )
 
 
-def _stands(view: View, match: re.Match[str]) -> Span | None:
+def _stands(view: TextView, match: re.Match[str]) -> Span | None:
     if not _chinese(match[0], sure=True):
         return None
     if not _TOLD.search(view.lower, max(0, match.start() - WINDOW), match.start()):
@@ -76,7 +76,7 @@ _INSIDE = re.compile(
 )
 
 
-def _inside(view: View, match: re.Match[str]) -> Span | None:
+def _inside(view: TextView, match: re.Match[str]) -> Span | None:
     group = next(name for name in ("name", "known", "by") if match[name])
     name = match[group]
     if (group != "known" and name[0] in AMBIGUOUS) or not _chinese(name, sure=True):
@@ -90,7 +90,7 @@ _ROLED = re.compile(
 )
 
 
-def _roled(view: View, match: re.Match[str]) -> Span | None:
+def _roled(view: TextView, match: re.Match[str]) -> Span | None:
     return (match.start("name"), match.end("name"), match["name"]) if _chinese(match["name"], sure=True) else None
 
 
@@ -126,7 +126,7 @@ def english_name(name: str) -> bool:
     return NO_NAME.isdisjoint(words) and NO_PERSON.isdisjoint(words) and not all(word.isupper() for word in words)
 
 
-def _near(view: View, match: re.Match[str]) -> Span | None:
+def _near(view: TextView, match: re.Match[str]) -> Span | None:
     name = match["name"].rstrip(".")
     return (match.start(), match.start() + len(name), name.casefold()) if english_name(name) else None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from wenyuan.core.redaction.matching import Rule, Span
-from wenyuan.core.redaction.text_view import HAN, OPAQUE, View
+from wenyuan.core.redaction.text_view import HAN, OPAQUE, TextView
 
 _WORDS = r"passw(?:or)?d|passphrase|passcode|pwd|密码|口令"
 _KEYS = r"secret|token|(?:api|access|private|account|auth|shared|client)[_\-. ]?(?:access)?[_\-. ]?key|密钥|秘钥|令牌|授权码"
@@ -68,18 +68,18 @@ def is_telling(value: str) -> bool:
     return _mixed(value) and not _PLAIN.fullmatch(value) and any(map(str.isalnum, value))
 
 
-def _at(view: View, match: re.Match[str], group: str = "value") -> Span:
+def _at(view: TextView, match: re.Match[str], group: str = "value") -> Span:
     start, end = match.span(group)
     return start, end, view.text[start:end]
 
 
-def _in_place(view: View, match: re.Match[str]) -> Span | None:
+def _in_place(view: TextView, match: re.Match[str]) -> Span | None:
     """A place that holds a password and nothing else; a few words in it are a description."""
     span = _at(view, match)
     return None if holds_the_place(span[2]) or (" " in span[2].strip() and not _mixed(span[2])) else span
 
 
-def _key_in_place(view: View, match: re.Match[str]) -> Span | None:
+def _key_in_place(view: TextView, match: re.Match[str]) -> Span | None:
     """A place that holds a key or a token: of texts, too, the words are called tokens."""
     span = _at(view, match)
     return span if is_telling(span[2]) and len(span[2]) >= 6 else None
@@ -95,7 +95,7 @@ _NAMES_ONE = re.compile(rf"(?:{_WORDS})[0-9]?\Z")
 _NAMES_KEY = re.compile(rf"(?:{_KEYS})[0-9]?\Z")
 
 
-def _element(view: View, match: re.Match[str]) -> Span | None:
+def _element(view: TextView, match: re.Match[str]) -> Span | None:
     low = max(0, match.start() - 41)
     opened = view.lower.rfind("<", low, match.start())
     between = view.lower[opened + 1 : match.start()]
@@ -104,11 +104,11 @@ def _element(view: View, match: re.Match[str]) -> Span | None:
     return _in_place(view, match)
 
 
-def _key_element(view: View, match: re.Match[str]) -> Span | None:
+def _key_element(view: TextView, match: re.Match[str]) -> Span | None:
     return _key_in_place(view, match) if _element(view, match) else None
 
 
-def _attribute(view: View, match: re.Match[str]) -> Span | None:
+def _attribute(view: TextView, match: re.Match[str]) -> Span | None:
     span = _at(view, match, "value" if match["value"] else "inner")
     if _NAMES_ONE.search(match["name"]):
         return None if holds_the_place(span[2]) or " " in span[2] else span
@@ -121,7 +121,7 @@ _QUOTED = re.compile(
 )
 
 
-def _quoted(view: View, match: re.Match[str]) -> Span | None:
+def _quoted(view: TextView, match: re.Match[str]) -> Span | None:
     span = _at(view, match)
     said = re.search(f"[{HAN}]", span[2]) is not None
     sure = match["by"] is not None or _SQL.search(view.lower, max(0, match.start() - 40), match.start())
@@ -136,7 +136,7 @@ _IDENTIFIED = re.compile(
 )
 
 
-def _identified(view: View, match: re.Match[str]) -> Span | None:
+def _identified(view: TextView, match: re.Match[str]) -> Span | None:
     group = next(name for name in "abc" if match[name])
     span = _at(view, match, group)
     return None if holds_the_place(span[2]) or (group == "c" and not is_telling(span[2])) else span
@@ -161,24 +161,24 @@ _COOKIE = re.compile(
 )
 
 
-def _environment(view: View, match: re.Match[str]) -> Span | None:
+def _environment(view: TextView, match: re.Match[str]) -> Span | None:
     span = _at(view, match)
     return None if holds_the_place(span[2]) or _CALL.match(span[2]) or span[2].startswith("/") else span
 
 
-def _netrc(view: View, match: re.Match[str]) -> Span | None:
+def _netrc(view: TextView, match: re.Match[str]) -> Span | None:
     span = _at(view, match)
     return None if holds_the_place(span[2].rstrip(_EDGE)) else span
 
 
-def _header(view: View, match: re.Match[str]) -> Span | None:
+def _header(view: TextView, match: re.Match[str]) -> Span | None:
     span = _at(view, match)
     if holds_the_place(span[2]) or (_PLAIN.fullmatch(span[2]) and len(span[2]) < 16):
         return None
     return span
 
 
-def _cookie(view: View, match: re.Match[str]) -> Span | None:
+def _cookie(view: TextView, match: re.Match[str]) -> Span | None:
     span = _at(view, match, "value" if match["value"] else "session")
     return None if OPAQUE in span[2] or "=" not in match[0] or holds_the_place(span[2]) else span
 
@@ -230,7 +230,7 @@ _COMMAND = re.compile(
 )
 
 
-def _option(view: View, match: re.Match[str]) -> Span | None:
+def _option(view: TextView, match: re.Match[str]) -> Span | None:
     start, _end, value = _at(view, match)
     value = value.rstrip(_EDGE) if match["quote"] is None else value
     if (
@@ -243,7 +243,7 @@ def _option(view: View, match: re.Match[str]) -> Span | None:
     return start, start + len(value), value
 
 
-def _command(view: View, match: re.Match[str]) -> Span | None:
+def _command(view: TextView, match: re.Match[str]) -> Span | None:
     before = view.lower[match.start() - 1 : match.start()]
     if before and before.isascii() and (before.isalnum() or before in "-_."):
         return None
@@ -274,7 +274,7 @@ _PAIR = re.compile(
 )
 
 
-def _sentence(view: View, match: re.Match[str], sure: bool) -> Span | None:
+def _sentence(view: TextView, match: re.Match[str], sure: bool) -> Span | None:
     start, _, value = _at(view, match)
     while value and value[-1] in _EDGE:
         value = value[:-1]
@@ -311,7 +311,7 @@ _URL = re.compile(r"[a-z]{2,8}://|\.{0,2}/", re.IGNORECASE)
 _LONGEST_PIN = 8
 
 
-def _english(view: View, match: re.Match[str]) -> Span | None:
+def _english(view: TextView, match: re.Match[str]) -> Span | None:
     before = view.lower[match.start() - 1 : match.start()]
     if before.isascii() and before.isalpha():
         return None
@@ -324,11 +324,11 @@ def _english(view: View, match: re.Match[str]) -> Span | None:
     return span
 
 
-def _chinese(view: View, match: re.Match[str]) -> Span | None:
+def _chinese(view: TextView, match: re.Match[str]) -> Span | None:
     return _sentence(view, match, match["by"] is not None)
 
 
-def _pair(view: View, match: re.Match[str]) -> Span | None:
+def _pair(view: TextView, match: re.Match[str]) -> Span | None:
     start, _, value = _at(view, match)
     while value and value[-1] in _EDGE:
         value = value[:-1]
@@ -342,7 +342,7 @@ _PHRASE = re.compile(
 )
 
 
-def _phrase(view: View, match: re.Match[str]) -> Span:
+def _phrase(view: TextView, match: re.Match[str]) -> Span:
     return _at(view, match, "quoted" if match["quoted"] else "bare")
 
 
@@ -357,11 +357,11 @@ _LINES = re.compile(
 )
 
 
-def _whole(view: View, match: re.Match[str]) -> Span | None:
+def _whole(view: TextView, match: re.Match[str]) -> Span | None:
     return match.start(), match.end(), view.text[match.start() : match.end()]
 
 
-def _putty(view: View, match: re.Match[str]) -> Span | None:
+def _putty(view: TextView, match: re.Match[str]) -> Span | None:
     lines = _LINES.match(view.text, match.end())
     return (match.end(), lines.end(), lines[0]) if lines else None
 

@@ -7,7 +7,7 @@ import re
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS, NO_NAME, is_plausible, surname_length
 from wenyuan.core.redaction.neighbours import NO_PERSON
-from wenyuan.core.redaction.text_view import HAN, View
+from wenyuan.core.redaction.text_view import HAN, TextView
 
 # 签发人：李 明; 甲方代表：司马光辉; 经办人 — 周杰; 审核/批准：陈晓东; 会计 | 王芳
 # A name is looked for behind the mark, and the label before it then: labels are more frequent than marks.
@@ -24,7 +24,7 @@ _ADDRESSEE = re.compile(r"(?:收货|收件|寄件|发货|联系)人\Z")
 _FAMILIAR = re.compile(r"[老小阿]")
 
 
-def _labelled(view: View, match: re.Match[str]) -> Span | None:
+def _labelled(view: TextView, match: re.Match[str]) -> Span | None:
     """A name that fills its field: a surname, one or two characters, and nothing else."""
     low = max(0, match.start() - 24)
     name = match["name"].replace(" ", "")
@@ -49,7 +49,7 @@ _ACTING = re.compile(
 )
 
 
-def _acting(view: View, match: re.Match[str]) -> Span | None:
+def _acting(view: TextView, match: re.Match[str]) -> Span | None:
     name = match["name"]
     surname = surname_length(name)
     if not surname < len(name) <= surname + _TWO or not surname or not is_plausible(name, surname):
@@ -72,7 +72,7 @@ _ENGLISH = re.compile(
 _CLOSING = re.compile(r"Sincerely|[Rr]egards|Yours|Signed")
 
 
-def _signed(view: View, match: re.Match[str]) -> Span | None:
+def _signed(view: TextView, match: re.Match[str]) -> Span | None:
     words = match["name"].rstrip(".").split(" ")
     at = match.start() + (1 if match[0][0] == "y" else 0)
     label = _ENGLISH_LABEL.search(view.text, max(0, at - 24), at)

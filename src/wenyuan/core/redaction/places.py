@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from wenyuan.core.redaction.matching import Rule, Span
-from wenyuan.core.redaction.text_view import View
+from wenyuan.core.redaction.text_view import TextView
 
 _STREETS = "Street|St|Road|Rd|Avenue|Ave|Lane|Ln|Boulevard|Blvd|Drive|Dr|Court|Ct|Place|Pl|Square|Sq|Terrace|Way|Close|Crescent|View|Parade|Gardens|Grove|Mews|Quay|Wharf|Row|Highway|Hwy|Parkway|Pkwy"
 _ENGLISH = re.compile(
@@ -15,7 +15,7 @@ _ENGLISH = re.compile(
 )
 
 
-def _english(view: View, match: re.Match[str]) -> Span | None:
+def _english(view: TextView, match: re.Match[str]) -> Span | None:
     end = match.start() + len(match[0].rstrip(" ,"))
     return match.start(), end, view.lower[match.start() : end]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
-from wenyuan.core.redaction.text_view import HAN, View
+from wenyuan.core.redaction.text_view import HAN, TextView
 
 _PROVINCES = (
     "北京|天津|上海|重庆|河北|山西|辽宁|吉林|黑龙江|江苏|浙江|安徽|福建|江西|山东|河南|湖北|湖南|广东|海南|四川|贵州|云南"
@@ -33,7 +33,7 @@ _LEAD = re.compile(
 _ADMIN = re.compile(r"[省市区县州盟旗]")
 
 
-def _house(view: View, match: re.Match[str]) -> Span | None:
+def _house(view: TextView, match: re.Match[str]) -> Span | None:
     """From the first division named before the street; without one it is no address."""
     before = _BEFORE.search(view.lower, max(0, match.start() - 40), match.start())
     low = before.start() if before else match.start()
@@ -65,7 +65,7 @@ _SAID = re.compile(
 _LOCAL = re.compile(rf"[路街道巷弄村庄里苑园镇乡屯号室栋幢座]|{_PROVINCES}")
 
 
-def _said(view: View, match: re.Match[str]) -> Span | None:
+def _said(view: TextView, match: re.Match[str]) -> Span | None:
     """What a form calls an address, up to the next punctuation mark."""
     place = match["place"].rstrip(" -#")
     if not _ADMIN.search(place) or not _LOCAL.search(place):

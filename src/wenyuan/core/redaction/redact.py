@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.model import Block, Document, Facet
 from wenyuan.core.redaction.columns import kind_named
-from wenyuan.core.redaction.findings import NameRecognizer, Rewriter
+from wenyuan.core.redaction.findings import NameRecognizer, TextRedactor
 from wenyuan.core.redaction.matching import Finding
 from wenyuan.core.redaction.policy import Action, RedactionPolicy
 from wenyuan.core.redaction.repeats import Repeats
@@ -52,13 +52,13 @@ class Redaction:
     """
 
     def __init__(self, policy: RedactionPolicy, key: bytes = b"", names: NameRecognizer | None = None) -> None:
-        self._rewrite = self._rewrite_part = Rewriter(policy, key, names)
+        self._rewrite = self._rewrite_part = TextRedactor(policy, key, names)
         if key:
             apart: dict[str, Action] = {
                 kind: action if action == "keep" or kind == "secret" else "pseudonym"
                 for kind, action in policy.actions.items()
             }
-            self._rewrite_part = Rewriter(replace(policy, actions=apart), key, names)
+            self._rewrite_part = TextRedactor(replace(policy, actions=apart), key, names)
 
     def text(self, text: str) -> Redacted:
         """A text without the values that the policy does not keep.
@@ -89,7 +89,7 @@ class Redaction:
             return self._document(document, self._rewrite.knowing(repeats))
         return redacted, counts
 
-    def _document(self, document: Document, rewrite: Rewriter) -> tuple[Document, Mapping[str, int]]:
+    def _document(self, document: Document, rewrite: TextRedactor) -> tuple[Document, Mapping[str, int]]:
         spans = [part for b in document.blocks for part in _parts(b)]
         spans += [(line.start, line.end) for line in document.lines]
         spans += [(doubt.start, doubt.end) for doubt in document.uncertain]
@@ -139,7 +139,7 @@ class Redaction:
         """
         return self._facet(name, value, self._rewrite(name)[2], counts, self._rewrite)
 
-    def _facets(self, facets: Mapping[str, Facet], counts: Counter[str], rewrite: Rewriter) -> dict[str, Facet]:
+    def _facets(self, facets: Mapping[str, Facet], counts: Counter[str], rewrite: TextRedactor) -> dict[str, Facet]:
         """Facets with names and values redacted; names that become one by it are numbered, so that no value is lost."""
         cleaned: dict[str, Facet] = {}
         alike: Counter[str] = Counter()
@@ -154,7 +154,7 @@ class Redaction:
         return cleaned
 
     def _facet(
-        self, name: str, value: Facet, in_name: Counter[str], counts: Counter[str], rewrite: Rewriter
+        self, name: str, value: Facet, in_name: Counter[str], counts: Counter[str], rewrite: TextRedactor
     ) -> Facet:
         """A facet's value, read together with its name, which may be the cue: ``联系人: 张三``, ``phone: 13800138000``."""
         said = f"{name}: "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from wenyuan.core.redaction.matching import Finding
-from wenyuan.core.redaction.text_view import HAN, View
+from wenyuan.core.redaction.text_view import HAN, TextView
 
 _SHORTEST, _SHORTEST_SECRET, _LONGEST = 6, 8, 64  # characters; what is shorter may be something else elsewhere
 _MOST_VALUES, _MOST_LENGTHS = 2_000, 24  # bounds the work for a character
@@ -40,7 +40,7 @@ class Repeats:
     def __bool__(self) -> bool:
         return self._first is not None
 
-    def find(self, view: View) -> Iterator[Finding]:
+    def find(self, view: TextView) -> Iterator[Finding]:
         """Where the values stand in a view, in order, not overlapping."""
         text, at = view.lower, 0
         while self._first is not None and (match := self._first.search(text, at)):

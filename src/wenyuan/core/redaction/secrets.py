@@ -6,7 +6,7 @@ import re
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, near
-from wenyuan.core.redaction.text_view import View
+from wenyuan.core.redaction.text_view import TextView
 
 # Rules for addresses on the net: e-mail, IP, accounts of messengers.
 
@@ -22,7 +22,7 @@ _SCALE = re.compile(r"@[0-9]x\.")  # icon@2x.min.js
 _NOBODY = frozenset({"git", "noreply", "no-reply"})
 
 
-def _email(view: View, match: re.Match[str]) -> Span | None:
+def _email(view: TextView, match: re.Match[str]) -> Span | None:
     at = match.start() - (view.lower[match.start() - 1 : match.start()] == "@")  # sun@@qq.com
     low = max(0, at - 65)
     backwards = _LOCAL_BACKWARDS.match(view.lower[low:at][::-1])
@@ -85,7 +85,7 @@ _WORDS_BEFORE_AT = frozenset(
 )
 
 
-def _hidden(view: View, match: re.Match[str]) -> Span | None:
+def _hidden(view: TextView, match: re.Match[str]) -> Span | None:
     """An address whose ``@`` or dots are said in words, brackets or spaces; its value is the address."""
     written = match["said"] or match["near"]
     local = _local_before(view, match.start())
@@ -96,7 +96,7 @@ def _hidden(view: View, match: re.Match[str]) -> Span | None:
     return local[0], match.end(), f"{local[1]}@{_DOT.sub('.', written)}"
 
 
-def _local_before(view: View, at: int) -> tuple[int, str] | None:
+def _local_before(view: TextView, at: int) -> tuple[int, str] | None:
     """Where the local part begins that ends at `at`, and how it reads."""
     low = max(0, at - 80)
     local = _HIDDEN_LOCAL.search(view.lower[low:at])
@@ -104,7 +104,7 @@ def _local_before(view: View, at: int) -> tuple[int, str] | None:
     return (low + local.start(), name) if local and name not in _NOBODY else None
 
 
-def _worded(view: View, match: re.Match[str]) -> Span | None:
+def _worded(view: TextView, match: re.Match[str]) -> Span | None:
     """*at* and *dot* between words: an address where the name is no word, or where a word speaks of mail.
 
     Of some countries only with such a word; where theirs is a word itself (dot us), no sentence may go on after it.
@@ -125,7 +125,7 @@ def _worded(view: View, match: re.Match[str]) -> Span | None:
 _HASH = re.compile(rf"#(?P<far>(?:{_LABEL}\.){{1,4}}(?:{_TOP})){_NO_MORE}")
 
 
-def _hashed(view: View, match: re.Match[str]) -> Span | None:
+def _hashed(view: TextView, match: re.Match[str]) -> Span | None:
     """``zhang#qq.com`` after a word that speaks of mail: to be read with an @."""
     local = _local_before(view, match.start())
     if local is None or not near(view, local[0], _MAIL_CUE, 40):
@@ -142,7 +142,7 @@ _SAYS_NOTHING = ("127.", "255.")
 _LARGE = 64
 
 
-def _ipv4(view: View, match: re.Match[str]) -> Span | None:
+def _ipv4(view: TextView, match: re.Match[str]) -> Span | None:
     """Four small numbers are the number of a clause or of a version, unless a word says otherwise."""
     start, written = match.start(), match[0]
     try:
@@ -163,7 +163,7 @@ _IPV6 = re.compile(
 )
 
 
-def _ipv6(view: View, match: re.Match[str]) -> Span | None:
+def _ipv6(view: TextView, match: re.Match[str]) -> Span | None:
     start, end = match.span()
     written = match[0]
     if written[0] == ":" != written[1]:  # punctuation, as in "IP:2001:db8::1:"
@@ -188,7 +188,7 @@ _ACCOUNT = re.compile(
 )
 
 
-def _account(view: View, match: re.Match[str]) -> Span | None:
+def _account(view: TextView, match: re.Match[str]) -> Span | None:
     before = view.lower[match.start() - 1 : match.start()]
     if match[0][0].isascii() and before.isascii() and before.isalnum():
         return None
@@ -218,7 +218,7 @@ _PEM_LINES = re.compile(r"(?:\s{0,4}[A-Za-z0-9+/=]{16,128}+){0,256}")
 _PEM_LIMIT = 16_384  # characters; the largest keys in use are a quarter of that
 
 
-def _pem(view: View, match: re.Match[str]) -> Span | None:
+def _pem(view: TextView, match: re.Match[str]) -> Span | None:
     """The whole key; where its end is missing, the lines that look like one."""
     begin = match.end()
     at = view.text.find("-----END ", begin, begin + _PEM_LIMIT)
@@ -232,7 +232,7 @@ def _pem_lines(text: str, begin: int) -> int:
     return lines.end() if lines else begin
 
 
-def _whole(view: View, match: re.Match[str]) -> Span | None:
+def _whole(view: TextView, match: re.Match[str]) -> Span | None:
     return match.start(), match.end(), match[0]
 
 
@@ -306,7 +306,7 @@ def _mixed(value: str) -> bool:
     return kinds + any(not c.isalnum() and c not in ".-" for c in value) >= 2
 
 
-def _said(view: View, match: re.Match[str]) -> Span | None:
+def _said(view: TextView, match: re.Match[str]) -> Span | None:
     value = view.text[match.start("value") : match.end("value")].rstrip(".")
     if match[0][:3].lower() == "pwd" and _FOLDER.fullmatch(value):
         return None  # what the command of that name says: where one is
@@ -324,13 +324,13 @@ def _value(match: re.Match[str], value: str) -> Span:
     return match.start("value"), match.start("value") + len(value), value
 
 
-def _bearer(view: View, match: re.Match[str]) -> Span | None:
+def _bearer(view: TextView, match: re.Match[str]) -> Span | None:
     value = view.text[match.start("value") : match.end("value")]
     kinds = sum(any(is_of(c) for c in value) for is_of in _CLASSES)
     return _value(match, value) if kinds >= 2 and _telling(value) else None
 
 
-def _credentials(view: View, match: re.Match[str]) -> Span | None:
+def _credentials(view: TextView, match: re.Match[str]) -> Span | None:
     """User and password of a connection string; its host stays."""
     password = match["value"].partition(":")[2]
     if set(password) <= set("*xX") or password.startswith(("$", "{")):

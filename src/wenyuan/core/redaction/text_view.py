@@ -60,7 +60,7 @@ def _fold(c: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TextView:
     """A text as rules see it.
 
     Attributes:
@@ -101,12 +101,12 @@ _MOST_FOLDS = 32_768  # more than any language has
 _FOLDS = _Folds()
 
 
-def view_of(text: str) -> View:
+def view_of(text: str) -> TextView:
     """The view of a text in which numerals are left as they are."""
     return views_of(text)[0]
 
 
-def views_of(text: str) -> tuple[View, ...]:
+def views_of(text: str) -> tuple[TextView, ...]:
     """The view of a text, and where numbers are written in words others with these in digits; linear in its length.
 
     All count: in ``13800138000一直`` the numeral is no digit, in ``一三八〇〇一三八〇〇〇`` it is.
@@ -121,9 +121,9 @@ def views_of(text: str) -> tuple[View, ...]:
     return tuple(map(_view, spellings(Spelled(folded, offsets, long))))
 
 
-def _view(read: Spelled) -> View:
+def _view(read: Spelled) -> TextView:
     read = parted(read)
-    return View(read.text, read.text.lower(), None if read.offsets is None else tuple(read.offsets), read.long)
+    return TextView(read.text, read.text.lower(), None if read.offsets is None else tuple(read.offsets), read.long)
 
 
 def _moved(text: str) -> tuple[str, list[int], dict[int, int]]:

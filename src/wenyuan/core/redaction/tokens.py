@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from wenyuan.core.redaction.matching import Rule, Span
-from wenyuan.core.redaction.text_view import View
+from wenyuan.core.redaction.text_view import TextView
 
 
-def _whole(view: View, match: re.Match[str]) -> Span | None:
+def _whole(view: TextView, match: re.Match[str]) -> Span | None:
     group = "value" if match.re.groups and match["value"] else 0
     return match.start(group), match.end(group), match[group]
 
@@ -26,7 +26,7 @@ _HOOKS = re.compile(
 )
 
 
-def _hook(view: View, match: re.Match[str]) -> Span | None:
+def _hook(view: TextView, match: re.Match[str]) -> Span | None:
     value = match["value"].rstrip("./")
     mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
     return (match.start("value"), match.start("value") + len(value), value) if mixed else None

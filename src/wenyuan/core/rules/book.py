@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Source
-from wenyuan.core.rules.model import Node, Place, StatementStatus, Strength
+from wenyuan.core.rules.model import EntryPlace, Node, StatementStatus, Strength
 
 Severity = Literal["error", "note"]
 Direction = Literal["stated", "likely", "none"]
@@ -32,7 +32,7 @@ class BookFault:
 
     code: str
     message: str
-    place: Place = field(default=Place())
+    place: EntryPlace = field(default=EntryPlace())
     severity: Severity = "error"
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class RawEvidence:
     quote: str = ""
     trust: int | None = None
     reviewer: str = ""
-    place: Place = field(default=Place(), compare=False)
+    place: EntryPlace = field(default=EntryPlace(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class RawStatement:
     evidences: tuple[RawEvidence, ...] = ()
     under: str = ""
     direction: Direction = "stated"
-    place: Place = field(default=Place(), compare=False)
+    place: EntryPlace = field(default=EntryPlace(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class DeclaredSource:
 
     source: Source
     uri: str = ""
-    place: Place = field(default=Place(), compare=False)
+    place: EntryPlace = field(default=EntryPlace(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from wenyuan.core.errors import InvalidRequest, did_you_mean, msg
 from wenyuan.core.rules.book import Book, BookFault, DeclaredSource, RawEvidence, RawStatement, Severity, Tally
 from wenyuan.core.rules.conditions import compile_condition
-from wenyuan.core.rules.model import Evidence, Node, Place, Statement, StatementStatus
-from wenyuan.core.rules.names import Candidate, Names, Words
+from wenyuan.core.rules.model import EntryPlace, Evidence, Node, Statement, StatementStatus
+from wenyuan.core.rules.names import IdsByName, NameCandidate, Names
 from wenyuan.core.rules.node_check import NodeCheck
 from wenyuan.core.rules.parameters import plain_condition
 from wenyuan.core.rules.schema import Relation, Schema
@@ -25,7 +25,7 @@ _SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedBook:
     """The result of checking a book: what may be imported, and the faults of the rest.
 
     Attributes:
@@ -59,7 +59,7 @@ def check_book(
     sources: Set[str] = frozenset(),
     default_source: str | None = None,
     default_status: StatementStatus | None = None,
-) -> Checked:
+) -> CheckedBook:
     """Resolve the names of a book and check all entries.
 
     Args:
@@ -85,7 +85,7 @@ def check_book(
     if not schema.kinds and (book.nodes or book.links):
         return _without_schema(book)
     faults = list(book.faults)
-    kinds = Words(schema.kinds.values())
+    kinds = IdsByName(schema.kinds.values())
     nodes = NodeCheck(kinds, known or {}, book.machine_files, faults)
     for node in book.nodes:
         nodes.take(node)
@@ -98,7 +98,7 @@ def check_book(
     for link in book.links:
         links.take(link)
     links.refuse_cycles()
-    return Checked(
+    return CheckedBook(
         pack=book.pack,
         nodes=tuple(nodes.accepted.values()),
         statements=tuple(links.accepted.values()),
@@ -110,10 +110,10 @@ def check_book(
     )
 
 
-def _without_schema(book: Book) -> Checked:
+def _without_schema(book: Book) -> CheckedBook:
     """The single fault of a book without a schema; its entries cannot be checked."""
     message = "the library has no kinds and relations yet: import a pack first that declares them"
-    return Checked(
+    return CheckedBook(
         pack=book.pack, nodes=(), statements=(), sources=book.sources, written=book.written, merged=Tally(),
         refused=book.written, faults=(*book.faults, BookFault("no_schema", message)),
     )  # fmt: skip
@@ -122,7 +122,7 @@ def _without_schema(book: Book) -> Checked:
 class _Refused(Exception):
     """This statement is refused."""
 
-    def __init__(self, code: str, message: str, place: Place | None = None) -> None:
+    def __init__(self, code: str, message: str, place: EntryPlace | None = None) -> None:
         super().__init__(message)
         self.code, self.message, self.place = code, message, place
 
@@ -133,15 +133,15 @@ class _LinkCheck:
     default_source: str | None
     default_status: StatementStatus | None
     machine: Set[str]
-    names_refused: Mapping[str, Place]
+    names_refused: Mapping[str, EntryPlace]
 
     def __init__(self, schema: Schema, names: Names, nodes: Mapping[str, Node], faults: list[BookFault]) -> None:
         self.schema, self.names, self.nodes, self.faults = schema, names, nodes, faults
-        self.relations = Words(schema.relations.values())
+        self.relations = IdsByName(schema.relations.values())
         self.accepted: dict[str, Statement] = {}
         self.merged = self.refused = 0
 
-    def fault(self, code: str, message: str, place: Place, severity: Severity = "error") -> None:
+    def fault(self, code: str, message: str, place: EntryPlace, severity: Severity = "error") -> None:
         self.faults.append(BookFault(code, message, place, severity))
 
     def take(self, link: RawStatement) -> None:
@@ -233,7 +233,7 @@ class _LinkCheck:
         self.fault("reversed", message, link.place, "note")
         return turned
 
-    def _candidates(self, written: str, link: RawStatement) -> Sequence[Candidate]:
+    def _candidates(self, written: str, link: RawStatement) -> Sequence[NameCandidate]:
         found = self.names.find(written)
         if found:
             return found
@@ -241,12 +241,14 @@ class _LinkCheck:
         why = msg("; it was refused at {refused}", refused=refused) if refused else self.names.near(written)
         raise _Refused("dangling_end", msg("no such node: {written}{why}", written=repr(written), why=why))
 
-    def _below(self, found: Sequence[Candidate], under: str) -> Sequence[Candidate]:
+    def _below(self, found: Sequence[NameCandidate], under: str) -> Sequence[NameCandidate]:
         """The subject of a statement that was written below another one: what that one may lead to."""
         above = [self.schema.relations[name] for name in self.relations.find(under)] if under else []
         return _narrow(found, above[0].targets) or found if len(above) == 1 else found
 
-    def _relation(self, link: RawStatement, starts: Sequence[Candidate], ends: Sequence[Candidate]) -> Relation:
+    def _relation(
+        self, link: RawStatement, starts: Sequence[NameCandidate], ends: Sequence[NameCandidate]
+    ) -> Relation:
         found = self._named(link)
         if len(found) == 1:
             return self.schema.relations[found[0]]
@@ -288,7 +290,7 @@ class _LinkCheck:
             return []
         return list(dict.fromkeys(name for part in parts for name in part))
 
-    def _one(self, found: Sequence[Candidate], written: str) -> str:
+    def _one(self, found: Sequence[NameCandidate], written: str) -> str:
         """The best candidate: a name before an alias."""
         if len(found) == 1:
             return found[0].key
@@ -387,11 +389,11 @@ class _LinkCheck:
             self.refused += 1
 
 
-def _narrow(found: Sequence[Candidate], kinds: Sequence[str]) -> Sequence[Candidate]:
+def _narrow(found: Sequence[NameCandidate], kinds: Sequence[str]) -> Sequence[NameCandidate]:
     return [c for c in found if c.kind in kinds] if kinds else found
 
 
-def _fits(relation: Relation, starts: Sequence[Candidate], ends: Sequence[Candidate]) -> bool:
+def _fits(relation: Relation, starts: Sequence[NameCandidate], ends: Sequence[NameCandidate]) -> bool:
     return bool(_narrow(starts, relation.sources) and _narrow(ends, relation.targets))
 
 
@@ -399,7 +401,7 @@ def _any(kinds: Sequence[str]) -> str:
     return " or ".join(kinds) if kinds else "any kind"
 
 
-def _kinds(found: Sequence[Candidate]) -> str:
+def _kinds(found: Sequence[NameCandidate]) -> str:
     return ", ".join(dict.fromkeys(c.kind for c in found))
 
 

@@ -50,7 +50,7 @@ def wrong(text: str, why: str, *, hint: str = "") -> InvalidRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class ExpressionToken:
     """A token of a condition (``kind``: name, number, string, sign) and its position."""
 
     kind: str
@@ -177,7 +177,7 @@ def _program(text: str, source: str) -> Any:
         raise wrong(text, msg("is no CEL: {why}", why=why)) from error
 
 
-def tokens_of(text: str) -> Iterator[Token]:
+def tokens_of(text: str) -> Iterator[ExpressionToken]:
     """Tokenise a condition.
 
     Raises:
@@ -196,11 +196,11 @@ def tokens_of(text: str) -> Iterator[Token]:
                 hint="a condition is CEL in ASCII signs; other characters stand in quotes: soil == '软土'",
             )
         if kind != "space":
-            yield Token(kind, found[0], at)
+            yield ExpressionToken(kind, found[0], at)
         at, before = found.end(), kind
 
 
-def _check_use(text: str, tokens: tuple[Token, ...]) -> None:
+def _check_use(text: str, tokens: tuple[ExpressionToken, ...]) -> None:
     depth = 0
     for i, token in enumerate(tokens):
         depth += (token.text in _OPEN) - (token.text in _CLOSE)
@@ -211,7 +211,7 @@ def _check_use(text: str, tokens: tuple[Token, ...]) -> None:
             raise wrong(text, msg("column {at}: {why}", at=token.at + 1, why=why))
 
 
-def _misuse(before: Token | None, token: Token, after: Token | None) -> str:
+def _misuse(before: ExpressionToken | None, token: ExpressionToken, after: ExpressionToken | None) -> str:
     """Why a token of CEL is not allowed in conditions; ``""`` if it is."""
     called = after is not None and after.text == "("
     method = before is not None and before.text == "."
@@ -230,7 +230,7 @@ def _misuse(before: Token | None, token: Token, after: Token | None) -> str:
     return "'!!' says nothing" if token.text == "!" and before is not None and before.text == "!" else ""
 
 
-def _split(tokens: tuple[Token, ...], *signs: str) -> list[tuple[Token, ...]]:
+def _split(tokens: tuple[ExpressionToken, ...], *signs: str) -> list[tuple[ExpressionToken, ...]]:
     """Split at these operators outside of brackets."""
     pieces, start, depth = [], 0, 0
     for i, token in enumerate(tokens):
@@ -241,7 +241,7 @@ def _split(tokens: tuple[Token, ...], *signs: str) -> list[tuple[Token, ...]]:
     return [*pieces, tokens[start:]]
 
 
-def _in_brackets(tokens: tuple[Token, ...]) -> bool:
+def _in_brackets(tokens: tuple[ExpressionToken, ...]) -> bool:
     """Whether one pair of round brackets encloses the whole."""
     depth = 0
     for i, token in enumerate(tokens):
@@ -251,7 +251,7 @@ def _in_brackets(tokens: tuple[Token, ...]) -> bool:
     return False
 
 
-def _tree(text: str, tokens: tuple[Token, ...], leaves: list[Leaf]) -> Tree:
+def _tree(text: str, tokens: tuple[ExpressionToken, ...], leaves: list[Leaf]) -> Tree:
     joins: tuple[tuple[Literal["||", "&&"], bool], ...] = (("||", True), ("&&", False))  # the looser one first
     for sign, decisive in joins:
         pieces = _split(tokens, sign)
@@ -265,8 +265,8 @@ def _tree(text: str, tokens: tuple[Token, ...], leaves: list[Leaf]) -> Tree:
     return leaves[-1]
 
 
-def _leaf(text: str, tokens: tuple[Token, ...]) -> Leaf:
-    def source(piece: tuple[Token, ...]) -> str:
+def _leaf(text: str, tokens: tuple[ExpressionToken, ...]) -> Leaf:
+    def source(piece: tuple[ExpressionToken, ...]) -> str:
         return text[piece[0].at : piece[-1].end]
 
     called = [after.text == "(" for after in tokens[1:]] + [False]

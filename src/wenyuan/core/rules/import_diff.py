@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
-from wenyuan.core.rules.checking import Checked
+from wenyuan.core.rules.checking import CheckedBook
 from wenyuan.core.rules.fair_cut import next_status
 from wenyuan.core.rules.labels import condition_labels, kind_labels, relation_labels
-from wenyuan.core.rules.model import Evidence, Node, Place, Statement
+from wenyuan.core.rules.model import EntryPlace, Evidence, Node, Statement
 from wenyuan.core.rules.schema import Schema
 
 _NODE_FIELDS = ("kind", "name", "labels", "aliases", "codes", "scope", "attributes")
@@ -68,7 +68,7 @@ class LiveStatement:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ImportChange:
     """One difference.
 
     Attributes:
@@ -80,7 +80,7 @@ class Change:
     key: str
     text: str
     details: tuple[str, ...] = ()
-    place: Place = field(default=Place())
+    place: EntryPlace = field(default=EntryPlace())
     labels: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def detail_labels(self, language: str) -> tuple[str, ...]:
@@ -97,10 +97,10 @@ class Diff:
         unchanged: Keys of what is the same in both.
     """
 
-    added: tuple[Change, ...] = ()
-    changed: tuple[Change, ...] = ()
-    retired: tuple[Change, ...] = ()
-    conflicting: tuple[Change, ...] = ()
+    added: tuple[ImportChange, ...] = ()
+    changed: tuple[ImportChange, ...] = ()
+    retired: tuple[ImportChange, ...] = ()
+    conflicting: tuple[ImportChange, ...] = ()
     unchanged: tuple[str, ...] = ()
 
     @property
@@ -131,17 +131,17 @@ class _Shown:
 
 @dataclass(slots=True)
 class _Found:
-    added: list[Change] = field(default_factory=list)
-    changed: list[Change] = field(default_factory=list)
-    retired: list[Change] = field(default_factory=list)
-    conflicting: list[Change] = field(default_factory=list)
+    added: list[ImportChange] = field(default_factory=list)
+    changed: list[ImportChange] = field(default_factory=list)
+    retired: list[ImportChange] = field(default_factory=list)
+    conflicting: list[ImportChange] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
 
 
 def diff(
     nodes: Iterable[LiveNode],
     statements: Iterable[LiveStatement],
-    checked: Checked,
+    checked: CheckedBook,
     *,
     prune: bool = True,
     schema: Schema | None = None,
@@ -201,14 +201,14 @@ class _Showing:
 
 def _compare_statement(new: Statement, live: LiveStatement | None, pack: str, shown: _Shown, found: _Found) -> None:
     if live is None:
-        found.added.append(Change("statement", new.key, shown.text, (), new.place, shown.labels))
+        found.added.append(ImportChange("statement", new.key, shown.text, (), new.place, shown.labels))
         return
     old = live.statement
     fields = _differences(old, new, _STATEMENT_FIELDS)
     foreign = [p for p in live.packs if p != pack]
     if fields and foreign:
         said = (*fields, f"as {', '.join(sorted(set(foreign)))} says")
-        found.conflicting.append(Change("statement", new.key, shown.text, said, new.place, shown.labels))
+        found.conflicting.append(ImportChange("statement", new.key, shown.text, said, new.place, shown.labels))
     before = {_identity(e): e for e, p in zip(old.evidences, live.packs, strict=True) if p == pack}
     after = {_identity(e): e for e in new.evidences}
     details = [] if foreign else list(fields)
@@ -219,7 +219,7 @@ def _compare_statement(new: Statement, live: LiveStatement | None, pack: str, sh
     details += [f"- {_cited(before[i])}" for i in before if i not in after]
     details += [f"~ {_cited(after[i])}" for i in after if i in before and after[i] != before[i]]
     if details:
-        found.changed.append(Change("statement", new.key, shown.text, tuple(details), new.place, shown.labels))
+        found.changed.append(ImportChange("statement", new.key, shown.text, tuple(details), new.place, shown.labels))
     elif not fields:
         found.unchanged.append(new.key)
 
@@ -231,24 +231,24 @@ def _take_back(live: LiveStatement, pack: str, shown: _Shown, found: _Found) -> 
     key = live.statement.key
     lost = tuple(f"- {_cited(e)}" for e, p in zip(live.statement.evidences, live.packs, strict=True) if p == pack)
     if all(p == pack for p in live.packs):
-        found.retired.append(Change("statement", key, shown.text, lost, labels=shown.labels))
+        found.retired.append(ImportChange("statement", key, shown.text, lost, labels=shown.labels))
         return {key}
-    found.changed.append(Change("statement", key, shown.text, lost, labels=shown.labels))
+    found.changed.append(ImportChange("statement", key, shown.text, lost, labels=shown.labels))
     return set()
 
 
 def _compare_node(new: Node, live: LiveNode | None, pack: str, shown: _Shown, found: _Found) -> None:
     """Compare a node; one that another pack brings too keeps that pack's values, while aliases belong to each pack."""
     if live is None:
-        found.added.append(Change("node", new.key, shown.text, (), new.place, shown.labels))
+        found.added.append(ImportChange("node", new.key, shown.text, (), new.place, shown.labels))
         return
     foreign = sorted(live.packs - {pack})
     fields = _differences(live.node, new, [name for name in _NODE_FIELDS if not foreign or name != "aliases"])
     if fields and foreign and pack not in live.packs:
         said = (*fields, f"as {', '.join(foreign)} says")
-        found.conflicting.append(Change("node", new.key, shown.text, said, new.place, shown.labels))
+        found.conflicting.append(ImportChange("node", new.key, shown.text, said, new.place, shown.labels))
     elif fields:
-        found.changed.append(Change("node", new.key, shown.text, fields, new.place, shown.labels))
+        found.changed.append(ImportChange("node", new.key, shown.text, fields, new.place, shown.labels))
     else:
         found.unchanged.append(new.key)
 
@@ -257,7 +257,7 @@ def _retire_nodes(live: Mapping[str, LiveNode], kept: Set[str], pack: str, showi
     for key, item in live.items():
         if key not in kept and item.packs == {pack}:
             shown = showing.node(item.node)
-            found.retired.append(Change("node", key, shown.text, labels=shown.labels))
+            found.retired.append(ImportChange("node", key, shown.text, labels=shown.labels))
 
 
 def _differences(old: object, new: object, names: Iterable[str]) -> tuple[str, ...]:

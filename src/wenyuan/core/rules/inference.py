@@ -18,7 +18,7 @@ from wenyuan.core.rules.conditions import Condition, checked_parameters, compile
 from wenyuan.core.rules.fair_cut import kept_fairly
 from wenyuan.core.rules.graph import Edge, Graph, GraphNode, Support, View
 from wenyuan.core.rules.model import Strength
-from wenyuan.core.rules.schema import Limits, Pattern, Schema
+from wenyuan.core.rules.schema import InferenceLimits, Pattern, Schema
 from wenyuan.core.text.analysis import fold
 
 STRENGTHS: Mapping[Strength, int] = {"mandatory": 0, "recommended": 1, "informative": 2}
@@ -135,7 +135,7 @@ def infer(  # noqa: PLR0913  (what is asked, of what, within which bounds)
     scope: str | Collection[str] | None = None,
     pattern: str | None = None,
     deadline: Deadline,
-    limits: Limits | None = None,
+    limits: InferenceLimits | None = None,
 ) -> Inference:
     """Derive the rules that hold for the start nodes.
 
@@ -262,7 +262,7 @@ class _Walk:
     parameters: Mapping[str, object]
     scope: frozenset[str]
     deadline: Deadline
-    limits: Limits
+    limits: InferenceLimits
     cuts: list[str] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
     conditions: dict[str, Condition] = field(default_factory=dict)

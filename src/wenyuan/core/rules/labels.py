@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rules.expressions import Token, tokens_of
+from wenyuan.core.rules.expressions import ExpressionToken, tokens_of
 from wenyuan.core.rules.schema import Parameter, Schema, label_in
 
 _LANGUAGES = ("zh", "en")
@@ -76,7 +76,7 @@ def _main(language: str) -> str:
 class _Reading:
     """The conversion of one condition to its label."""
 
-    def __init__(self, tokens: Sequence[Token], parameters: Mapping[str, Parameter], language: str) -> None:
+    def __init__(self, tokens: Sequence[ExpressionToken], parameters: Mapping[str, Parameter], language: str) -> None:
         self._tokens = tokens
         self._parameters = parameters
         self._language = language

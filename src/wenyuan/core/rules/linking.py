@@ -35,7 +35,7 @@ _MAX_GUESSES = 5  # candidates of one guessed span
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class NodeCandidate:
     """A node that may be meant; ``score`` (0..1] is the confidence."""
 
     node_id: int
@@ -60,7 +60,7 @@ class Span:
     start: int
     end: int
     text: str
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[NodeCandidate, ...]
     by: Literal["name", "spelling", "meaning"] = "name"
 
 
@@ -175,7 +175,7 @@ class Linker:
         kinds: Collection[str] | None = None,
         scope: str | None = None,
         without: Set[int] = frozenset(),
-    ) -> tuple[Candidate, ...]:
+    ) -> tuple[NodeCandidate, ...]:
         """Candidates for a name given by the caller, best first; empty if it is unknown.
 
         A name that is only nearly known counts when the likeness of the whole is at least .8.
@@ -194,8 +194,8 @@ class Linker:
     def _named(self, text: str, spelling: Spelling, allowed: _Allowed) -> tuple[Span, ...]:
         """Exact mentions, without those inside longer ones; of matches with the same end, the longest."""
         form = spelling.text
-        found: list[tuple[int, int, tuple[Candidate, ...]]] = []
-        known: dict[int, tuple[Candidate, ...]] = {}
+        found: list[tuple[int, int, tuple[NodeCandidate, ...]]] = []
+        known: dict[int, tuple[NodeCandidate, ...]] = {}
         done = -1
         for last, at in self._automaton.iter(form) if self._forms else ():
             if last == done:
@@ -249,12 +249,12 @@ class Linker:
             of_entry &= ~np.isin(np.frombuffer(self._nodes, np.int64)[self._by_form], list(allowed.without))
         return np.asarray(np.logical_or.reduceat(of_entry, self._firsts[:-1]))
 
-    def _candidates(self, form: int, allowed: _Allowed) -> tuple[Candidate, ...]:
+    def _candidates(self, form: int, allowed: _Allowed) -> tuple[NodeCandidate, ...]:
         return self._best([(form, 1.0)], allowed, len(self._nodes))
 
     def _best(
         self, forms: Iterable[tuple[int, float]], allowed: _Allowed, most: int = _MAX_GUESSES
-    ) -> tuple[Candidate, ...]:
+    ) -> tuple[NodeCandidate, ...]:
         """The nodes of forms, each with its best score times the form's factor."""
         scores: dict[tuple[int, str], float] = {}
         for form, factor in forms:
@@ -280,6 +280,6 @@ class _Allowed:
         return (self.kinds is None or kind in self.kinds) and (not self.scope or not scopes or self.scope in scopes)
 
 
-def _ranked(scores: dict[tuple[int, str], float]) -> tuple[Candidate, ...]:
-    found = (Candidate(node_id, kind, score) for (node_id, kind), score in scores.items())
+def _ranked(scores: dict[tuple[int, str], float]) -> tuple[NodeCandidate, ...]:
+    found = (NodeCandidate(node_id, kind, score) for (node_id, kind), score in scores.items())
     return tuple(sorted(found, key=lambda candidate: (-candidate.score, candidate.node_id)))

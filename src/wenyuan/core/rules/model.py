@@ -20,7 +20,7 @@ AliasType = Literal["pref", "alt", "abbr", "typo", "code"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EntryPlace:
     """Where an entry was written: file and line (1-based), or sheet and row as ``cell`` (``工序!5``)."""
 
     file: str = ""
@@ -61,7 +61,7 @@ class Node:
     codes: Mapping[str, str] = field(default_factory=dict)
     scope: tuple[str, ...] = ()
     attributes: Mapping[str, str | int | float | bool] = field(default_factory=dict)
-    place: Place = field(default=Place(), compare=False)
+    place: EntryPlace = field(default=EntryPlace(), compare=False)
 
     def __post_init__(self) -> None:
         if not self.key.strip() or not self.kind or not self.name.strip():
@@ -94,7 +94,7 @@ class Evidence:
     quote: str = ""
     trust: int | None = None
     reviewer: str = ""
-    place: Place = field(default=Place(), compare=False)
+    place: EntryPlace = field(default=EntryPlace(), compare=False)
     verified: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -145,7 +145,7 @@ class Statement:
     weight: float = 1.0
     status: StatementStatus = "approved"
     evidences: tuple[Evidence, ...] = ()
-    place: Place = field(default=Place(), compare=False)
+    place: EntryPlace = field(default=EntryPlace(), compare=False)
 
     def __post_init__(self) -> None:
         if self.strength not in get_args(Strength):

@@ -51,7 +51,7 @@ def suggestion(word: str, known: Collection[str]) -> str:
     return msg("; did you mean {found}?", found=repr(found)) if found else ""
 
 
-class Words:
+class IdsByName:
     """Ids by their names (id, labels, aliases), normalised: kinds and relations as people write them."""
 
     def __init__(self, things: Iterable[Kind | Relation]) -> None:
@@ -70,7 +70,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class NameCandidate:
     """A node that a word may mean; `rank` is 0 for names and labels, 1 for aliases."""
 
     key: str
@@ -81,18 +81,18 @@ class Candidate:
 class Names:
     """An index of all node names."""
 
-    def __init__(self, kinds: Words, nodes: Iterable[Node]) -> None:
+    def __init__(self, kinds: IdsByName, nodes: Iterable[Node]) -> None:
         self._kinds = kinds
-        self._keys: dict[str, Candidate] = {}
-        self._names: defaultdict[str, dict[str, Candidate]] = defaultdict(dict)
+        self._keys: dict[str, NameCandidate] = {}
+        self._names: defaultdict[str, dict[str, NameCandidate]] = defaultdict(dict)
         self._pairs: defaultdict[str, list[str]] | None = None
         for node in nodes:
-            self._keys[node.key] = Candidate(node.key, node.kind, 0)
+            self._keys[node.key] = NameCandidate(node.key, node.kind, 0)
             for rank, words in enumerate(((node.name, *node.labels.values()), (a.text for a in node.aliases))):
                 for word in words:
-                    self._names[folded(word)].setdefault(node.key, Candidate(node.key, node.kind, rank))
+                    self._names[folded(word)].setdefault(node.key, NameCandidate(node.key, node.kind, rank))
 
-    def find(self, written: str) -> Sequence[Candidate]:
+    def find(self, written: str) -> Sequence[NameCandidate]:
         """The nodes that a word may mean: the one with this key, or all with this name; ``kind:name`` is supported."""
         exact = self._keys.get(written)
         if exact:

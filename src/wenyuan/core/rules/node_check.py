@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from wenyuan.core.errors import msg
 from wenyuan.core.rules.book import BookFault, Severity
-from wenyuan.core.rules.model import Node, Place
-from wenyuan.core.rules.names import Words, folded, looks_like_sentence, suggestion
+from wenyuan.core.rules.model import EntryPlace, Node
+from wenyuan.core.rules.names import IdsByName, folded, looks_like_sentence, suggestion
 
 # The nodes of a book: kinds known, names that are names, doubles put together.
 
@@ -16,17 +16,19 @@ from wenyuan.core.rules.names import Words, folded, looks_like_sentence, suggest
 class NodeCheck:
     """Checks nodes one by one; ``accepted`` by key, ``merged`` and ``refused`` as counts."""
 
-    def __init__(self, kinds: Words, known: Mapping[str, Node], machine: Set[str], faults: list[BookFault]) -> None:
+    def __init__(
+        self, kinds: IdsByName, known: Mapping[str, Node], machine: Set[str], faults: list[BookFault]
+    ) -> None:
         self.kinds, self.known, self.machine, self.faults = kinds, known, machine, faults
         self.accepted: dict[str, Node] = {}
         self.merged = self.refused = 0
-        self.names_refused: dict[str, Place] = {}
+        self.names_refused: dict[str, EntryPlace] = {}
         self._named: dict[tuple[str, str], str] = {}
         self._known_names: dict[tuple[str, str], list[str]] = {}
         for node in known.values():
             self._known_names.setdefault((node.kind, folded(node.name)), []).append(node.key)
 
-    def _fault(self, code: str, message: str, place: Place, severity: Severity = "error") -> None:
+    def _fault(self, code: str, message: str, place: EntryPlace, severity: Severity = "error") -> None:
         self.faults.append(BookFault(code, message, place, severity))
 
     def _refuse(self, code: str, message: str, node: Node) -> None:

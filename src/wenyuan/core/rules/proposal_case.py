@@ -19,7 +19,7 @@ at all.
 """
 
 
-class Refused(Exception):
+class ProposalRefused(Exception):
     """Raised to refuse a proposal."""
 
     def __init__(self, reason: str, detail: str = "", rival: int = 0) -> None:
@@ -30,11 +30,11 @@ class Refused(Exception):
 def gate(reason: str, detail: str = "", rival: int = 0) -> None:
     """Refuse a proposal for a reason of `GATES`."""
     if reason in GATES:
-        raise Refused(reason, detail, rival)
+        raise ProposalRefused(reason, detail, rival)
 
 
 @dataclass(slots=True)
-class Case:
+class ProposalCase:
     """A proposal with the results of the checks so far."""
 
     proposal: Proposal
@@ -42,7 +42,7 @@ class Case:
     span: Span = (0, 0)
     quote: str = ""
     verbatim: bool = False
-    refused: Refused | None = None
+    refused: ProposalRefused | None = None
     statement: Statement | None = None
     beside: tuple[str, ...] = ()
     """What was shown of its document: clauses before it may say what it is about."""

@@ -19,10 +19,10 @@ from typing import cast
 
 from wenyuan.core.answering import Shown, quote_between
 from wenyuan.core.rules.model import Statement
-from wenyuan.core.rules.proposal_case import Case, Refused, gate
+from wenyuan.core.rules.proposal_case import ProposalCase, ProposalRefused, gate
 from wenyuan.core.rules.proposal_content import contradictions_beside, says
 from wenyuan.core.rules.proposal_form import ends_of, formed
-from wenyuan.core.rules.proposals import Holdings, Judged, Proposal, Standing
+from wenyuan.core.rules.proposals import JudgedProposal, KnownRules, KnownStatement, Proposal
 from wenyuan.core.text.boundaries import Span
 from wenyuan.core.text.injection import instruction_like
 from wenyuan.core.text.structure import opening
@@ -30,14 +30,14 @@ from wenyuan.core.tokens import tokens_of
 from wenyuan.core.verification import compared_with
 
 
-def judge(proposals: Sequence[Proposal], shown: Sequence[Shown], holdings: Holdings) -> list[Judged]:
+def judge(proposals: Sequence[Proposal], shown: Sequence[Shown], holdings: KnownRules) -> list[JudgedProposal]:
     """The result of the checks for each proposal of a reply, in order.
 
     Args:
         shown: What the model was shown for it.
     """
     by_ref = {one.passage.ref: one for one in shown}
-    cases = [Case(proposal) for proposal in proposals]
+    cases = [ProposalCase(proposal) for proposal in proposals]
     beside: dict[int, tuple[str, ...]] = defaultdict(tuple)
     for one in shown:
         beside[one.passage.document_id] += (one.text,)
@@ -48,38 +48,40 @@ def judge(proposals: Sequence[Proposal], shown: Sequence[Shown], holdings: Holdi
     for case in cases:
         _attempt(case, lambda case: ends_of(case, holdings))
     formed([case for case in cases if case.refused is None], holdings)
-    taken: dict[tuple[str, str], list[Standing]] = defaultdict(list)
+    taken: dict[tuple[str, str], list[KnownStatement]] = defaultdict(list)
     for case in cases:
         _attempt(case, lambda case: says(case, holdings.schema))
         _attempt(case, lambda case: contradictions_beside(case, holdings, taken))
     return [_judged(case, holdings) for case in cases]
 
 
-def _attempt(case: Case, check: Callable[[Case], None]) -> None:
+def _attempt(case: ProposalCase, check: Callable[[ProposalCase], None]) -> None:
     if case.refused is None:
         try:
             check(case)
-        except Refused as refused:
+        except ProposalRefused as refused:
             case.refused = refused
 
 
-def _judged(case: Case, holdings: Holdings) -> Judged:
+def _judged(case: ProposalCase, holdings: KnownRules) -> JudgedProposal:
     if case.refused is not None:
         why = case.refused
-        return Judged(proposal=case.proposal, reason=why.reason, detail=why.detail, quote=case.quote, rival=why.rival)
+        return JudgedProposal(
+            proposal=case.proposal, reason=why.reason, detail=why.detail, quote=case.quote, rival=why.rival
+        )
     said = cast("Statement", case.statement)
     new = tuple(node for key, node in case.ends.items() if key in (said.src, said.dst) and key not in holdings.nodes)
-    return Judged(proposal=case.proposal, statement=said, nodes=new, quote=case.quote)
+    return JudgedProposal(proposal=case.proposal, statement=said, nodes=new, quote=case.quote)
 
 
-def _cut(case: Case, shown: Mapping[str, Shown]) -> None:
+def _cut(case: ProposalCase, shown: Mapping[str, Shown]) -> None:
     """Find the quote in the stored text, and check that it matches the proposal's text."""
     one = shown.get(case.proposal.passage)
     if one is None:
-        raise Refused("unknown_passage", case.proposal.passage)
+        raise ProposalRefused("unknown_passage", case.proposal.passage)
     span = quote_between(one.text, case.proposal.first, case.proposal.last)
     if span is None:
-        raise Refused("no_quote", f"{case.proposal.first} … {case.proposal.last}")
+        raise ProposalRefused("no_quote", f"{case.proposal.first} … {case.proposal.last}")
     span = _without_number(one.text, span)
     case.passage, case.span, case.quote = one.passage, span, one.text[slice(*span)]
     if instruction_like(case.quote):

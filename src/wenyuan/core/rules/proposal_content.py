@@ -9,11 +9,11 @@ from typing import cast
 
 from wenyuan.core.model import Passage
 from wenyuan.core.rules.conditions import compile_condition
-from wenyuan.core.rules.expressions import Token as ConditionToken
+from wenyuan.core.rules.expressions import ExpressionToken as ConditionToken
 from wenyuan.core.rules.expressions import tokens_of as condition_tokens
 from wenyuan.core.rules.model import Node, Statement
-from wenyuan.core.rules.proposal_case import Case, gate
-from wenyuan.core.rules.proposals import Holdings, Standing
+from wenyuan.core.rules.proposal_case import ProposalCase, gate
+from wenyuan.core.rules.proposals import KnownRules, KnownStatement
 from wenyuan.core.rules.schema import Parameter, Relation, Schema
 from wenyuan.core.text.analysis import fold, terms
 from wenyuan.core.text.numbers import measured, unit_of
@@ -27,7 +27,7 @@ _REFUSING = ("must not", "need not")
 _SOFT = re.compile(r"should|宜|recommend|advis|建议|推荐")
 
 
-def says(case: Case, schema: Schema) -> None:
+def says(case: ProposalCase, schema: Schema) -> None:
     """Refuse where names, condition, strength or relation disagree with the clause."""
     said, passage = cast("Statement", case.statement), cast("Passage", case.passage)
     quote = tokens_of(case.quote)
@@ -190,7 +190,9 @@ KNOWN = {
 _COUNTING = ("approved", "proposed")
 
 
-def contradictions_beside(case: Case, holdings: Holdings, taken: dict[tuple[str, str], list[Standing]]) -> None:
+def contradictions_beside(
+    case: ProposalCase, holdings: KnownRules, taken: dict[tuple[str, str], list[KnownStatement]]
+) -> None:
     """Refuse where the graph, or an earlier proposal of the reply, has the same statement or contradicts it."""
     said = cast("Statement", case.statement)
     ends = said.src, said.dst
@@ -203,7 +205,7 @@ def contradictions_beside(case: Case, holdings: Holdings, taken: dict[tuple[str,
         if one.status in _COUNTING and _contradicts(said, one, holdings.schema):
             detail = f"{one.rel} [{one.condition}] → {said.rel} [{said.condition}]"
             gate("conflict", detail, one.statement_id)
-    taken[ends].append(Standing(0, said.rel, said.condition, said.strength, "proposed"))
+    taken[ends].append(KnownStatement(0, said.rel, said.condition, said.strength, "proposed"))
 
 
 def _plain(condition: str) -> list[str]:
@@ -221,7 +223,7 @@ def _plain(condition: str) -> list[str]:
     ]
 
 
-def _contradicts(said: Statement, held: Standing, schema: Schema) -> bool:
+def _contradicts(said: Statement, held: KnownStatement, schema: Schema) -> bool:
     """Whether two statements between the same nodes contradict: same relation with another condition on the same
     parameters, or one forbids what the other demands.
     """

@@ -11,21 +11,21 @@ from wenyuan.core.errors import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.rules.book import Book, RawEvidence, RawStatement
 from wenyuan.core.rules.checking import check_book
-from wenyuan.core.rules.model import Node, Place, Strength
-from wenyuan.core.rules.names import Words, looks_like_sentence
-from wenyuan.core.rules.proposal_case import Case, Refused, gate
-from wenyuan.core.rules.proposals import Holdings
+from wenyuan.core.rules.model import EntryPlace, Node, Strength
+from wenyuan.core.rules.names import IdsByName, looks_like_sentence
+from wenyuan.core.rules.proposal_case import ProposalCase, ProposalRefused, gate
+from wenyuan.core.rules.proposals import KnownRules
 from wenyuan.core.text.analysis import language_of
 from wenyuan.core.text.structure import clause_label, opening
 
 
-def ends_of(case: Case, holdings: Holdings) -> None:
+def ends_of(case: ProposalCase, holdings: KnownRules) -> None:
     """The candidate nodes for both ends; a new node where the graph has none with that kind and name."""
-    said, kinds = case.proposal, Words(holdings.schema.kinds.values())
+    said, kinds = case.proposal, IdsByName(holdings.schema.kinds.values())
     for name, written in ((said.src, said.src_kind), (said.dst, said.dst_kind)):
         found = kinds.find(written)
         if len(found) != 1:
-            raise Refused("unknown_kind", f"{written}{kinds.near(written)}")
+            raise ProposalRefused("unknown_kind", f"{written}{kinds.near(written)}")
         if looks_like_sentence(name):
             gate("sentence_as_name", name)
         kind = found[0]
@@ -44,23 +44,23 @@ def ends_of(case: Case, holdings: Holdings) -> None:
             node = Node(key=f"{kind}/{name}", kind=kind, name=name, labels={language: name})
             case.ends[node.key] = node
     if said.condition and not holdings.schema.parameters:
-        raise Refused("bad_condition", said.condition)
+        raise ProposalRefused("bad_condition", said.condition)
 
 
-def formed(cases: Sequence[Case], holdings: Holdings) -> None:
+def formed(cases: Sequence[ProposalCase], holdings: KnownRules) -> None:
     """Build each case's statement by the schema, or refuse it with the first fault of `check_book`."""
     known = {key: node for case in cases for key, node in case.ends.items() if key in holdings.nodes}
     new = {key: node for case in cases for key, node in case.ends.items() if key not in holdings.nodes}
     book = Book(
         pack="proposals",
-        nodes=tuple(replace(node, place=Place("names", number)) for number, node in enumerate(new.values())),
+        nodes=tuple(replace(node, place=EntryPlace("names", number)) for number, node in enumerate(new.values())),
         links=tuple(_link(case, number) for number, case in enumerate(cases)),
     )
     sources = {cast("Passage", case.passage).source_id for case in cases}
     checked = check_book(book, holdings.schema, known=known, sources=sources)
     for fault in checked.faults:
         if fault.place.file == "" and fault.place.line is not None and cases[fault.place.line].refused is None:
-            cases[fault.place.line].refused = Refused(fault.code, fault.message)
+            cases[fault.place.line].refused = ProposalRefused(fault.code, fault.message)
     nodes = {node.key: node for node in checked.nodes} | known
     for statement in checked.statements:
         case = cases[cast("int", statement.place.line)]
@@ -68,10 +68,10 @@ def formed(cases: Sequence[Case], holdings: Holdings) -> None:
         case.ends |= {key: nodes[key] for key in (statement.src, statement.dst)}
     for case in cases:
         if case.statement is None and case.refused is None:
-            case.refused = Refused("duplicate_statement")
+            case.refused = ProposalRefused("duplicate_statement")
 
 
-def _link(case: Case, number: int) -> RawStatement:
+def _link(case: ProposalCase, number: int) -> RawStatement:
     said, passage = case.proposal, cast("Passage", case.passage)
     language = passage.language or language_of(case.quote)
     evidence = RawEvidence(
@@ -85,7 +85,7 @@ def _link(case: Case, number: int) -> RawStatement:
         condition=said.condition, strength=cast("Strength", said.strength),
         sentence={language: case.quote} if case.verbatim else {},
         valid_from=passage.effective_from, valid_until=passage.effective_until,
-        status="proposed", evidences=(evidence,), place=Place("", number),
+        status="proposed", evidences=(evidence,), place=EntryPlace("", number),
     )  # fmt: skip
 
 

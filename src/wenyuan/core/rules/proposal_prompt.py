@@ -8,13 +8,21 @@ from typing import Any, get_args
 
 from wenyuan.core.answering import Shown
 from wenyuan.core.rules.model import Node, Strength
-from wenyuan.core.rules.proposals import MOST_ANCHOR, MOST_NAME, MOST_PROPOSALS, MOST_TEXT, SYSTEM, Holdings, Proposal
+from wenyuan.core.rules.proposals import (
+    MOST_ANCHOR,
+    MOST_NAME,
+    MOST_PROPOSALS,
+    MOST_TEXT,
+    SYSTEM,
+    KnownRules,
+    Proposal,
+)
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.text.analysis import fold
 from wenyuan.core.text.injection import visible
 
 
-def messages(holdings: Holdings, shown: Sequence[Shown]) -> list[Mapping[str, str]]:
+def messages(holdings: KnownRules, shown: Sequence[Shown]) -> list[Mapping[str, str]]:
     """The prompt. Of the graph it contains the schema, and only names that occur in the passages."""
     data = {
         "task": "propose",

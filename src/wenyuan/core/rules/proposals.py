@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from wenyuan.core.rules.model import Node, Statement
-from wenyuan.core.rules.names import Names, Words
+from wenyuan.core.rules.names import IdsByName, Names
 from wenyuan.core.rules.schema import Schema
 
 PROMPT_VERSION = 1
@@ -77,7 +77,7 @@ class Proposal(NamedTuple):
     last: str
 
 
-class Standing(NamedTuple):
+class KnownStatement(NamedTuple):
     """A statement between two nodes that is already in the graph; number 0: proposed in this run and not stored yet."""
 
     statement_id: int
@@ -88,7 +88,7 @@ class Standing(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
+class KnownRules:
     """The nodes and statements in the graph, of any status.
 
     Attributes:
@@ -99,36 +99,38 @@ class Holdings:
 
     schema: Schema
     nodes: Mapping[str, Node]
-    statements: Mapping[tuple[str, str], Sequence[Standing]]
+    statements: Mapping[tuple[str, str], Sequence[KnownStatement]]
     names: Names
 
     @classmethod
     def of(
-        cls, schema: Schema, nodes: Mapping[str, Node], statements: Iterable[tuple[str, str, Standing]]
-    ) -> Holdings:
+        cls, schema: Schema, nodes: Mapping[str, Node], statements: Iterable[tuple[str, str, KnownStatement]]
+    ) -> KnownRules:
         """Index the graph's content; `statements` are source, destination and statement."""
-        found: dict[tuple[str, str], list[Standing]] = defaultdict(list)
+        found: dict[tuple[str, str], list[KnownStatement]] = defaultdict(list)
         for src, dst, standing in statements:
             found[src, dst].append(standing)
-        return cls(schema, nodes, found, Names(Words(schema.kinds.values()), nodes.values()))
+        return cls(schema, nodes, found, Names(IdsByName(schema.kinds.values()), nodes.values()))
 
-    def with_proposed(self, proposed: Iterable[tuple[int, Judged]]) -> Holdings:
+    def with_proposed(self, proposed: Iterable[tuple[int, JudgedProposal]]) -> KnownRules:
         """The holdings with the statements proposed since added, by number."""
         statements, new = dict(self.statements), dict[str, Node]()
         for number, one in proposed:
             if one.statement is not None:
                 said = one.statement
-                standing = Standing(number, said.rel, said.condition, said.strength, said.status)
+                standing = KnownStatement(number, said.rel, said.condition, said.strength, said.status)
                 statements[said.src, said.dst] = (*statements.get((said.src, said.dst), ()), standing)
                 new |= {node.key: node for node in one.nodes}
         if not new:
             return replace(self, statements=statements)
         nodes = {**self.nodes, **new}
-        return Holdings(self.schema, nodes, statements, Names(Words(self.schema.kinds.values()), nodes.values()))
+        return KnownRules(
+            self.schema, nodes, statements, Names(IdsByName(self.schema.kinds.values()), nodes.values())
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedProposal:
     """The result of the checks for one proposal.
 
     Attributes:

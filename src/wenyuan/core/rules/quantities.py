@@ -38,7 +38,7 @@ _NO_CUES = frozenset("with from since were that must when this have what which".
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedQuantities:
     """Parameter values that a question states.
 
     Attributes:
@@ -52,7 +52,7 @@ class Stated:
     doubtful: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-def stated(question: str, names: Iterable[tuple[int, int]], parameters: Collection[Parameter]) -> Stated:
+def stated(question: str, names: Iterable[tuple[int, int]], parameters: Collection[Parameter]) -> StatedQuantities:
     """Extract the parameters whose values a question states.
 
     Args:
@@ -84,7 +84,7 @@ def stated(question: str, names: Iterable[tuple[int, int]], parameters: Collecti
             doubtful += [(said, (name,)) for _, said in ways]
         elif types[name] == "number" or value == int(value):
             values[name], words[name] = (value if types[name] == "number" else int(value)), ways[0][1]
-    return Stated(values, words, tuple(doubtful))
+    return StatedQuantities(values, words, tuple(doubtful))
 
 
 def _without(question: str, names: Iterable[tuple[int, int]]) -> str:

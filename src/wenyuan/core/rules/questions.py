@@ -63,7 +63,7 @@ def weighed(relevance: Sequence[float]) -> list[Weight]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionIntent:
     """What a question asks for.
 
     Attributes:
@@ -82,7 +82,7 @@ class Asked:
     characters: frozenset[str] = frozenset()
 
 
-class Asks:
+class IntentReader:
     """Recognises what questions ask for. Immutable and thread-safe."""
 
     def __init__(self, schema: Schema) -> None:
@@ -90,7 +90,7 @@ class Asks:
         self._ways = {thing.id: _forms((*thing.names[1:], *thing.asks)) for thing in things}
         self._phrases = {thing.id: [_terms(label) for label in thing.labels.values()] for thing in things}
 
-    def of(self, text: str, about: Iterable[Span], rules: Sequence[DerivedRule], names: Names) -> Asked:
+    def of(self, text: str, about: Iterable[Span], rules: Sequence[DerivedRule], names: Names) -> QuestionIntent:
         """What a question asks for, restricted to what the derived rules can answer.
 
         What none of them speaks of is not looked for: it may be none of the asker's business that it is known.
@@ -113,7 +113,9 @@ class Asks:
             others += _cut(piece, [(start, end) for start, end, _ in said])
         named = frozenset(node for *_, ids in beside for node in ids)
         characters = _characters(rest)
-        return Asked(named, frozenset(meant), words, _terms_of(others), _terms_of(_cut(text, about)), characters)
+        return QuestionIntent(
+            named, frozenset(meant), words, _terms_of(others), _terms_of(_cut(text, about)), characters
+        )
 
 
 def _forms(words: Iterable[str]) -> tuple[str, ...]:
@@ -141,7 +143,7 @@ def _within(span: tuple[int, int, *tuple[object, ...]], other: Span) -> bool:
     return other[0] <= span[0] and span[1] <= other[1] and span[1] - span[0] < other[1] - other[0]
 
 
-def relevances(asked: Asked, rules: Sequence[DerivedRule], names: Names) -> list[float]:
+def relevances(asked: QuestionIntent, rules: Sequence[DerivedRule], names: Names) -> list[float]:
     """The relevance of each rule to what is asked for, 0..1."""
     written = names({rule.end.node_id for rule in rules})
     ways = [written.get(rule.end.node_id, ()) for rule in rules]
@@ -175,7 +177,7 @@ class _Told:
     part: bool
 
     @classmethod
-    def of(cls, asked: Asked, rule: DerivedRule) -> _Told:
+    def of(cls, asked: QuestionIntent, rule: DerivedRule) -> _Told:
         through = any(step.edge.end.node_id in asked.nodes for step in rule.steps[:-1])
         part = rule.relation in asked.parts or rule.end.kind in asked.parts
         return cls(rule.end.node_id in asked.nodes, through, part)

@@ -108,7 +108,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class InferenceLimits:
     """Bounds of one inference: paths per relation and step, and statements returned."""
 
     max_frontier: int = 2000
@@ -128,7 +128,7 @@ class Schema:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     patterns: Mapping[str, Pattern] = field(default_factory=dict)
     scope_kind: str = ""
-    limits: Limits = field(default_factory=Limits)
+    limits: InferenceLimits = field(default_factory=InferenceLimits)
 
     def group_labels(self, language: str) -> Mapping[str, str]:
         """The label of each group of the patterns: that of the kind it collects, or of its relation.
@@ -154,7 +154,7 @@ class Schema:
             "relations": {r.id: _relation_tree(r) for r in self.relations.values()},
             "parameters": {p.name: _parameter_tree(p) for p in self.parameters.values()},
             "patterns": {p.name: _pattern_tree(p) for p in self.patterns.values()},
-            "limits": asdict(self.limits) if self.limits != Limits() else {},
+            "limits": asdict(self.limits) if self.limits != InferenceLimits() else {},
         }
         return {key: value for key, value in tree.items() if value}
 
@@ -205,7 +205,7 @@ def merged(a: Schema, b: Schema) -> Schema:
         parameters=_united("parameters", a.parameters, b.parameters, faults),
         patterns=_united("patterns", a.patterns, b.patterns, faults),
         scope_kind=a.scope_kind or b.scope_kind,
-        limits=a.limits if b.limits == Limits() else b.limits,
+        limits=a.limits if b.limits == InferenceLimits() else b.limits,
     )
     if a.scope_kind and b.scope_kind and a.scope_kind != b.scope_kind:
         faults.append(
@@ -218,7 +218,7 @@ def merged(a: Schema, b: Schema) -> Schema:
                 ),
             )
         )
-    if a.limits != b.limits and Limits() not in (a.limits, b.limits):
+    if a.limits != b.limits and InferenceLimits() not in (a.limits, b.limits):
         faults.append(Fault("limits", msg("are {x} here and {y} there", x=a.limits, y=b.limits)))
     if faults:
         message = msg("two schemas contradict one another: {faults}", faults=listed(faults))

@@ -11,9 +11,9 @@ from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 from wenyuan.core.rules.schema import (
     DEFAULT_DEPTH,
     WORDS,
+    InferenceLimits,
     Inherit,
     Kind,
-    Limits,
     Parameter,
     ParameterType,
     Pattern,
@@ -173,11 +173,13 @@ class _Reader:
                 ),
             )
 
-    def _limits(self, tree: object) -> Limits:
+    def _limits(self, tree: object) -> InferenceLimits:
         parts = self._object(tree, "limits", ("max_frontier", "max_results"))
-        frontier = self._number(parts.get("max_frontier", Limits().max_frontier), "limits.max_frontier", 100_000)
-        results = self._number(parts.get("max_results", Limits().max_results), "limits.max_results", 10_000)
-        return Limits(frontier, results)
+        frontier = self._number(
+            parts.get("max_frontier", InferenceLimits().max_frontier), "limits.max_frontier", 100_000
+        )
+        results = self._number(parts.get("max_results", InferenceLimits().max_results), "limits.max_results", 10_000)
+        return InferenceLimits(frontier, results)
 
     # What those are made of
 

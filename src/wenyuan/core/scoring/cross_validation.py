@@ -58,7 +58,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class TuningVerdict:
     """The result of a cross-validation.
 
     Attributes:
@@ -117,7 +117,7 @@ def judge(
     *,
     weight: float,
     seed: int = 7,
-) -> Verdict:
+) -> TuningVerdict:
     """The cross-validated verdict over all held-out questions.
 
     Args:
@@ -142,7 +142,7 @@ def judge(
     gains = after - before
     together = np.arange(len(trials)) if groups is None else groups
     lower, upper = np.quantile(drawn_means(gains, together, seed), (_FOLDS_SURE, 1.0 - _FOLDS_SURE))
-    return Verdict(
+    return TuningVerdict(
         questions=len(trials),
         before=float(before.mean()),
         after=float(after.mean()),

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedPassages:
     """The judged results of one question.
 
     Attributes:
@@ -34,7 +34,7 @@ class Judged:
     right: Sequence[bool]
 
 
-def best_curve(questions: Sequence[Judged], prior: Curve | None = None, weight: float = 0.0) -> Curve:
+def best_curve(questions: Sequence[JudgedPassages], prior: Curve | None = None, weight: float = 0.0) -> Curve:
     """The maximum-likelihood curve over all passages of all questions, by grid search over slopes.
 
     Args:
@@ -61,12 +61,12 @@ def best_curve(questions: Sequence[Judged], prior: Curve | None = None, weight: 
     return best
 
 
-def probabilities(question: Judged, curve: Curve) -> list[float]:
+def probabilities(question: JudgedPassages, curve: Curve) -> list[float]:
     """Of the passages that count, in their order."""
     return [probability(curve.intercept + curve.slope * one) for one in question.evidence]
 
 
-def error_of(questions: Sequence[Judged], curves: Sequence[Curve]) -> float:
+def error_of(questions: Sequence[JudgedPassages], curves: Sequence[Curve]) -> float:
     """Expected calibration error (0..1) of all passages that count, with a curve for each question."""
     judged = (
         pair for q, curve in zip(questions, curves, strict=True)
@@ -76,7 +76,7 @@ def error_of(questions: Sequence[Judged], curves: Sequence[Curve]) -> float:
 
 
 def calibrated(
-    questions: Sequence[Judged], dealt: NDArray[np.int64], prior: Curve, weight: float
+    questions: Sequence[JudgedPassages], dealt: NDArray[np.int64], prior: Curve, weight: float
 ) -> tuple[Curve, float]:
     """The curve learned from all questions, if cross-validation shows that it is no worse than the prior; else the
     prior.
@@ -105,7 +105,7 @@ _LEAST = 0.003  # of the mean squared error: less is not worth a change of every
 
 
 def first_calibrated(
-    questions: Sequence[Judged], dealt: NDArray[np.int64], prior: Curve
+    questions: Sequence[JudgedPassages], dealt: NDArray[np.int64], prior: Curve
 ) -> tuple[Curve, tuple[float, float]]:
     """The curve learned from the first passage of each question, where held-out questions gain; else the prior.
 
@@ -118,7 +118,7 @@ def first_calibrated(
         The curve, and the mean squared error of the first passage of held-out questions: with the prior, and with what the
         other folds teach.
     """
-    firsts = [Judged(evidence=q.evidence[:1], right=q.right[:1]) for q in questions]
+    firsts = [JudgedPassages(evidence=q.evidence[:1], right=q.right[:1]) for q in questions]
 
     def error(curves: Sequence[Curve]) -> float:
         off = (

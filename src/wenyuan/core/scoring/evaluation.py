@@ -90,7 +90,7 @@ def calibration_error(bins: Sequence[Bin]) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class PairedDifference:
     """The paired difference of two evaluations of the same questions.
 
     Attributes:
@@ -108,7 +108,7 @@ class Change:
     verdict: Literal["better", "worse", "no difference"]
 
 
-def changed(before: Sequence[float], after: Sequence[float], *, seed: int = 7) -> Change:
+def changed(before: Sequence[float], after: Sequence[float], *, seed: int = 7) -> PairedDifference:
     """Compare two evaluations of the same questions, in the same order, by paired bootstrap.
 
     Raises:
@@ -125,7 +125,7 @@ def changed(before: Sequence[float], after: Sequence[float], *, seed: int = 7) -
         verdict = "better"
     elif upper < 0.0:
         verdict = "worse"
-    return Change(
+    return PairedDifference(
         mean=float(gains.mean()),
         lower=lower,
         upper=upper,

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wenyuan.core.scoring.evaluation import Change, calibration_error, changed, in_bins
+from wenyuan.core.scoring.evaluation import PairedDifference, calibration_error, changed, in_bins
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -200,7 +200,7 @@ class Compared:
 
     error: tuple[float, float]
     raw_error: float
-    change: Change
+    change: PairedDifference
 
     @property
     def better(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from wenyuan.core.model import Block, Document, Draft
 from wenyuan.core.text.boundaries import Span
-from wenyuan.core.text.passage_names import Names, Places
+from wenyuan.core.text.passage_names import PassageNames, Places
 from wenyuan.core.text.passage_section import Section
 from wenyuan.core.text.splitting import Cutter
 from wenyuan.core.text.structure import opening
@@ -65,7 +65,7 @@ def _drafts(text: str, section: Section, spans: Iterable[Span], places: Places) 
 def _sections(document: Document) -> Iterator[Section]:
     """Consecutive blocks that belong together; each group begins with a heading, a clause or a row."""
     stack: list[tuple[int, str]] = []
-    names = Names()
+    names = PassageNames()
     untitled = True
     section = Section((), "", False)
     for block in document.blocks:

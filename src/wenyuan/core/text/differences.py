@@ -16,29 +16,29 @@ _MOST_WORDS = (
 PieceKind = Literal["same", "out", "in"]
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
     """A clause or section: where it stands, and its text."""
 
     place: str
     text: str
 
 
-class Piece(NamedTuple):
+class WordRun(NamedTuple):
     """A run of words that stayed (``same``), went (``out``) or came (``in``)."""
 
     kind: PieceKind
     text: str
 
 
-class Change(NamedTuple):
+class PartChange(NamedTuple):
     """A part that came (``added``), went (``removed``) or reads otherwise (``changed``)."""
 
     kind: Literal["added", "removed", "changed"]
     place: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[WordRun, ...]
 
 
-def changes(before: Sequence[Part], after: Sequence[Part]) -> list[Change]:
+def changes(before: Sequence[TextPart], after: Sequence[TextPart]) -> list[PartChange]:
     """What changed, in the order of the text after, what was removed last.
 
     Parts with the same text are the same, wherever they stand; of the others those at one place are compared. Takes time
@@ -52,14 +52,14 @@ def changes(before: Sequence[Part], after: Sequence[Part]) -> list[Change]:
     for part in _without(after, stayed):
         waiting = old.get(part.place)
         if waiting:
-            found.append(Change("changed", part.place, pieces_between(waiting.popleft(), part.text)))
+            found.append(PartChange("changed", part.place, pieces_between(waiting.popleft(), part.text)))
         else:
-            found.append(Change("added", part.place, (Piece("in", part.text),)))
+            found.append(PartChange("added", part.place, (WordRun("in", part.text),)))
     gone = [(place, text) for place, texts in old.items() for text in texts]
-    return found + [Change("removed", place, (Piece("out", text),)) for place, text in gone]
+    return found + [PartChange("removed", place, (WordRun("out", text),)) for place, text in gone]
 
 
-def _without(parts: Sequence[Part], stayed: Counter[str]) -> Iterator[Part]:
+def _without(parts: Sequence[TextPart], stayed: Counter[str]) -> Iterator[TextPart]:
     left = Counter(stayed)
     for part in parts:
         if left[part.text]:
@@ -68,7 +68,7 @@ def _without(parts: Sequence[Part], stayed: Counter[str]) -> Iterator[Part]:
             yield part
 
 
-def pieces_between(before: str, after: str) -> tuple[Piece, ...]:
+def pieces_between(before: str, after: str) -> tuple[WordRun, ...]:
     """A text after a change, with the words that went and came."""
     old, new = _WORD.findall(before), _WORD.findall(after)
     head = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
@@ -76,19 +76,19 @@ def pieces_between(before: str, after: str) -> tuple[Piece, ...]:
     tail = next((at for at in range(room) if old[-1 - at] != new[-1 - at]), room)
     cut_old, cut_new = old[head : len(old) - tail], new[head : len(new) - tail]
     pieces = [
-        Piece("same", "".join(old[:head])),
+        WordRun("same", "".join(old[:head])),
         *_middle(cut_old, cut_new),
-        Piece("same", "".join(old[len(old) - tail :])),
+        WordRun("same", "".join(old[len(old) - tail :])),
     ]
     return tuple(piece for piece in pieces if piece.text)
 
 
-def _middle(old: list[str], new: list[str]) -> Iterator[Piece]:
+def _middle(old: list[str], new: list[str]) -> Iterator[WordRun]:
     if max(len(old), len(new)) > _MOST_WORDS:
-        yield from (Piece("out", "".join(old)), Piece("in", "".join(new)))
+        yield from (WordRun("out", "".join(old)), WordRun("in", "".join(new)))
         return
     for what, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():
         if what == "equal":
-            yield Piece("same", "".join(old[a:b]))
+            yield WordRun("same", "".join(old[a:b]))
         else:
-            yield from (Piece("out", "".join(old[a:b])), Piece("in", "".join(new[c:d])))
+            yield from (WordRun("out", "".join(old[a:b])), WordRun("in", "".join(new[c:d])))

@@ -59,7 +59,7 @@ def without(spans: Iterable[Span], taken: Iterable[Span]) -> list[Span]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class ExcerptCandidate:
     """A passage with what would be given of it.
 
     Attributes:
@@ -79,7 +79,7 @@ class Candidate:
     generated: bool
 
     @classmethod
-    def of(cls, item: ScoredPassage) -> Candidate:
+    def of(cls, item: ScoredPassage) -> ExcerptCandidate:
         """The candidate that an item makes."""
         passage = item.passage
         own = _pieces(item.summary, passage.text) if item.summary else _all(passage.text)

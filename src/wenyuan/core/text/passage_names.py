@@ -12,7 +12,7 @@ from wenyuan.core.text.passage_section import Section
 from wenyuan.core.text.token_meter import KEYED, PAGE
 
 
-class Names:
+class PassageNames:
     """Makes the anchors of a document unique."""
 
     def __init__(self) -> None:

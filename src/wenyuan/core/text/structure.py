@@ -80,7 +80,7 @@ _MAX_TITLE = 80
 _MAX_POINT_TITLE = 30
 
 
-class Line(NamedTuple):
+class DocumentLine(NamedTuple):
     """One line of a document; `first` says that a paragraph begins with it."""
 
     text: str
@@ -88,7 +88,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class SectionOpening:
     """How a line opens a section.
 
     Attributes:
@@ -168,7 +168,7 @@ def _named(match: re.Match[str]) -> tuple[OpeningKind, str]:
     return _WORDS[groups["word"].lower()], ascii_number(groups["number"])
 
 
-def opening(line: str) -> Opening | None:
+def opening(line: str) -> SectionOpening | None:
     """How a line opens a section, judged by itself; None when it does not.
 
     Emphasis around the number (``**第十三条**　正文``) is no hindrance.
@@ -179,7 +179,7 @@ def opening(line: str) -> Opening | None:
     return _open_nth(text) or _open_word(text) or _open_annex(text) or _open_point(text)
 
 
-def _open_nth(text: str) -> Opening | None:
+def _open_nth(text: str) -> SectionOpening | None:
     match = _OPEN_NTH.match(text)
     if not match:
         return None
@@ -194,11 +194,11 @@ def _open_nth(text: str) -> Opening | None:
         kind == "paragraph" and loose
     ):
         return None
-    return Opening(kind=kind, level=_LEVELS[kind], label=match[0], number=number, title=title,
+    return SectionOpening(kind=kind, level=_LEVELS[kind], label=match[0], number=number, title=title,
                    heading=heading, loose=loose)  # fmt: skip
 
 
-def _open_word(text: str) -> Opening | None:
+def _open_word(text: str) -> SectionOpening | None:
     if text[0] not in _WORD_BEGINS:
         return None
     match = _OPEN_WORD.match(_SHOUTED.sub(lambda m: m[0].capitalize(), text, count=1))
@@ -215,10 +215,12 @@ def _open_word(text: str) -> Opening | None:
             return None
         heading = False
     level = _LEVELS.get(kind, _LEVELS["article"]) + number.count(".")
-    return Opening(kind=kind, level=level, label=text[: match.end()], number=number, title=title, heading=heading)
+    return SectionOpening(
+        kind=kind, level=level, label=text[: match.end()], number=number, title=title, heading=heading
+    )
 
 
-def _open_annex(text: str) -> Opening | None:
+def _open_annex(text: str) -> SectionOpening | None:
     match = _OPEN_ANNEX.match(text)
     if not match:
         return None
@@ -228,10 +230,10 @@ def _open_annex(text: str) -> Opening | None:
         return None
     kind: OpeningKind = "supplement" if text[1] in "则則" else "appendix"
     number = ascii_number(match["number"]) if match["number"] else ""
-    return Opening(kind=kind, level=_LEVELS[kind], label=match[0], number=number, title=title, heading=True)
+    return SectionOpening(kind=kind, level=_LEVELS[kind], label=match[0], number=number, title=title, heading=True)
 
 
-def _open_point(text: str) -> Opening | None:
+def _open_point(text: str) -> SectionOpening | None:
     if text[0] not in _POINT_BEGINS:
         return None
     match = _OPEN_POINT.match(text.translate(NARROW))
@@ -246,12 +248,12 @@ def _open_point(text: str) -> Opening | None:
     number = ascii_number(match[style])
     if style == "dotted":
         level = _POINT_LEVELS["plain"] + number.count(".")
-        return Opening(kind="clause", level=level, label=match[0].rstrip("."), number=number, title=title,
+        return SectionOpening(kind="clause", level=level, label=match[0].rstrip("."), number=number, title=title,
                        heading=heading, loose=rest == title)  # fmt: skip
     if not heading:
         return None
     label = match[0].rstrip("、.") if style != "round" else match[0]
-    return Opening(kind="point", level=_POINT_LEVELS[style], label=label, number=number, title=title,
+    return SectionOpening(kind="point", level=_POINT_LEVELS[style], label=label, number=number, title=title,
                    heading=True)  # fmt: skip
 
 
@@ -260,7 +262,7 @@ def _titular(title: str, limit: int = _MAX_TITLE) -> bool:
     return len(title) <= limit and not _SENTENCE.search(title)
 
 
-def openings(lines: Sequence[Line]) -> list[Opening | None]:
+def openings(lines: Sequence[DocumentLine]) -> list[SectionOpening | None]:
     """For each line of a document, how it opens a section, or None.
 
     Beyond `opening`: entries of a table of contents or of a numbered list open nothing, nor does an item that goes on
@@ -272,9 +274,9 @@ def openings(lines: Sequence[Line]) -> list[Opening | None]:
     sure = {i for i in filled if (o := found[i]) and o.heading and _underlined(lines, i)}
     found = [_unwrapped(lines, found, i) if o else None for i, o in enumerate(found)]
     listed = {*_contents(found, filled), *_lists(found, filled), *_announced(found, sure)} - sure
-    accepted: list[Opening | None] = [None] * len(lines)
+    accepted: list[SectionOpening | None] = [None] * len(lines)
     count = _Count()
-    before: Opening | None = None
+    before: SectionOpening | None = None
     text_before = ""
     for i in filled:
         candidate = found[i]
@@ -294,7 +296,7 @@ class _Count:
         self._within_articles = False
         self._whole = 0  # number of the chapter of the dotted numbers that were seen last
 
-    def admits(self, candidate: Opening, *, wrapped: bool, sure: bool = False) -> bool:
+    def admits(self, candidate: SectionOpening, *, wrapped: bool, sure: bool = False) -> bool:
         if sure:
             self._note(candidate)
             return True
@@ -312,12 +314,12 @@ class _Count:
             self._note(candidate)
         return good
 
-    def _continues(self, candidate: Opening) -> bool:
+    def _continues(self, candidate: SectionOpening) -> bool:
         head, dot, last = candidate.number.rpartition(".")
         before = f"{head}{dot}{int(last) - 1}" if last.isdigit() else ""
         return last in ("0", "1") or (candidate.kind, candidate.level, before) in self._seen
 
-    def _note(self, candidate: Opening) -> None:
+    def _note(self, candidate: SectionOpening) -> None:
         self._seen.add((candidate.kind, candidate.level, candidate.number))
         whole, dot, _ = candidate.number.partition(".")
         if candidate.kind != "point" or candidate.level == _POINT_LEVELS["plain"]:
@@ -331,7 +333,7 @@ class _Count:
             self._within_articles = False
 
 
-def _runs(found: Sequence[Opening | None], filled: Sequence[int]) -> Iterator[list[int]]:
+def _runs(found: Sequence[SectionOpening | None], filled: Sequence[int]) -> Iterator[list[int]]:
     """Maximal runs of neighbouring lines that are all headings."""
     run: list[int] = []
     for i in filled:
@@ -345,7 +347,7 @@ def _runs(found: Sequence[Opening | None], filled: Sequence[int]) -> Iterator[li
         yield run
 
 
-def _contents(found: Sequence[Opening | None], filled: Sequence[int]) -> Iterator[int]:
+def _contents(found: Sequence[SectionOpening | None], filled: Sequence[int]) -> Iterator[int]:
     """Lines of a table of contents: headings one after another that name a kind twice without any text.
 
     The document's first real heading may follow at once; it repeats the first entry.
@@ -359,12 +361,14 @@ def _contents(found: Sequence[Opening | None], filled: Sequence[int]) -> Iterato
             yield from run[:real]
 
 
-def _underlined(lines: Sequence[Line], i: int) -> bool:
+def _underlined(lines: Sequence[DocumentLine], i: int) -> bool:
     below = lines[i + 1].text.strip() if i + 1 < len(lines) else ""
     return bool(_UNDERLINE.fullmatch(below)) and 2 * len(below) >= len(lines[i].text.strip())
 
 
-def _unwrapped(lines: Sequence[Line], found: Sequence[Opening | None], i: int) -> Opening | None:
+def _unwrapped(
+    lines: Sequence[DocumentLine], found: Sequence[SectionOpening | None], i: int
+) -> SectionOpening | None:
     """What a line opens unless its sentence goes on in the next one: then a point is an item of a list, a clause no heading."""
     one = found[i]
     if one is None or not one.heading or one.kind not in ("point", "clause") or i + 1 == len(lines) or found[i + 1]:
@@ -379,7 +383,7 @@ def _unwrapped(lines: Sequence[Line], found: Sequence[Opening | None], i: int) -
     return None if one.kind == "point" else replace(one, heading=False)
 
 
-def _announced(found: Sequence[Opening | None], sure: set[int]) -> Iterator[int]:
+def _announced(found: Sequence[SectionOpening | None], sure: set[int]) -> Iterator[int]:
     """Lines that a table of contents has of headings that are underlined further down."""
     later = {(o.number, o.title): i for i in sure if (o := found[i])}
     for i, one in enumerate(found):
@@ -387,7 +391,7 @@ def _announced(found: Sequence[Opening | None], sure: set[int]) -> Iterator[int]
             yield i
 
 
-def _lists(found: Sequence[Opening | None], filled: Sequence[int]) -> Iterator[int]:
+def _lists(found: Sequence[SectionOpening | None], filled: Sequence[int]) -> Iterator[int]:
     """Lines of a list: short numbered lines of one kind and level without any text between."""
     for a, b in itertools.pairwise(filled):
         one, two = found[a], found[b]

@@ -85,7 +85,7 @@ def open_remote(
     env_allowed: Sequence[str] = ENV_ALLOWED,
     allow_private: bool = True,
     transport: httpcore2.NetworkBackend | None = None,
-) -> Remote:
+) -> RemoteService:
     """Open a service as a source. It is not connected to before the first question.
 
     Args:
@@ -119,7 +119,7 @@ def open_remote(
     if settings.key_env:
         headers["Authorization"] = f"Bearer {_printable(secret(settings.key_env, component, env_allowed), component)}"
     component = f"{component} at {endpoint.name}"
-    return Remote(
+    return RemoteService(
         source.source_id,
         component,
         endpoint,
@@ -132,7 +132,7 @@ def open_remote(
     )
 
 
-class Remote:
+class RemoteService:
     """A service that speaks the contract; made by `open_remote`. Thread-safe."""
 
     needs_vector = False

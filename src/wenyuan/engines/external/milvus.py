@@ -51,7 +51,7 @@ class MilvusFields(BaseModel):
     metadata: FieldName | None = None
 
 
-class MilvusSettings(SourceSettings):
+class AttachedMilvusSettings(SourceSettings):
     """Settings of a source of type ``vector_index`` that names a collection.
 
     Attributes:
@@ -91,7 +91,7 @@ def open_milvus(
         EngineUnavailable, EngineTimeout: the server cannot be asked (unless `lazy`).
     """
     component = f"source {source.source_id}"
-    settings = declared(MilvusSettings, source)
+    settings = declared(AttachedMilvusSettings, source)
     low, high = settings.scale or scale
     if not -1.0 <= low < high <= 1.0:
         raise ConfigError("scale must be two rising cosines", component=component)
@@ -162,7 +162,7 @@ class MilvusCollection:
     needs_vector = True
 
     def __init__(
-        self, source_id: str, settings: MilvusSettings, address: str, token: str, scale: tuple[float, float]
+        self, source_id: str, settings: AttachedMilvusSettings, address: str, token: str, scale: tuple[float, float]
     ) -> None:
         self.source_id, self.encoder, self.dimension = source_id, settings.encoder, settings.dimension
         self.component = f"source {source_id}"

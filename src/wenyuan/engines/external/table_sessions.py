@@ -17,7 +17,7 @@ from wenyuan.core.scoring.vector_checks import checked_vectors
 from wenyuan.engines.external.table_search import Search, described, hit
 from wenyuan.engines.external.table_settings import AttachedSettings
 from wenyuan.runtime.postgres import Meaning, allow, parsed, place, translated
-from wenyuan.runtime.postgres_sessions import Sessions
+from wenyuan.runtime.postgres_sessions import PostgresSessions
 
 MOST_SESSIONS = 16
 MOST_IDLE = 4
@@ -50,7 +50,7 @@ class PostgresTable:
         )
         params = parsed(dsn, refusal)
         self.component = f"source {source_id} at {place(params)}"
-        self._sessions = Sessions(
+        self._sessions = PostgresSessions(
             params, self.component, {"default_transaction_read_only": "on"},
             most=MOST_SESSIONS, idle=MOST_IDLE, lifetime=LIFETIME, meaning=meant,
         )  # fmt: skip

@@ -7,6 +7,6 @@ change that the newest mark names (`marks`), and again when rows of that state w
 from __future__ import annotations
 
 from wenyuan.engines.milvus.engine import MilvusEngine
-from wenyuan.engines.milvus.sessions import Place
+from wenyuan.engines.milvus.sessions import ServerAddress
 
-__all__ = ["MilvusEngine", "Place"]
+__all__ = ["MilvusEngine", "ServerAddress"]

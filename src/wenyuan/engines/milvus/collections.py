@@ -127,7 +127,7 @@ _LITE = "milvus_lite"
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class CollectionNames:
     """The collections of one index.
 
     Attributes:
@@ -140,7 +140,7 @@ class Names:
     vectors: int
 
     @classmethod
-    def of(cls, prefix: str, library_id: str, spec: IndexSpec) -> Names:
+    def of(cls, prefix: str, library_id: str, spec: IndexSpec) -> CollectionNames:
         generation = f"{spec.key}/{FORMAT}"
         own = hashlib.sha256(f"{library_id}/{generation}".encode()).hexdigest()
         return cls(f"{prefix}_{own[:16]}", library_id, generation, spec.encoder.dimension if spec.encoder else 0)
@@ -178,7 +178,7 @@ def check_server(session: Session) -> None:
     )
 
 
-def find(session: Session, names: Names) -> Mark | None:
+def find(session: Session, names: CollectionNames) -> Mark | None:
     """The index's mark, its collections loaded; None when they are yet to be made.
 
     Raises:
@@ -197,7 +197,7 @@ def find(session: Session, names: Names) -> Mark | None:
     return mark
 
 
-def make(session: Session, names: Names, index: str) -> Mark:
+def make(session: Session, names: CollectionNames, index: str) -> Mark:
     """Make what is missing; the caller holds the library's lock."""
     for name, fields in _fields(names).items():
         if not session.client.has_collection(name, timeout=seconds(session.deadline)):
@@ -224,7 +224,7 @@ def _shape(field: Mapping[str, Any]) -> Shape:
     return field["name"], getattr(field["type"], "name", ""), int(field.get("params", {}).get("dim", 0))
 
 
-def _fields(names: Names) -> Mapping[str, tuple[Shape, ...]]:
+def _fields(names: CollectionNames) -> Mapping[str, tuple[Shape, ...]]:
     """By collection; the first field is the key."""
     vector: tuple[Shape, ...] = (("vector", "FLOAT_VECTOR", names.vectors),) if names.vectors else ()
     return {

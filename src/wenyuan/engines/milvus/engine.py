@@ -23,10 +23,18 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
 from wenyuan.core.scoring.formula import rescale
 from wenyuan.engines.milvus import search as keyword
-from wenyuan.engines.milvus.collections import MOST_DIMENSIONS, Mark, Names, check_server, find, make, newest
+from wenyuan.engines.milvus.collections import (
+    MOST_DIMENSIONS,
+    CollectionNames,
+    Mark,
+    check_server,
+    find,
+    make,
+    newest,
+)
 from wenyuan.engines.milvus.expressions import condition
-from wenyuan.engines.milvus.sessions import Place, Session, Sessions
-from wenyuan.engines.milvus.term_weights import Query
+from wenyuan.engines.milvus.sessions import MilvusSessions, ServerAddress, Session
+from wenyuan.engines.milvus.term_weights import MilvusQueryTerms
 from wenyuan.engines.milvus.writes import advance, check_same, renew
 from wenyuan.runtime.bounded_calls import BoundedCalls, CallTimedOut
 from wenyuan.runtime.deadlines import deadline_after
@@ -71,7 +79,7 @@ class MilvusEngine:
 
     def __init__(
         self,
-        place: Place,
+        place: ServerAddress,
         spec: IndexSpec,
         *,
         library_id: str,
@@ -80,8 +88,8 @@ class MilvusEngine:
         index: str = "FLAT",
         max_lag: float = MAX_LAG,
     ) -> None:
-        self._sessions = Sessions(place)
-        self._names = Names.of(prefix, library_id, spec)
+        self._sessions = MilvusSessions(place)
+        self._names = CollectionNames.of(prefix, library_id, spec)
         if self._names.vectors > MOST_DIMENSIONS:
             raise ConfigError(
                 msg(
@@ -312,7 +320,7 @@ class MilvusEngine:
 
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
         return self._read(
-            lambda session, mark: Query.of(session, self._names, terms, mark).weights, _within(_PATIENCE)
+            lambda session, mark: MilvusQueryTerms.of(session, self._names, terms, mark).weights, _within(_PATIENCE)
         )
 
     def removed_share(self) -> float:

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wenyuan.core.scoring.formula import K1, B, bm25, quantised_length, squash
-from wenyuan.engines.milvus.collections import Mark, Names
+from wenyuan.engines.milvus.collections import CollectionNames, Mark
 from wenyuan.engines.milvus.sessions import MOST_HITS, Session
-from wenyuan.engines.milvus.term_weights import Query
+from wenyuan.engines.milvus.term_weights import MilvusQueryTerms
 
 SPARE = 1.25
 """How many more rows are fetched than are asked for, at first; then four times as many in each round."""
@@ -38,10 +38,10 @@ def frequency(weight: float, norm: float) -> int:
 
 
 def best(
-    session: Session, names: Names, terms: Sequence[str], where: str, limit: int, mark: Mark
+    session: Session, names: CollectionNames, terms: Sequence[str], where: str, limit: int, mark: Mark
 ) -> list[tuple[int, float]]:
     """(passage, score) of the best `limit` rows that meet a condition, ties by id."""
-    query = Query.of(session, names, terms, mark)
+    query = MilvusQueryTerms.of(session, names, terms, mark)
     if not query.worth:
         return []
     fetched = min(MOST_HITS, math.ceil(SPARE * limit))
@@ -56,23 +56,23 @@ def best(
 
 
 def given(
-    session: Session, names: Names, terms: Sequence[str], passage_ids: Sequence[int], mark: Mark
+    session: Session, names: CollectionNames, terms: Sequence[str], passage_ids: Sequence[int], mark: Mark
 ) -> dict[int, float]:
     """The scores of given passages; those without any of the terms are absent."""
-    query = Query.of(session, names, terms, mark)
+    query = MilvusQueryTerms.of(session, names, terms, mark)
     rows = session.named(names.passages, "passage_id", passage_ids, (*_FIELDS, "seq"))
     shares = {int(row["passage_id"]): _share(query, row) for row in rows if row["seq"] <= mark.watermark}
     return {passage: squash(share) for passage, share in shares.items() if share > 0}
 
 
-def _share(query: Query, row: Mapping[str, Any]) -> float:
+def _share(query: MilvusQueryTerms, row: Mapping[str, Any]) -> float:
     length, words = int(row["length"]), row["words"]
     old = norm(length, row["mean"])
     held = {number: frequency(words[number], old) for number in query.worth if number in words}
     return bm25(held, length, query.mean, query.worth) / query.total if held else 0.0
 
 
-def _settled(query: Query, ranked: Sequence[tuple[int, float]], limit: int, last: float) -> bool:
+def _settled(query: MilvusQueryTerms, ranked: Sequence[tuple[int, float]], limit: int, last: float) -> bool:
     """Whether no row that the server ranks behind `last` could enter the ranking."""
     drift = max(1.0, query.mean / query.least)
     return ranked[limit - 1][1] >= drift * last / query.total

@@ -128,7 +128,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ServerAddress:
     """Where a server is.
 
     Attributes:
@@ -149,7 +149,7 @@ class Session:
 
     Raises, in every method:
         EngineTimeout: the deadline has passed.
-        Exception: whatever the driver raises; `Sessions.run` translates.
+        Exception: whatever the driver raises; `MilvusSessions.run` translates.
     """
 
     def __init__(self, client: Any, deadline: Deadline, component: str) -> None:
@@ -216,14 +216,14 @@ class Session:
         self.client.delete(collection, filter=where, **self._told)
 
 
-class Sessions:
+class MilvusSessions:
     """One client for all threads. No error shows the address or the token.
 
     Raises:
         ConfigError: the address is invalid.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ServerAddress) -> None:
         self.component = "engine milvus"
         if not place.uri.startswith(("http://", "https://")):
             raise ConfigError(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from wenyuan.core.scoring.common_words import worth
 from wenyuan.core.scoring.formula import term_weights
-from wenyuan.engines.milvus.collections import Mark, Names
+from wenyuan.engines.milvus.collections import CollectionNames, Mark
 from wenyuan.engines.milvus.sessions import Session
 
 FIELDS = ("term", "number", "held", "at", "before")
@@ -21,7 +21,7 @@ def digest(term: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class MilvusQueryTerms:
     """A query's terms as the index knew them at one mark.
 
     Attributes:
@@ -37,7 +37,7 @@ class Query:
     least: float
 
     @classmethod
-    def of(cls, session: Session, names: Names, terms: Sequence[str], mark: Mark) -> Query:
+    def of(cls, session: Session, names: CollectionNames, terms: Sequence[str], mark: Mark) -> MilvusQueryTerms:
         keys = {digest(term): term for term in terms}
         known: dict[str, tuple[int, int]] = {}
         for row in session.named(names.words, "term", list(keys), FIELDS):

@@ -20,7 +20,7 @@ from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import Change, ChangeFeed
 from wenyuan.core.scoring.vector_sums import CHINESE
 from wenyuan.core.text.analysis import passage_terms
-from wenyuan.engines.milvus.collections import MOST_TOKENS, Mark, Names, add_mark
+from wenyuan.engines.milvus.collections import MOST_TOKENS, CollectionNames, Mark, add_mark
 from wenyuan.engines.milvus.expressions import compared, token, tokens
 from wenyuan.engines.milvus.search import frequency, norm, weighed
 from wenyuan.engines.milvus.sessions import Session, parts
@@ -34,7 +34,7 @@ _DRIFT = 1.25
 """How far the mean length may grow before rows that were weighed with less are weighed anew."""
 
 
-def advance(session: Session, names: Names, feed: ChangeFeed, target: int, mark: Mark) -> Mark:
+def advance(session: Session, names: CollectionNames, feed: ChangeFeed, target: int, mark: Mark) -> Mark:
     """Apply some changes; the mark that then counts. The caller holds the library's lock."""
     if mark.open:
         mark = _taken_back(session, names, mark)
@@ -57,7 +57,7 @@ def advance(session: Session, names: Names, feed: ChangeFeed, target: int, mark:
     return _swept(session, names, step.gone, add_mark(session, names.marks, step.end(feed.stamp(upto))))
 
 
-def check_same(feed: ChangeFeed, mark: Mark, names: Names, component: str) -> None:
+def check_same(feed: ChangeFeed, mark: Mark, names: CollectionNames, component: str) -> None:
     """IndexMismatch when the index follows another history of changes, which only happens to be as long."""
     if mark.watermark and mark.stamp != feed.stamp(mark.watermark):
         raise IndexMismatch(
@@ -70,7 +70,7 @@ def check_same(feed: ChangeFeed, mark: Mark, names: Names, component: str) -> No
         )
 
 
-def renew(session: Session, names: Names, mark: Mark) -> Mark:
+def renew(session: Session, names: CollectionNames, mark: Mark) -> Mark:
     """Recompute the term weights of rows that were weighted when passages were much shorter; their scores stay the
     same.
     """
@@ -87,7 +87,7 @@ def renew(session: Session, names: Names, mark: Mark) -> Mark:
     return add_mark(session, names.marks, replace(mark, least=mark.mean / _DRIFT))
 
 
-def _taken_back(session: Session, names: Names, mark: Mark) -> Mark:
+def _taken_back(session: Session, names: CollectionNames, mark: Mark) -> Mark:
     """Undo an unfinished step of another process."""
     session.drop_where(names.passages, f"seq > {mark.watermark}")
     session.drop_where(names.words, f"number > {mark.terms}")
@@ -96,7 +96,7 @@ def _taken_back(session: Session, names: Names, mark: Mark) -> Mark:
     return add_mark(session, names.marks, replace(mark, open=False))
 
 
-def _swept(session: Session, names: Names, gone: Sequence[int], mark: Mark) -> Mark:
+def _swept(session: Session, names: CollectionNames, gone: Sequence[int], mark: Mark) -> Mark:
     """Delete rows that do not count any more."""
     if mark.swept == mark.watermark:
         return mark
@@ -111,7 +111,7 @@ class _Step:
         gone: Rows to be deleted once the step counts.
     """
 
-    def __init__(self, session: Session, names: Names, mark: Mark, upto: int) -> None:
+    def __init__(self, session: Session, names: CollectionNames, mark: Mark, upto: int) -> None:
         self._session, self._names, self._mark, self._upto = session, names, mark, upto
         self.gone: list[int] = []
         self._known: dict[str, tuple[int, int]] = {}  # by digest: number, passages that held it before

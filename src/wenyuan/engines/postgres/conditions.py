@@ -30,7 +30,7 @@ def visible(scope: Scope) -> str:
     return ",".join(sorted(scope.sources))
 
 
-class Condition:
+class SqlCondition:
     """A condition with its values.
 
     Attributes:

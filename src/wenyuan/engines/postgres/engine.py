@@ -17,7 +17,7 @@ from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpe
 from wenyuan.core.scoring.formula import rescale
 from wenyuan.core.scoring.vector_sums import Sums
 from wenyuan.engines.postgres import search, vector_search
-from wenyuan.engines.postgres.conditions import Condition, visible
+from wenyuan.engines.postgres.conditions import SqlCondition, visible
 from wenyuan.engines.postgres.postings import sweep
 from wenyuan.engines.postgres.rows import Applied
 from wenyuan.engines.postgres.sessions import open_sessions
@@ -298,7 +298,7 @@ class PostgresEngine:
     # -- answering ----------------------------------------------------------------------------------
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
-        condition = Condition(scope)
+        condition = SqlCondition(scope)
         found = self._sessions.run(
             lambda connection: search.best(connection, terms, condition, limit),
             deadline,
@@ -307,7 +307,7 @@ class PostgresEngine:
         return LegResult.ok([Hit(passage_id=i, score=score, parts={"keyword": score}) for i, score in found])
 
     def vector(self, vector: Any, *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
-        condition, written = Condition(scope), self._written(vector)
+        condition, written = SqlCondition(scope), self._written(vector)
         found = self._sessions.run(
             lambda connection: vector_search.nearest(connection, written, condition, limit),
             deadline,
@@ -355,7 +355,7 @@ class PostgresEngine:
         return sums.mean_cosine(vector)
 
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
-        return self._sessions.run(lambda connection: search.Query.of(connection, terms).weights, _soon())
+        return self._sessions.run(lambda connection: search.PostgresQueryTerms.of(connection, terms).weights, _soon())
 
     def removed_share(self) -> float:
         return 0.0

@@ -19,7 +19,7 @@ from psycopg.sql import SQL, Composed
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.scoring.common_words import worth
 from wenyuan.core.scoring.formula import K1, KNEE, B, quantised_length, squash, term_weights
-from wenyuan.engines.postgres.conditions import Condition
+from wenyuan.engines.postgres.conditions import SqlCondition
 from wenyuan.engines.postgres.packing import unpacked_terms
 from wenyuan.engines.postgres.postings import ENTRY, unpacked_postings
 
@@ -51,7 +51,7 @@ WHERE w.passage_id = ANY(%(passages)s::bigint[])
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class PostgresQueryTerms:
     """A query's terms as the index knows them.
 
     Attributes:
@@ -71,7 +71,7 @@ class Query:
     mean: float
 
     @classmethod
-    def of(cls, connection: Connection[Any], terms: Sequence[str]) -> Query:
+    def of(cls, connection: Connection[Any], terms: Sequence[str]) -> PostgresQueryTerms:
         rows = connection.execute(_TERMS, {"terms": list(terms)}).fetchall()
         passages, length = rows[0][:2]
         found = sorted((count, term, number) for _, _, term, number, count in rows if term is not None)
@@ -112,14 +112,14 @@ class Query:
 
 def keyword_given(connection: Connection[Any], terms: Sequence[str], passage_ids: Sequence[int]) -> dict[int, float]:
     """The scores of given passages."""
-    query = Query.of(connection, terms)
+    query = PostgresQueryTerms.of(connection, terms)
     return query.scores(_fetched(connection, _GIVEN, {"passages": list(passage_ids)}))
 
 
 class _Tally:
     """What the terms that were looked at so far are worth together, by passage."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: PostgresQueryTerms) -> None:
         self._query = query
         self._slots: list[Any] = []
         self._parts: list[Any] = []
@@ -167,10 +167,10 @@ class _Tally:
 
 
 def best(
-    connection: Connection[Any], terms: Sequence[str], condition: Condition, limit: int
+    connection: Connection[Any], terms: Sequence[str], condition: SqlCondition, limit: int
 ) -> list[tuple[int, float]]:
     """(passage, score) of the best `limit` passages within a condition, ties by id."""
-    query = Query.of(connection, terms)
+    query = PostgresQueryTerms.of(connection, terms)
     tally, left, room, found = _Tally(query), list(query.ids), FIRST_ENTRIES, list[tuple[int, float]]()
     while left:
         names = left[: _rarest(query, left, room)]
@@ -190,7 +190,7 @@ def best(
 
 
 def _ranked(
-    connection: Connection[Any], query: Query, tally: _Tally, condition: Condition, limit: int
+    connection: Connection[Any], query: PostgresQueryTerms, tally: _Tally, condition: SqlCondition, limit: int
 ) -> list[tuple[int, float]]:
     """(passage, share) of the best within a condition."""
     fitting = list[tuple[int, float]]()
@@ -209,14 +209,14 @@ def _ranked(
 
 
 def _fitting(
-    connection: Connection[Any], tally: _Tally, chosen: Any, condition: Condition
+    connection: Connection[Any], tally: _Tally, chosen: Any, condition: SqlCondition
 ) -> list[tuple[int, float]]:
     """(passage, share) of those chosen that are within a condition, and still there."""
     values = {**condition.values, "slots": tally.slots[chosen].tolist()}
     return tally.shares_of(_fetched(connection, SQL(_FIT).format(condition.sql), values))
 
 
-def _rarest(query: Query, left: Sequence[str], room: int) -> int:
+def _rarest(query: PostgresQueryTerms, left: Sequence[str], room: int) -> int:
     """How many of the terms, at least one, so many passages hold together."""
     together = 0
     for taken, term in enumerate(left):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wenyuan.core.errors import ConfigError, EngineError, EngineUnavailable, IndexCorrupt, msg
 from wenyuan.runtime.postgres import Meaning, parsed, place, translated
-from wenyuan.runtime.postgres_sessions import Sessions
+from wenyuan.runtime.postgres_sessions import PostgresSessions
 
 # Sessions with the server of the index.
 
@@ -25,7 +25,7 @@ _LOOK = "look at postgres.dsn; where it is not set, catalog.dsn counts"
 _REBUILD = "drop the index's schema; it is built again from the catalog"
 
 
-def open_sessions(dsn: str, most: int) -> Sessions:
+def open_sessions(dsn: str, most: int) -> PostgresSessions:
     """Sessions with the server that a connection string names, which no error shows."""
     refusal = ConfigError(
         "postgres.dsn is no connection string",
@@ -34,7 +34,7 @@ def open_sessions(dsn: str, most: int) -> Sessions:
     )
     params = parsed(dsn, refusal)
     component = msg("engine postgres at {params}", params=place(params))
-    return Sessions(
+    return PostgresSessions(
         params, component, {}, most=most, idle=most, lifetime=LIFETIME, meaning=meant, busy="postgres.sessions"
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 from psycopg import Connection
 from psycopg.sql import SQL
 
-from wenyuan.engines.postgres.conditions import Condition
+from wenyuan.engines.postgres.conditions import SqlCondition
 
 EXACT_ROWS = 50_000
 """Matching rows that are compared one by one; see bench/engines.py."""
@@ -49,7 +49,7 @@ _ALONG_THE_GRAPH = {
 }
 
 
-def nearest(connection: Connection[Any], vector: str, condition: Condition, limit: int) -> list[tuple[int, float]]:
+def nearest(connection: Connection[Any], vector: str, condition: SqlCondition, limit: int) -> list[tuple[int, float]]:
     """(passage, cosine) of the nearest rows within a condition, nearest first, ties by id.
 
     Args:
@@ -67,7 +67,7 @@ def nearest(connection: Connection[Any], vector: str, condition: Condition, limi
     return connection.execute(SQL(_EXACT).format(condition.sql), values).fetchall()
 
 
-def _walks(connection: Connection[Any], condition: Condition, values: dict[str, Any]) -> bool:
+def _walks(connection: Connection[Any], condition: SqlCondition, values: dict[str, Any]) -> bool:
     graph = connection.execute("SELECT graph FROM state").fetchone()
     if graph is None or not graph[0]:
         return False

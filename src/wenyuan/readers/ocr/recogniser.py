@@ -31,7 +31,7 @@ _UPRIGHT = 1.5  # a box that is this much higher than wide holds a column of tex
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class RecognisedLine:
     """A recognised line.
 
     Attributes:
@@ -61,7 +61,7 @@ class Recogniser:
     def __init__(self, networks: Networks) -> None:
         self._networks = networks
 
-    def lines(self, picture: Image) -> list[Read]:
+    def lines(self, picture: Image) -> list[RecognisedLine]:
         """The lines of an RGB image, in no order; what of a picture was taken for one has little confidence."""
         found = self.boxes(picture)
         crops = [cut(picture, rect) for rect in found]
@@ -78,7 +78,7 @@ class Recogniser:
             if _mean(letters) > _mean(texts[at]):
                 texts[at], flipped[at] = letters, not whole
         read = [
-            Read(rect, letters, vertical=_is_column(rect), flipped=flip)
+            RecognisedLine(rect, letters, vertical=_is_column(rect), flipped=flip)
             for rect, letters, flip in zip(found, texts, flipped, strict=True)
         ]
         return [line for line in read if line.text.strip()]

@@ -8,7 +8,7 @@ from statistics import median
 
 import numpy as np
 
-from wenyuan.readers.ocr.recogniser import Read
+from wenyuan.readers.ocr.recogniser import RecognisedLine
 
 # Reading order of the lines on a recognised page: columns separated by vertical gaps, then row by row.
 
@@ -27,7 +27,7 @@ class Upright:
     top: float
     right: float
     bottom: float
-    read: Read
+    read: RecognisedLine
 
     @property
     def middle(self) -> float:
@@ -38,7 +38,7 @@ class Upright:
         return self.bottom - self.top
 
 
-def ordered(lines: Sequence[Read], size: tuple[int, int]) -> tuple[list[list[Upright]], int]:
+def ordered(lines: Sequence[RecognisedLine], size: tuple[int, int]) -> tuple[list[list[Upright]], int]:
     """Rows of lines in reading order, and the clockwise rotation in degrees that makes the page's text upright.
 
     A row has one line but where several stand beside each other.
@@ -65,7 +65,7 @@ def ordered(lines: Sequence[Read], size: tuple[int, int]) -> tuple[list[list[Upr
     return _in_order(placed), upright
 
 
-def _angle(lines: Sequence[Read]) -> float:
+def _angle(lines: Sequence[RecognisedLine]) -> float:
     """Skew of the page in radians: the median angle of its lines, weighted by length."""
     if not lines:
         return 0.0
@@ -74,7 +74,7 @@ def _angle(lines: Sequence[Read]) -> float:
     return by_angle[int(np.searchsorted(weights, weights[-1] / 2))].rect.angle
 
 
-def _upright(line: Read, angle: float, x0: float, y0: float) -> Upright:
+def _upright(line: RecognisedLine, angle: float, x0: float, y0: float) -> Upright:
     """A line of a skewed page, rotated around the page's centre."""
     c, s = float(np.cos(angle)), float(np.sin(angle))
     x, y = line.rect.x - x0, line.rect.y - y0
@@ -83,7 +83,7 @@ def _upright(line: Read, angle: float, x0: float, y0: float) -> Upright:
     return Upright(x - width, y - height, x + width, y + height, line)
 
 
-def _column(line: Read, page_width: int) -> Upright:
+def _column(line: RecognisedLine, page_width: int) -> Upright:
     """A vertical line of text (columns run from right to left), in upright coordinates."""
     box = line.rect.corners()
     (left, top), (right, bottom) = box.min(axis=0), box.max(axis=0)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wenyuan.core.fidelity import Line
-from wenyuan.core.redaction.columns import Columns
+from wenyuan.core.redaction.columns import ColumnKinds
 from wenyuan.readers.assemble import EMPTY_CELL, Piece
 from wenyuan.readers.pdf.page import PrintedLine, rows_of
 from wenyuan.readers.pdf.paragraphs import joined
@@ -121,7 +121,7 @@ class _Writing:
         self.turns: list[tuple[int, str]] = []
         self._page = page
         self._written: set[int] = set()
-        self._kinds = Columns()
+        self._kinds = ColumnKinds()
 
     def write(self, row: Sequence[TableCell]) -> None:
         """Write a non-empty row; a cell that spans all columns is a title within the table, written once."""

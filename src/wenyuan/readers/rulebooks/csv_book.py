@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.rules.book import Book, Tally
-from wenyuan.core.rules.model import Place
+from wenyuan.core.rules.model import EntryPlace
 from wenyuan.readers.decoding import clean, decode
 from wenyuan.readers.rulebooks.entries import Writing
-from wenyuan.readers.rulebooks.tables import NODES, SOURCES, STATEMENTS, Line, find_columns, heading, take_row
+from wenyuan.readers.rulebooks.tables import NODES, SOURCES, STATEMENTS, TableLine, find_columns, heading, take_row
 
 _PARTS = {"nodes": NODES, "statements": STATEMENTS, "sources": SOURCES}
 _NEEDS = {"statements": ("src", "rel", "dst"), "nodes": ("kind", "name"), "sources": ("id", "title")}
@@ -27,13 +27,13 @@ def read_csv_book(content: bytes, *, file: str, pack: str) -> Book:
     text, cleaned = clean(decoded.text)
     writing = Writing(pack, file)
     for remark in (*decoded.notes, *cleaned):
-        writing.note("cleaned", remark, Place(file))
+        writing.note("cleaned", remark, EntryPlace(file))
     try:
         lines = list(_lines(text, file))
     except csv.Error as error:
         raise DocumentRejected(msg("it is not well-formed: {error}", error=error)) from error
     if not lines:
-        writing.fault("bad_file", "it has no rows", Place(file))
+        writing.fault("bad_file", "it has no rows", EntryPlace(file))
         return writing.book()
     part = _part_of(lines[0])
     if not part:
@@ -50,18 +50,18 @@ def read_csv_book(content: bytes, *, file: str, pack: str) -> Book:
     return writing.book()
 
 
-def _lines(text: str, file: str) -> Iterator[Line]:
+def _lines(text: str, file: str) -> Iterator[TableLine]:
     first = text.partition("\n")[0]
     delimiter = max(",\t;，", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     for cells in reader:
         if any(cell.strip() for cell in cells):
-            yield Line([cell.strip() for cell in cells], Place(file, line))
+            yield TableLine([cell.strip() for cell in cells], EntryPlace(file, line))
         line = reader.line_num + 1
 
 
-def _part_of(line: Line) -> str:
+def _part_of(line: TableLine) -> str:
     """Which table (nodes, statements …) has all required columns in this header; ``""``: none."""
     seen = {heading(cell) for cell in line.cells}
     for part, needed in _NEEDS.items():

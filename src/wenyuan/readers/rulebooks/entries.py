@@ -9,9 +9,9 @@ from typing import Any, cast
 from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.model import Source
 from wenyuan.core.rules.book import Book, BookFault, DeclaredSource, Direction, RawEvidence, RawStatement, Tally
-from wenyuan.core.rules.model import Alias, AliasType, Node, Place, StatementStatus, Strength
+from wenyuan.core.rules.model import Alias, AliasType, EntryPlace, Node, StatementStatus, Strength
 from wenyuan.core.text.analysis import language_of
-from wenyuan.readers.rulebooks.form import Form, place_in
+from wenyuan.readers.rulebooks.form import EntryForm, place_in
 from wenyuan.readers.rulebooks.trees import doubled_keys
 
 LANGUAGES = ("zh", "en", "zh-Hant", "zh-Hans", "ja", "ko", "fr", "de", "es", "pt", "it", "ru", "ar", "vi", "th")
@@ -56,25 +56,25 @@ class Writing:
         self.faults: list[BookFault] = []
         self.refused = Tally()
 
-    def fault(self, code: str, message: str, place: Place) -> None:
+    def fault(self, code: str, message: str, place: EntryPlace) -> None:
         self.faults.append(BookFault(code, message, place))
 
-    def note(self, code: str, message: str, place: Place) -> None:
+    def note(self, code: str, message: str, place: EntryPlace) -> None:
         self.faults.append(BookFault(code, message, place, "note"))
 
-    def refuse(self, code: str, message: str, place: Place, *, nodes: int = 0, statements: int = 0) -> None:
+    def refuse(self, code: str, message: str, place: EntryPlace, *, nodes: int = 0, statements: int = 0) -> None:
         """Record an entry that cannot be read at all."""
         self.fault(code, message, place)
         self.refused += Tally(nodes, statements)
 
-    def node(self, tree: object, place: Place, kind: str = "") -> None:
+    def node(self, tree: object, place: EntryPlace, kind: str = "") -> None:
         """Add a node: a mapping, or a bare name where the context gives its kind."""
         if kind and isinstance(tree, (str, int, float)) and not isinstance(tree, bool):
             tree = {"name": tree}
         if not isinstance(tree, Mapping):
             self.refuse("bad_value", f"a node is a mapping of keys to values, not {tree!r:.80}", place, nodes=1)
             return
-        form = Form(tree, place, self.faults, NODE_KEYS)
+        form = EntryForm(tree, place, self.faults, NODE_KEYS)
         name, of = form.text("name", required=True), form.text("kind", required=not kind) or kind
         labels = form.languages("labels") | {tag: form.text(tag) for tag in LANGUAGES if tag in tree}
         labels = {tag: text for tag, text in labels.items() if text}
@@ -93,13 +93,13 @@ class Writing:
         else:
             self.refused += Tally(nodes=1)
 
-    def _aliases(self, form: Form) -> tuple[Alias, ...]:
+    def _aliases(self, form: EntryForm) -> tuple[Alias, ...]:
         written = form.tree.get("aliases")
         items = written if isinstance(written, list) else [] if written is None else [written]
         found: dict[str, Alias] = {}
         for item in items:
             tree = item if isinstance(item, Mapping) else {"text": item}
-            part = Form(tree, form.place, self.faults, ("text", "language", "type", "weight"))
+            part = EntryForm(tree, form.place, self.faults, ("text", "language", "type", "weight"))
             text = part.text("text", required=True)
             language = part.text("language") if "language" in tree else language_of(text)
             kind = cast("AliasType", part.word("type", ALIAS_TYPES, "alt"))
@@ -109,7 +109,7 @@ class Writing:
         return tuple(found.values())
 
     def statement(
-        self, tree: object, place: Place, *, under: str = "", direction: Direction = "stated"
+        self, tree: object, place: EntryPlace, *, under: str = "", direction: Direction = "stated"
     ) -> RawStatement | None:
         """Add a statement; None when it is refused."""
         if not isinstance(tree, Mapping):
@@ -117,7 +117,7 @@ class Writing:
                 "bad_value", f"a statement is a mapping of keys to values, not {tree!r:.80}", place, statements=1
             )
             return None
-        form = Form(tree, place, self.faults, STATEMENT_KEYS)
+        form = EntryForm(tree, place, self.faults, STATEMENT_KEYS)
         values: dict[str, Any] = {
             "src": form.text("src", required=True),
             "rel": form.text("rel", required=True),
@@ -141,21 +141,21 @@ class Writing:
         self.links.append(made)
         return made
 
-    def _evidences(self, form: Form) -> tuple[RawEvidence, ...]:
+    def _evidences(self, form: EntryForm) -> tuple[RawEvidence, ...]:
         found = []
         for tree in form.entries("evidence"):
-            part = Form(tree, form.place, self.faults, EVIDENCE_KEYS)
+            part = EntryForm(tree, form.place, self.faults, EVIDENCE_KEYS)
             texts = {key: part.text(key) for key in EVIDENCE_KEYS if key != "trust"}
             found.append(RawEvidence(**texts, trust=part.trust(), place=part.place))
             form.sound = form.sound and part.sound
         return tuple(found)
 
-    def source(self, tree: object, place: Place) -> None:
+    def source(self, tree: object, place: EntryPlace) -> None:
         """Add a source declaration."""
         if not isinstance(tree, Mapping):
             self.fault("bad_value", f"a source is a mapping of keys to values, not {tree!r:.80}", place)
             return
-        form = Form(tree, place, self.faults, SOURCE_KEYS)
+        form = EntryForm(tree, place, self.faults, SOURCE_KEYS)
         texts = {k: form.text(k) for k in ("title", "domain", "collection", "language", "copyright", "owner")}
         trust, status = form.trust(), form.word("status", _IN_FORCE, "in_force")
         days = {key: form.day(key) for key in ("effective_from", "effective_until")}
@@ -178,7 +178,7 @@ class Writing:
             return
         self.sources.append(DeclaredSource(source=source, uri=uri, place=form.place))
 
-    def schema(self, tree: object, place: Place) -> None:
+    def schema(self, tree: object, place: EntryPlace) -> None:
         """Add the pack's schema, as a tree."""
         if not isinstance(tree, Mapping):
             self.fault("bad_value", f"the schema is a mapping of keys to values, not {tree!r:.80}", place)

@@ -12,11 +12,19 @@ from typing import Any
 
 from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.rules.book import Book, Tally
-from wenyuan.core.rules.model import Place
+from wenyuan.core.rules.model import EntryPlace
 from wenyuan.core.rules.names import folded
 from wenyuan.readers.container_check import check_archive
 from wenyuan.readers.rulebooks.entries import Writing
-from wenyuan.readers.rulebooks.tables import NODES, SOURCES, STATEMENTS, Columns, Line, find_columns, take_row
+from wenyuan.readers.rulebooks.tables import (
+    NODES,
+    SOURCES,
+    STATEMENTS,
+    TableColumns,
+    TableLine,
+    find_columns,
+    take_row,
+)
 
 RELATION_SHEETS = ("关系", "relations", "statements", "rules", "规则", "relation")
 SOURCE_SHEETS = ("来源", "sources", "source")
@@ -44,7 +52,9 @@ def read_excel(content: bytes, *, file: str, pack: str) -> Book:
                     _sheet(book.get_sheet_by_name(sheet.name), writing)
                 elif sheet.name != LISTS_SHEET:
                     writing.note(
-                        "unread_sheet", msg("the hidden sheet {name} is not read", name=repr(sheet.name)), Place(file)
+                        "unread_sheet",
+                        msg("the hidden sheet {name} is not read", name=repr(sheet.name)),
+                        EntryPlace(file),
                     )
     except calamine.CalamineError as error:
         raise DocumentRejected(msg("it is damaged or encrypted: {error}", error=error)) from error
@@ -56,7 +66,7 @@ def read_excel(content: bytes, *, file: str, pack: str) -> Book:
             relation_sheets2=RELATION_SHEETS[1],
             names=names,
         )
-        writing.fault("missing_sheet", message, Place(file))
+        writing.fault("missing_sheet", message, EntryPlace(file))
     return writing.book()
 
 
@@ -85,7 +95,7 @@ def _sheet(sheet: Any, writing: Writing) -> None:
     _rows(sheet, lines, columns, part, writing)
 
 
-def _rows(sheet: Any, lines: Sequence[Line], columns: Columns, part: str, writing: Writing) -> None:
+def _rows(sheet: Any, lines: Sequence[TableLine], columns: TableColumns, part: str, writing: Writing) -> None:
     kind = sheet.name.strip() if part == "nodes" and "kind" not in columns.fields else ""
     merged = _merged_rows(sheet, writing)
     sound = columns.sound and _number(lines[0]) not in merged
@@ -104,12 +114,12 @@ def _merged_rows(sheet: Any, writing: Writing) -> set[int]:
         message = msg(
             "the cells {cells} are merged; split them and fill each row. These rows are not read", cells=cells
         )
-        writing.fault("merged_cells", message, Place(writing.file, cell=f"{sheet.name}!{cells}"))
+        writing.fault("merged_cells", message, EntryPlace(writing.file, cell=f"{sheet.name}!{cells}"))
         rows.update(range(top + 1, bottom + 2))
     return rows
 
 
-def _number(line: Line) -> int:
+def _number(line: TableLine) -> int:
     return int(line.place.cell.rpartition("!")[2])
 
 
@@ -122,11 +132,11 @@ def _letters(column: int) -> str:
     return letters
 
 
-def _sheet_lines(sheet: Any, file: str) -> Iterator[Line]:
+def _sheet_lines(sheet: Any, file: str) -> Iterator[TableLine]:
     for number, row in enumerate(sheet.to_python(skip_empty_area=False), 1):
         cells = [_shown(value) for value in row]
         if any(cells):
-            yield Line(cells, Place(file, cell=f"{sheet.name}!{number}"))
+            yield TableLine(cells, EntryPlace(file, cell=f"{sheet.name}!{number}"))
 
 
 def _shown(value: object) -> str:

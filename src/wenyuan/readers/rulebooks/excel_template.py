@@ -8,7 +8,7 @@ from typing import Any
 
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.rules.model import Evidence, Node, Statement
-from wenyuan.core.rules.names import Names, Words
+from wenyuan.core.rules.names import IdsByName, Names
 from wenyuan.core.rules.schema import Kind, Parameter, Relation, Schema, label_in
 from wenyuan.core.text.analysis import language_of
 from wenyuan.readers.rulebooks.excel_book import LISTS_SHEET, NOTES_SHEETS, RELATION_SHEETS, SOURCE_SHEETS
@@ -196,7 +196,7 @@ def _node_row(node: Node) -> list[str]:
 
 def _short(nodes: Sequence[Node]) -> dict[str, str]:
     """How each node is written as an end of a statement: its name where that is unambiguous, else its key."""
-    names = Names(Words(()), nodes)
+    names = Names(IdsByName(()), nodes)
     return {node.key: node.name if len(names.find(node.name)) == 1 else node.key for node in nodes}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from wenyuan.core.errors import did_you_mean, msg
 from wenyuan.core.rules.book import BookFault
-from wenyuan.core.rules.model import Place
+from wenyuan.core.rules.model import EntryPlace
 from wenyuan.core.rules.names import folded
 from wenyuan.core.text.analysis import language_of
 from wenyuan.readers.rulebooks.trees import Tree
@@ -28,17 +28,17 @@ def near(key: str, known: Collection[str]) -> bool:
     return bool(close) and abs(len(close[0]) - len(key)) <= 1
 
 
-def place_in(tree: object, outer: Place) -> Place:
+def place_in(tree: object, outer: EntryPlace) -> EntryPlace:
     """The place of a tree inside a file; `outer` where the tree has no line."""
     line = getattr(tree, "line", None)
-    return outer if line is None or outer.cell else Place(outer.file, line)
+    return outer if line is None or outer.cell else EntryPlace(outer.file, line)
 
 
 def _is_scalar(value: object) -> bool:
     return isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))
 
 
-class Form:
+class EntryForm:
     """The fields of one entry, each read once with validation.
 
     Args:
@@ -46,7 +46,7 @@ class Form:
     """
 
     def __init__(
-        self, tree: Mapping[str, Any], place: Place, faults: list[BookFault], known: Collection[str]
+        self, tree: Mapping[str, Any], place: EntryPlace, faults: list[BookFault], known: Collection[str]
     ) -> None:
         self.tree = tree
         self.place = place_in(tree, place)
@@ -62,14 +62,14 @@ class Form:
                     self.at(key),
                 )
 
-    def at(self, key: str) -> Place:
+    def at(self, key: str) -> EntryPlace:
         """The place of one field."""
         return self._at(self.tree.lines.get(key)) if isinstance(self.tree, Tree) else self.place
 
-    def _at(self, line: int | None) -> Place:
-        return self.place if line is None or self.place.cell else Place(self.place.file, line)
+    def _at(self, line: int | None) -> EntryPlace:
+        return self.place if line is None or self.place.cell else EntryPlace(self.place.file, line)
 
-    def fault(self, code: str, message: str, place: Place | None = None) -> None:
+    def fault(self, code: str, message: str, place: EntryPlace | None = None) -> None:
         """Record a fault: the entry is refused."""
         self.sound = False
         self.faults.append(BookFault(code, message, place or self.place))

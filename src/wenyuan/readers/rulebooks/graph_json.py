@@ -11,7 +11,7 @@ from typing import Any
 
 from wenyuan.core.errors import DocumentRejected, did_you_mean, msg
 from wenyuan.core.rules.book import Book
-from wenyuan.core.rules.model import Place
+from wenyuan.core.rules.model import EntryPlace
 from wenyuan.readers.decoding import decode
 from wenyuan.readers.rulebooks.entries import Writing
 from wenyuan.readers.rulebooks.lightrag import take_entity, take_relationship
@@ -54,7 +54,7 @@ def read_graph_json(content: bytes, *, file: str, pack: str) -> Book:
         reading.part(key, value)
     for key, _, _ in tree.doubled:
         reading.writing.fault(
-            "duplicate_key", msg("the key {key} stands twice at the top", key=repr(key)), Place(file)
+            "duplicate_key", msg("the key {key} stands twice at the top", key=repr(key)), EntryPlace(file)
         )
     return reading.writing.book()
 
@@ -70,10 +70,10 @@ class _Reading:
         if not part:
             raise DocumentRejected(_NONE)
         for number, item in enumerate(items):
-            self._item(part, item, Place(self.writing.file, cell=f"[{number}]"))
+            self._item(part, item, EntryPlace(self.writing.file, cell=f"[{number}]"))
 
     def part(self, key: str, value: Any) -> None:
-        top = Place(self.writing.file, cell=key)
+        top = EntryPlace(self.writing.file, cell=key)
         if key not in _PARTS:
             self.writing.fault(
                 "unknown_key", msg("no such key: {key}{near}", key=repr(key), near=did_you_mean(key, _PARTS)), top
@@ -85,9 +85,9 @@ class _Reading:
         else:
             part = "relations" if key in _RELATIONS else key
             for number, item in enumerate(value):
-                self._item(part, item, Place(self.writing.file, cell=f"{key}[{number}]"))
+                self._item(part, item, EntryPlace(self.writing.file, cell=f"{key}[{number}]"))
 
-    def _item(self, part: str, item: Any, place: Place) -> None:
+    def _item(self, part: str, item: Any, place: EntryPlace) -> None:
         entity = part == "entities"
         counts = {"nodes": 1} if entity else {"statements": 1}
         if not isinstance(item, Mapping):
@@ -115,7 +115,7 @@ class _Reading:
         else:
             self._take(part, item, wanted, place)
 
-    def _take(self, part: str, item: Mapping[str, Any], wanted: Mapping[str, str], place: Place) -> None:
+    def _take(self, part: str, item: Mapping[str, Any], wanted: Mapping[str, str], place: EntryPlace) -> None:
         fields: dict[str, str] = {}
         for key in wanted:  # where two keys mean one, the first one counts
             if item.get(key) is not None:

@@ -12,7 +12,7 @@ from xml.parsers import expat
 
 from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.rules.book import Book, Direction
-from wenyuan.core.rules.model import Place
+from wenyuan.core.rules.model import EntryPlace
 from wenyuan.readers.rulebooks.entries import Writing
 from wenyuan.readers.rulebooks.lightrag import take_entity, take_relationship
 
@@ -75,7 +75,7 @@ class _Walk:
         self.names: dict[str, str] = {}
         self.labels: dict[str, str] = {}
         self.item: dict[str, str] | None = None
-        self.place = Place(writing.file)
+        self.place = EntryPlace(writing.file)
         self.key = ""
         self.words: list[str] | None = None
         self.size = 0
@@ -100,7 +100,7 @@ class _Walk:
             self.count += 1
             if self.count > _MAX_ITEMS:
                 raise _Stop(msg("it has more than {max_items} nodes and edges", max_items=f"{_MAX_ITEMS:,}"))
-            self.item, self.place = dict(attributes), Place(self.writing.file, self.line())
+            self.item, self.place = dict(attributes), EntryPlace(self.writing.file, self.line())
             self.key = ""
         elif tag == "data" and self.item is not None:
             self.key, self.words, self.size = attributes.get("key", ""), [], 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wenyuan.core.errors import DocumentRejected, did_you_mean, msg
 from wenyuan.core.rules.book import Book
-from wenyuan.core.rules.model import Place
+from wenyuan.core.rules.model import EntryPlace
 from wenyuan.readers.decoding import clean, decode
 from wenyuan.readers.rulebooks.entries import Writing
 from wenyuan.readers.rulebooks.trees import Tree, json_tree
@@ -22,14 +22,14 @@ def read_jsonl_book(content: bytes, *, file: str, pack: str) -> Book:
     text, cleaned = clean(decoded.text)
     writing = Writing(pack, file)
     for remark in (*decoded.notes, *cleaned):
-        writing.note("cleaned", remark, Place(file))
+        writing.note("cleaned", remark, EntryPlace(file))
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            _take(line, Place(file, number), writing)
+            _take(line, EntryPlace(file, number), writing)
     return writing.book()
 
 
-def _take(line: str, place: Place, writing: Writing) -> None:
+def _take(line: str, place: EntryPlace, writing: Writing) -> None:
     try:
         tree = json_tree(line, place.line)
     except DocumentRejected as error:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from wenyuan.core.addresses import with_fragment
 from wenyuan.core.rules.book import Direction
-from wenyuan.core.rules.model import Place
+from wenyuan.core.rules.model import EntryPlace
 from wenyuan.core.text.analysis import language_of
 from wenyuan.readers.rulebooks.entries import Writing
 
@@ -33,7 +33,7 @@ def _bare(name: str) -> str:
 
 def take_entity(
     fields: Mapping[str, str],
-    place: Place,
+    place: EntryPlace,
     writing: Writing,
     *,
     aliases: list[object] | None = None,
@@ -55,7 +55,7 @@ def take_entity(
     writing.node({key: value for key, value in tree.items() if value or key in ("kind", "name")}, place)
 
 
-def take_relationship(fields: Mapping[str, str], place: Place, writing: Writing, direction: Direction) -> None:
+def take_relationship(fields: Mapping[str, str], place: EntryPlace, writing: Writing, direction: Direction) -> None:
     """Add a relationship: ``src``, ``dst``, ``keywords`` (the relation's label), ``description``, ``weight``.
 
     A weight above 1 counts as 1: in such graphs it is a number of mentions. Its evidences are the pieces of text

@@ -11,7 +11,7 @@ from typing import IO
 
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, msg
 from wenyuan.core.rules.book import Book, BookFault, joined
-from wenyuan.core.rules.model import Place
+from wenyuan.core.rules.model import EntryPlace
 from wenyuan.runtime.regular import open_regular
 
 MAX_BYTES = 50_000_000
@@ -83,11 +83,12 @@ def _read(path: Path, name: str) -> Book:
         with os.fdopen(open_regular(path), "rb") as stream:
             return read(stream if function == "read_graphml" else _whole(stream, limit), file=name, pack="")
     except DocumentRejected as error:
-        return Book(pack="", faults=(BookFault("bad_file", error.message, Place(name)),))
+        return Book(pack="", faults=(BookFault("bad_file", error.message, EntryPlace(name)),))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         return Book(
-            pack="", faults=(BookFault("bad_file", msg("it cannot be read: {reason}", reason=reason), Place(name)),)
+            pack="",
+            faults=(BookFault("bad_file", msg("it cannot be read: {reason}", reason=reason), EntryPlace(name)),),
         )
 
 

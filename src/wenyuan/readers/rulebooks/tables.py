@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wenyuan.core.errors import msg
-from wenyuan.core.rules.model import Place
+from wenyuan.core.rules.model import EntryPlace
 from wenyuan.core.rules.names import folded, suggestion
 from wenyuan.readers.rulebooks.entries import LANGUAGES, Writing
 
@@ -68,21 +68,21 @@ _PAIR = re.compile(r"[=＝]")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableLine:
     """A non-empty row: its cells, and its place in the file."""
 
     cells: Sequence[str]
-    place: Place
+    place: EntryPlace
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class TableColumns:
     """The field of each column, in order; None: a remark column, not read; ``""``: a column without a header."""
 
     fields: Sequence[str | None]
     sound: bool
 
-    def tree(self, line: Line) -> dict[str, Any]:
+    def tree(self, line: TableLine) -> dict[str, Any]:
         """The filled cells of a row, by field."""
         pairs = zip(self.fields, line.cells, strict=False)
         return {name: cell for name, cell in pairs if name and cell}
@@ -103,7 +103,7 @@ def _known(fields: Mapping[str, tuple[str, ...]]) -> dict[str, str | None]:
     return known
 
 
-def find_columns(line: Line, fields: Mapping[str, tuple[str, ...]], writing: Writing) -> Columns:
+def find_columns(line: TableLine, fields: Mapping[str, tuple[str, ...]], writing: Writing) -> TableColumns:
     """Map the columns of a header row to fields.
 
     An unknown column makes the table invalid: without it, a misspelt condition would be left out of
@@ -130,10 +130,10 @@ def find_columns(line: Line, fields: Mapping[str, tuple[str, ...]], writing: Wri
             writing.fault("duplicate_key", message, line.place)
             sound = False
         found.append(field if name else "")
-    return Columns(found, sound)
+    return TableColumns(found, sound)
 
 
-def take_row(line: Line, columns: Columns, part: str, writing: Writing, kind: str = "") -> None:
+def take_row(line: TableLine, columns: TableColumns, part: str, writing: Writing, kind: str = "") -> None:
     """Add a row as an entry.
 
     Args:

@@ -44,7 +44,7 @@ class Tree(dict[str, Any]):
             self.lines[key] = line
 
 
-class Items(list[Any]):
+class LocatedList(list[Any]):
     """A sequence with its line, and the line of each item."""
 
     def __init__(self, line: int | None = None) -> None:
@@ -57,7 +57,7 @@ def doubled_keys(value: object) -> Iterator[tuple[str, int | None]]:
     """Every duplicate key in a tree, with the line of its second occurrence."""
     if isinstance(value, Tree):
         yield from ((key, line) for key, line, _ in value.doubled)
-    if isinstance(value, (Tree, Items, list)):
+    if isinstance(value, (Tree, LocatedList, list)):
         for inner in value.values() if isinstance(value, Tree) else value:
             yield from doubled_keys(inner)
 
@@ -70,7 +70,7 @@ class _Builder:
     """Builds a value from parser events."""
 
     def __init__(self) -> None:
-        self.stack: list[Tree | Items] = []
+        self.stack: list[Tree | LocatedList] = []
         self.keys: list[tuple[str, int] | None] = []
         self.root: Any = None
 
@@ -92,7 +92,7 @@ class _Builder:
             return
         if len(self.stack) >= _MAX_DEPTH:
             _refuse(f"it is nested deeper than {_MAX_DEPTH} levels", event.start_mark)
-        value = Tree(line) if isinstance(event, yaml.MappingStartEvent) else Items(line)
+        value = Tree(line) if isinstance(event, yaml.MappingStartEvent) else LocatedList(line)
         self._put(value, line, event)
         self.stack.append(value)
         self.keys.append(None)
@@ -102,7 +102,7 @@ class _Builder:
             self.root = value
             return
         parent = self.stack[-1]
-        if isinstance(parent, Items):
+        if isinstance(parent, LocatedList):
             parent.append(value)
             parent.lines.append(line)
             return
@@ -128,7 +128,7 @@ def _scalar(event: Any) -> str | int | float | bool | None:
 
 
 def yaml_tree(text: str) -> Any:
-    """The value of a YAML file of one document; mappings are `Tree`, sequences `Items`.
+    """The value of a YAML file of one document; mappings are `Tree`, sequences `LocatedList`.
 
     Raises:
         DocumentRejected: it is not well-formed, has aliases, tags or several documents, or is nested too deeply.

@@ -15,11 +15,11 @@ from typing import Any
 
 from wenyuan.core.errors import did_you_mean, msg
 from wenyuan.core.rules.book import Book
-from wenyuan.core.rules.model import Place
+from wenyuan.core.rules.model import EntryPlace
 from wenyuan.readers.decoding import clean, decode
 from wenyuan.readers.rulebooks.entries import STATEMENT_KEYS, Writing
 from wenyuan.readers.rulebooks.form import near, place_in
-from wenyuan.readers.rulebooks.trees import Items, Tree, yaml_tree
+from wenyuan.readers.rulebooks.trees import LocatedList, Tree, yaml_tree
 
 _LISTS = ("sources", "nodes", "statements")
 _ABOUT_THE_PACK = ("title", "description", "version", "license")
@@ -40,7 +40,7 @@ def read_yaml(content: bytes, *, file: str, pack: str) -> Book:
     text, cleaned = clean(decoded.text)
     reading = _Reading(Writing(pack, file))
     for remark in (*decoded.notes, *cleaned):
-        reading.writing.note("cleaned", remark, Place(file))
+        reading.writing.note("cleaned", remark, EntryPlace(file))
     reading.file(yaml_tree(text))
     return reading.writing.book()
 
@@ -51,7 +51,7 @@ class _Reading:
         self.relations: frozenset[str] = frozenset()
 
     def file(self, tree: Any) -> None:
-        top = Place(self.writing.file)
+        top = EntryPlace(self.writing.file)
         if not isinstance(tree, Tree):
             what = "it is empty" if tree is None else "its outermost value is no mapping"
             self.writing.fault(
@@ -60,14 +60,14 @@ class _Reading:
             return
         for key, line, value in tree.doubled:
             message = f"the key {key!r} stands twice at the top: put all of it under the first one"
-            self._lost(key, value, "duplicate_key", message, Place(top.file, line))
+            self._lost(key, value, "duplicate_key", message, EntryPlace(top.file, line))
         schema = tree.get("schema")
         kinds = _names(schema, "kinds")
         self.relations = _names(schema, "relations")
         for key, value in tree.items():
-            self._part(key, value, Place(top.file, tree.lines.get(key)), kinds)
+            self._part(key, value, EntryPlace(top.file, tree.lines.get(key)), kinds)
 
-    def _part(self, key: str, value: Any, place: Place, kinds: frozenset[str]) -> None:
+    def _part(self, key: str, value: Any, place: EntryPlace, kinds: frozenset[str]) -> None:
         if key == "pack":
             self._pack(value, place)
         elif key == "schema":
@@ -85,7 +85,7 @@ class _Reading:
             )
         elif value is None:
             return
-        elif isinstance(value, Items):
+        elif isinstance(value, LocatedList):
             self._items(key, value, place)
         elif key in _TOP:
             self.writing.fault("bad_value", msg("{key} must be a list", key=key), place)
@@ -97,7 +97,7 @@ class _Reading:
             )
             self.writing.fault("unknown_key", message, place)
 
-    def _lost(self, key: str, value: Any, code: str, message: str, place: Place) -> None:
+    def _lost(self, key: str, value: Any, code: str, message: str, place: EntryPlace) -> None:
         """Record a part that is refused as a whole; its entries are counted by their most likely kind."""
         count = len(value) if isinstance(value, list) else 0
         if near(key, ("statements",)):
@@ -107,15 +107,15 @@ class _Reading:
         else:
             self.writing.fault(code, message, place)
 
-    def _pack(self, value: Any, place: Place) -> None:
+    def _pack(self, value: Any, place: EntryPlace) -> None:
         if isinstance(value, str) and value.strip():
             self.writing.pack = value.strip()
         else:
             self.writing.fault("bad_value", f"pack is {value!r:.80}; it must be a name", place)
 
-    def _items(self, key: str, items: Items, place: Place) -> None:
+    def _items(self, key: str, items: LocatedList, place: EntryPlace) -> None:
         for item, line in zip(items, items.lines, strict=True):
-            at = Place(place.file, line)
+            at = EntryPlace(place.file, line)
             if key == "sources":
                 self.writing.source(item, at)
             elif key == "statements":
@@ -123,7 +123,7 @@ class _Reading:
             else:
                 self.writing.node(item, at, "" if key == "nodes" else key)
 
-    def _statement(self, item: Any, place: Place) -> None:
+    def _statement(self, item: Any, place: EntryPlace) -> None:
         if not isinstance(item, Tree) or "about" not in item:
             self.writing.statement(item, place)
             return
@@ -135,7 +135,7 @@ class _Reading:
         self._doubled(item, place)
         self._below(item, {"about"}, subject, place, under="")
 
-    def _doubled(self, item: Tree, place: Place) -> None:
+    def _doubled(self, item: Tree, place: EntryPlace) -> None:
         for key, line, value in item.doubled:
             message = msg(
                 "the key {key} stands twice below {about}",
@@ -143,22 +143,22 @@ class _Reading:
                 about=repr(item.get("about", item.get("to"))),
             )
             lost = 0 if key in ("about", "to", *_BELOW) else _count(value)
-            self.writing.refuse("duplicate_key", message, Place(place.file, line), statements=lost)
+            self.writing.refuse("duplicate_key", message, EntryPlace(place.file, line), statements=lost)
 
-    def _below(self, item: Tree, own: set[str], subject: str, place: Place, *, under: str) -> None:
+    def _below(self, item: Tree, own: set[str], subject: str, place: EntryPlace, *, under: str) -> None:
         """Read the statements nested under `subject`: every key of `item` not in `own` is a relation."""
         for relation, value in item.items():
             if relation in own:
                 continue
-            at = Place(place.file, item.lines.get(relation))
-            items = value if isinstance(value, Items) else Items(at.line)
+            at = EntryPlace(place.file, item.lines.get(relation))
+            items = value if isinstance(value, LocatedList) else LocatedList(at.line)
             if items is not value and value is not None:
                 items.append(value)
                 items.lines.append(at.line or 0)
             for entry, line in zip(items, items.lines, strict=True):
-                self._object(subject, relation, entry, Place(at.file, line), under)
+                self._object(subject, relation, entry, EntryPlace(at.file, line), under)
 
-    def _object(self, subject: str, relation: str, entry: Any, place: Place, under: str) -> None:
+    def _object(self, subject: str, relation: str, entry: Any, place: EntryPlace, under: str) -> None:
         if isinstance(entry, str):
             entry = _with(place.line, to=entry)
         if not isinstance(entry, Tree):

@@ -15,10 +15,10 @@ from starlette.responses import Response, StreamingResponse
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, msg
 from wenyuan.core.ports import caller_gone
-from wenyuan.server.handling import GONE, Question, RequestHandler
+from wenyuan.server.handling import GONE, RequestHandler, RequestKind
 from wenyuan.server.openapi import asked
 from wenyuan.server.problems import Problem
-from wenyuan.server.routes.ask import Knowledge
+from wenyuan.server.routes.ask import KnowledgeRoutes
 from wenyuan.server.routes_declared import route
 from wenyuan.server.service_port import KnowledgeService
 from wenyuan.service.generation.answering import Tell
@@ -37,7 +37,7 @@ class Answers:
 
     def __init__(self, service: KnowledgeService, handler: RequestHandler) -> None:
         self._service, self._handler = service, handler
-        self._check = Knowledge(service, handler).check
+        self._check = KnowledgeRoutes(service, handler).check
         self._pool = handler.waiting
 
     @route("POST", "/v1/answer", "search", asked("answer", *_ANSWER))
@@ -48,7 +48,7 @@ class Answers:
         self._check(wanted.agent_id, search_requests.domains_of(wanted.knowledge_scope), principal)
         if wanted.stream:
             return StreamingResponse(self._events(wanted, principal, request), media_type="text/event-stream")
-        question = Question(
+        question = RequestKind(
             lambda _body: wanted, lambda one: self._told(one, principal, _nothing, caller_gone()), failed_answer,
             waits=lambda _asked: True,
         )  # fmt: skip

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import NotFound, NotPermitted
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse
-from wenyuan.server.handling import Question, RequestHandler, missing
+from wenyuan.server.handling import RequestHandler, RequestKind, missing
 from wenyuan.server.openapi import asked
 from wenyuan.server.routes_declared import route
 from wenyuan.server.service_port import KnowledgeService, Service
@@ -33,7 +33,7 @@ _CONTEXT = ("Knowledge snippets for a prompt", governed.ContextRequestShape, gov
 _VERIFY = ("A verdict on every claim of an answer", VerifyRequestShape, VerifyAnswerShape, 404)
 
 
-class Fragments:
+class FragmentRoutes:
     """``/v1/retrieve_fragments``."""
 
     def __init__(self, service: Service, handler: RequestHandler) -> None:
@@ -47,7 +47,7 @@ class Fragments:
         principal: Principal = request.state.principal
         return await self._handler.ask(
             request,
-            Question(
+            RequestKind(
                 contract.request_from_wire,
                 lambda asked: contract.response_to_wire(self._respond(asked, principal)),
                 lambda why: contract.response_to_wire(RetrievalResponse(status="FAILED", error_message=why)),
@@ -63,7 +63,7 @@ class Fragments:
         return self._service.retrieve_fragments(asked)
 
 
-class Knowledge:
+class KnowledgeRoutes:
     """``/v1/search``, ``/v1/context`` and ``/v1/verify``."""
 
     def __init__(self, service: KnowledgeService, handler: RequestHandler) -> None:
@@ -74,7 +74,7 @@ class Knowledge:
     @route("POST", "/search", "search", asked("search_unversioned", *_SEARCH))
     async def search(self, request: Request) -> Response:
         principal: Principal = request.state.principal
-        question = Question(
+        question = RequestKind(
             search_requests.search_from_wire,
             lambda asked: self._search(asked, principal),
             _no_passages,
@@ -85,7 +85,7 @@ class Knowledge:
     @route("POST", "/v1/context", "search", asked("get_context", *_CONTEXT))
     async def context(self, request: Request) -> Response:
         principal: Principal = request.state.principal
-        question = Question(
+        question = RequestKind(
             search_requests.context_from_wire,
             lambda asked: self._context(asked, principal),
             _no_snippets,
@@ -100,7 +100,7 @@ class Knowledge:
         def told(asked: VerifyRequest) -> Mapping[str, Any]:
             return {"status": "SUCCESS", **as_data(self._service.verify(asked, principal))}
 
-        return await self._handler.ask(request, Question(verify_from_wire, told, failed_verification))
+        return await self._handler.ask(request, RequestKind(verify_from_wire, told, failed_verification))
 
     def _search(self, asked: SearchRequest, principal: Principal) -> Mapping[str, Any]:
         self.check(asked.agent_id, search_requests.domains_of(asked.knowledge_scope), principal)

@@ -47,7 +47,7 @@ class AuditQueryShape(BaseModel):
     before: str | None = Field(None, description="Id of a record: go on with those that are older.")
 
 
-class VerifyRequestShape(BaseModel):
+class AuditVerifyShape(BaseModel):
     """How the audit is to be verified."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -116,7 +116,7 @@ class Audit:
         kept(
             "Whether the audit is whole",
             _object(ok=_TRUTH, records={"type": "integer"}, head=_TEXT, first_fault=_FAULT),
-            body=VerifyRequestShape,
+            body=AuditVerifyShape,
             required=False,
         ),
     )
@@ -181,7 +181,7 @@ class Audit:
         )
 
     def _verify(self, body: object) -> Response:
-        found = self._library.audit.verify(checked(VerifyRequestShape, body).head)
+        found = self._library.audit.verify(checked(AuditVerifyShape, body).head)
         return json_response(asdict(found))
 
     def _replay(self, request: Request, body: object) -> Response:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wenyuan.server.handling import RequestHandler, Told
+from wenyuan.server.handling import ProtocolReply, RequestHandler
 from wenyuan.server.openapi import foreign
 from wenyuan.server.problems import Problem
 from wenyuan.server.refusals import DIFY
@@ -41,9 +41,9 @@ class Dify:
     async def retrieval(self, request: Request) -> Response:
         principal = request.state.principal
 
-        def answer(body: object) -> Told:
+        def answer(body: object) -> ProtocolReply:
             given = self._library.fragments(dify_from_wire(body), principal)
-            return Told(dify_to_wire(given), given.degraded)
+            return ProtocolReply(dify_to_wire(given), given.degraded)
 
         try:
             return await self._handler.tell(request, answer)

@@ -72,7 +72,7 @@ _EVALUATION = {
 }
 
 
-class Evaluations:
+class EvaluationRoutes:
     """``/v1/evaluations``."""
 
     def __init__(self, library: Library, handler: RequestHandler) -> None:
@@ -247,7 +247,7 @@ def _number(text: str) -> int:
 # Feedback: what callers say of answers that they were given.
 
 
-class Feedback:
+class FeedbackRoutes:
     """``/v1/feedback``."""
 
     def __init__(self, library: Library, handler: RequestHandler) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wenyuan.service.ingest.progress import Progress
 
 
-class Run:
+class IngestJob:
     """One ingest run of a source; written by the thread that works on it.
 
     Attributes:
@@ -40,15 +40,15 @@ class IngestJobs:
     def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:
         self._ticks = ticks
         self._lock = threading.Lock()
-        self._known: dict[str, Run] = {}
+        self._known: dict[str, IngestJob] = {}
 
     @contextmanager
-    def of(self, source_id: str) -> Iterator[Run]:
+    def of(self, source_id: str) -> Iterator[IngestJob]:
         """Context of a run of a source.
 
         If one is already running, it stays the reported one, since the second will be refused.
         """
-        run = Run(self._ticks())
+        run = IngestJob(self._ticks())
         with self._lock:
             known = self._known.get(source_id)
             if known is None or known.ended is not None:

@@ -65,7 +65,7 @@ _PLACE = {
 }  # fmt: skip
 
 
-class Originals:
+class OriginalRoutes:
     """``/v1/documents/{document_id}/original``, and its pages."""
 
     def __init__(self, library: Library, handler: RequestHandler, book: AddressBook) -> None:

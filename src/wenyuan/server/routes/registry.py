@@ -150,7 +150,7 @@ class SourceList:
         return await self._handler.pool.run(lambda: json_response({"sources": list(self._service.list_sources())}))
 
 
-class Sources:
+class SourceRoutes:
     """``/v1/sources``."""
 
     def __init__(

@@ -19,7 +19,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, did_you_mean, msg, without
 from wenyuan.packs.shipped import located
 from wenyuan.readers.rulebooks.selection import read_book
-from wenyuan.server.handling import Question, RequestHandler, json_response, missing
+from wenyuan.server.handling import RequestHandler, RequestKind, json_response, missing
 from wenyuan.server.openapi import asked, kept
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
@@ -71,7 +71,7 @@ def uploaded(file: FileShape) -> Iterator[Path]:
 _MOST_DIGITS = 18  # of a number that a database can hold
 
 
-class United:
+class UnifiedRoutes:
     """``retrieve`` and ``infer_rules``."""
 
     def __init__(self, library: Library, handler: RequestHandler) -> None:
@@ -93,7 +93,7 @@ class United:
         principal: Principal = request.state.principal
         return await self._handler.ask(
             request,
-            Question(
+            RequestKind(
                 unified.unified_from_wire,
                 lambda asked: unified.unified_to_wire(self._library.retrieve(asked, principal)),
                 _no_items,
@@ -110,7 +110,7 @@ class United:
         principal: Principal = request.state.principal
         return await self._handler.ask(
             request,
-            Question(
+            RequestKind(
                 unified.infer_from_wire,
                 lambda asked: unified.infer_to_wire(self._library.infer_rules(asked, principal)),
                 _no_rules,
@@ -154,7 +154,7 @@ _PROPOSALS = _members(
 )  # fmt: skip
 
 
-class Rules:
+class RuleRoutes:
     """``/v1/rules``."""
 
     def __init__(self, library: Library, handler: RequestHandler) -> None:

@@ -64,7 +64,7 @@ def _told(**members: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-class Synonyms:
+class SynonymRoutes:
     """``/v1/synonyms``."""
 
     def __init__(self, library: Library, handler: RequestHandler) -> None:

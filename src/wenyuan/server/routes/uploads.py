@@ -209,7 +209,7 @@ _DELETED = {
 }  # fmt: skip
 
 
-class Uploads:
+class UploadRoutes:
     """``/v1/sources/{source_id}/documents``, and replacing or deleting a single document."""
 
     def __init__(self, library: Library, handler: RequestHandler, runs: IngestJobs) -> None:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.access import Principal
-from wenyuan.server.handling import RequestHandler, Told, json_response
+from wenyuan.server.handling import ProtocolReply, RequestHandler, json_response
 from wenyuan.server.openapi import foreign
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes_declared import route
@@ -81,10 +81,10 @@ class Stores:
         principal = request.state.principal
         store = request.path_params["vector_store_id"]
 
-        def answer(body: object) -> Told:
+        def answer(body: object) -> ProtocolReply:
             asked = store_from_wire(body, store)
             given = [self._library.fragments(wanted, principal) for wanted in asked]
             degraded = dict.fromkeys(name for one in given for name in one.degraded)
-            return Told(store_to_wire(asked, given), tuple(degraded))
+            return ProtocolReply(store_to_wire(asked, given), tuple(degraded))
 
         return await self._handler.tell(request, answer)

@@ -27,7 +27,7 @@ from wenyuan.core.text.synonyms import Synonym
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.request_entry import query_of
 from wenyuan.service.audit.rerun import Rerun, rerun_of
-from wenyuan.service.query import Answer, Query
+from wenyuan.service.query import Query, SearchAnswer
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.rules.name_vectors import name_vectors_of
 from wenyuan.service.rules.schemas import SCHEMAS, stored_schema
@@ -201,7 +201,7 @@ def past(
         engine.close()
 
 
-def asked_of(retriever: Retriever, record: Mapping[str, Any]) -> Callable[[Query], Answer]:
+def asked_of(retriever: Retriever, record: Mapping[str, Any]) -> Callable[[Query], SearchAnswer]:
     """The call that answers a recorded query: rules only, or all legs."""
     return retriever.derive if record.get("door") == "infer_rules" else partial(retrieve_whole, retriever)
 

@@ -11,14 +11,14 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.prompt_parts import Withheld
 from wenyuan.service.audit.recorder import AuditRecorder, one_question
-from wenyuan.service.query import Answer, Query
-from wenyuan.service.search.searcher import Found, Searcher, SearchRequest, SearchResult
+from wenyuan.service.query import Query, SearchAnswer
+from wenyuan.service.search.searcher import ResultPassage, Searcher, SearchRequest, SearchResult
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class ContextLimits:
     """The limits on a context, and the passages that they excluded.
 
     Attributes:
@@ -28,7 +28,7 @@ class Bounds:
     token_budget: int
     allow_low_trust: bool
     withheld: Sequence[Withheld]
-    doubted: Sequence[Found] = ()
+    doubted: Sequence[ResultPassage] = ()
 
 
 class RecordedSearch:
@@ -47,7 +47,9 @@ class RecordedSearch:
         with self.failures(request, principal, "search"):
             return self.attested(self._searcher.search(request, principal), request, principal, "search")
 
-    def answered(self, query: Query, ask: Callable[[Query], Answer], principal: Principal, door: str) -> Answer:
+    def answered(
+        self, query: Query, ask: Callable[[Query], SearchAnswer], principal: Principal, door: str
+    ) -> SearchAnswer:
         """The answer to a query with its record id. Failures are recorded, except for invalid requests."""
         try:
             answer = ask(query)
@@ -76,7 +78,7 @@ class RecordedSearch:
     @one_question()
     def attested(
         self, result: SearchResult, request: SearchRequest, principal: Principal, door: str,
-        bounds: Bounds | None = None,
+        bounds: ContextLimits | None = None,
     ) -> SearchResult:  # fmt: skip
         """A result with record ids, one per domain.
 
@@ -125,7 +127,7 @@ class RecordedSearch:
 
 
 def _kept_back(
-    query: Query, answer: Answer, given: set[int], copies: set[int], bounds: Bounds | None
+    query: Query, answer: SearchAnswer, given: set[int], copies: set[int], bounds: ContextLimits | None
 ) -> Mapping[str, Mapping[str, int]]:
     """Withheld passages of one answer: reason → short address → characters."""
     kept: dict[str, dict[str, int]] = {}

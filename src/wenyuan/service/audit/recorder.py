@@ -33,7 +33,7 @@ from wenyuan.service.audit.retrieval_entry import (
     verification_record,
 )
 from wenyuan.service.ingest.question_redaction import UNREADABLE, Questions
-from wenyuan.service.query import Answer, Query
+from wenyuan.service.query import Query, SearchAnswer
 from wenyuan.service.search.reranking import Reranking
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.source_selection import Allowed
@@ -92,7 +92,7 @@ class AuditRecorder:
         self._encoder_key = encoder.fingerprint.key if encoder is not None else ""
 
     def answered(  # noqa: PLR0913  (an answer, and what became of it)
-        self, query: Query, answer: Answer, principal: Principal, *, door: str, agent_id: str | None = None,
+        self, query: Query, answer: SearchAnswer, principal: Principal, *, door: str, agent_id: str | None = None,
         cache_hit: bool = False, withheld: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
         bounds: Mapping[str, Any] = MappingProxyType({}), copies: Set[int] = frozenset(),
     ) -> str:  # fmt: skip
@@ -146,7 +146,7 @@ class AuditRecorder:
         )
         return _appended(self.log, record, None if UNREADABLE in redacted else request)
 
-    def attested(self, query: Query, answer: Answer, principal: Principal, *, door: str) -> Answer:
+    def attested(self, query: Query, answer: SearchAnswer, principal: Principal, *, door: str) -> SearchAnswer:
         """Record an answer; returns it with the record's id. Raises as `answered`."""
         return replace(answer, audit_id=self.answered(query, answer, principal, door=door))
 

@@ -11,7 +11,7 @@ from typing import Any
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, parse_filter
 from wenyuan.core.secret_settings import HIDDEN
 from wenyuan.service.audit import MAIL, MASKED, NUMBER, PREVIEW_CHARS, TOKEN
-from wenyuan.service.query import Answer, Query, Rewriting
+from wenyuan.service.query import Query, Rewriting, SearchAnswer
 
 
 def preview_of(text: str, most: int = PREVIEW_CHARS) -> str:
@@ -66,7 +66,7 @@ def request_of(query: Query) -> dict[str, Any]:
     }
 
 
-def synonyms_of(answer: Answer) -> list[int]:
+def synonyms_of(answer: SearchAnswer) -> list[int]:
     """Numbers of the synonyms used for a question's other wordings."""
     return sorted({number for wording in answer.wordings for number in wording.entries})
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from wenyuan.core.scoring.probability import key_of
 from wenyuan.service.audit.request_entry import synonyms_of
 from wenyuan.service.audit.retrieval_entry import fragment_entry
-from wenyuan.service.query import Answer
+from wenyuan.service.query import SearchAnswer
 
 # Asking a recorded question again: the same answer, or what has changed since and made it another.
 #
@@ -67,7 +67,7 @@ class Rerun:
         synonyms: Numbers of the library's synonyms that gave the question other wordings.
         reranker: How it did: ``ok``, ``failed``, ``skipped``; ``""`` without one.
         curve: How scores became probabilities; ``""`` where they did not.
-        measured: What was measured of the library, and how it counts; see `Answer.floors`.
+        measured: What was measured of the library, and how it counts; see `SearchAnswer.floors`.
         sufficed: Where the recorded numbers of a judge lead now, see `service.search.sufficiency.k_again`; ``""`` without any.
     """
 
@@ -88,7 +88,9 @@ class Rerun:
     sufficed: str = ""
 
 
-def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources: Iterable[str], as_of: date) -> Rerun:
+def rerun_of(
+    answer: SearchAnswer, *, settings_digest: str, encoder_key: str, sources: Iterable[str], as_of: date
+) -> Rerun:
     """An answer of `Retriever.retrieve` as a `Rerun`."""
     return Rerun(
         fragments=[fragment_entry(hit, answer.passages[hit.passage_id]) for hit in answer.hits],

@@ -57,7 +57,7 @@ from wenyuan.service.audit.rule_ends import Fate
 from wenyuan.service.generation.answers import AnswerClaim, Answered, AnswerRequest, Citation, DroppedClaim, fates
 from wenyuan.service.generation.no_model import none_is_set_up
 from wenyuan.service.search.retriever import Retriever
-from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchResult
+from wenyuan.service.search.searcher import LOCAL, ResultPassage, Searcher, SearchResult
 from wenyuan.service.search.sufficiency import shown_to_model
 from wenyuan.service.verification import MOST_CHARS, VERDICTS, JudgedClaim, Verifier, VerifyRequest
 from wenyuan.settings import LlmSettings
@@ -213,7 +213,7 @@ class Answerer:
         """The parts of passages that the model may see; and the passages it may not, by reason."""
         return shown_to_model(passages, self.retriever.registry().by_id, self.settings.max_sensitivity, self.catalog)
 
-    def _may_see(self, rule: Found) -> bool:
+    def _may_see(self, rule: ResultPassage) -> bool:
         """Whether the model may see a rule: all sources of its evidence must be open to it."""
         registry = self.retriever.registry().by_id
         names = {rule.passage.source_id, *(e["source_id"] for e in rule.derivation.get("evidence", ()))}
@@ -222,7 +222,7 @@ class Answerer:
         )
 
     def _asked(
-        self, request: AnswerRequest, shown: Sequence[Shown], rules: Sequence[Found], wordings: Sequence[str],
+        self, request: AnswerRequest, shown: Sequence[Shown], rules: Sequence[ResultPassage], wordings: Sequence[str],
         tell: Tell, gone: Callable[[], bool],
     ) -> ModelReply[Any]:  # fmt: skip
         if self.llm is None:
@@ -494,7 +494,7 @@ def _citation(passage: Passage, span: Span) -> Citation:
     )  # fmt: skip
 
 
-def _with_rules(answered: Answered, rules: Sequence[Found]) -> Answered:
+def _with_rules(answered: Answered, rules: Sequence[ResultPassage]) -> Answered:
     """The answer with applicable mandatory rules added that it does not state yet, each with its clause.
 
     Where the question asks for rules, those that it asks for; else all that follow from what it names.
@@ -516,7 +516,7 @@ def _with_rules(answered: Answered, rules: Sequence[Found]) -> Answered:
     )  # fmt: skip
 
 
-def _rule(found: Found) -> AnswerClaim:
+def _rule(found: ResultPassage) -> AnswerClaim:
     """A rule as a claim: its sentence, with the clause as citation."""
     passage = found.passage
     text = passage.text.partition("\n")[0]

@@ -12,7 +12,7 @@ from wenyuan.core.access import DomainScope
 from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import Fault, InvalidRequest, LlmError, msg
 from wenyuan.core.filters import Filter
-from wenyuan.core.places import Change
+from wenyuan.core.places import ClaimDifference
 from wenyuan.core.ports import ModelReply
 from wenyuan.core.prompt_parts import LOW_TRUST
 from wenyuan.core.query_rewriting import Turn
@@ -114,7 +114,7 @@ class DroppedClaim:
     text: str
     passage: str
     reason: str
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ClaimDifference, ...] = ()
     rule: AgainstRule | None = None
     replaced: bool = False
 

@@ -32,7 +32,7 @@ from wenyuan.core.rules.model import Node, Statement
 from wenyuan.core.rules.proposal_checks import judge
 from wenyuan.core.rules.proposal_content import KNOWN
 from wenyuan.core.rules.proposal_prompt import form_of, messages, read_proposals
-from wenyuan.core.rules.proposals import PROMPT_VERSION, Holdings, Judged, Proposal
+from wenyuan.core.rules.proposals import PROMPT_VERSION, JudgedProposal, KnownRules, Proposal
 from wenyuan.core.source_entries import kept_from_model
 from wenyuan.core.text.token_meter import estimate_tokens
 from wenyuan.runtime.deadlines import deadline_after
@@ -100,8 +100,8 @@ class ProposalReport:
     clauses: int
     read: int
     read_before: int
-    proposed: tuple[tuple[int, Judged], ...] = ()
-    refused: tuple[Judged, ...] = ()
+    proposed: tuple[tuple[int, JudgedProposal], ...] = ()
+    refused: tuple[JudgedProposal, ...] = ()
     withheld: Mapping[str, int] = field(default_factory=dict)
     unreadable: tuple[str, ...] = ()
     stopped: str = ""
@@ -147,11 +147,11 @@ class _Clauses:
 class _Run:
     """The results of a run so far."""
 
-    holdings: Holdings
+    holdings: KnownRules
     version: int
     read: int = 0
-    proposed: list[tuple[int, Judged]] = field(default_factory=list)
-    refused: list[Judged] = field(default_factory=list)
+    proposed: list[tuple[int, JudgedProposal]] = field(default_factory=list)
+    refused: list[JudgedProposal] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     in_a_row: int = 0
     tokens_in: int = 0
@@ -222,7 +222,7 @@ class Proposer:
 
     # -- what is to be read -----------------------------------------------------------------------------
 
-    def _clauses(self, source_id: str, holdings: Holdings) -> _Clauses:
+    def _clauses(self, source_id: str, holdings: KnownRules) -> _Clauses:
         """The clauses of a source in order, without those already read and those that the model may not see."""
         found, known = _Clauses(), self.catalog.clauses_read(source_id)
         about = [self.settings.model, PROMPT_VERSION, holdings.schema.to_tree()]
@@ -351,7 +351,7 @@ class Proposer:
         run.refused += [one for one in judged if one.reason]
         run.holdings = run.holdings.with_proposed(numbers)
 
-    def _quoted(self, judged: Sequence[Judged]) -> list[Judged]:
+    def _quoted(self, judged: Sequence[JudgedProposal]) -> list[JudgedProposal]:
         """Verify the evidence against the present documents; proposals whose quote is gone are refused."""
         quotes = Quotes(self.catalog, {}, refuse=True)
         quotes.compare(e for one in judged if one.statement is not None for e in one.statement.evidences)
@@ -366,7 +366,7 @@ class Proposer:
             found.append(one)
         return found
 
-    def _new(self, judged: Sequence[Judged]) -> list[Judged]:
+    def _new(self, judged: Sequence[JudgedProposal]) -> list[JudgedProposal]:
         """Without statements that existed before and have lost all evidence: storing them would restore their former
         status.
         """
@@ -380,7 +380,7 @@ class Proposer:
             found.append(one)
         return found
 
-    def _stored(self, source_id: str, accepted: Sequence[Judged]) -> list[tuple[int, Judged]]:
+    def _stored(self, source_id: str, accepted: Sequence[JudgedProposal]) -> list[tuple[int, JudgedProposal]]:
         """Store the accepted proposals; returns the number of each statement."""
         if not accepted:
             return []
@@ -422,7 +422,7 @@ def as_data(report: ProposalReport) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _as_data(one: Judged) -> dict[str, Any]:
+def _as_data(one: JudgedProposal) -> dict[str, Any]:
     said = one.proposal
     clause = one.statement.evidences[0].clause if one.statement is not None else ""
     return {

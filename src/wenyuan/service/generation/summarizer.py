@@ -27,7 +27,7 @@ from wenyuan.service.generation.answering import Answerer, not_again, was_late
 from wenyuan.service.generation.answers import AnswerClaim, AnswerRequest, fates
 from wenyuan.service.generation.no_model import none_is_set_up
 from wenyuan.service.query import LegReport
-from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
+from wenyuan.service.search.searcher import ResultPassage, SearchRequest, SearchResult
 
 LEG = "llm"
 _MOST_PASSAGES = 20  # that the model is shown at once; further ones keep their extracts
@@ -135,7 +135,7 @@ class Summarizer:
             while len(self._kept) > _REMEMBERED:
                 self._kept.popitem(last=False)
 
-    def _with_summary(self, found: Found) -> Found:
+    def _with_summary(self, found: ResultPassage) -> ResultPassage:
         spans = self._known(found.passage)
         if spans is None:
             return replace(found, summary_origin="extractive")

@@ -21,7 +21,7 @@ from wenyuan.runtime.presence import is_dir
 from wenyuan.service.ingest.local_files import LocalHoldings
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
 from wenyuan.service.ingest.progress import IngestReport, Progress
-from wenyuan.service.ingest.recognition import NO_RECOGNITION, Reading, Recognition
+from wenyuan.service.ingest.recognition import NO_RECOGNITION, OcrReading, ReadingPrefixes
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.ingest.redaction_change import RedactionChange, change_of
 from wenyuan.service.ingest.remote_files import Memory, ReadContent, RemoteHoldings
@@ -47,7 +47,7 @@ _SOON = 2.0  # seconds for the index to follow a change by a person, who waits; 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remote:
+class ConnectorAccess:
     """Access to sources that are read through connectors.
 
     Attributes:
@@ -83,8 +83,8 @@ class Ingester:
     readable: Callable[[str], bool]
     uploads: Path
     redacting: Callable[[Source], Redactor] = Redactor.of
-    remote: Remote | None = None
-    recognition: Recognition = NO_RECOGNITION
+    remote: ConnectorAccess | None = None
+    recognition: OcrReading = NO_RECOGNITION
     contexts: ContextSentences | None = None
     scanner: Scanner | None = None
 
@@ -198,14 +198,14 @@ class Ingester:
         """Whether the source's redaction is stricter now than when its texts were stored."""
         return change_of(self.catalog, source.source_id, self.redacting(source)) == "more"
 
-    def reading(self, source: Source, encoder: str) -> Reading:
+    def reading(self, source: Source, encoder: str) -> ReadingPrefixes:
         """The prefixes of document fingerprints for this way of reading and this encoder.
 
         Behind one and a colon stands the digest of the content; by that the catalog finds what is in two sources.
         """
         seen_by = () if self.scanner is None else (self.scanner.name,)  # what was taken in unseen is read again
         how = (encoder, source.language, source.collection, self.redacting(source).fingerprint, *seen_by)
-        return Reading(digest(READING, *how)[:16], digest(f"{READING}+{self.recognition.version}", *how)[:16])
+        return ReadingPrefixes(digest(READING, *how)[:16], digest(f"{READING}+{self.recognition.version}", *how)[:16])
 
     def follow(self) -> None:
         """Update the index to the catalog, however long that takes."""

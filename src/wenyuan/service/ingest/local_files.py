@@ -20,14 +20,14 @@ from wenyuan.runtime.regular import open_regular
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFiles:
     """Readable files in a fixed order, and the number of other files by suffix."""
 
     files: tuple[Path, ...]
     skipped: Mapping[str, int]
 
 
-def find_files(path: Path, readable: Callable[[str], bool], hidden: str = "") -> Found:
+def find_files(path: Path, readable: Callable[[str], bool], hidden: str = "") -> FoundFiles:
     """The files at or below `path`. Hidden ones and links that lead out of the folder are left out.
 
     Args:
@@ -50,7 +50,7 @@ def find_files(path: Path, readable: Callable[[str], bool], hidden: str = "") ->
     skipped = Counter(f.suffix.lower() or "(no suffix)" for f in found if not readable(f.name))
     if not files:
         raise nothing_to_read(str(path), skipped)
-    return Found(files, dict(skipped))
+    return FoundFiles(files, dict(skipped))
 
 
 def _shut(path: Path | str, error: OSError) -> SourceError:

@@ -11,7 +11,7 @@ from wenyuan.core.model import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Recognition:
+class OcrReading:
     """The OCR used while reading files, and its version.
 
     Attributes:
@@ -27,7 +27,7 @@ class Recognition:
     version: str = ""
 
 
-class Reading(NamedTuple):
+class ReadingPrefixes(NamedTuple):
     """Prefixes of document fingerprints: of documents that no OCR reads, and of those that the present one does."""
 
     plain: str
@@ -42,4 +42,4 @@ class Reading(NamedTuple):
         return fingerprint.partition(":")[0] in self
 
 
-NO_RECOGNITION = Recognition(watched=lambda _told, _keep: nullcontext(), settled=lambda: None)
+NO_RECOGNITION = OcrReading(watched=lambda _told, _keep: nullcontext(), settled=lambda: None)

@@ -20,7 +20,7 @@ from wenyuan.service.ingest.person_names import model_version, names_in
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class NameRecogniser:
     """A recogniser of personal names.
 
     Attributes:
@@ -32,7 +32,7 @@ class Names:
     version: str
 
 
-def load_names(place: str) -> Names:
+def load_names(place: str) -> NameRecogniser:
     """The name recogniser of the setting ``redaction.ner``: ``lac`` (`names_in`) or ``module:function``.
 
     Its attribute ``version``, if it has one, is its version: when it changes, documents are read again.
@@ -41,7 +41,7 @@ def load_names(place: str) -> Names:
         ConfigError: there is no such function, or its model is not installed.
     """
     if place == "lac":
-        return Names(names_in, f"lac@{model_version()}")
+        return NameRecogniser(names_in, f"lac@{model_version()}")
     module, _, name = place.partition(":")
     try:
         found = getattr(importlib.import_module(module), name)
@@ -53,7 +53,7 @@ def load_names(place: str) -> Names:
         ) from error
     if not callable(found):
         raise ConfigError(msg("redaction.ner: {place} is no function", place=repr(place)), component="redaction")
-    return Names(found, f"{place}@{getattr(found, 'version', '')}")
+    return NameRecogniser(found, f"{place}@{getattr(found, 'version', '')}")
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class Redactor:
 
     policy: RedactionPolicy
     key: bytes = b""
-    names: Names | None = None
+    names: NameRecogniser | None = None
 
     @classmethod
-    def of(cls, source: Source, key: bytes = b"", names: Names | None = None) -> Redactor:
+    def of(cls, source: Source, key: bytes = b"", names: NameRecogniser | None = None) -> Redactor:
         """The redactor for a source: its ``sensitivity``, modified by the setting ``redaction: {actions: {…}}``.
 
         Raises:

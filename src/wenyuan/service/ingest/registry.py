@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from wenyuan.core.addresses import local_path
 from wenyuan.core.errors import Fault, InvalidRequest, joined, listed, msg
 from wenyuan.core.model import Source
-from wenyuan.core.registry import Entry, Plan, Registry
+from wenyuan.core.registry import Plan, Registry, RegistryKey
 from wenyuan.core.registry_diff import diff
 from wenyuan.core.registry_file import parse_registry, registry_to_yaml
 from wenyuan.core.remote_addresses import connector_scheme, is_remote
@@ -149,10 +149,10 @@ def apply(
         _check_loops(catalog.sources(), plan, prune=prune)
         freed = _freed(catalog.profiles(), plan, prune=prune)
         for source in plan.wanted.sources:
-            if Entry("source", source.source_id) in todo:
+            if RegistryKey("source", source.source_id) in todo:
                 catalog.put_source(source)
         for agent in plan.wanted.agents:
-            if Entry("agent", agent.agent_id) in todo:
+            if RegistryKey("agent", agent.agent_id) in todo:
                 catalog.put_agent(agent)
         for profile_id in freed:
             catalog.remove_profile(profile_id)

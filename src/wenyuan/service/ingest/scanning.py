@@ -18,7 +18,7 @@ from wenyuan.runtime.regular import IrregularFile, open_regular
 from wenyuan.service.ingest.quarantine import Quarantine
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest.ingester import Remote
+    from wenyuan.service.ingest.ingester import ConnectorAccess
 
 Read = Callable[[bytes, str, str], Iterable[Document]]
 """Bytes, their URI and the name of the file → documents."""
@@ -82,10 +82,10 @@ def _bytes_of(path: Path, name: str) -> bytes:
 
 def behind_scanner(
     read: Callable[[Path, str], Iterable[Document]],
-    remote: Remote | None,
+    remote: ConnectorAccess | None,
     scanner: Scanner | None,
     quarantine: Quarantine,
-) -> tuple[Callable[[Path, str], Iterable[Document]], Remote | None]:
+) -> tuple[Callable[[Path, str], Iterable[Document]], ConnectorAccess | None]:
     """What reads files and what reads connectors, behind the scanner where there is one.
 
     Raises:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import unquote
 
 from wenyuan.core.addresses import legible, with_fragment
@@ -30,11 +30,15 @@ from wenyuan.service.ingest.local_files import LocalFile
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
 from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.ingest.remote_files import Memory
-from wenyuan.service.ingest.stated_addresses import AddressTaken, Stated
+from wenyuan.service.ingest.stated_addresses import AddressTaken, StatedAddresses
 from wenyuan.service.ingest.supersession import dated, settle
 
 if TYPE_CHECKING:
-    from wenyuan.service.ingest.ingester import Ingester
+    from wenyuan.catalog.catalog import Catalog
+    from wenyuan.core.ports import Encoder
+    from wenyuan.service.generation.context_sentences import ContextSentences
+    from wenyuan.service.ingest.recognition import OcrReading, ReadingPrefixes
+    from wenyuan.service.ingest.redaction import Redactor
     from wenyuan.service.ingest.versions import Arrivals
 
 _PART = re.compile("[?&#]")  # what a part's address has behind that of its file
@@ -56,11 +60,33 @@ class _Cut(NamedTuple):
     passages: tuple[NewPassage, ...]
 
 
+class IngestParts(Protocol):
+    """What a run uses of the `Ingester` that begins it."""
+
+    @property
+    def catalog(self) -> Catalog: ...
+    @property
+    def encoder(self) -> Encoder | None: ...
+    @property
+    def contexts(self) -> ContextSentences | None: ...
+    @property
+    def recognition(self) -> OcrReading: ...
+    @property
+    def redacting(self) -> Callable[[Source], Redactor]: ...
+    def reading(self, source: Source, encoder: str) -> ReadingPrefixes:
+        """The prefixes of document fingerprints for this way of reading and this encoder."""
+        ...
+
+    def follow(self) -> None:
+        """Bring the index up to the catalog."""
+        ...
+
+
 class SourceRun:
     """One run over a source; collects documents into batches and commits them."""
 
     def __init__(
-        self, ingester: Ingester, source: Source, report: IngestReport, progress: Callable[[Progress], None] | None
+        self, ingester: IngestParts, source: Source, report: IngestReport, progress: Callable[[Progress], None] | None
     ) -> None:
         self._to = ingester
         self._source = source
@@ -87,7 +113,7 @@ class SourceRun:
         self.redactor = ingester.redacting(source)
         self.addresses = Addresses(ingester.catalog, source.source_id, self.redactor)
         self._sentences = ingester.contexts.of(source, self.redactor) if ingester.contexts is not None else None
-        self._stated = Stated(ingester.catalog, source)
+        self._stated = StatedAddresses(ingester.catalog, source)
         self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
 
     @cached_property

@@ -28,7 +28,7 @@ class AddressTaken(DocumentRejected):
     code = "address_taken"
 
 
-class Stated:
+class StatedAddresses:
     """Decides on the addresses that a source's documents state.
 
     Args:

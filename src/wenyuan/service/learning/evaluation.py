@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, RetrievalFailed, msg
 from wenyuan.core.evaluation_records import CUT, AskedQuestion, Evaluation, WholeEvaluation, set_id_of
 from wenyuan.core.filters import Scope
-from wenyuan.core.learning_records import Pair
+from wenyuan.core.learning_records import QuestionAddress
 from wenyuan.core.model import MAX_QUERY_CHARS, RetrievalRequest
 from wenyuan.core.ports import Encoder
 from wenyuan.core.scoring.evaluation import (
-    Change,
+    PairedDifference,
     calibration_error,
     changed,
     in_bins,
@@ -37,7 +37,7 @@ from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.learning.lessons import Lesson, TrainingPassages, load_holdings, resolve
 from wenyuan.service.learning.training import Step
 from wenyuan.service.queries import asked
-from wenyuan.service.query import Answer
+from wenyuan.service.query import SearchAnswer
 from wenyuan.service.search.general_texts import SCRIPTS
 from wenyuan.service.search.nonsense import junk_queries
 from wenyuan.service.search.retriever import Retriever
@@ -64,7 +64,12 @@ class Evaluator:
     retriever: Retriever
 
     def evaluate(
-        self, pairs: Sequence[Pair], *, name: str, step: Step = lambda stage, done, total: None, keep: bool = True
+        self,
+        pairs: Sequence[QuestionAddress],
+        *,
+        name: str,
+        step: Step = lambda stage, done, total: None,
+        keep: bool = True,
     ) -> WholeEvaluation:
         """Ask judged questions, and compute how well they are answered.
 
@@ -125,7 +130,7 @@ class Evaluator:
         former = self.evaluation(evaluation_id).evaluation
         return self.evaluate(self.catalog.golden_set(former.set_id), name=former.name, step=step)
 
-    def compared(self, evaluation: WholeEvaluation, former: WholeEvaluation) -> Change:
+    def compared(self, evaluation: WholeEvaluation, former: WholeEvaluation) -> PairedDifference:
         """Compare two evaluations of the same questions.
 
         Raises:
@@ -166,7 +171,7 @@ class Evaluator:
         return load_holdings(self.catalog, scope, self.catalog.counts()["passages"], None), tuple(own)
 
     @staticmethod
-    def _nowhere(unknown: Sequence[Pair]) -> tuple[str]:
+    def _nowhere(unknown: Sequence[QuestionAddress]) -> tuple[str]:
         if not unknown:
             return ("there is no question with an answer",)
         where = f" ({unknown[0].where})" if unknown[0].where else ""
@@ -179,10 +184,10 @@ class Evaluator:
             ),
         )
 
-    def _asker(self, sources: tuple[str, ...]) -> Callable[[str], Answer]:
+    def _asker(self, sources: tuple[str, ...]) -> Callable[[str], SearchAnswer]:
         """A function that queries these sources, with a longer deadline than a request has."""
 
-        def ask(question: str) -> Answer:
+        def ask(question: str) -> SearchAnswer:
             query = asked(RetrievalRequest(query=question, max_results=_DEPTH), self.settings.rules)
             deadline = deadline_after(_PATIENT)
             try:
@@ -194,7 +199,7 @@ class Evaluator:
 
         return ask
 
-    def _made_of(self, answer: Answer) -> Mapping[str, Any]:
+    def _made_of(self, answer: SearchAnswer) -> Mapping[str, Any]:
         counts = self.catalog.counts()
         return {
             "change": answer.generation,
@@ -208,7 +213,7 @@ class Evaluator:
         }
 
 
-def _silent(pairs: Sequence[Pair]) -> list[str]:
+def _silent(pairs: Sequence[QuestionAddress]) -> list[str]:
     """The questions that the library must not answer, without duplicates.
 
     Raises:
@@ -223,7 +228,7 @@ def _silent(pairs: Sequence[Pair]) -> list[str]:
     return silent
 
 
-def _questions(pairs: Sequence[Pair]) -> list[str]:
+def _questions(pairs: Sequence[QuestionAddress]) -> list[str]:
     """All questions to ask, without duplicates, with or without an answer in the library."""
     return _askable(pair.question for pair in pairs if pair.grade > 0)
 
@@ -255,7 +260,7 @@ def _askable(texts: Iterable[str]) -> list[str]:
 class _Course:
     """A running evaluation and its results so far."""
 
-    def __init__(self, answer: Callable[[str], Answer], holdings: TrainingPassages) -> None:
+    def __init__(self, answer: Callable[[str], SearchAnswer], holdings: TrainingPassages) -> None:
         self._answer = answer
         self._holdings = holdings
         self.asked: list[AskedQuestion] = []
@@ -264,7 +269,7 @@ class _Course:
         self.placed: dict[str, list[tuple[float, bool]]] = {name: [] for name in PLACES}
         self._sums = dict.fromkeys((f"ndcg@{CUT}", f"recall@{CUT}", f"mrr@{CUT}", "hit@1", "hit@3", "answered"), 0.0)
         self._ms: list[float] = []
-        self.last: Answer
+        self.last: SearchAnswer
 
     def ask(self, question: str, lesson: Lesson | None) -> None:
         """Ask one question; without a lesson the library has no answer to it."""
@@ -329,7 +334,7 @@ class _Course:
             means["no_answer_first"] = round(sum(score or 0.0 for score in first) / len(first), 4)
         return {**means, "ece": None if error is None else round(error, 4), **times}
 
-    def _place(self, answer: Answer, lesson: Lesson | None) -> None:
+    def _place(self, answer: SearchAnswer, lesson: Lesson | None) -> None:
         """Note the scores of the fragments that people look at, and whether each is right."""
         targets = {} if lesson is None else self._targets(lesson)
         by_document = lesson is None or lesson.by_document
@@ -339,7 +344,7 @@ class _Course:
                 right = any(self._key(number, by_document=by_document) in targets for number in same)
                 self.placed[name].append((hit.score, right))
 
-    def _graded(self, answer: Answer, lesson: Lesson | None) -> list[tuple[float, float]]:
+    def _graded(self, answer: SearchAnswer, lesson: Lesson | None) -> list[tuple[float, float]]:
         """Score and grade of what was found, best first; each answer and each document, or passage, counts once."""
         targets = {} if lesson is None else self._targets(lesson)
         best: dict[tuple[str, int], tuple[float, float]] = {}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from wenyuan.core.addresses import readable, with_fragment
 from wenyuan.core.anchors import as_kept, parted, placed
 from wenyuan.core.filters import Scope
-from wenyuan.core.learning_records import Judgement, Pair
+from wenyuan.core.learning_records import Judgement, QuestionAddress
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.text.analysis import query_terms
 
@@ -91,7 +91,7 @@ def load_holdings(catalog: Catalog, scope: Scope, most: int, dimension: int | No
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Target:
+class AnswerRows:
     """One answer: the rows that contain it, and its grade (above 0)."""
 
     rows: Rows
@@ -107,7 +107,7 @@ class Lesson:
     """
 
     question: str
-    targets: tuple[Target, ...]
+    targets: tuple[AnswerRows, ...]
     by_document: bool
 
     def keys(self, holdings: TrainingPassages, rows: Rows) -> Rows:
@@ -126,11 +126,14 @@ class Lessons:
 
     lessons: tuple[Lesson, ...]
     pairs: int
-    unknown: tuple[Pair, ...]
+    unknown: tuple[QuestionAddress, ...]
 
 
 def resolve(
-    pairs: Iterable[Pair], catalog: Catalog, holdings: TrainingPassages, sources: Collection[str] | None = None
+    pairs: Iterable[QuestionAddress],
+    catalog: Catalog,
+    holdings: TrainingPassages,
+    sources: Collection[str] | None = None,
 ) -> Lessons:
     """Resolve the answers of all pairs to passages; identical questions are merged.
 
@@ -139,7 +142,7 @@ def resolve(
     """
     judged = [pair for pair in pairs if pair.grade > 0 and query_terms(pair.question)]
     found = _Addresses(catalog, holdings, [a for pair in judged for a in (pair.answer, *pair.otherwise)])
-    targets: dict[str, list[Target]] = {}
+    targets: dict[str, list[AnswerRows]] = {}
     unknown = []
     for pair in judged:
         rows = next(filter(len, map(found.rows, (pair.answer, *pair.otherwise))), None)
@@ -149,7 +152,7 @@ def resolve(
             unknown.append(pair)
         else:
             question = unicodedata.normalize("NFKC", pair.question.strip())
-            targets.setdefault(question, []).append(Target(rows=rows, grade=pair.grade))
+            targets.setdefault(question, []).append(AnswerRows(rows=rows, grade=pair.grade))
     sizes = holdings.sizes()
     return Lessons(
         lessons=tuple(_lesson(question, own, holdings, sizes) for question, own in targets.items()),
@@ -158,11 +161,13 @@ def resolve(
     )
 
 
-def _lesson(question: str, targets: Sequence[Target], holdings: TrainingPassages, sizes: Mapping[int, int]) -> Lesson:
+def _lesson(
+    question: str, targets: Sequence[AnswerRows], holdings: TrainingPassages, sizes: Mapping[int, int]
+) -> Lesson:
     """Merge answers that share a passage or document."""
     by_document = any(_whole(target, holdings, sizes) for target in targets)
     lesson = Lesson(question=question, targets=(), by_document=by_document)
-    merged: list[tuple[set[int], Target]] = []
+    merged: list[tuple[set[int], AnswerRows]] = []
     for target in targets:
         keys, apart = set(lesson.keys(holdings, target.rows).tolist()), []
         for other_keys, other in merged:
@@ -171,12 +176,12 @@ def _lesson(question: str, targets: Sequence[Target], holdings: TrainingPassages
                 continue
             keys |= other_keys
             rows = np.union1d(target.rows, other.rows)
-            target = Target(rows=rows, grade=max(target.grade, other.grade))  # noqa: PLW2901
+            target = AnswerRows(rows=rows, grade=max(target.grade, other.grade))  # noqa: PLW2901
         merged = [*apart, (keys, target)]
     return Lesson(question=question, targets=tuple(target for _, target in merged), by_document=by_document)
 
 
-def _whole(target: Target, holdings: TrainingPassages, sizes: Mapping[int, int]) -> bool:
+def _whole(target: AnswerRows, holdings: TrainingPassages, sizes: Mapping[int, int]) -> bool:
     documents, counts = np.unique(holdings.documents[target.rows], return_counts=True)
     return all(sizes[document] == count for document, count in zip(documents.tolist(), counts.tolist(), strict=True))
 
@@ -320,7 +325,7 @@ class _Part(NamedTuple):
 
 def judged_pairs(
     judgements: Iterable[Judgement], answered: Callable[[str], AuditRecord | None], catalog: Catalog
-) -> tuple[list[Pair], int]:
+) -> tuple[list[QuestionAddress], int]:
     """Training pairs from feedback, and the number of judgements whose question was erased.
 
     Every answer has an id of its own: what was said of one text, asked for in the same words, is counted over all answers.
@@ -348,7 +353,7 @@ def judged_pairs(
         last, uri = said[-1]
         right = sum(judgement.good for judgement, _ in said)
         pairs.append(
-            Pair(
+            QuestionAddress(
                 question=question,
                 answer=_today(held, part, last.ref, uri),
                 grade=1.0 if 2 * right > len(said) else 0.0,

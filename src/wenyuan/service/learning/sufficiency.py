@@ -26,7 +26,7 @@ import numpy as np
 
 from wenyuan.core.errors import InvalidRequest, LlmUnavailable, NotFound, msg
 from wenyuan.core.filters import Scope
-from wenyuan.core.learning_records import KeptCalibration, Pair
+from wenyuan.core.learning_records import KeptCalibration, QuestionAddress
 from wenyuan.core.model import Passage, RetrievalRequest
 from wenyuan.core.ports import Judge
 from wenyuan.core.scoring.auto_cut import auto_cut
@@ -51,7 +51,7 @@ from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.learning.lessons import Lesson, TrainingPassages, load_holdings, resolve
 from wenyuan.service.learning.training import Step
 from wenyuan.service.queries import asked
-from wenyuan.service.query import Answer
+from wenyuan.service.query import SearchAnswer
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import falling
 from wenyuan.service.search.sufficiency import Sufficiency, passages_of
@@ -110,7 +110,7 @@ class _Question:
     """A question, the library's answer, and the number of leading passages that suffice (None: no number does)."""
 
     text: str
-    answer: Answer
+    answer: SearchAnswer
     passages: Sequence[Passage]
     enough: int | None
 
@@ -138,7 +138,7 @@ class JudgeTuner:
 
     def tune_judge(
         self,
-        pairs: Sequence[Pair],
+        pairs: Sequence[QuestionAddress],
         *,
         sources: Collection[str] | None = None,
         dry_run: bool = False,
@@ -192,8 +192,8 @@ class JudgeTuner:
         return self.catalog.calibration_at(self.catalog.seq())
 
     def _asked(
-        self, pairs: Sequence[Pair], sources: Collection[str] | None, step: Step
-    ) -> tuple[list[_Question], Sequence[Pair]]:
+        self, pairs: Sequence[QuestionAddress], sources: Collection[str] | None, step: Step
+    ) -> tuple[list[_Question], Sequence[QuestionAddress]]:
         """All questions with the library's answers, and the pairs whose addresses are unknown."""
         step("read", 0, 1)
         self.retriever.follow()
@@ -229,7 +229,7 @@ class JudgeTuner:
             step("ask", number, len(lessons))
         return questions, found.unknown
 
-    def _answer(self, text: str, sources: tuple[str, ...]) -> Answer:
+    def _answer(self, text: str, sources: tuple[str, ...]) -> SearchAnswer:
         most = self.settings.search.auto_most
         query = asked(RetrievalRequest(query=text, max_results=most), self.settings.rules)
         return self.retriever.retrieve(replace(query, rules="none", sources=sources), deadline_after(_PATIENT))
@@ -329,7 +329,7 @@ def _enough(lesson: Lesson, holdings: TrainingPassages, passages: Sequence[Passa
     return None
 
 
-def _own(answer: Answer, steps: Sequence[int]) -> list[float]:
+def _own(answer: SearchAnswer, steps: Sequence[int]) -> list[float]:
     """The library's probability that one of the first k passages answers; the events are taken as exclusive."""
     scores = [hit.score for hit in answer.hits if hit.origin != "kg_rule"]
     return [min(1.0, sum(scores[:k])) for k in steps]

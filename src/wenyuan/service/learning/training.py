@@ -13,7 +13,7 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.scoring.adapt import QueryMap, Words, learn, levelled
 from wenyuan.core.scoring.cross_validation import STRENGTHS, Trial
-from wenyuan.core.scoring.curve_fit import Judged
+from wenyuan.core.scoring.curve_fit import JudgedPassages
 from wenyuan.core.scoring.folds import Deal
 from wenyuan.core.scoring.fusion import reference_of
 from wenyuan.core.scoring.probability import NEAR, Candidate, Curve, Field
@@ -167,7 +167,7 @@ class TrainingSet:
         return units, grades
 
 
-def found(trial: Trial, strength: float, weight: float) -> Judged:
+def found(trial: Trial, strength: float, weight: float) -> JudgedPassages:
     """The first ten results of a question under a choice, one passage per answer."""
     at = STRENGTHS.index(strength)
     scores = trial.scores(at, weight)
@@ -178,7 +178,7 @@ def found(trial: Trial, strength: float, weight: float) -> Judged:
     candidates = [Candidate(number, *column) for number, column in enumerate(columns)]
     field = Field((candidates[number] for number in order[:NEAR]), Curve(0.0, 1.0))
     evidence = field.evidences([candidates[number] for number in best])
-    return Judged(evidence=evidence, right=(trial.grades[best] > 0).tolist())
+    return JudgedPassages(evidence=evidence, right=(trial.grades[best] > 0).tolist())
 
 
 def _unhurried() -> Deadline:

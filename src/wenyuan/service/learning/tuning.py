@@ -17,12 +17,12 @@ import numpy as np
 
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotFound, msg
 from wenyuan.core.filters import Scope
-from wenyuan.core.learning_records import KeptTuning, Pair
+from wenyuan.core.learning_records import KeptTuning, QuestionAddress
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.scoring.adapt import Tuning
-from wenyuan.core.scoring.cross_validation import Verdict, judge
-from wenyuan.core.scoring.curve_fit import Judged, calibrated, error_of, first_calibrated
+from wenyuan.core.scoring.cross_validation import TuningVerdict, judge
+from wenyuan.core.scoring.curve_fit import JudgedPassages, calibrated, error_of, first_calibrated
 from wenyuan.core.scoring.folds import Deal, deal
 from wenyuan.core.scoring.probability import CURVES
 from wenyuan.core.text.analysis import query_terms
@@ -87,7 +87,7 @@ class TuneReport:
     documents: int = 0
     largest: float = 0.0
     across: int = 0
-    verdict: Verdict | None = None
+    verdict: TuningVerdict | None = None
     weight: tuple[float, float] | None = None
     tuning_id: int | None = None
     curve: Mapping[str, float] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class Tuner:
 
     def tune(
         self,
-        pairs: Iterable[Pair] = (),
+        pairs: Iterable[QuestionAddress] = (),
         *,
         feedback: bool = True,
         sources: Collection[str] | None = None,
@@ -140,7 +140,7 @@ class Tuner:
         """
         begun = time.monotonic()
         encoder = self._tunable(sources)
-        given: dict[str, list[Pair]] = {"golden": list(pairs)}
+        given: dict[str, list[QuestionAddress]] = {"golden": list(pairs)}
         lost = 0
         if feedback:
             given["feedback"], lost = judged_pairs(self.catalog.feedback(), self._answered, self.catalog)
@@ -203,7 +203,11 @@ class Tuner:
             return None
 
     def _course(
-        self, encoder: Encoder, given: Mapping[str, Sequence[Pair]], sources: Collection[str] | None, step: Step
+        self,
+        encoder: Encoder,
+        given: Mapping[str, Sequence[QuestionAddress]],
+        sources: Collection[str] | None,
+        step: Step,
     ) -> tuple[TrainingSet, TuneReport]:
         """The training set, and a report that describes it."""
         step("read", 0, 1)
@@ -272,7 +276,7 @@ class Tuner:
         return report if dry_run else self._adopted(tuning, report)
 
     def _curve_alone(
-        self, questions: Sequence[Judged], folds: Any, encoder: Encoder, report: TuneReport, *, dry_run: bool
+        self, questions: Sequence[JudgedPassages], folds: Any, encoder: Encoder, report: TuneReport, *, dry_run: bool
     ) -> TuneReport:
         """Learn how scores become probabilities, and nothing else; adopted where held-out questions gain."""
         usual, weight = CURVES[self.retriever.mode], self.retriever.weight
@@ -302,7 +306,7 @@ class Tuner:
         return replace(report, outcome="adopted", tuning_id=number)
 
 
-def _all(given: Mapping[str, Sequence[Pair]]) -> Iterable[Pair]:
+def _all(given: Mapping[str, Sequence[QuestionAddress]]) -> Iterable[QuestionAddress]:
     return (pair for pairs in given.values() for pair in pairs)
 
 

@@ -7,15 +7,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.runtime.periodic import Periodic
-from wenyuan.service.operations.refresh import POLL, RefreshOutcome, Worker
-
-if TYPE_CHECKING:
-    from wenyuan.service.library import Library
-
+from wenyuan.service.operations.refresh import POLL, RefreshedLibrary, RefreshOutcome, Worker
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +42,9 @@ class BackgroundRefresh:
         clock: Seconds that never go back.
     """
 
-    def __init__(self, library: Library, *, poll: float = POLL, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, library: RefreshedLibrary, *, poll: float = POLL, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._worker = Worker(library)
         self._clock = clock
         self._lock = threading.Lock()

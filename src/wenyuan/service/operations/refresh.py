@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotFound, SourceError, msg
 from wenyuan.core.model import Source
@@ -18,8 +18,9 @@ from wenyuan.runtime.processes import own_name
 from wenyuan.service.operations.freshness import cycle_of, describe_state, due_at, next_due, stale_since
 
 if TYPE_CHECKING:
+    from wenyuan.catalog.catalog import Catalog
     from wenyuan.service.ingest.progress import IngestReport, Progress
-    from wenyuan.service.library import Library
+    from wenyuan.service.query import SearchAnswer
 
 
 # Reading sources again when they are due: by as many workers as there are, each source by one at a time.
@@ -76,6 +77,17 @@ class _Stopped(BaseException):
     """The worker was asked to stop. It is no failure, so error handlers do not catch it."""
 
 
+class RefreshedLibrary(Protocol):
+    """What a refresh uses of a library."""
+
+    @property
+    def catalog(self) -> Catalog: ...
+    @property
+    def ingest(self) -> Callable[..., IngestReport]: ...
+    @property
+    def search(self) -> Callable[..., SearchAnswer]: ...
+
+
 class Worker:
     """Refreshes the sources of a library.
 
@@ -89,7 +101,7 @@ class Worker:
 
     def __init__(
         self,
-        library: Library,
+        library: RefreshedLibrary,
         *,
         name: str = "",
         clock: Callable[[], float] = time.time,

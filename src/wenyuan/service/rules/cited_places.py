@@ -22,7 +22,7 @@ _MOST_PASSAGES = 2_000  # of one document or, where that is not here, of its sou
 _MOST_KEPT = 64  # documents
 
 
-class Quoted(Protocol):
+class QuotedEvidence(Protocol):
     """Evidence, from the catalog or from a derivation."""
 
     @property
@@ -44,11 +44,11 @@ class Quoted(Protocol):
     def address(self) -> str: ...
 
 
-Cite = Callable[[Quoted], str]
+Cite = Callable[[QuotedEvidence], str]
 """The address at which an evidence is opened."""
 
 
-def elsewhere(evidence: Quoted) -> str:
+def elsewhere(evidence: QuotedEvidence) -> str:
     """The address of evidence in a source that the library does not hold."""
     return evidence.address
 
@@ -104,12 +104,12 @@ class CitedPlaces:
         seq = self._catalog.seq()
         return lambda evidence: self._address(evidence, seq)
 
-    def places(self) -> Callable[[Quoted], int | None]:
+    def places(self) -> Callable[[QuotedEvidence], int | None]:
         """Finds the numbers of the passages that have quotes in the current library."""
         seq = self._catalog.seq()
         return lambda evidence: self._passage(evidence, seq) if evidence.verified else None
 
-    def _passage(self, evidence: Quoted, seq: int) -> int | None:
+    def _passage(self, evidence: QuotedEvidence, seq: int) -> int | None:
         document = parted(evidence.uri)[0]
         for uri in (*filter(None, (document,)), None):
             found = self._read(evidence.source_id, uri, seq).holding(plain(evidence.quote))
@@ -117,7 +117,7 @@ class CitedPlaces:
                 return found.passage_id
         return None
 
-    def _address(self, evidence: Quoted, seq: int) -> str:
+    def _address(self, evidence: QuotedEvidence, seq: int) -> str:
         document, fragment, _ = parted(evidence.uri)
         anywhere = (None,) if evidence.quote and evidence.verified else ()
         for uri in (*filter(None, (document,)), *anywhere):

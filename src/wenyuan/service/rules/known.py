@@ -8,7 +8,7 @@ from typing import Any
 
 from wenyuan.core.rules.graph import Graph, LexiconEntry
 from wenyuan.core.rules.linking import Linker
-from wenyuan.core.rules.questions import Asks
+from wenyuan.core.rules.questions import IntentReader
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.text.analysis import has_han
 from wenyuan.service.rules.name_vectors import LATIN, NameVectors
@@ -30,7 +30,7 @@ class KnownGraph:
     schema: Schema
     named: tuple[LexiconEntry, ...]
     ends: frozenset[int]
-    asks: Asks
+    asks: IntentReader
 
 
 def read_known(version: int, graph: Graph, schema: Schema, *, keep: bool) -> KnownGraph:
@@ -48,7 +48,7 @@ def read_known(version: int, graph: Graph, schema: Schema, *, keep: bool) -> Kno
             yield entry
 
     linker = Linker(entries())
-    return KnownGraph(version, linker, schema, tuple(starts), frozenset(ends), Asks(schema))
+    return KnownGraph(version, linker, schema, tuple(starts), frozenset(ends), IntentReader(schema))
 
 
 @dataclass(slots=True, eq=False)

@@ -12,7 +12,7 @@ from wenyuan.core.rules.conditions import compile_condition
 from wenyuan.core.rules.inference import DerivedRule, Inference
 from wenyuan.core.rules.labels import joined_conditions
 from wenyuan.core.rules.quantities import stated
-from wenyuan.core.rules.questions import Asked, Asks, Names, Weight, relevances, weighed
+from wenyuan.core.rules.questions import IntentReader, Names, QuestionIntent, Weight, relevances, weighed
 from wenyuan.core.rules.schema import Parameter, Schema
 from wenyuan.core.rules.sentences import value_of
 from wenyuan.core.text.analysis import language_of
@@ -22,7 +22,7 @@ from wenyuan.service.rules.unified import RuleQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class QuestionReading:
     """The interpretation of a question, and the rules that follow.
 
     Attributes:
@@ -41,10 +41,10 @@ def read(
     question: RuleQuestion,
     about: Sequence[tuple[int, int]],
     schema: Schema,
-    asks: Asks,
+    asks: IntentReader,
     names: Names,
     infer: Callable[[Mapping[str, Any]], Inference],
-) -> Read:
+) -> QuestionReading:
     """Derive rules with the given parameters, and those that the question itself states.
 
     Args:
@@ -90,7 +90,9 @@ def read(
             and weight.answers
             and (short := _not_reached(rule, schema, {**given, **told.values}, told.values))
         ]
-    return Read(inference=inference, weights=weights, stated=told.values, notes=tuple(dict.fromkeys(notes)))
+    return QuestionReading(
+        inference=inference, weights=weights, stated=told.values, notes=tuple(dict.fromkeys(notes))
+    )
 
 
 def _not_reached(
@@ -116,7 +118,7 @@ def spans(question: RuleQuestion, recognised: Sequence[Mapping[str, Any]]) -> li
     return found
 
 
-def _weights(asked: Asked, inference: Inference, names: Names) -> Sequence[Weight | None]:
+def _weights(asked: QuestionIntent, inference: Inference, names: Names) -> Sequence[Weight | None]:
     relevance = relevances(asked, inference.rules, names)
     return weighed(relevance) if asked.words or any(relevance) else [None] * len(relevance)
 

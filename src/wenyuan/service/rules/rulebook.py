@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from wenyuan.core.errors import InvalidRequest, msg, said_by
 from wenyuan.core.model import FOREVER, Source
 from wenyuan.core.rules.book import Book, BookFault, Tally
-from wenyuan.core.rules.checking import Checked, check_book
+from wenyuan.core.rules.checking import CheckedBook, check_book
 from wenyuan.core.rules.conditions import compile_condition
 from wenyuan.core.rules.graph import GraphNode
 from wenyuan.core.rules.import_diff import Diff, LiveNode, LiveStatement, diff
 from wenyuan.core.rules.model import Node, Statement, StatementStatus
-from wenyuan.core.rules.proposals import Holdings, Standing
+from wenyuan.core.rules.proposals import KnownRules, KnownStatement
 from wenyuan.core.rules.rule_numbers import written_numbers
 from wenyuan.core.rules.schema import Schema, merged
 from wenyuan.core.rules.schema_parser import parse_schema
@@ -49,7 +49,7 @@ class ImportReport:
     """
 
     pack: str
-    checked: Checked
+    checked: CheckedBook
     diff: Diff
     faults: tuple[BookFault, ...]
     sources: tuple[str, ...]
@@ -202,21 +202,21 @@ class Rulebook:
                 statements.append(LiveStatement(said, packs, pack=held.pack, withheld=withheld))
         return nodes, statements
 
-    def holdings(self) -> tuple[Holdings, int]:
+    def holdings(self) -> tuple[KnownRules, int]:
         """What the graph holds, for the checks of what a model proposes, and the version of the graph."""
         version = self._catalog.rules.version()
         nodes: dict[str, Node] = {}
-        statements: list[tuple[str, str, Standing]] = []
+        statements: list[tuple[str, str, KnownStatement]] = []
         for held in self._catalog.rules.live_book():
             if hasattr(held, "node"):
                 nodes[held.node.key] = held.node
             else:
                 said = held.statement
-                standing = Standing(held.statement_id, said.rel, said.condition, said.strength, said.status)
+                standing = KnownStatement(held.statement_id, said.rel, said.condition, said.strength, said.status)
                 statements.append((said.src, said.dst, standing))
-        return Holdings.of(self.schema(), nodes, statements), version
+        return KnownRules.of(self.schema(), nodes, statements), version
 
-    def _verified(self, checked: Checked) -> tuple[Checked, list[BookFault]]:
+    def _verified(self, checked: CheckedBook) -> tuple[CheckedBook, list[BookFault]]:
         """The evidence without quotes that their documents contradict, where the library holds these; the rest is
         marked.
         """

@@ -18,7 +18,7 @@ from wenyuan.core.ports import Deadline, Hit, LanguageModel, caller_gone, until
 from wenyuan.core.rules.graph import Edge, GraphNode, View
 from wenyuan.core.rules.inference import Start, infer
 from wenyuan.core.rules.labels import condition_labels
-from wenyuan.core.rules.names import Words
+from wenyuan.core.rules.names import IdsByName
 from wenyuan.core.rules.results import Items, RetrievalItem
 from wenyuan.core.rules.schema import Kind, Relation, Schema
 from wenyuan.core.scoring.probability import raw_of
@@ -29,7 +29,7 @@ from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorded_search import RecordedSearch
 from wenyuan.service.audit.recorder import AuditRecorder, one_question
 from wenyuan.service.generation.no_model import none_is_set_up
-from wenyuan.service.query import Answer, Query
+from wenyuan.service.query import Query, SearchAnswer
 from wenyuan.service.rules.derive import Derived, Deriver
 from wenyuan.service.rules.rulebook import Rulebook
 from wenyuan.service.rules.unified import CaseQuestion, RuleItems, RuleQuestion, Unified, UnifiedRequest, Unifier
@@ -320,11 +320,13 @@ class RuleSearch:
         more = len(then - now)
         return (msg("rules that wait for a review and would apply: {more}", more=more),) if more else ()
 
-    def _attested(self, query: Query, principal: Principal, door: str, deadline: Deadline | None = None) -> Answer:
+    def _attested(
+        self, query: Query, principal: Principal, door: str, deadline: Deadline | None = None
+    ) -> SearchAnswer:
         deadline = deadline or self.retriever.deadline()
         asked = self.retriever.derive if door == "infer_rules" else self.retriever.retrieve
 
-        def ask(bounded: Query) -> Answer:
+        def ask(bounded: Query) -> SearchAnswer:
             with until(deadline):
                 return asked(bounded, deadline)
 
@@ -434,7 +436,7 @@ def _spoken(names: Sequence[str]) -> str:
 
 def _written(what: str, name: str, known: Iterable[Kind | Relation]) -> list[str]:
     """The kinds or relations with this name."""
-    words = Words(known)
+    words = IdsByName(known)
     if not (found := list(words.find(name))):
         raise UnknownName(
             msg("the schema knows no {what} {name}{words}", what=what, name=repr(name), words=words.near(name)),
@@ -459,7 +461,7 @@ def _neighbor(edge: Edge, schema: Schema, groups: Mapping[str, str], inverse: bo
     }  # fmt: skip
 
 
-def _cases(answer: Answer, threshold: float) -> Items:
+def _cases(answer: SearchAnswer, threshold: float) -> Items:
     """The cases above a score, each with the lowest score so far."""
     kept = [hit for hit in answer.hits if raw_of(hit) >= threshold]
     reason = answer.reason
@@ -480,7 +482,7 @@ def _cases(answer: Answer, threshold: float) -> Items:
     )
 
 
-def _item(hit: Hit, passage: Passage, answer: Answer, score: float | None = None) -> RetrievalItem:
+def _item(hit: Hit, passage: Passage, answer: SearchAnswer, score: float | None = None) -> RetrievalItem:
     metadata: dict[str, Any] = {
         "passage_id": passage.ref, "source_id": passage.source_id, "uri": passage.uri, "title": passage.title,
         "trust": passage.trust, "domain": passage.domain, "language": passage.language,

@@ -12,7 +12,7 @@ from wenyuan.core.rules.quotes import plain
 
 if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
-    from wenyuan.catalog.rules.evidence import Cited, Standing
+    from wenyuan.catalog.rules.evidence import Cited, DocumentStanding
 
 
 # Rules follow what they quote: an evidence whose words a document no longer has is withdrawn.
@@ -72,7 +72,7 @@ def said_in(texts: Iterable[str], quotes: Collection[str]) -> frozenset[str] | N
 
 
 def _gone(
-    catalog: Catalog, source_id: str, uri: str, cited: Collection[Cited], standing: Standing,
+    catalog: Catalog, source_id: str, uri: str, cited: Collection[Cited], standing: DocumentStanding,
     known: Mapping[str, int], today: int, verified: dict[int, bool],
 ) -> tuple[str, list[Cited]]:  # fmt: skip
     """Why evidence is withdrawn, and which; newly verified evidence is added to `verified`."""

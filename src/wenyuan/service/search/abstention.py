@@ -28,7 +28,7 @@ from wenyuan.core.text.analysis import fold, search_terms
 from wenyuan.core.text.literals import CODED, bare_name, codes, literal_names, may_stand_in, parts_of, stands_in
 from wenyuan.service.search.candidates import Ranked, why_empty
 from wenyuan.service.search.change_cache import Record
-from wenyuan.service.search.legs import Found, OwnLegs
+from wenyuan.service.search.legs import LegOutput, OwnLegs
 from wenyuan.service.search.nonsense import strange
 from wenyuan.service.search.question import AnalysedQuery
 from wenyuan.settings import SearchSettings
@@ -114,7 +114,13 @@ class Abstention:
         self._models = [MODELS[mode] for mode in (("keyword-only",) if encoder is None else usual)]
 
     def verdict(
-        self, query: AnalysedQuery, found: Found, ranked: Ranked, coverage: Coverage, scope: Scope, deadline: Deadline
+        self,
+        query: AnalysedQuery,
+        found: LegOutput,
+        ranked: Ranked,
+        coverage: Coverage,
+        scope: Scope,
+        deadline: Deadline,
     ) -> Verdict:
         """Decide for a question, from the best candidates that were found.
 
@@ -146,7 +152,7 @@ class Abstention:
         return Verdict(probability, self._refusal(probability, nearest, missing), missing)
 
     def standing(
-        self, query: AnalysedQuery, found: Found, ranked: Ranked, coverage: Coverage, deadline: Deadline
+        self, query: AnalysedQuery, found: LegOutput, ranked: Ranked, coverage: Coverage, deadline: Deadline
     ) -> Standing:
         """The features of the best passages from which the probability is computed.
 

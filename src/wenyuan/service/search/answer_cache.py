@@ -43,7 +43,7 @@ class CacheCounts:
     bytes: int = 0
 
 
-class Store(Protocol[V]):
+class CacheStore(Protocol[V]):
     """A store of cached values. A store that fails behaves as empty: the cache is an optimisation, never required."""
 
     def get(self, key: Hashable) -> tuple[V, float] | None:
@@ -137,7 +137,7 @@ class AnswerCache(Generic[V]):
         keep: Whether a value may be kept under a key at all.
     """
 
-    def __init__(self, store: Store[V] | None, keep: Callable[[Hashable, V], bool]) -> None:
+    def __init__(self, store: CacheStore[V] | None, keep: Callable[[Hashable, V], bool]) -> None:
         self._store = store
         self._keep = keep
         self._lock = threading.Lock()
@@ -170,7 +170,7 @@ class AnswerCache(Generic[V]):
         return kept
 
     def _lead(
-        self, store: Store[V], key: Hashable, mine: Future[CachedValue[V]], compute: Callable[[], V]
+        self, store: CacheStore[V], key: Hashable, mine: Future[CachedValue[V]], compute: Callable[[], V]
     ) -> CachedValue[V]:
         """Look up the key and compute the value if it is missing, on behalf of all waiting callers."""
         try:
@@ -184,7 +184,7 @@ class AnswerCache(Generic[V]):
         mine.set_result(kept)
         return kept
 
-    def _looked_up(self, store: Store[V], key: Hashable, compute: Callable[[], V]) -> CachedValue[V]:
+    def _looked_up(self, store: CacheStore[V], key: Hashable, compute: Callable[[], V]) -> CachedValue[V]:
         found = store.get(key)
         if found is not None:
             self._count("hits")

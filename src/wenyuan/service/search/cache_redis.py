@@ -20,9 +20,9 @@ from wenyuan.core.ports import Hit, Ranking
 from wenyuan.core.scoring.probability import Curve
 from wenyuan.core.text.synonyms import Wording
 from wenyuan.runtime.installation import install_command
-from wenyuan.service.query import Answer, Confidence, FollowUp, LegReport, Query
+from wenyuan.service.query import Confidence, FollowUp, LegReport, Query, SearchAnswer
 from wenyuan.service.rules.derive import Derived
-from wenyuan.service.search.searcher import Found, SearchResult
+from wenyuan.service.search.searcher import ResultPassage, SearchResult
 
 # Answers kept in Redis, for several processes that serve one library. Needs the extra ``redis``.
 #
@@ -59,7 +59,7 @@ def open_redis(url: str) -> Any:
 
 
 class RedisStore(Generic[V]):
-    """A `service.search.answer_cache.Store` in Redis. If Redis is down, slow or full, it behaves as empty; that is logged
+    """A `service.search.answer_cache.CacheStore` in Redis. If Redis is down, slow or full, it behaves as empty; that is logged
     once.
 
     Args:
@@ -155,7 +155,7 @@ class RedisStore(Generic[V]):
 # A dataclass, and a hit, is ``{"$": its name, field: value …}``; what JSON does not have is tagged likewise. Arrays are tuples.
 
 
-FORMAT = "kept/1"
+FORMAT = "kept/2"
 """Changes with what is written here; the fields of the classes count by themselves."""
 
 _TAG = "$"
@@ -163,7 +163,7 @@ _CLASSES: Mapping[str, Any] = {
     cls.__name__: cls
     for cls in (
         SearchResult,
-        Found,
+        ResultPassage,
         Hit,
         Passage,
         Recognition,
@@ -171,7 +171,7 @@ _CLASSES: Mapping[str, Any] = {
         Uncertain,
         LegReport,
         Query,
-        Answer,
+        SearchAnswer,
         Confidence,
         FollowUp,
         Wording,

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 
 from wenyuan.core.errors import EngineUnavailable, KnowledgeError
 from wenyuan.core.model import Passage, Source
@@ -23,7 +24,7 @@ Answered = tuple[Sequence[OutsideHit], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingQuery:
     """A pending query to one external source."""
 
     source: Source
@@ -48,7 +49,9 @@ class ExternalSearch:
         self._opened: dict[str, tuple[str, Outside]] = {}
         self._lock = threading.Lock()
 
-    def ask(self, sources: Iterable[Source], query: str, limit: int, as_of: date, deadline: Deadline) -> list[Asked]:
+    def ask(
+        self, sources: Iterable[Source], query: str, limit: int, as_of: date, deadline: Deadline
+    ) -> list[PendingQuery]:
         """Start the queries to all external sources of the request."""
 
         def call(source: Source) -> Answered:
@@ -58,7 +61,9 @@ class ExternalSearch:
             hits = outside.ask(query, vector=vector, limit=limit, as_of=as_of, deadline=deadline)
             return hits, (time.perf_counter() - begun) * 1e3
 
-        return [Asked(s, as_of, self.executor.begin(lambda s=s: call(s), "outside", s.source_id)) for s in sources]  # type: ignore[misc]
+        return [
+            PendingQuery(s, as_of, self.executor.begin(partial(call, s), "outside", s.source_id)) for s in sources
+        ]
 
     def _outside(self, source: Source) -> Outside:
         described = json.dumps([source.type, dict(source.settings)], sort_keys=True, default=str)
@@ -71,7 +76,7 @@ class ExternalSearch:
             return known[1]
 
     def collect(
-        self, asked: Sequence[Asked], deadline: Deadline
+        self, asked: Sequence[PendingQuery], deadline: Deadline
     ) -> tuple[list[tuple[Hit, Passage]], list[LegReport]]:
         """Collect the results. A failed source with ``required: false`` is reported; any other failure is raised."""
         found: list[tuple[Hit, Passage]] = []

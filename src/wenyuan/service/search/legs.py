@@ -82,7 +82,7 @@ class LegRequest:
     cut: Cutoff | None = None
 
 
-class Found(NamedTuple):
+class LegOutput(NamedTuple):
     """Output of the legs.
 
     Attributes:
@@ -150,7 +150,7 @@ class OwnLegs:
         """The factors below 1 by which candidates of another statute are reduced, by passage id; `law`: see `Traits`."""
         return law_shares(self._laws.of(candidates, deadline), law) if law else {}
 
-    def found(self, request: LegRequest) -> Found:
+    def found(self, request: LegRequest) -> LegOutput:
         """The best candidates of both legs, best first.
 
         Raises:
@@ -168,7 +168,7 @@ class OwnLegs:
         finally:
             self._semaphore.release()
 
-    def _labelled(self, found: Found, request: LegRequest) -> Found:
+    def _labelled(self, found: LegOutput, request: LegRequest) -> LegOutput:
         """What was found, with the score of the label for passages whose label is nearer to the query than their text,
         in libraries where labels count. Only the best that count are looked at, the same however many are asked for.
         """
@@ -221,7 +221,7 @@ class OwnLegs:
         nearest = np.sort(np.concatenate(near))[-_NEAREST:]
         return float(cosine - nearest.mean())
 
-    def _by_legs(self, legs: Legs, request: LegRequest) -> Found:
+    def _by_legs(self, legs: Legs, request: LegRequest) -> LegOutput:
         """Run both legs, and score each candidate of one leg in the other unless it cannot be in the answer.
 
         Args:
@@ -239,7 +239,7 @@ class OwnLegs:
             found = fusion.candidates(
                 np.array(ids, np.int64), column(words.scores, ids), None, shares, column(words.reworded, ids, 0.0)
             )
-            return Found(found, reports, None)
+            return LegOutput(found, reports, None)
         near = legs.outcome(second, "vector leg", deadline)
         aim = near.aim
         reports.append(
@@ -261,7 +261,7 @@ class OwnLegs:
         others = _best([self._keyword_scores(legs, said, rest, deadline) for said in request.query.wordings.each])
         keyword = np.where(unknown, column(others.scores, ids, 0.0), keyword)
         reworded = column({**words.reworded, **others.reworded}, ids, 0.0)
-        return Found(fusion.candidates(numbers, keyword, cosines, shares, reworded), reports, aim)
+        return LegOutput(fusion.candidates(numbers, keyword, cosines, shares, reworded), reports, aim)
 
     def aim(self, script: str, vector: Any, profile: CollectionProfile, deadline: Deadline) -> Aim:
         """The centred target of a query, with the learned query map applied if there is one.

@@ -37,7 +37,7 @@ from wenyuan.core.scoring.fusion import (
 from wenyuan.core.scoring.probability import NEAR, Field, candidate, curve_of
 from wenyuan.core.text.introductions import without_introduction
 from wenyuan.runtime.deadlines import deadline_after
-from wenyuan.service.query import Answer, LegReport, Query
+from wenyuan.service.query import LegReport, Query, SearchAnswer
 from wenyuan.service.rules.derive import Derived, Deriver
 from wenyuan.service.rules.unified import RuleQuestion, of_type
 from wenyuan.service.search.abstention import Abstention, Coverage, groups
@@ -50,13 +50,13 @@ from wenyuan.service.search.general_texts import SCRIPTS, script_of
 from wenyuan.service.search.label_vectors import LabelVectors
 from wenyuan.service.search.law_lookup import LawLookup
 from wenyuan.service.search.leg_execution import Leg, LegExecutor
-from wenyuan.service.search.legs import Aim, Found, LegRequest, OwnLegs
+from wenyuan.service.search.legs import Aim, LegOutput, LegRequest, OwnLegs
 from wenyuan.service.search.placement import placed
 from wenyuan.service.search.query_vectors import QueryVectors
 from wenyuan.service.search.question import AnalysedQuery, SynonymReader, analysed
 from wenyuan.service.search.reranking import Reranking, ordered
 from wenyuan.service.search.source_selection import Sources, registry_of
-from wenyuan.service.search.topic import Told, TopicReader
+from wenyuan.service.search.topic import TaskTopic, TopicReader
 from wenyuan.service.search.traces import Traces
 from wenyuan.service.search.wordings import Searched, order, united
 from wenyuan.settings import RulesSettings, SearchSettings
@@ -154,7 +154,7 @@ class Retriever:
         self._executor.close()
         self._external.close()
 
-    def retrieve(self, query: Query, deadline: Deadline | None = None) -> Answer:
+    def retrieve(self, query: Query, deadline: Deadline | None = None) -> SearchAnswer:
         """Run one retrieval; raises a `KnowledgeError` if any required leg failed.
 
         Args:
@@ -172,7 +172,7 @@ class Retriever:
                 else:
                     return answer if traced is None else traced(answer)
 
-    def _retrieve(self, query: Query, deadline: Deadline) -> Answer:
+    def _retrieve(self, query: Query, deadline: Deadline) -> SearchAnswer:
         begun = time.perf_counter()
         change = self._engine.sync(self._record, deadline=deadline)
         day = query.as_of or date.today()
@@ -218,7 +218,7 @@ class Retriever:
                 msg("nothing was found, and {error}", error=down[0].error), component=down[0].name
             )
         passages = {hit.passage_id: passage for hit, passage in ranked}
-        return Answer(
+        return SearchAnswer(
             hits=Ranking([hit for hit, _ in ranked]),
             passages=passages,
             nearest=None if ranked else own_part.nearest,
@@ -305,7 +305,7 @@ class Retriever:
         profile: CollectionProfile,
         change: int,
         deadline: Deadline,
-    ) -> tuple[Found, Ranked, Copies]:
+    ) -> tuple[LegOutput, Ranked, Copies]:
         """What the own legs found, the best candidates without copies (as many as are wanted, if there are so many), and
         the copies of each.
         """
@@ -321,7 +321,7 @@ class Retriever:
         reach = wanted if profile.copies else wanted + max(wanted, _SPARE)
         while True:
             cut = Cutoff.of(self._settings.floor, reach, trusts.values(), in_context)
-            found = Found(NO_CANDIDATES, [], None)
+            found = LegOutput(NO_CANDIDATES, [], None)
             if scope.sources:
                 found = self._own.found(request if asked.reference else replace(request, cut=cut))
             ranked = self._ranked(found.candidates, topic, asked.reference, scope, cut, deadline, change)
@@ -371,7 +371,7 @@ class Retriever:
         found = list(derived.found)
         return placed(ranked, found, answering, query.text, query.limit, self._engine.information)
 
-    def derive(self, query: Query, deadline: Deadline | None = None) -> Answer:
+    def derive(self, query: Query, deadline: Deadline | None = None) -> SearchAnswer:
         """Rules only: what follows for the processes that the query gives or its text names.
 
         Raises:
@@ -431,10 +431,10 @@ class Retriever:
         found = None if self._encoder is None else self._record.tuning_at(change, deadline)
         return found if found is not None and fits(found, self._encoder) else None
 
-    def told(self, task_id: str, deadline: Deadline | None = None) -> Told:
+    def told(self, task_id: str, deadline: Deadline | None = None) -> TaskTopic:
         """What a task id contributes to rankings."""
         if not task_id:
-            return Told()
+            return TaskTopic()
         deadline = deadline or self.limit()
         return self._topics.told(task_id, self._engine.sync(self._record, deadline=deadline), deadline)
 
@@ -535,8 +535,8 @@ class Retriever:
             raise _Moved
         return ranked
 
-    def _nothing(self, change: int, scope: Scope, reason: str) -> Answer:
-        return Answer(
+    def _nothing(self, change: int, scope: Scope, reason: str) -> SearchAnswer:
+        return SearchAnswer(
             hits=Ranking(), passages={}, mode=self.mode, floor=0.0, legs=(), generation=change, scope=scope,
             reason=reason,
         )  # fmt: skip

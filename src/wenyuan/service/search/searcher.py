@@ -35,8 +35,8 @@ from wenyuan.core.scoring.law_factor import LAW
 from wenyuan.core.scoring.probability import raw_of
 from wenyuan.core.text.analysis import OWN
 from wenyuan.core.text.summaries import summarize
-from wenyuan.service.query import Answer, Confidence, LegReport, Query, Rewriting
-from wenyuan.service.search.answer_cache import AnswerCache, CacheCounts, OwnMemory, Store
+from wenyuan.service.query import Confidence, LegReport, Query, Rewriting, SearchAnswer
+from wenyuan.service.search.answer_cache import AnswerCache, CacheCounts, CacheStore, OwnMemory
 from wenyuan.service.search.general_texts import SCRIPTS
 from wenyuan.service.search.leg_execution import abreast
 from wenyuan.service.search.retriever import Retriever
@@ -160,12 +160,12 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ResultPassage:
     """One result passage, its domain and extract; a rule also has its `derivation`.
 
     Attributes:
         copies: Passages that say the same, which are not given themselves.
-        calibrated: See `Answer.calibrated`.
+        calibrated: See `SearchAnswer.calibrated`.
         summary_origin: Who chose the summary, where a language model was to: ``generated`` or ``extractive``.
     """
 
@@ -187,7 +187,7 @@ class SearchResult:
         scope: What was searched: domain → ids of its sources.
         reasons: By domain, why nothing was found there.
         stale: Since when each overdue source is, by its id; of now, not of when the answer was kept.
-        stale_by: See `Answer`; what is behind is not kept.
+        stale_by: See `SearchAnswer`; what is behind is not kept.
         answerable: The probability that any of what was searched holds an answer: the highest of its domains. None where
             nothing had to be asked.
         missing_terms: Codes that the question names and that stand in none of the domains.
@@ -198,13 +198,13 @@ class SearchResult:
         rewriting: What came of asking for other wordings; None where none were asked for.
     """
 
-    passages: tuple[Found, ...]
+    passages: tuple[ResultPassage, ...]
     legs: tuple[LegReport, ...]
     scope: Mapping[str, tuple[str, ...]]
     generation: int
     mode: str
     reasons: Mapping[str, str]
-    answers: tuple[tuple[Query, Answer], ...] = ()
+    answers: tuple[tuple[Query, SearchAnswer], ...] = ()
     audit_ids: tuple[str, ...] = ()
     cache_hit: bool = False
     cache_age_ms: float = 0.0
@@ -212,7 +212,7 @@ class SearchResult:
     stale_by: float = 0.0
     answerable: float | None = None
     missing_terms: tuple[str, ...] = ()
-    nearest: tuple[Found, ...] = ()
+    nearest: tuple[ResultPassage, ...] = ()
     confidence: Mapping[str, Confidence] = field(default_factory=dict)
     rewriting: Rewriting | None = None
 
@@ -253,7 +253,7 @@ class Searcher:
         retriever: Retriever,
         catalog: Catalog,
         settings: CacheSettings,
-        store: Store[SearchResult] | None = None,
+        store: CacheStore[SearchResult] | None = None,
         search: SearchSettings | None = None,
         *,
         sufficiency: Sufficiency,
@@ -440,12 +440,12 @@ class Searcher:
         # Else what hangs in one domain, and may, would leave the next one no time for what it must do.
         parts = abreast(calls) if self._waits(areas) else calls
         answers = []
-        found: list[Found] = []
+        found: list[ResultPassage] = []
         for area, part in zip(areas, parts, strict=True):
             answer, hits = part()
             answers.append((area, answer))
             found += [_found(request, answer, hit, area.domain) for hit in hits]
-        first: dict[int, Found] = {}  # a rule may be in two domains
+        first: dict[int, ResultPassage] = {}  # a rule may be in two domains
         for one in found:
             first.setdefault(one.passage.passage_id, one)
         # What is equal in both stays in the order in which it was answered.
@@ -475,7 +475,7 @@ class Searcher:
             confidence={area.domain: answer.confidence for area, answer in answers if answer.confidence is not None},
         )
 
-    def _part(self, area: _Area, query: Query, deadline: Deadline) -> tuple[Answer, list[Hit]]:
+    def _part(self, area: _Area, query: Query, deadline: Deadline) -> tuple[SearchAnswer, list[Hit]]:
         """The answer of one area, and the hits of it that are given."""
         answer = self._retriever.retrieve(query, deadline)
         hits, (low, high) = list(answer.hits), self._auto
@@ -501,12 +501,12 @@ def _own(sources: Sources, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if sources.by_id[name].type == "static_doc")
 
 
-def _reason(area: _Area, answer: Answer) -> str:
+def _reason(area: _Area, answer: SearchAnswer) -> str:
     """Why an area has no results."""
     return "no source has this domain any more" if area.sources == () else answer.reason
 
 
-def _followed(query: Query, answer: Answer) -> Query:
+def _followed(query: Query, answer: SearchAnswer) -> Query:
     """A query with the follow-up that was searched, too."""
     follow_up = None if answer.confidence is None else answer.confidence.follow_up
     return query if follow_up is None else replace(query, follow_up=follow_up.query)
@@ -549,22 +549,22 @@ def _query(
     )
 
 
-def _found(request: SearchRequest, answer: Answer, hit: Hit, domain: str) -> Found:
+def _found(request: SearchRequest, answer: SearchAnswer, hit: Hit, domain: str) -> ResultPassage:
     return _given(request, answer, hit, answer.passages[hit.passage_id], domain)
 
 
-def _given(request: SearchRequest, answer: Answer, hit: Hit, passage: Passage, domain: str) -> Found:
+def _given(request: SearchRequest, answer: SearchAnswer, hit: Hit, passage: Passage, domain: str) -> ResultPassage:
     summary = summarize(passage.text, request.query, language=passage.language).text if request.summary else ""
     derivation = {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
     copies = answer.copies.get(hit.passage_id, ())
     domain = domain or passage.domain
-    return Found(
+    return ResultPassage(
         hit=hit, passage=passage, domain=domain, summary=summary, derivation=derivation, copies=copies,
         calibrated=answer.calibrated or "raw" not in hit.parts,
     )  # fmt: skip
 
 
-def _once(found: Sequence[Found]) -> list[Found]:
+def _once(found: Sequence[ResultPassage]) -> list[ResultPassage]:
     """Results without copies of passages that another domain already gave."""
     of = {f.passage.passage_id: f for f in found}
     kept, copies = distinct([(f.hit, f.passage) for f in found])

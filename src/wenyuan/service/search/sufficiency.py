@@ -25,7 +25,7 @@ from wenyuan.core.scoring.risk import Calibration
 from wenyuan.core.source_entries import kept_from_model
 from wenyuan.core.text.injection import visible
 from wenyuan.service.ingest.question_redaction import Questions
-from wenyuan.service.query import Answer, Confidence, FollowUp, LegReport, Query
+from wenyuan.service.query import Confidence, FollowUp, LegReport, Query, SearchAnswer
 from wenyuan.service.search.change_cache import PerChange
 from wenyuan.service.search.leg_execution import LegMeter
 from wenyuan.service.search.retriever import Retriever
@@ -105,10 +105,10 @@ class Sufficiency:
         return kept if kept is not None and kept.calibration.judge == self.judge.fingerprint else None
 
     def judged(
-        self, query: Query, answer: Answer, sources: Mapping[str, Source], least: int, deadline: Deadline,
-        search: Callable[[Query], Answer],
-    ) -> Answer:  # fmt: skip
-        """An answer with the number of sufficient passages (`Answer.confidence`) and the report of the leg ``judge``; with
+        self, query: Query, answer: SearchAnswer, sources: Mapping[str, Source], least: int, deadline: Deadline,
+        search: Callable[[Query], SearchAnswer],
+    ) -> SearchAnswer:  # fmt: skip
+        """An answer with the number of sufficient passages (`SearchAnswer.confidence`) and the report of the leg ``judge``; with
         what was found for what is missing, where the judge names it.
 
         Args:
@@ -124,9 +124,9 @@ class Sufficiency:
         return call() if trace is None else trace.run(call)
 
     def _judged(
-        self, query: Query, answer: Answer, sources: Mapping[str, Source], least: int, deadline: Deadline,
-        search: Callable[[Query], Answer], trace: LegTrace | None,
-    ) -> Answer:  # fmt: skip
+        self, query: Query, answer: SearchAnswer, sources: Mapping[str, Source], least: int, deadline: Deadline,
+        search: Callable[[Query], SearchAnswer], trace: LegTrace | None,
+    ) -> SearchAnswer:  # fmt: skip
         begun = time.perf_counter()
         try:
             found = self._asked(query.whole, answer, sources, least, deadline)
@@ -189,9 +189,9 @@ class Sufficiency:
         return {one.passage.passage_id: _text(one) for one in open_}
 
     def _followed(
-        self, writer: WritingJudge, query: Query, answer: Answer, sources: Mapping[str, Source], until: Deadline,
-        search: Callable[[Query], Answer],
-    ) -> tuple[Answer, FollowUp]:  # fmt: skip
+        self, writer: WritingJudge, query: Query, answer: SearchAnswer, sources: Mapping[str, Source], until: Deadline,
+        search: Callable[[Query], SearchAnswer],
+    ) -> tuple[SearchAnswer, FollowUp]:  # fmt: skip
         """The answer with what was found for what the judge says is missing. A failure leaves the answer as it is.
 
         Raises:
@@ -217,7 +217,7 @@ class Sufficiency:
         return answer, FollowUp(state="searched", query=text, found=found)
 
     def _asked(
-        self, question: str, answer: Answer, sources: Mapping[str, Source], least: int, deadline: Deadline
+        self, question: str, answer: SearchAnswer, sources: Mapping[str, Source], least: int, deadline: Deadline
     ) -> Confidence:
         """The number of passages that suffice according to the judge; raises where it cannot be asked."""
         if self.judge is None:
@@ -252,7 +252,7 @@ class Sufficiency:
         )
 
 
-def passages_of(answer: Answer) -> list[Passage]:
+def passages_of(answer: SearchAnswer) -> list[Passage]:
     """The passages of an answer in their order, without derived rules."""
     return [answer.passages[hit.passage_id] for hit in answer.hits if hit.origin != "kg_rule"]
 
@@ -291,7 +291,7 @@ def _since(begun: float) -> float:
 # The second search for what the first one lacked: of the library's own sources, within the scope of the first.
 
 
-def search_missing(retriever: Retriever, query: Query, first: Answer, deadline: Deadline) -> Answer:
+def search_missing(retriever: Retriever, query: Query, first: SearchAnswer, deadline: Deadline) -> SearchAnswer:
     """An answer united with what is found for the query's follow-up.
 
     Args:
@@ -313,7 +313,7 @@ def search_missing(retriever: Retriever, query: Query, first: Answer, deadline: 
         first = retriever.retrieve(replace(query, follow_up=""), deadline)
 
 
-def retrieve_whole(retriever: Retriever, query: Query) -> Answer:
+def retrieve_whole(retriever: Retriever, query: Query) -> SearchAnswer:
     """As `Retriever.retrieve`, for a recorded query that may have a follow-up.
 
     Raises:

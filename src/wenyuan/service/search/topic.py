@@ -18,7 +18,7 @@ _UNKNOWN = "\ue000"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TaskTopic:
     """What a task contributes to a ranking. Tasks that contribute the same share cached answers.
 
     Attributes:
@@ -44,15 +44,15 @@ class TopicReader:
         self._information = information
         self._profiles = PerChange(record.profiles_at)
 
-    def told(self, task_id: str, change: int, deadline: Deadline) -> Told:
+    def told(self, task_id: str, change: int, deadline: Deadline) -> TaskTopic:
         """What a task id contributes, at the change that the index has reached."""
         profile = profile_of(self._profiles.at(change, deadline), task_id) if task_id else None
         if profile is not None or not task_id:
-            return Told(profile=profile)
+            return TaskTopic(profile=profile)
         words = set(_words(path_words(task_id)))
         found = self._information([*sorted(words), _UNKNOWN])
         held = tuple(sorted(word for word in words if found[word] != found[_UNKNOWN]))
-        return Told(words=held, strange=len(words) - len(held))
+        return TaskTopic(words=held, strange=len(words) - len(held))
 
     def of(self, query: Query, change: int, deadline: Deadline) -> Topic:
         """The topic that a request's context names.

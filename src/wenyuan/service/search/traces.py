@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
-from wenyuan.service.query import Answer, Query
+from wenyuan.service.query import Query, SearchAnswer
 
 # Traces of retrievals, where OpenTelemetry is switched on (`service.search.traces_otel`); elsewhere there are none.
 #
@@ -35,8 +35,8 @@ class LegTrace(Protocol):
 class Traces(Protocol):
     """Creates a trace per retrieval, with a child span per leg."""
 
-    def retrieval(self, query: Query) -> AbstractContextManager[Callable[[Answer], Answer]]:
-        """A context for answering a `Query`. It yields a function that records the `Answer` and returns it; an
+    def retrieval(self, query: Query) -> AbstractContextManager[Callable[[SearchAnswer], SearchAnswer]]:
+        """A context for answering a `Query`. It yields a function that records the `SearchAnswer` and returns it; an
         exception marks the trace as failed.
         """
         ...

@@ -19,7 +19,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.service.query import Answer, Query
+from wenyuan.service.query import Query, SearchAnswer
 from wenyuan.service.search.traces import INCOMING, LegTrace
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class OtelTraces:
         self._tracer = trace.get_tracer("wenyuan", tracer_provider=provider)
 
     @contextmanager
-    def retrieval(self, query: Query) -> Iterator[Callable[[Answer], Answer]]:
+    def retrieval(self, query: Query) -> Iterator[Callable[[SearchAnswer], SearchAnswer]]:
         """See `Traces.retrieval`."""
         above = context.get_current()
         if not trace.get_current_span(above).get_span_context().is_valid:
@@ -80,7 +80,7 @@ class OtelTraces:
                 context.detach(within)
                 _LAST.set(trace.set_span_in_context(span))
 
-    def _answered(self, span: Span, answer: Answer) -> Answer:
+    def _answered(self, span: Span, answer: SearchAnswer) -> SearchAnswer:
         span.set_attributes(
             {
                 "wenyuan.mode": answer.mode,

@@ -11,12 +11,12 @@ from wenyuan.core.model import ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Hit, Ranking
 from wenyuan.core.scoring.copies import Copies, distinct
 from wenyuan.core.text.synonyms import Wording, Wordings
-from wenyuan.service.query import Answer, LegReport, Query, Rewriting
+from wenyuan.service.query import LegReport, Query, Rewriting, SearchAnswer
 from wenyuan.service.search.candidates import Ranked
 
 
 class Searched(NamedTuple):
-    """Results from the library's own sources; the fields are those of `Answer`.
+    """Results from the library's own sources; the fields are those of `SearchAnswer`.
 
     Attributes:
         asked: The question, and all other wordings in which it was asked.
@@ -67,7 +67,7 @@ def united(parts: Sequence[Searched], rewriting: Rewriting | None, *, copies: bo
     )  # fmt: skip
 
 
-def followed(query: Query, first: Answer, more: Answer) -> Answer:
+def followed(query: Query, first: SearchAnswer, more: SearchAnswer) -> SearchAnswer:
     """An answer united with what was found for the query's follow-up; no more passages than the query's limit.
 
     Args:
@@ -98,7 +98,7 @@ def order(pair: tuple[Hit, Passage]) -> tuple[float, int]:
     return -pair[0].score, ORIGIN_PRIORITY[pair[0].origin]
 
 
-def _searched(text: str, answer: Answer) -> Searched:
+def _searched(text: str, answer: SearchAnswer) -> Searched:
     """An answer without derived rules."""
     ranked = [(hit, answer.passages[hit.passage_id]) for hit in answer.hits if hit.origin != "kg_rule"]
     return Searched(
