@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import Rule, Span, near
+from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, near
 from wenyuan.core.redaction.passwords import holds_the_place, is_telling
 from wenyuan.core.redaction.text_view import TextView
 
@@ -135,8 +135,8 @@ RULES = (
     Rule("secret", _IPSEC, _any, needs=("psk", "eap", "xauth", "ntlm", "pin")),
     Rule("secret", _CHAP, _any, needs=("pptpd", "l2tpd", "ppp", "chap", " * ", "\t*\t")),
     Rule("secret", _PASS_ELEMENT, _any, needs=("<pass", ":pass", "<pw", "<psk", "token", "clientsecret")),
-    Rule("secret", _SHORT, _told, needs=("pw", "pass")),
-    Rule("secret", _ENTERS, _told, needs=("log", "sign", "reset", "changed", "unlock", "open")),
-    Rule("secret", _ACCOUNT, _told, needs=("@",)),
-    Rule("secret", _DOOR, _any, needs=("code", "pin", "combination", "密码", "编码")),
+    Rule("secret", _SHORT, _told, needs=("pw", "pass"), signs=IN_DIGITS),
+    Rule("secret", _ENTERS, _told, needs=("log", "sign", "reset", "changed", "unlock", "open"), signs=IN_DIGITS),
+    Rule("secret", _ACCOUNT, _told, needs=("@",), signs=IN_DIGITS),
+    Rule("secret", _DOOR, _any, needs=("code", "pin", "combination", "密码", "编码"), signs=IN_DIGITS),
 )  # fmt: skip

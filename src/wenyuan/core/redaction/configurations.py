@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import Rule, Span
+from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span
 from wenyuan.core.redaction.passwords import holds_the_place, is_telling
 from wenyuan.core.redaction.text_view import TextView
 
@@ -217,9 +217,9 @@ RULES = (
     Rule("secret", _MAVEN, lambda view, match: _at(match, view), needs=("<pass",)),
     Rule("secret", _OPENSSL, _any, needs=("openssl",)),
     Rule("secret", _NET_USE, _any, needs=("/user:",)),
-    Rule("secret", _BESIDE_USER, _beside_user, needs=("root", "admin", "sa", "postgres", "superuser", "账", "帐")),
-    Rule("secret", _CVC, lambda view, match: _at(match, view), needs=("cvv", "cvc", "cv2", "verification", "三位", "安全码")),
-    Rule("secret", _GROUPS, _groups, needs=("密码", "口令", "动态码", "验证码", "passcode", "pin", "safe code", "combination")),
+    Rule("secret", _BESIDE_USER, _beside_user, needs=("root", "admin", "sa", "postgres", "superuser", "账", "帐"), signs=IN_DIGITS),
+    Rule("secret", _CVC, lambda view, match: _at(match, view), needs=("cvv", "cvc", "cv2", "verification", "三位", "安全码"), signs=IN_DIGITS),
+    Rule("secret", _GROUPS, _groups, needs=("密码", "口令", "动态码", "验证码", "passcode", "pin", "safe code", "combination"), signs=IN_DIGITS),
     Rule("secret", _CHANGED, _trimmed, needs=("密码", "口令")),
     Rule("secret", _WIFI_CODE, _trimmed, needs=("wifi", "wi-fi")),
     Rule("secret", _BLOCK, _code, needs=("私钥", "private key", "private_key", "private-key"), cased=True),

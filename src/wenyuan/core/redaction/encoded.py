@@ -17,7 +17,7 @@ from wenyuan.core.redaction import (
     postal_addresses,
     secrets,
 )
-from wenyuan.core.redaction.matching import Rule, Span, find
+from wenyuan.core.redaction.matching import IN_CAPITALS, IN_DIGITS, Rule, Span, find
 from wenyuan.core.redaction.text_view import TextView, view_of
 
 # Digits are encoded as M…, N… and O…, lower-case letters as Y… to e….
@@ -110,7 +110,10 @@ def _under_cue(kind: str, cues: str) -> Rule:
 
 
 RULES = (
-    *(Rule(kind, _NUMBER, partial(_decoded, _rules_of(kind), _DIGITS), cased=True) for kind in _KINDS),
-    Rule("email", _MAIL, partial(_decoded, _rules_of("email"), _ADDRESS), cased=True),
+    *(
+        Rule(kind, _NUMBER, partial(_decoded, _rules_of(kind), _DIGITS), cased=True, signs=IN_CAPITALS)
+        for kind in _KINDS
+    ),
+    Rule("email", _MAIL, partial(_decoded, _rules_of("email"), _ADDRESS), cased=True, signs=IN_DIGITS),
     *(_under_cue(kind, cues) for kind, cues in _CUES.items()),
 )

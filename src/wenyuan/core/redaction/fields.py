@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 
 from wenyuan.core.redaction.columns import kind_named
-from wenyuan.core.redaction.matching import Rule, Span, plain_number
+from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, plain_number
 from wenyuan.core.redaction.names import NO_NAME, looks_like_a_name
 from wenyuan.core.redaction.text_view import OPAQUE, TextView
 
@@ -142,12 +142,14 @@ def _row(kind: str, view: TextView, match: re.Match[str]) -> Span | None:
 
 
 _SHORTEST_SECRET = 4
+_SIGNS = {kind: IN_DIGITS if kind in _FEWEST else frozenset[str]() for kind in ("secret", *_KINDS)}
+_STATEMENTS = ("insert into", "replace into")
 _MARKS = ('="', "='", '":', "':", "=>", '" :')
 
 RULES = (
-    *(Rule(kind, _ELEMENT, partial(_element, kind), needs=("</",), cased=True) for kind in _KINDS),
-    *(Rule(kind, _QUOTED, partial(_quoted, kind), needs=_MARKS, cased=True) for kind in _KINDS),
+    *(Rule(kind, _ELEMENT, partial(_element, kind), needs=("</",), cased=True, signs=_SIGNS[kind]) for kind in _KINDS),
+    *(Rule(kind, _QUOTED, partial(_quoted, kind), needs=_MARKS, cased=True, signs=_SIGNS[kind]) for kind in _KINDS),
     Rule("person", _CARD, _card, needs=("begin:vcard",)),
     Rule("address", _CARD_ADDRESS, _card, needs=("begin:vcard",)),
-    *(Rule(kind, _LITERAL, partial(_row, kind), needs=("insert into", "replace into"), cased=True) for kind in ("secret", *_KINDS)),
+    *(Rule(kind, _LITERAL, partial(_row, kind), needs=_STATEMENTS, cased=True, signs=_SIGNS[kind]) for kind in _SIGNS),
 )  # fmt: skip

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, groupby
+from itertools import groupby
 
 from wenyuan.core.errors import DocumentRejected, KnowledgeError, msg
 from wenyuan.core.redaction import (
@@ -27,7 +28,7 @@ from wenyuan.core.redaction import (
     tokens,
 )
 from wenyuan.core.redaction.columns import told
-from wenyuan.core.redaction.matching import SIGNS, Finding, Rule, find
+from wenyuan.core.redaction.matching import SIGNS, Finding, Rule, find, find_together
 from wenyuan.core.redaction.names import NAME_RULES
 from wenyuan.core.redaction.policy import KINDS, RedactionPolicy
 from wenyuan.core.redaction.postal_addresses import RULES as PLACE_RULES
@@ -58,13 +59,14 @@ _RULES = (
     *fields.RULES,
     *encoded.RULES,
 )
+_TRIALS = Counter((rule.pattern, rule.cased) for rule in _RULES)
 _NEEDED = sorted({word for rule in _RULES for word in rule.needs})
 _BY_FIRST = {first: tuple(words) for first, words in groupby(_NEEDED, key=lambda word: word[0])}
 _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 _MAX_ROUNDS = 12  # real texts need two; each round leaves less to find
 _SHORT, _MOST_REMEMBERED = 200, 4_096  # characters; texts
 _Edit = tuple[int, int, str]
-
+_Known = tuple[list[Finding], list[Finding]]  # what rules find in a text, and what the recogniser does
 
 Told = tuple[int, int, str]
 """Start and end in a text, and the kind of value that the name of its column or field says it holds."""
@@ -76,14 +78,27 @@ def findings(
     names: NameRecognizer | None,
     cells: Sequence[Told] = (),
     repeats: Repeats | None = None,
+    known: dict[str, _Known] | None = None,
 ) -> list[Finding]:
-    """What stands in a text, of the kinds that the policy does not keep: in order, not overlapping."""
+    """What stands in a text, of the kinds that the policy does not keep: in order, not overlapping.
+
+    Args:
+        known: What rules and the recogniser found in texts before, by this policy; what they find in this one is added.
+    """
     views = views_of(text)
-    found = [_placed(view, each) for view in views for each in _in_view(view, policy)]
+    before = None if known is None else known.get(text)
+    by_rules, by_names = before or (
+        [_placed(view, each) for view in views for each in _in_view(view, policy)],
+        [_placed(views[0], each) for each in _recognised(views[0], names)]
+        if names is not None and policy.actions["person"] != "keep"
+        else [],
+    )
+    if known is not None:
+        known[text] = by_rules, by_names
+    found = [*by_rules]
     if repeats:
         found += (_placed(view, each) for view in views for each in repeats.find(view))
-    if names is not None and policy.actions["person"] != "keep":
-        found += (_placed(views[0], each) for each in _recognised(views[0], names))
+    found += by_names
     for cell in cells:
         if {policy.actions[kind] for kind in (cell[2], *_ALSO.get(cell[2], ()))} == {"keep"}:
             continue
@@ -95,8 +110,16 @@ _ALSO = {"cn_mobile": ("phone",)}  # a column of telephone numbers has both
 
 
 def _in_view(view: TextView, policy: RedactionPolicy) -> Iterator[Finding]:
-    rules = (rule for rule in _to_try(view) if policy.actions[rule.kind] != "keep")
-    return chain.from_iterable(find(rule, view) for rule in rules)
+    """What the rules find in a view, rule by rule; a pattern that several of them have is tried once."""
+    rules = [rule for rule in _to_try(view) if policy.actions[rule.kind] != "keep"]
+    alike: dict[tuple[re.Pattern[str], bool], list[Rule]] = {}
+    for rule in rules:
+        if _TRIALS[rule.pattern, rule.cased] > 1:
+            alike.setdefault((rule.pattern, rule.cased), []).append(rule)
+    together = {same: iter(find_together(group, view)) for same, group in alike.items()}
+    for rule in rules:
+        own = together.get((rule.pattern, rule.cased))
+        yield from find(rule, view) if own is None else next(own)
 
 
 def _placed(view: TextView, finding: Finding) -> Finding:
@@ -180,17 +203,18 @@ class TextRedactor:
         self._clean: set[str] = set()
         self._found: list[Finding] | None = None
         self._repeats: Repeats | None = None
+        self._known: dict[str, _Known] | None = None
 
     def gathering(self, found: list[Finding]) -> TextRedactor:
-        """One that notes what it finds."""
+        """One that notes what it finds, and remembers it for the one that is made of it by `knowing`."""
         made = copy.copy(self)
-        made._found = found
+        made._found, made._known = found, {}
         return made
 
     def knowing(self, repeats: Repeats) -> TextRedactor:
         """One that finds these values, too, wherever they stand; what it remembers is its own."""
         made = copy.copy(self)
-        made._repeats, made._clean = repeats, set()
+        made._found, made._repeats, made._clean = None, repeats, set()
         return made
 
     def __call__(
@@ -228,7 +252,7 @@ class TextRedactor:
 
     def _edits(self, text: str, cells: Sequence[Told], counts: Counter[str]) -> list[_Edit]:
         edits = []
-        found = findings(text, self._policy, self._names, cells, self._repeats)
+        found = findings(text, self._policy, self._names, cells, self._repeats, self._known)
         if self._found is not None:
             self._found += found
         for finding in found:

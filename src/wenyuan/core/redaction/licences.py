@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import Rule, Span, adjacent, near, plain_number
+from wenyuan.core.redaction.matching import IN_CAPITALS, IN_DIGITS, IN_HAN, Rule, Span, adjacent, near, plain_number
 from wenyuan.core.redaction.text_view import TextView
 
 _NEAR = 32  # characters before a number in which its word stands
@@ -20,14 +20,14 @@ def _taken(_view: TextView, match: re.Match[str]) -> Span:
 
 
 def _beside(cue: str, pattern: str, *needs: str) -> Rule:
-    """An identity number that has its word right before it."""
+    """An identity number with digits that has its word right before it."""
     told = adjacent(cue)
 
     def check(view: TextView, match: re.Match[str]) -> Span | None:
         above = told.search(view.lower, max(0, match.start() - _NEAR), match.start())
         return _span(match) if above or near(view, match.start(), told, _NEAR) else None
 
-    return Rule("passport", re.compile(rf"{pattern}(?![0-9a-z])"), check, needs)
+    return Rule("passport", re.compile(rf"{pattern}(?![0-9a-z])"), check, needs, signs=IN_DIGITS)
 
 
 # Brazil's CPF has its form and two check digits, Italy's codice fiscale a form of its own.
@@ -121,16 +121,16 @@ RULES = (
     _beside(r"(?<![a-z])(?:dni|nie|nif)(?: no\.?)?", r"[xyz0-9](?<![0-9a-z].)-?[0-9]{7}-?[a-z]", "dni", "nie", "nif"),
     _beside(r"pan(?: card)?(?: number| no\.?)?", r"[a-z](?<![0-9a-z].)[a-z]{4}[0-9]{4}[a-z]", "pan"),
     _beside(r"(?:driver|national|identity|id|tax|citizen)[ \-](?:id|number|no\.?|card)(?: number| no\.?)?", r"[a-z](?<![0-9a-z].)[a-z]{0,3}[0-9]{6,12}", "id", "number", "no", "card"),
-    Rule("passport", _CPF, _cpf),
-    Rule("passport", _ITALY, _taken),
-    Rule("passport", _BRITAIN, _taken),
-    Rule("passport", _SOLDIER, _soldier, needs=("字",)),
-    Rule("bank_card", _ACCOUNT, _account, needs=("账", "帐", "account", "acct", "kontonummer")),
-    Rule("bank_card", _SORT_CODE, _taken, needs=("sort",)),
-    Rule("plate", _SPACED_PLATE, _taken),
-    Rule("plate", _FOREIGN_PLATE, _foreign_plate, needs=("plate", "reg", "vrm", "kennzeichen")),
+    Rule("passport", _CPF, _cpf, needs=("-",), signs=IN_DIGITS),
+    Rule("passport", _ITALY, _taken, signs=IN_DIGITS),
+    Rule("passport", _BRITAIN, _taken, signs=IN_DIGITS),
+    Rule("passport", _SOLDIER, _soldier, needs=("字",), signs=IN_DIGITS),
+    Rule("bank_card", _ACCOUNT, _account, needs=("账", "帐", "account", "acct", "kontonummer"), signs=IN_DIGITS),
+    Rule("bank_card", _SORT_CODE, _taken, needs=("sort",), signs=IN_DIGITS),
+    Rule("plate", _SPACED_PLATE, _taken, signs=IN_HAN),
+    Rule("plate", _FOREIGN_PLATE, _foreign_plate, needs=("plate", "reg", "vrm", "kennzeichen"), signs=IN_DIGITS),
     _beside(r"nhs(?: number| no\.?)?", r"[0-9](?<![0-9a-z].)[0-9]{2} ?[0-9]{3} ?[0-9]{4}", "nhs"),
-    Rule("phone", _BRITISH, _taken, needs=("07",)),
-    Rule("person", _PASSENGER, _passenger, needs=("/",), cased=True),
-    Rule("cn_mobile", _MOBILE_APART, _taken, needs=("(1",)),
+    Rule("phone", _BRITISH, _taken, needs=("07",), signs=IN_DIGITS),
+    Rule("person", _PASSENGER, _passenger, needs=("/",), cased=True, signs=IN_CAPITALS),
+    Rule("cn_mobile", _MOBILE_APART, _taken, needs=("(1",), signs=IN_DIGITS),
 )  # fmt: skip

@@ -67,9 +67,10 @@ class Redaction:
             DocumentRejected: the text cannot be redacted; it must not be ingested.
         """
         found: list[Finding] = []
-        new, _, counts = self._rewrite.gathering(found)(text)
+        rewrite = self._rewrite.gathering(found)
+        new, _, counts = rewrite(text)
         if repeats := Repeats(found):
-            new, _, counts = self._rewrite.knowing(repeats)(text)
+            new, _, counts = rewrite.knowing(repeats)(text)
         return Redacted(new, dict(counts))
 
     def document(self, document: Document) -> tuple[Document, Mapping[str, int]]:
@@ -84,9 +85,10 @@ class Redaction:
             DocumentRejected: it cannot be redacted.
         """
         found: list[Finding] = []
-        redacted, counts = self._document(document, self._rewrite.gathering(found))
+        rewrite = self._rewrite.gathering(found)
+        redacted, counts = self._document(document, rewrite)
         if repeats := Repeats(found):
-            return self._document(document, self._rewrite.knowing(repeats))
+            return self._document(document, rewrite.knowing(repeats))
         return redacted, counts
 
     def _document(self, document: Document, rewrite: TextRedactor) -> tuple[Document, Mapping[str, int]]:

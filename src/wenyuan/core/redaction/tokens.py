@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import Rule, Span
+from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span
 from wenyuan.core.redaction.text_view import TextView
 
 
@@ -67,5 +67,5 @@ RULES = (
     _shape(r"ops_eyJ[A-Za-z0-9_\-]{100,2000}", "ops_eyj"),
     _shape(r"ABSK[A-Za-z0-9+/]{80,200}={0,2}", "absk"),
     _shape(r"(?:AKLT|LTAI5t|JDC_|QVM)[A-Za-z0-9_\-]{20,64}", "aklt", "ltai5t", "jdc_", "qvm"),
-    Rule("secret", _HOOKS, _hook, needs=("bot", "hook", "token=", "key=", "sig", "code="), cased=True),
+    Rule("secret", _HOOKS, _hook, needs=("bot", "hook", "token=", "key=", "sig", "code="), cased=True, signs=IN_DIGITS),
 )  # fmt: skip
