@@ -9,7 +9,7 @@ import pytest
 
 from wenyuan.core.model import Block, Document
 from wenyuan.core.redaction import findings as every_finding
-from wenyuan.core.redaction.findings import _RULES, _to_try
+from wenyuan.core.redaction.findings import RULES, _to_try
 from wenyuan.core.redaction.matching import IN_DIGITS, SIGNS, Finding, Rule, Span, find, find_together
 from wenyuan.core.redaction.policy import policy_for
 from wenyuan.core.redaction.redact import Redaction
@@ -45,7 +45,7 @@ def test_rules_that_need_a_digit_are_not_tried_where_there_is_none(text: str) ->
     assert [rule for rule in _to_try(view_of(text + " 7")) if rule.signs >= IN_DIGITS]
 
 
-@pytest.mark.parametrize("rule", _RULES, ids=lambda rule: f"{rule.kind}-{rule.check.__class__.__name__}")
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.kind}-{rule.check.__class__.__name__}")
 def test_a_rule_finds_nothing_in_texts_without_the_signs_that_it_needs(rule: Rule) -> None:
     """What is left of a text of values when these signs are taken out of it holds nothing for the rule."""
     text = view_of(

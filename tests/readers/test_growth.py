@@ -38,6 +38,9 @@ _LISTED = {
     "passages of text": "paragraphs, full stops, commas, periods",
     "passages of Markdown": "open tags, headings",
     "redaction": "digits, spaced digits, letters, at signs, percent, base64, Chinese names, numerals",
+    "every rule of redaction": "assignments, fields, quoted assignments, open assignments, passwords, called passwords, passwords in rows, "
+    "passwords in words, keys of programs, elements, rows of values, letters and digits, words and digits, letters, digits, spaces, "
+    "equals, keys, quotes, parentheses, commas, spaced digits, capitals, Chinese names",
     "extract": "full stops, letters",
     "query": "Chinese, letters",
     "tokens of a claim": "letters, capitals, numerals",

@@ -24,8 +24,11 @@ from wenyuan.core.answering import quote_between
 from wenyuan.core.claims import claims_of
 from wenyuan.core.errors import DocumentRejected, InvalidRequest
 from wenyuan.core.quotation import whole
+from wenyuan.core.redaction.findings import RULES
+from wenyuan.core.redaction.matching import find
 from wenyuan.core.redaction.policy import policy_for
 from wenyuan.core.redaction.redact import Redaction
+from wenyuan.core.redaction.text_view import view_of
 from wenyuan.core.rules.expressions import read as read_condition
 from wenyuan.core.rules.spelling import form_of, spell
 from wenyuan.core.scanning import plain_reason
@@ -94,6 +97,14 @@ def _redacted(text: str) -> None:
         _REDACTION.text(text)
 
 
+def _every_rule(text: str) -> None:
+    """Every rule is tried, though the words and signs that it asks for are not in the text."""
+    view = view_of(text)
+    for rule in RULES:
+        for _ in find(rule, view):
+            pass
+
+
 def _robots(text: str) -> None:
     parse_robots(robots_text(f"User-agent: *\nDisallow: /{text}".encode()), "wenyuan").allows("https://x.example/a/b")
 
@@ -144,6 +155,7 @@ PARSERS: Mapping[str, Parse] = {
     "passages of text": partial(_passages, suffix=".txt"),
     "passages of Markdown": partial(_passages, suffix=".md"),
     "redaction": _redacted,
+    "every rule of redaction": _every_rule,
     "extract": lambda text: summarize(text[:_PASSAGE], "报销 limits"),
     "claims": lambda text: claims_of(text[:_CLAIMS]),
     "tokens of a claim": lambda text: tokens_of.__wrapped__(text[:_CLAIMS]),
@@ -269,6 +281,19 @@ SHAPES: Mapping[str, str] = {
     "equals": "a = ",
     "triple quotes": "'''",
     "calls": "f(a ",
+    "assignments": "a=",
+    "fields": "a:",
+    "quoted assignments": 'a="b" ',
+    "open assignments": "a='",
+    "called passwords": "password(",
+    "passwords": "password=",
+    "passwords in rows": "password,",
+    "passwords in words": "password is ",
+    "letters and digits": "a1",
+    "words and digits": "a1 ",
+    "keys of programs": "a_key = a.b(",
+    "elements": "<name>a",
+    "rows of values": "('a', ",
 }
 
 

@@ -39,7 +39,7 @@ from wenyuan.core.redaction.text_view import OPAQUE, TextView, views_of
 NameRecognizer = Callable[[str], Iterable[tuple[int, int]]]
 """Text → spans ``[start, end)`` of names of persons in it: the socket of a recogniser that knows more than cue words."""
 
-_RULES = (
+RULES = (
     *secrets.RULES,
     *passwords.RULES,
     *assignments.RULES,
@@ -59,8 +59,8 @@ _RULES = (
     *fields.RULES,
     *encoded.RULES,
 )
-_TRIALS = Counter((rule.pattern, rule.cased) for rule in _RULES)
-_NEEDED = sorted({word for rule in _RULES for word in rule.needs})
+_TRIALS = Counter((rule.pattern, rule.cased) for rule in RULES)
+_NEEDED = sorted({word for rule in RULES for word in rule.needs})
 _BY_FIRST = {first: tuple(words) for first, words in groupby(_NEEDED, key=lambda word: word[0])}
 _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 _MAX_ROUNDS = 12  # real texts need two; each round leaves less to find
@@ -140,7 +140,7 @@ def _to_try(view: TextView) -> Sequence[Rule]:
 
 @lru_cache(1 << len(SIGNS))
 def _with_signs(signs: frozenset[str]) -> tuple[Rule, ...]:
-    return tuple(rule for rule in _RULES if rule.signs <= signs)
+    return tuple(rule for rule in RULES if rule.signs <= signs)
 
 
 @lru_cache(1 << len(SIGNS))
