@@ -138,8 +138,15 @@ _NET_USE = re.compile(
 
 
 # root / Mima!2023; test01/Test@1234 after a word for an account: only what no path and no word is.
+# Each way begins with a letter of its own, so that the matcher skips to one of these.
+_ACCOUNT = "[号户]?[:是为 ]{0,3}[a-z0-9_.@\\-]{2,40}"
+_USERS = (
+    *"root admin administrator sa postgres sysadmin superuser".split(),
+    *(f"{c}{_ACCOUNT}" for c in "账帐"),
+    *(f"{word}[账帐]{_ACCOUNT}" for word in "测试 登录 管理员? 演示 体验 默认".split()),
+)
 _BESIDE_USER = re.compile(
-    r"(?:(?:root|admin|administrator|sa|postgres|sysadmin|superuser)|(?:测试|登录|管理员?|演示|体验|默认)?[账帐][号户]?[:是为 ]{0,3}[a-z0-9_.@\-]{2,40})[ \t]{0,2}[/|｜][ \t]{0,2}(?P<value>[!-.0-~]{6,64})(?![!-~])"
+    rf"(?:{'|'.join(_USERS)})[ \t]{{0,2}}[/|｜][ \t]{{0,2}}(?P<value>[!-.0-~]{{6,64}})(?![!-~])"
 )
 
 

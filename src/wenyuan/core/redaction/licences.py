@@ -106,21 +106,28 @@ def _passenger(view: TextView, match: re.Match[str]) -> Span | None:
     return match.start(), match.end(), match[0].casefold()
 
 
+_CARD_WORDS = tuple(
+    f"{whose}{gap}{what}"
+    for whose in ("driver", "national", "identity", "id", "tax", "citizen")
+    for gap in " -"
+    for what in ("id", "num", "no", "card")
+)
+
 RULES = (
     _beside(r"(?:永久)?居留(?:身份)?证(?:件)?(?:号码?)?|永居证", r"[a-z](?<![0-9a-z].)[a-z]{2}[0-9]{12}", "居留", "永居"),
     _beside(r"驾驶?证?档案编号|档案编号", r"[0-9](?<![0-9a-z].)[0-9]{11}", "档案编号"),
     _beside(r"hkid(?: no\.?)?|香港(?:居民)?身份证(?:号码?)?", r"[a-z](?<![0-9a-z].)[a-z]?[0-9]{6}\(?[0-9a]\)?", "hkid", "香港", "身份证"),
     _beside(r"national insurance(?: number| no\.?)?|nino|ni (?:number|no\.?)", r"[a-z](?<![0-9a-z].)[a-z] ?(?:[0-9]{2} ?){3}[a-d]", "national insurance", "nino", "ni n"),
     _beside(r"aadhaar(?: number| no\.?)?", r"[0-9](?<![0-9a-z].)[0-9]{3}[ \-]?[0-9]{4}[ \-]?[0-9]{4}", "aadhaar"),
-    _beside(r"(?:driver'?s?|driving) licen[cs]e(?: number| no\.?| #)?|dl(?: number| no\.?| #)", r"[a-z0-9](?<![0-9a-z].)(?=[a-z0-9 \-]{0,15}[0-9]{4})[a-z0-9][a-z0-9 \-]{4,17}[0-9a-z]", "licen", "dl "),
+    _beside(r"(?:driver'?s?|driving) licen[cs]e(?: number| no\.?| #)?|dl(?: number| no\.?| #)", r"[a-z0-9](?<![0-9a-z].)(?=[a-z0-9 \-]{0,15}[0-9]{4})[a-z0-9][a-z0-9 \-]{4,17}[0-9a-z]", "driver", "driving", "dl n", "dl #"),
     _beside(r"nric(?: no\.?)?|(?<![a-z])fin(?: no\.?)", r"[stfgm](?<![0-9a-z].)[0-9]{7}[a-z]", "nric", "fin "),
     _beside(r"주민등록번호|resident registration(?: number| no\.?)?", r"[0-9](?<![0-9a-z].)[0-9]{5}-?[1-8][0-9]{6}", "주민", "resident registration"),
-    _beside(r"(?:my ?number|マイナンバー|个人番号|個人番号)", r"[0-9](?<![0-9a-z].)[0-9]{3}[ \-]?[0-9]{4}[ \-]?[0-9]{4}", "number", "マイナンバー", "番号"),
+    _beside(r"(?:my ?number|マイナンバー|个人番号|個人番号)", r"[0-9](?<![0-9a-z].)[0-9]{3}[ \-]?[0-9]{4}[ \-]?[0-9]{4}", "my number", "mynumber", "マイナンバー", "番号"),
     _beside(r"(?<![a-z])sin(?: number| no\.?)?|social insurance(?: number| no\.?)?", r"[0-9](?<![0-9a-z].)[0-9]{2}[ \-]?[0-9]{3}[ \-]?[0-9]{3}", "sin", "social insurance"),
     _beside(r"tfn|tax file number", r"[0-9](?<![0-9a-z].)[0-9]{2} ?[0-9]{3} ?[0-9]{2,3}", "tfn", "tax file"),
     _beside(r"(?<![a-z])(?:dni|nie|nif)(?: no\.?)?", r"[xyz0-9](?<![0-9a-z].)-?[0-9]{7}-?[a-z]", "dni", "nie", "nif"),
     _beside(r"pan(?: card)?(?: number| no\.?)?", r"[a-z](?<![0-9a-z].)[a-z]{4}[0-9]{4}[a-z]", "pan"),
-    _beside(r"(?:driver|national|identity|id|tax|citizen)[ \-](?:id|number|no\.?|card)(?: number| no\.?)?", r"[a-z](?<![0-9a-z].)[a-z]{0,3}[0-9]{6,12}", "id", "number", "no", "card"),
+    _beside(r"(?:driver|national|identity|id|tax|citizen)[ \-](?:id|number|no\.?|card)(?: number| no\.?)?", r"[a-z](?<![0-9a-z].)[a-z]{0,3}[0-9]{6,12}", *_CARD_WORDS),
     Rule("passport", _CPF, _cpf, needs=("-",), signs=IN_DIGITS),
     Rule("passport", _ITALY, _taken, signs=IN_DIGITS),
     Rule("passport", _BRITAIN, _taken, signs=IN_DIGITS),
