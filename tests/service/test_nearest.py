@@ -110,6 +110,19 @@ def test_it_lies_within_what_may_be_seen(library: wenyuan.Library, bound: dict[s
     assert near is None or near.metadata["restrictions"] == list(bound)
 
 
+@pytest.mark.parametrize("question", [ABOUT, "《会议室》第九条怎么说"], ids=["words", "place"])
+def test_below_a_floor_that_is_set_it_is_shown_too(folder: Path, question: str) -> None:
+    """Where everything scores less than the set floor, the reason names the floor and the nearest passage stands beside."""
+    with opened(folder, floor=1.0) as library:
+        answer = library.search(question, context=WANTS)
+        assert not answer.hits and "below the floor" in answer.reason and answer.nearest is not None
+        hit, passage = answer.nearest
+        assert passage.source_id == "wiki" and 0.0 < hit.score <= 1.0 == answer.floor
+        assert library.replay(answer.audit_id).identical
+        plain = library.search(question)
+        assert plain.nearest is None and plain.reason == answer.reason
+
+
 def test_a_domain_that_gives_nothing_shows_its_own(library: wenyuan.Library) -> None:
     """Each domain of a search is refused by itself, and so is what is nearest in it."""
     scope = wenyuan.core.access.parse_scope([{"domain": "rules"}, {"domain": "wiki"}])

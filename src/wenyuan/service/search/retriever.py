@@ -271,10 +271,15 @@ class Retriever:
         deadline: Deadline,
     ) -> Searched:
         """Search the library's own sources: each passage with its probability, or nothing if an answer is unlikely."""
-        found, ranked, copies = self._candidates(query, asked, scope, trusts, profile, change, deadline)
+        searched = query, asked, scope, trusts, profile, change, deadline
+        found, ranked, copies = self._candidates(*searched, self._settings.floor)
         coverage = Coverage(asked.subject, asked.script)
         verdict = self._abstention.verdict(asked, found, ranked, coverage, scope, deadline)
         why = verdict.why
+        if query.nearest and self._settings.floor and not ranked and len(found.candidates.scores):
+            found, ranked, copies = self._candidates(*searched, None)  # what lies below the floor can be the nearest
+            if ranked:
+                verdict = self._abstention.verdict(asked, found, ranked, coverage, scope, deadline)
         if ranked and (query.nearest or not why):
             copied = [copy.passage_id for same in copies.values() for copy in same]
             alike = groups(ranked, coverage)
@@ -305,9 +310,10 @@ class Retriever:
         profile: CollectionProfile,
         change: int,
         deadline: Deadline,
+        floor: float | None,
     ) -> tuple[LegOutput, Ranked, Copies]:
         """What the own legs found, the best candidates without copies (as many as are wanted, if there are so many), and
-        the copies of each.
+        the copies of each; none where the best scores less than `floor`.
         """
         in_context = bool(query.source_document_uri or query.task_id)
         topic = self._topics.of(query, change, deadline) if in_context else None
@@ -320,7 +326,7 @@ class Retriever:
         wanted = max(self.reranking.reach(query.limit), FIRST)
         reach = wanted if profile.copies else wanted + max(wanted, _SPARE)
         while True:
-            cut = Cutoff.of(self._settings.floor, reach, trusts.values(), in_context)
+            cut = Cutoff.of(floor, reach, trusts.values(), in_context)
             found = LegOutput(NO_CANDIDATES, [], None)
             if scope.sources:
                 found = self._own.found(request if asked.reference else replace(request, cut=cut))
