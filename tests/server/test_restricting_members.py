@@ -54,6 +54,41 @@ def test_what_looks_like_a_restriction_is_refused(url: str, door: str) -> None:
         assert (refused.status, said) == (400, True), (word, refused.body[:300])
 
 
+def test_a_restriction_within_one_condition_is_refused(url: str) -> None:
+    """A member of one of Dify's conditions that looks like a restriction is refused with its place; others may be sent."""
+    path, body = DOORS["dify"]
+    test = {"name": "source_id", "comparison_operator": "not empty"}
+
+    def asked(more: dict[str, Any]) -> Any:
+        conditions = {"metadata_condition": {"conditions": [test, {**test, **more}]}}
+        return send(url, "POST", path, {**body, **conditions})
+
+    assert asked({"id": "c1", "filter": None}).status == 200
+    for word, value in WORDS.items():
+        refused = asked({word: value})
+        said = json.dumps(refused.json, ensure_ascii=False)
+        assert (refused.status, f"metadata_condition.conditions[1].{word}" in said) == (400, True), (word, said)
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_a_restriction_within_a_filter_of_a_vector_store_is_refused(url: str, depth: int) -> None:
+    """A member of a comparison, or of what joins several, that is none of the protocol's is refused with its place."""
+    path, body = DOORS["vector stores"]
+    test = {"type": "ne", "key": "source_id", "value": "x"}
+
+    def asked(joined: dict[str, Any], inner: dict[str, Any]) -> Any:
+        return send(url, "POST", path, {**body, "filters": {"type": "and", "filters": [{**test, **inner}], **joined}})
+
+    assert asked({}, {}).status == 200
+    for word, value in {**WORDS, "key": "source_id", "value": "law"}.items():
+        if depth and word in test:
+            continue
+        refused = asked({}, {word: value}) if depth else asked({word: value}, {})
+        place = ("filters.filters[0]." if depth else "filters.") + (word if word.isascii() else "")
+        said = json.dumps(refused.json, ensure_ascii=False)
+        assert (refused.status, place in said) == (400, True), (word, said)
+
+
 @pytest.mark.parametrize("door", ["dify", "vector stores"])
 def test_what_restricts_nothing_may_be_sent(url: str, door: str) -> None:
     """Members that other servers know, and null for those that say nothing, are no fault."""

@@ -25,6 +25,7 @@ from wenyuan.wire.search_requests import checked
 
 
 _DEFAULT_TOP_K = 5
+_CONDITIONS = 64  # of one question
 _DAY = re.compile(r"[0-9]{4}(?![0-9.])")  # a date, or its beginning
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
@@ -75,7 +76,7 @@ class DifyConditionsShape(_Lenient):
     """Tests of what documents say of themselves."""
 
     logical_operator: Literal["and", "or"] | None = None
-    conditions: list[DifyConditionShape] | None = Field(None, max_length=64)
+    conditions: list[DifyConditionShape] | None = Field(None, max_length=_CONDITIONS)
 
 
 class DifyRequestShape(_Lenient):
@@ -135,6 +136,9 @@ def restricting(
     for part, of in parts.items():
         inner = payload.get(part) if isinstance(payload, Mapping) else None
         faults += misplaced_in(inner, of.model_fields, says, f"{part}.")
+        tests = inner.get("conditions") if of is DifyConditionsShape and isinstance(inner, Mapping) else None
+        for at, one in enumerate(tests[:_CONDITIONS] if isinstance(tests, list) else ()):
+            faults += misplaced_in(one, DifyConditionShape.model_fields, says, f"{part}.conditions[{at}].")
     if faults:
         raise InvalidRequest(listed(faults), faults=tuple(faults))
 

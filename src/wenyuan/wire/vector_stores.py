@@ -19,6 +19,7 @@ from wenyuan.core.model import Facet, Fragment, RetrievalRequest
 from wenyuan.service.fragment_search import FragmentsAnswer, FragmentsRequest
 from wenyuan.wire.contract import QueryText, Text
 from wenyuan.wire.dify import STORES_SAY, fault_of, restricting
+from wenyuan.wire.search import S
 from wenyuan.wire.search_requests import checked
 
 _MOST_QUERIES = 8
@@ -136,6 +137,12 @@ class StoreErrorShape(BaseModel):
     error: StoreFaultShape
 
 
+class _JoinShape(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    type: Literal["and", "or"]
+    filters: Any = None
+
+
 class _ComparisonShape(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
     type: Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"]
@@ -175,6 +182,7 @@ def _conditions(tree: Any, path: str, depth: int) -> FieldComparison | Condition
     if join not in ("and", "or"):
         return _comparison(tree, path)
     parts = tree.get("filters")
+    _checked_at(path, _JoinShape, {name: value for name, value in tree.items() if value is not None})
     if not isinstance(parts, list) or not parts:
         raise fault_of(f"{path}.filters", "must be a non-empty array")
     found = (_conditions(part, f"{path}.filters[{at}]", depth + 1) for at, part in enumerate(parts))
@@ -182,16 +190,21 @@ def _conditions(tree: Any, path: str, depth: int) -> FieldComparison | Condition
 
 
 def _comparison(tree: Mapping[str, Any], path: str) -> FieldComparison:
-    try:
-        shape = checked(_ComparisonShape, tree)
-    except InvalidRequest as error:
-        faults = tuple(Fault(f"{path}.{fault.path}", fault.message) for fault in error.faults)
-        raise InvalidRequest(listed(faults[:3]), faults=faults) from error
+    shape = _checked_at(path, _ComparisonShape, tree)
     if isinstance(shape.value, list) != (shape.type in ("in", "nin")):
         raise fault_of(f"{path}.value", "must be an array for in and nin, and none for any other type")
     values: Sequence[Facet] = shape.value if isinstance(shape.value, list) else [shape.value]
     test: Test = shape.type
     return FieldComparison(field=shape.key, test=test, values=tuple(values), path=f"{path}.key")
+
+
+def _checked_at(path: str, shape: type[S], tree: Mapping[str, Any]) -> S:
+    """A part of a filter in its shape, which has no other members; its faults name their places in the whole."""
+    try:
+        return checked(shape, tree)
+    except InvalidRequest as error:
+        faults = tuple(Fault(f"{path}.{fault.path}", fault.message) for fault in error.faults)
+        raise InvalidRequest(listed(faults[:3]), faults=faults) from error
 
 
 def store_to_wire(asked: Sequence[FragmentsRequest], given: Sequence[FragmentsAnswer]) -> Mapping[str, Any]:
