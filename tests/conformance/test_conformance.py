@@ -5,11 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import socketserver
+import ssl
 import subprocess
 import sys
+import threading
 import time
 import unicodedata
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +24,7 @@ from hypothesis import strategies as st
 import broken
 from broken import FAIL_HEADER, FAIL_VARIABLE, Reference, serving
 from wenyuan.conformance import (
+    AdapterTarget,
     CaseResult,
     CommandFault,
     EnvFault,
@@ -140,6 +146,90 @@ def test_a_service_that_is_slow_has_a_verdict_in_time() -> None:
     late = [result for result in (*report.cases, *report.extra) if "1 s for all cases together" in result.detail]
     assert late and not any(result.passed for result in late)
     assert report.exit_code == 1
+
+
+@contextmanager
+def dripping(beginning: bytes) -> Iterator[int]:
+    """The port of a service that sends a beginning and then a byte now and then, without end."""
+    ended = threading.Event()
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(ConnectionError):
+                self.request.sendall(beginning)
+                while not ended.wait(0.05):
+                    self.request.sendall(b" ")
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            ended.set()
+            server.shutdown()
+            thread.join(5)
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "beginning"),
+    [
+        ("http", OK + b"Content-Length: 100000\r\n\r\n{"),
+        ("http", OK + b"\r\n{"),
+        ("http", b"HTTP/1.1 200 OK\r\nX-Long: "),
+        ("https", b"\x16\x03\x03\x40\x00\x02"),
+    ],
+    ids=["body", "body-without-length", "head", "handshake"],
+)
+def test_a_service_that_drips_has_a_verdict_in_time(scheme: str, beginning: bytes) -> None:
+    """The time for all cases together ends within a request, too, whatever part of its answer comes byte by byte."""
+    reports: list[Report] = []
+    with dripping(beginning) as port:
+        target = HttpTarget(f"{scheme}://127.0.0.1:{port}/ask")
+        asking = threading.Thread(target=lambda: reports.append(run(target, fault=FAULT, seconds=0.5)), daemon=True)
+        asking.start()
+        asking.join(20)
+        assert reports, "the run goes on while the service drips"
+    results = (*reports[0].cases, *reports[0].extra)
+    assert not any(result.passed for result in results)
+    assert all("0.5 s for all cases together" in r.detail for r in results)
+
+
+def test_the_services_of_adapters_end_in_time_too() -> None:
+    """What is asked in another protocol is bounded as what is asked in the contract's own."""
+    reports: list[Report] = []
+    with dripping(OK + b"\r\n{") as port:
+        target = AdapterTarget("dify", f"http://127.0.0.1:{port}/retrieval")
+        asking = threading.Thread(target=lambda: reports.append(run(target, fault=FAULT, seconds=0.5)), daemon=True)
+        asking.start()
+        asking.join(20)
+        assert reports, "the run goes on while the service drips"
+    assert not any(result.passed for result in reports[0].cases)
+
+
+def test_a_service_over_tls_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A certificate that is trusted is taken, and one that is not is no answer."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=service", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    secure.load_cert_chain(certificate, key)
+    with serving(Reference(), tls=secure) as url:
+        target = HttpTarget(url.replace("http://", "https://"))
+        refused = target.ask(request("many"))
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        answer = target.ask(request("many"))
+    assert (refused.status, answer.status) == (None, 200), answer.text
+    assert "CERTIFICATE_VERIFY_FAILED" in refused.text
 
 
 class FailsWith500(broken.Reference):

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import ssl
 import time
 import unicodedata
 from collections.abc import Iterator
@@ -132,8 +133,12 @@ def _no_constant(name: str) -> float:
 
 
 @contextmanager
-def serving(implementation: Reference, paths: tuple[str, ...] = ("/v1/retrieve_fragments",)) -> Iterator[str]:
-    """Gives the URL, without a path, of a server that ends with the block."""
+def serving(
+    implementation: Reference,
+    paths: tuple[str, ...] = ("/v1/retrieve_fragments",),
+    tls: ssl.SSLContext | None = None,
+) -> Iterator[str]:
+    """Gives the URL, without a path, of a server that ends with the block; it begins with ``http`` with TLS, too."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -161,7 +166,10 @@ def serving(implementation: Reference, paths: tuple[str, ...] = ("/v1/retrieve_f
         daemon_threads = True
         request_queue_size = 64  # with the default of 5, the ninth caller waits a second for its retry
 
-    with listening(Server(("127.0.0.1", 0), Handler)) as url:
+    server = Server(("127.0.0.1", 0), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    with listening(server) as url:
         yield url
 
 

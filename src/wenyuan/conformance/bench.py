@@ -12,7 +12,7 @@ from typing import Any
 from wenyuan.conformance.documents import request
 from wenyuan.conformance.faults import FaultSwitch
 from wenyuan.conformance.response_checks import envelope_faults, fragment_faults
-from wenyuan.conformance.targets import Answer, Target
+from wenyuan.conformance.targets import ENDS, Answer, Target
 from wenyuan.core.errors import ConfigError, joined, msg
 
 NO_SWITCH = (
@@ -98,7 +98,9 @@ class Bench:
 
 
 class _Bounded:
-    """A target that is asked until a moment, and no longer."""
+    """A target that is asked until a moment, and no longer. A request over HTTP ends at that moment, too; the call of a
+    Python object cannot be cut off, and what it returns later does not count.
+    """
 
     def __init__(self, target: Target, until: float) -> None:
         self._target, self._until = target, until
@@ -108,13 +110,24 @@ class _Bounded:
 
     def ask(self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Answer:
         """As the target; raises `OutOfTime` past the moment."""
-        self._check()
-        return self._target.ask(request, headers)
+        with self._in_time():
+            return self._target.ask(request, headers)
 
     def send(self, body: bytes, headers: Mapping[str, str]) -> Answer:
         """As `ask`."""
+        with self._in_time():
+            return self._target.send(body, headers)
+
+    @contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """A context for one request; raises `OutOfTime` where the moment is past before or after it."""
         self._check()
-        return self._target.send(body, headers)
+        outer = ENDS.set(self._until)
+        try:
+            yield
+        finally:
+            ENDS.reset(outer)
+        self._check()
 
     def _check(self) -> None:
         if time.monotonic() >= self._until:

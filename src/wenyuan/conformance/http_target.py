@@ -6,12 +6,16 @@ import http.client
 import json
 import re
 import select
+import socket
 import ssl
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from wenyuan.conformance.targets import NOT_JSON, Answer, parse_json
+from wenyuan.conformance.targets import ENDS, NOT_JSON, Answer, parse_json
 from wenyuan.core.errors import ConfigError, msg
 
 PATHS = ("/v1/retrieve_fragments", "/retrieve_fragments")
@@ -28,7 +32,7 @@ class HttpTarget:
         url: Of the endpoint. Without a path, ``/v1/retrieve_fragments`` is asked and, should that be 404,
             ``/retrieve_fragments``.
         headers: Sent with every request, e.g. ``Authorization``.
-        timeout: Seconds for each step of an exchange.
+        timeout: Seconds for each step of an exchange. All of its steps together end at the moment `ENDS`.
 
     Raises:
         ConfigError: no http or https URL, or a header that HTTP cannot carry.
@@ -77,27 +81,88 @@ class HttpTarget:
         """Nothing is kept open between requests."""
 
     def _exchange(self, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-        connection = self._connection()
+        left = ENDS.get() - time.monotonic()
+        if left <= 0.0:
+            return Answer(None, NOT_JSON, msg("no answer: {kind}", kind="TimeoutError"))
+        connection = self._connection(min(self._timeout, left))
         try:
-            connection.putrequest("POST", path, skip_accept_encoding=True)
-            for name, value in {**self._headers, **headers}.items():
-                connection.putheader(name, value)
-            connection.putheader("Content-Length", str(len(body)))
-            connection.putheader("Connection", "close")
-            connection.endheaders()
-            _send_body(connection, body)
-            response = connection.getresponse()
-            return _read(response.status, response.read(MAX_ANSWER_BYTES + 1))
+            with _ending(connection, left):
+                return self._answer(connection, path, body, headers)
         except (OSError, http.client.HTTPException) as error:
             return Answer(None, NOT_JSON, msg("no answer: {kind}: {error}", kind=type(error).__name__, error=error))
         finally:
             connection.close()
 
-    def _connection(self) -> http.client.HTTPConnection:
-        if self._secure:
-            context = ssl.create_default_context()
-            return http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=context)
-        return http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
+    def _answer(
+        self, connection: http.client.HTTPConnection, path: str, body: bytes, headers: Mapping[str, str]
+    ) -> Answer:
+        """The answer of a service on a fresh connection.
+
+        Raises:
+            OSError, http.client.HTTPException: there is none.
+        """
+        connection.putrequest("POST", path, skip_accept_encoding=True)
+        for name, value in {**self._headers, **headers}.items():
+            connection.putheader(name, value)
+        connection.putheader("Content-Length", str(len(body)))
+        connection.putheader("Connection", "close")
+        connection.endheaders()
+        _send_body(connection, body)
+        response = connection.getresponse()
+        return _read(response.status, response.read(MAX_ANSWER_BYTES + 1))
+
+    def _connection(self, timeout: float) -> _Connection | _SecureConnection:
+        kind = _SecureConnection if self._secure else _Connection
+        return kind(self._host, self._port, timeout=timeout)
+
+
+class _Connection(http.client.HTTPConnection):
+    """HTTP.
+
+    Attributes:
+        whole: The socket, from when it is connected to the end of the answer; `sock` is gone before.
+    """
+
+    whole: socket.socket | None = None
+
+    def connect(self) -> None:
+        """Connect."""
+        super().connect()
+        self.whole = self.sock
+
+
+class _SecureConnection(http.client.HTTPSConnection):
+    """HTTPS, whose socket is there before the handshake, so that this can be ended, too."""
+
+    sock: socket.socket
+    whole: socket.socket | None = None
+
+    def connect(self) -> None:
+        """Connect and shake hands."""
+        http.client.HTTPConnection.connect(self)
+        secured = ssl.create_default_context().wrap_socket(
+            self.sock, server_hostname=self.host, do_handshake_on_connect=False
+        )
+        self.sock = self.whole = secured
+        secured.do_handshake()
+
+
+@contextmanager
+def _ending(connection: _Connection | _SecureConnection, seconds: float) -> Iterator[None]:
+    """A context in which a connection, once it is there, lasts at most this long: a step's timeout begins anew with each byte."""
+
+    def end() -> None:
+        with suppress(OSError):  # it has ended by itself
+            if connection.whole is not None:  # TLS ends without a word to the other side
+                socket.socket.shutdown(connection.whole, socket.SHUT_RDWR)
+
+    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -115,11 +180,13 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
 def _send_body(connection: http.client.HTTPConnection, body: bytes) -> None:
     """Send a body, but stop when the service answers early (413).
 
-    What is sent after such an answer resets the connection, and the answer is lost with it.
+    What is sent after such an answer resets the connection, and the answer is lost with it. Over TLS it is not looked for:
+    what comes early there may be of TLS itself.
     """
+    looks = not isinstance(connection.sock, ssl.SSLSocket)
     patience = 0.2 if len(body) > _CHUNK else 0.0
     for start in range(0, len(body), _CHUNK):
-        if select.select([connection.sock], [], [], patience)[0]:
+        if looks and select.select([connection.sock], [], [], patience)[0]:
             return
         patience = 0.0
         try:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 import json
+import math
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -20,6 +22,9 @@ class NotJson(enum.Enum):
 
 
 NOT_JSON: Final = NotJson.NOT_JSON
+
+ENDS: ContextVar[float] = ContextVar("ENDS", default=math.inf)
+"""The moment of the monotonic clock, in seconds, until which a request over HTTP may take, however slowly it goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +106,4 @@ def clip(value: object) -> str:
     return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
 
 
-__all__ = ["NOT_JSON", "Answer", "NotJson", "Target", "clip", "parse_json"]
+__all__ = ["ENDS", "NOT_JSON", "Answer", "NotJson", "Target", "clip", "parse_json"]
