@@ -141,6 +141,64 @@ def test_files_that_are_as_before_are_no_progress(monkeypatch: pytest.MonkeyPatc
     assert [one["left"] for one in said] == ["3:10"]
 
 
+def test_nothing_is_said_of_a_pace_before_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first lines of a run, and of a file whose pages are recognised, say what is done, and no pace and no time left."""
+    from wenyuan.cli.progress import Bar
+    from wenyuan.cli.terminal import Terminal
+    from wenyuan.service.ingest.progress import Progress
+
+    said: list[str] = []
+    monkeypatch.setattr(Terminal, "say", lambda self, key, **values: said.append(self.text(key, **values)))
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    for language in ("en", "zh"):
+        for pages in ({}, {"pages": 0, "pages_total": 40}):
+            with Bar(Terminal(language=language), embeds=True) as bar:
+                clock[0] += 10
+                bar(Progress(files=0, files_total=9, passages=200, embedded=0, name="x", **pages))
+    assert said == [
+        "file 1/9, passages 200", "file 1/9: 0 of 40 pages recognised", "文件 1/9，段落 200", "文件 1/9：已识别 0 页，共 40 页",
+    ]  # fmt: skip
+
+
+COURSES = {
+    "mixed": [20.0 if number % 7 == 3 else 1.0 for number in range(210)],
+    "slow first": [5.0] * 60 + [1.0] * 240,
+    "fast first": [1.0] * 200 + [3.0] * 100,
+}
+"""Seconds that each file of a run takes."""
+
+
+@pytest.mark.parametrize("course", COURSES)
+def test_the_time_left_is_right_within_a_factor_of_two(monkeypatch: pytest.MonkeyPatch, course: str) -> None:
+    """Of slow and fast files, mixed or one kind after the other, between the first tenth and the last twentieth of a run, once
+    a fifth of its time went to files like those that are left.
+    """
+    from wenyuan.cli.progress import Bar
+    from wenyuan.cli.terminal import Terminal
+    from wenyuan.service.ingest.progress import Progress
+
+    said: list[str] = []
+    monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values.get("left", "")))
+    monkeypatch.setattr("wenyuan.cli.progress._EVERY", 0.0)
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    seconds, off, checked = COURSES[course], [], 0
+    change = 0.0 if course == "mixed" else sum(one for one in seconds if one != seconds[-1])
+    with Bar(Terminal(language="en"), embeds=False) as bar:
+        for number, taken in enumerate(seconds):
+            clock[0] += taken
+            bar(Progress(files=number, files_total=len(seconds), passages=9 * number, embedded=0, name="x"))
+            seen = clock[0] - 100.0 - change >= 0.2 * (clock[0] - 100.0)
+            if seen and len(seconds) <= 10 * number <= 9.5 * len(seconds):
+                checked += 1
+                minutes, rest = map(int, said[-1].split(":"))
+                ratio = (60 * minutes + rest) / sum(seconds[number + 1 :])
+                if not 0.5 <= ratio <= 2.0:
+                    off.append((number, round(ratio, 2)))
+    assert checked > 60 and not off
+
+
 def test_what_was_passed_over_is_counted_while_a_run_goes_on(tmp_path: Path) -> None:
     """A run that was cut off and goes on says of how many files it had nothing to do."""
     for number in range(6):

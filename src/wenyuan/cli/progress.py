@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from bisect import bisect_right
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 _QUIET = 1.0  # seconds before anything is shown
 _EVERY = 10.0  # seconds between two lines where there is no terminal
 _OF_STAGES = 5.0  # between two lines of a work that has stages and no bar
+_RECENT = 0.2  # of the time that has passed: its pace counts as much as that of the whole
 
 
 class Bar:
@@ -32,6 +35,7 @@ class Bar:
         self._line_at = self._begun + _QUIET
         self._bar: Any = None
         self._task: Any = None
+        self._course = [(self._begun, 0.0)]  # times, and the shares of the work that were done then
         self._pages_of = (
             -1,
             0,
@@ -70,15 +74,15 @@ class Bar:
             _, first, begun = self._pages_of
             rate, left = _pages_pace(at.pages - first, at.pages_total - at.pages, now - begun)
             pages = {"page": at.pages, "pages": at.pages_total}
-            return "progress_pages", {
-                "files": at.files + 1,
-                "total": at.files_total,
-                **pages,
-                "rate": rate,
-                "left": left,
-            }
-        rate, left = self._pace(at, now - self._begun)
-        return "progress", {**_counts(at), "rate": rate, "left": left}
+            place = {"files": at.files + 1, "total": at.files_total, **pages}
+            if not rate:
+                return "progress_pages_begun", place
+            return "progress_pages", {**place, "rate": rate, "left": left}
+        pace = (at.embedded if self._embeds else at.passages) / (now - self._begun)
+        seconds = self._left(self._share(at, since=at.unchanged), now)
+        if seconds is None or f"{pace:.1f}" == "0.0":
+            return "progress_begun", _counts(at)
+        return "progress", {**_counts(at), "rate": f"{pace:.1f}", "left": f"{seconds // 60}:{seconds % 60:02d}"}
 
     def _share(self, at: Progress, *, since: int = 0) -> float:
         """Share of the work done: passages are read long before they are embedded.
@@ -91,14 +95,18 @@ class Bar:
         files = (at.files + 1 - since) / max(1, at.files_total - since)
         return files * at.embedded / at.passages if self._embeds and at.passages else files
 
-    def _pace(self, at: Progress, seconds: float) -> tuple[str, str]:
-        """Passages per second, and the remaining time as ``m:ss`` (``?`` while unknown)."""
-        rate = f"{(at.embedded if self._embeds else at.passages) / seconds:.1f}"
-        share = self._share(at, since=at.unchanged)
+    def _left(self, share: float, now: float) -> int | None:
+        """Seconds that are left as the geometric mean of what two paces give, of the whole course and of its recent part; None while unknown."""
         if not share:
-            return rate, "?"
-        left = round(seconds * (1 - share) / share)
-        return rate, f"{left // 60}:{left % 60:02d}"
+            return None
+        if share > self._course[-1][1]:
+            self._course.append((now, share))
+        since = now - _RECENT * (now - self._begun)
+        at = max(0, bisect_right(self._course, (since, 2.0)) - 1)
+        before, done = self._course[at]
+        whole = (1.0 - share) * (now - self._begun) / share
+        recent = (1.0 - share) * (now - before) / (share - done) if share > done else whole
+        return round(math.sqrt(whole * recent))
 
     def _start(self) -> None:
         from rich import progress
@@ -115,9 +123,9 @@ class Bar:
 
 
 def _pages_pace(done: int, left: int, seconds: float) -> tuple[str, str]:
-    """Pages per second, and the remaining time as ``m:ss``; ``?`` before the first page."""
+    """Pages per second, and the remaining time as ``m:ss``; empty before the first page."""
     if done <= 0 or seconds <= 0:
-        return "?", "?"
+        return "", ""
     more = round(left * seconds / done)
     return f"{done / seconds:.2f}", f"{more // 60}:{more % 60:02d}"
 
