@@ -101,10 +101,10 @@ def vectored(library: wenyuan.Library, synthetic: bool) -> None:
 def serve_case(case: str, library: str, threads: int, synthetic: bool, port: int, processes: int) -> None:
     from wenyuan.server.member import member_here
     from wenyuan.server.running import serve
-    from wenyuan.server.service_port import ServerOptions
     from wenyuan.server.supervisor import lead
+    from wenyuan.settings import ServerSettings
 
-    settings, member = ServerOptions(threads=threads), member_here()
+    settings, member = ServerSettings(threads=threads), member_here()
     if member is None and processes > 1:  # as `wenyuan serve` with `server.processes`
         sys.exit(lead([sys.executable, *sys.argv], processes, "127.0.0.1", port, settings.grace))
     if case == "stub":

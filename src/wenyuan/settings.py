@@ -263,7 +263,7 @@ class TracingSettings(_Section):
 
 
 class ServerSettings(_Section):
-    """The HTTP door."""
+    """The HTTP door: where it listens, its limits and options."""
 
     host: str = "127.0.0.1"
     port: int = Field(default=8765, ge=0, le=65_535)
@@ -272,11 +272,14 @@ class ServerSettings(_Section):
     failed_http_status: Literal[200, 503] = 200
     dify_failure_record: bool = False  # tell Dify of a failure in a record, not by status
     allowed_origins: tuple[str, ...] = ()  # whose pages may speak MCP to it, besides its own
-    threads: int = Field(default=8, ge=1, le=256)
+    threads: int = Field(default=8, ge=1, le=256)  # requests at work at once
     rate_per_key: float = Field(default=50, ge=0)  # requests a second of one key; 0: no limit
-    rate_total: float = Field(default=0, ge=0)
-    concurrency_per_key: int = Field(default=32, ge=0)
-    queue: int = Field(default=64, ge=0, le=10_000)
+    rate_total: float = Field(default=0, ge=0)  # of all together
+    concurrency_per_key: int = Field(default=32, ge=0)  # open requests of one key; 0: no limit
+    queue: int = Field(default=64, ge=0, le=10_000)  # requests that may wait for a thread; further ones get 503
+    max_body: int = Field(default=1024 * 1024, ge=1_024, le=64 * 1024 * 1024)  # bytes of a request body
+    body_timeout: float = Field(default=10.0, gt=0, le=600)  # seconds in which a body must have arrived whole
+    grace: float = Field(default=30.0, ge=1, le=600)  # seconds that open requests get when the server stops
     console: bool = True  # pages for people, at the address of the server
     ingest_roots: tuple[Path, ...] = ()  # folders below which a path given over HTTP may lie
     worker: bool = False  # refresh sources when they are due, as `wenyuan worker` does

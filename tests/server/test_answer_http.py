@@ -29,7 +29,7 @@ from wenyuan.mcp.tools import TOOLS
 from wenyuan.server.app import create_app
 from wenyuan.server.keys import KeyRing
 from wenyuan.server.running import start_in_thread
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
 Door = tuple[str, Any, Server]
 
@@ -295,7 +295,7 @@ def test_who_waits_for_a_model_keeps_nobody_else_waiting(door: Door, path: str, 
         return {"questions": [], "claims": [], "missing": ""}
 
     server.lie = slow
-    settings = ServerOptions(threads=1)
+    settings = ServerSettings(threads=1)
     ring = KeyRing(library.catalog, open_without_keys=False)
     url, stop = start_in_thread(create_app(library, settings=settings, authenticate=ring), grace=1)
     try:

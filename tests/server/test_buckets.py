@@ -12,7 +12,7 @@ import pytest
 from wenyuan.server.buckets import OwnBuckets, SharedBuckets
 from wenyuan.server.limits import Limiter
 from wenyuan.server.problems import Problem
-from wenyuan.server.service_port import RateLimits
+from wenyuan.settings import ServerSettings
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -83,7 +83,7 @@ def test_processes_at_once(tmp_path: Path) -> None:
 
 def test_a_limiter_with_shared_buckets(tmp_path: Path) -> None:
     """Rate and total of two processes together are those of the settings."""
-    limits = RateLimits(rate_per_key=5, rate_total=8)
+    limits = ServerSettings(rate_per_key=5, rate_total=8)
     both = [Limiter(limits, lambda: 100.0, SharedBuckets(tmp_path / "limits", number, 2)) for number in range(2)]
     done = {"a": 0, "b": 0}
     for turn in range(60):

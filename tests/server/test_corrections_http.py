@@ -18,7 +18,7 @@ from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
 from wenyuan.server.app import create_app
 from wenyuan.server.keys import KeyRing
 from wenyuan.server.running import start_in_thread
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
 Served = tuple[str, Any, Path]
 RIGHTS = ("ingest", "registry", "search", "retrieve", "audit")
@@ -30,7 +30,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     with scans(tmp_path, search={"deadline": 60}, engine="memory") as library:
         library.catalog.put_agent(parse_agent({"agent_id": "desk", "knowledge_scope": [{"domain": "duty"}]}))
         ring = KeyRing(library.catalog, open_without_keys=False)
-        url, stop = start_in_thread(create_app(library, authenticate=ring, settings=ServerOptions()), grace=1)
+        url, stop = start_in_thread(create_app(library, authenticate=ring, settings=ServerSettings()), grace=1)
         try:
             yield url, library, tmp_path / "duty"
         finally:

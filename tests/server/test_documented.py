@@ -16,7 +16,6 @@ from wenyuan.core.errors import received
 from wenyuan.core.text.analysis import has_han
 from wenyuan.i18n.translation import translated
 from wenyuan.server.problems import PROBLEM_JSON
-from wenyuan.server.service_port import RateLimits
 
 Served = tuple[str, Any]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -27,8 +26,7 @@ SYNONYMS = {"synonyms": [{"term": "晚交楼", "synonym": "逾期交付"}]}
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    unlimited = RateLimits(rate_per_key=0)
-    with governed_server(tmp_path_factory.mktemp("documented"), limits=unlimited) as found:
+    with governed_server(tmp_path_factory.mktemp("documented"), rate_per_key=0) as found:
         yield found
 
 
@@ -135,7 +133,7 @@ def test_what_is_made_is_told_as_made(served: Served, document: dict[str, Any]) 
 
 def test_asking_too_often_is_documented(tmp_path: Any, document: dict[str, Any]) -> None:
     """429 is among the answers of every route that needs a key, and says when to come again."""
-    with governed_server(tmp_path, limits=RateLimits(rate_per_key=0.001)) as (url, library):
+    with governed_server(tmp_path, rate_per_key=0.001) as (url, library):
         for method, path in ROUTES:
             if RIGHT_OF[method, path] is None:
                 continue

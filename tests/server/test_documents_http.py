@@ -19,7 +19,7 @@ from wenyuan.core.errors import InvalidRequest
 from wenyuan.server.app import create_app
 from wenyuan.server.keys import KeyRing
 from wenyuan.server.running import start_in_thread
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
 Served = tuple[str, Any]
 
@@ -30,7 +30,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         for agent, domain in (("desk", "duty"), ("other", "elsewhere")):
             library.catalog.put_agent(parse_agent({"agent_id": agent, "knowledge_scope": [{"domain": domain}]}))
         ring = KeyRing(library.catalog, open_without_keys=False)
-        url, stop = start_in_thread(create_app(library, authenticate=ring, settings=ServerOptions()), grace=1)
+        url, stop = start_in_thread(create_app(library, authenticate=ring, settings=ServerSettings()), grace=1)
         try:
             yield url, library
         finally:

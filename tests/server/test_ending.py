@@ -17,7 +17,7 @@ from http_door import Answer, ask, assert_problem
 SERVER = """
 import re, sys, threading, urllib.request
 from http_door import EchoService
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 from wenyuan.server.running import serve
 from wenyuan.server.ending import Ending
 
@@ -41,7 +41,7 @@ def begin(url):
 
 kind = sys.argv[1]
 with Ending(2.0 if kind in ("wait", "match") else 30.0, lambda: print("flushed", flush=True)) as ending:
-    serve(Slow(), port=0, settings=ServerOptions(grace=1.0), on_listening=begin, on_stop=ending.begin)
+    serve(Slow(), port=0, settings=ServerSettings(grace=1.0), on_listening=begin, on_stop=ending.begin)
     print("returned", flush=True)
 """
 

@@ -13,7 +13,7 @@ from governed_door import SUPPORT, TEXTS, governed_server, send
 from http_door import assert_problem
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.server.app import openapi_document
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
 Served = tuple[str, Any]
 ASK = {"query": "客户投诉多久响应"}
@@ -27,7 +27,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def meets(shape: str, body: object) -> bool:
-    document = openapi_document(ServerOptions())
+    document = openapi_document(ServerSettings())
     pointer = {"$ref": f"#/components/schemas/{shape}", "components": document["components"]}
     return bool(jsonschema_rs.Draft202012Validator(pointer).is_valid(body))
 

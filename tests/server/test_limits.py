@@ -6,7 +6,7 @@ import pytest
 
 from wenyuan.server.limits import Limiter
 from wenyuan.server.problems import Problem
-from wenyuan.server.service_port import RateLimits
+from wenyuan.settings import ServerSettings
 
 
 class Clock:
@@ -33,7 +33,7 @@ def admitted(limiter: Limiter, key: str, count: int) -> int:
 def test_rate_of_a_key() -> None:
     """A key may save up two seconds' worth, and then gets its rate; another key has its own."""
     clock = Clock()
-    limiter = Limiter(RateLimits(rate_per_key=5), clock)
+    limiter = Limiter(ServerSettings(rate_per_key=5), clock)
     assert admitted(limiter, "a", 30) == 10
     assert admitted(limiter, "b", 30) == 10
     clock.now += 1.0
@@ -42,13 +42,13 @@ def test_rate_of_a_key() -> None:
 
 def test_rate_of_all() -> None:
     """The total holds for all keys together, and for callers without one."""
-    limiter = Limiter(RateLimits(rate_per_key=0, rate_total=3), Clock())
+    limiter = Limiter(ServerSettings(rate_per_key=0, rate_total=3), Clock())
     assert admitted(limiter, "a", 4) + admitted(limiter, "b", 4) + admitted(limiter, "local", 4) == 6
 
 
 def test_concurrency_of_a_key() -> None:
     """Only so many requests of a key are open at once; one that ends makes room, whatever its end."""
-    limiter = Limiter(RateLimits(rate_per_key=0, concurrency_per_key=2), Clock())
+    limiter = Limiter(ServerSettings(rate_per_key=0, concurrency_per_key=2), Clock())
     with limiter.admitted("a"), limiter.admitted("a"):
         with pytest.raises(Problem, match="2 requests"), limiter.admitted("a"):
             raise AssertionError("a third one was let in")
@@ -61,4 +61,4 @@ def test_concurrency_of_a_key() -> None:
 
 def test_this_machine_without_keys() -> None:
     """Callers that need no key have no limit of a key."""
-    assert admitted(Limiter(RateLimits(rate_per_key=1), Clock()), "local", 500) == 500
+    assert admitted(Limiter(ServerSettings(rate_per_key=1), Clock()), "local", 500) == 500

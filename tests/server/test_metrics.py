@@ -26,7 +26,6 @@ from wenyuan.runtime.timings import BOUNDS, Timings
 from wenyuan.server.app import ROUTES
 from wenyuan.server.exposition import MetricFamilies, histogram
 from wenyuan.server.request_metrics import RequestMetrics
-from wenyuan.server.service_port import RateLimits
 from wenyuan.service.operations.refresh import Worker
 from wenyuan.service.search.leg_execution import LegMeter
 
@@ -180,8 +179,7 @@ def test_requests_in_flight() -> None:
 
 def test_refused_for_asking_too_often(tmp_path: Path) -> None:
     """What was answered 429 is counted."""
-    limits = RateLimits(rate_per_key=1.0)
-    with governed_server(tmp_path, limits=limits) as (url, library):
+    with governed_server(tmp_path, rate_per_key=1.0) as (url, library):
         token = key(library, "search")
         answers = [send(url, "POST", "/v1/search", {"query": "投诉"}, token).status for _ in range(8)]
         refused = answers.count(429)

@@ -14,9 +14,9 @@ from rules_door import BOOK
 from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.server.app import openapi_document
 from wenyuan.server.examples import ANSWERS, EXAMPLES
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
-DOCUMENT = openapi_document(ServerOptions())
+DOCUMENT = openapi_document(ServerSettings())
 OPERATIONS = {
     operation["operationId"]: (path, method, operation)
     for path, methods in DOCUMENT["paths"].items()

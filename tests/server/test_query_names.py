@@ -12,7 +12,7 @@ from mcp_clients import calling, over_http
 from rules_door import rules_server
 from wenyuan.client import AgentClient, Client, InvalidRequest, get_context_from
 from wenyuan.server.app import openapi_document
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
 QUERY = "深基坑开挖前要做什么"
 NAMES = {"/v1/context": "retrieval_query", "/v1/infer_rules": "context"}
@@ -105,7 +105,7 @@ def test_tools_for_models_take_query(served: Any, tool: str, name: str) -> None:
 
 def test_the_document_tells_both_names() -> None:
     """Neither is required alone."""
-    schemas = openapi_document(ServerOptions())["components"]["schemas"]
+    schemas = openapi_document(ServerSettings())["components"]["schemas"]
     for shape, name in (("ContextRequestShape", "retrieval_query"), ("InferRequestShape", "context")):
         assert {name, "query"} <= set(schemas[shape]["properties"])
         assert name not in schemas[shape].get("required", [])

@@ -17,7 +17,6 @@ from governed_door import BODIES, RIGHT_OF, SUPPORT, at, governed_server, key
 from http_door import JSON, Answer, call
 from wenyuan.core.model import Source
 from wenyuan.server.remote_callers import base_of, is_elsewhere
-from wenyuan.server.service_port import RateLimits
 from wenyuan.service.file_addresses import FileAddresses
 
 FROM_AFAR = {**JSON, "X-Forwarded-For": "203.0.113.9", "Host": "kb.example"}
@@ -28,7 +27,7 @@ Served = tuple[str, Any, Path]
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("afar")
-    with governed_server(folder, limits=RateLimits(rate_per_key=0)) as (url, library):
+    with governed_server(folder, rate_per_key=0) as (url, library):
         (folder / "手册").mkdir()
         (folder / "手册" / "价目 1.md").write_text(TEXT, "utf-8")
         (folder / "手册" / "broken.pdf").write_bytes(b"%PDF-1.4 broken")

@@ -28,8 +28,8 @@ from wenyuan.core.errors import EngineUnavailable, RetrievalFailed
 from wenyuan.core.rules.rule_numbers import written_numbers
 from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.server.app import openapi_document
-from wenyuan.server.service_port import ServerOptions
 from wenyuan.service.rules.unified import RuleQuestion
+from wenyuan.settings import ServerSettings
 
 Served = tuple[str, Any]
 PIT = "深基坑开挖"
@@ -552,7 +552,7 @@ def test_a_pack_may_have_a_slash_in_its_name(tmp_path: Path) -> None:
 
 def test_the_document_describes_bodies_and_answers() -> None:
     """OpenAPI has a body for each POST of rules, and the members of each answer."""
-    paths = openapi_document(ServerOptions())["paths"]
+    paths = openapi_document(ServerSettings())["paths"]
     for path in ("/v1/rules/import", "/v1/rules/propose", "/v1/rules/review", "/v1/retrieve", "/v1/infer_rules"):
         assert paths[path]["post"]["requestBody"]["required"] is True
     listed = paths["/v1/rules"]["get"]

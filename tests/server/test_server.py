@@ -19,7 +19,7 @@ from wenyuan.core.errors import CatalogBusy, Fault, InvalidRequest, Message, Not
 from wenyuan.core.restrictions import faults_of
 from wenyuan.i18n.translation import translated
 from wenyuan.server.problems import Problem
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_nothing_found_is_success_with_an_empty_array(url):
 
 def test_a_failure_is_failed_with_its_reason(url, run):
     """FAILED says why, has no fragments, and its HTTP status is 200 or the one configured."""
-    strict = run(settings=ServerOptions(failed_http_status=503))
+    strict = run(settings=ServerSettings(failed_http_status=503))
     for address, status in ((url, 200), (strict, 503)):
         answer = ask(address, "failed")
         assert answer.status == status

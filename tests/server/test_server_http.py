@@ -17,8 +17,8 @@ import pytest
 
 from http_door import JSON, PATH, Answer, EchoService, ask, assert_problem, call, q, raw, serving
 from patience import in_time
-from wenyuan.server.service_port import ServerOptions
 from wenyuan.server.strict_http import StrictProtocol
+from wenyuan.settings import ServerSettings
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_two_content_types_are_415(url):
 
 def test_a_body_above_the_limit_is_413_and_the_client_gets_to_read_it(run):
     """Declared or chunked, a large body is refused, counted while it is read; one at the limit is served."""
-    url = run(settings=ServerOptions(max_body=2000))
+    url = run(settings=ServerSettings(max_body=2000))
     fits = q() + b" " * (2000 - len(q()))
     assert call(url, body=fits).status == 200
     for size in (2001, 15_000, 1_000_000):
@@ -77,7 +77,7 @@ def test_a_refused_request_leaves_the_connection_usable(url):
 
 def test_a_body_that_does_not_arrive_is_408_while_others_are_served(run):
     """A slow body is cut off at the time limit, and does not hold up anybody else."""
-    url = run(settings=ServerOptions(body_timeout=3.0, threads=1))
+    url = run(settings=ServerSettings(body_timeout=3.0, threads=1))
     head = b"POST /v1/retrieve_fragments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     parts = urlsplit(url)
     with in_time(), contextlib.ExitStack() as stack:
@@ -195,7 +195,7 @@ def test_many_requests_at_once_get_their_own_answers(url):
 def test_more_than_may_wait_are_refused_at_once_and_probes_still_answer(run):
     """With all threads busy and the queue full: 503 with Retry-After; the probes answer; later all is well."""
     service = EchoService()
-    url = run(service, settings=ServerOptions(threads=2, queue_limit=3))
+    url = run(service, settings=ServerSettings(threads=2, queue=3))
     answers: list[Answer] = []
     callers = [threading.Thread(target=lambda: answers.append(ask(url, "wait"))) for _ in range(9)]
     try:

@@ -20,7 +20,8 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import ConfigError
 from wenyuan.server.app import create_app
 from wenyuan.server.running import serve, start_in_thread
-from wenyuan.server.service_port import ServerOptions, open_to_all
+from wenyuan.server.service_port import open_to_all
+from wenyuan.settings import load_settings
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +48,13 @@ def test_a_taken_port_is_a_config_error(url):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"threads": 0}, {"queue_limit": -1}, {"max_body": 0}, {"body_timeout": math.nan}, {"failed_http_status": 404}],
+    [{"threads": 0}, {"queue": -1}, {"max_body": 0}, {"body_timeout": math.nan}, {"failed_http_status": 404}],
     ids=str,
 )
 def test_senseless_settings_are_refused(wrong):
-    """A setting that cannot work is a ConfigError."""
-    with pytest.raises(ConfigError):
-        ServerOptions(**wrong)
+    """A setting that cannot work is a ConfigError that names it, and never reaches the server."""
+    with pytest.raises(ConfigError, match=f"server.{next(iter(wrong))}"):
+        load_settings(server=wrong)
 
 
 def test_a_request_that_outlives_the_grace_is_told_that_the_server_stops():

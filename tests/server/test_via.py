@@ -16,8 +16,8 @@ from wenyuan.core.model import RetrievalRequest
 from wenyuan.engines.external.question_path import JOURNEY, MOST_HOPS, VIA, arrived
 from wenyuan.server.app import create_app
 from wenyuan.server.running import start_in_thread
-from wenyuan.server.service_port import ServerOptions
 from wenyuan.service.search.leg_execution import LegExecutor
+from wenyuan.settings import ServerSettings
 
 BODY = {"query": "客户投诉 complaint deadline", "max_results": 3}
 
@@ -39,7 +39,7 @@ class House:
 
         self.library.retrieve_fragments = counted
         self.id = self.library.catalog.library_id()
-        self.url, self.stop = start_in_thread(create_app(self.library, settings=ServerOptions(**settings)), grace=1)
+        self.url, self.stop = start_in_thread(create_app(self.library, settings=ServerSettings(**settings)), grace=1)
 
     def names(self, other: House, **more: Any) -> None:
         settings = {"url": other.url, "allow_private": True, **more}

@@ -27,10 +27,10 @@ from wenyuan.core.model import RetrievalRequest
 from wenyuan.core.records import KINDS
 from wenyuan.i18n.translation import texts, translated
 from wenyuan.server.app import openapi_document
-from wenyuan.server.service_port import ServerOptions
 from wenyuan.service.audit.recorder import ACTING
 from wenyuan.service.audit.rerun import Cause
 from wenyuan.service.search.searcher import SearchRequest
+from wenyuan.settings import ServerSettings
 
 Served = tuple[str, Any]
 COMMANDS = ("list", "show", "verify", "export", "replay")
@@ -232,7 +232,7 @@ def key_id(token: str) -> str:
 
 def meets(method: str, path: str, body: object) -> bool:
     """Whether an answer is as the document says."""
-    entry = openapi_document(ServerOptions())["paths"][path][method]
+    entry = openapi_document(ServerSettings())["paths"][path][method]
     schema = entry["responses"]["200"]["content"]["application/json"]["schema"]
     return bool(jsonschema_rs.Draft202012Validator(schema).is_valid(body))
 

@@ -23,9 +23,9 @@ from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.mcp.tools import TOOLS
 from wenyuan.server.app import openapi_document
-from wenyuan.server.service_port import ServerOptions
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest
+from wenyuan.settings import ServerSettings
 
 ABOUT = "食堂的红烧肉好吃吗"
 """What none of the documents answers."""
@@ -181,7 +181,7 @@ def test_it_is_no_evidence(library: wenyuan.Library) -> None:
 
 def test_over_http(url: str) -> None:
     """Both doors give it as the document of the service says, and only where the request wants it."""
-    document = openapi_document(ServerOptions())
+    document = openapi_document(ServerSettings())
     for path, body, wish in (
         ("/v1/retrieve_fragments", {"query": ABOUT, "max_results": 3}, {"context": WANTS}),
         ("/v1/search", {"query": ABOUT}, WANTS),

@@ -20,7 +20,7 @@ from wenyuan.console import with_console
 from wenyuan.server.app import create_app
 from wenyuan.server.keys import KeyRing
 from wenyuan.server.running import start_in_thread
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -29,7 +29,7 @@ HOSTILE = "<script>alert(1)</script>"
 def served(library: Any, *, needs_keys: bool = False, **settings: Any) -> Iterator[str]:
     """The URL of a server for a library that is open, with the console."""
     ring = KeyRing(library.catalog, open_without_keys=not needs_keys)
-    app = create_app(library, authenticate=ring, settings=ServerOptions(**settings))
+    app = create_app(library, authenticate=ring, settings=ServerSettings(**settings))
     url, stop = start_in_thread(with_console(app, marks), grace=1)
     try:
         yield url

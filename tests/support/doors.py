@@ -13,7 +13,7 @@ from wenyuan.core.errors import EngineUnavailable
 from wenyuan.server.app import create_app
 from wenyuan.server.keys import KeyRing
 from wenyuan.server.running import start_in_thread
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
 DOCUMENTS = {
     "policy": (
@@ -49,7 +49,7 @@ def foreign_library(folder: Path, **settings: Any) -> Iterator[Any]:
 def served(library: Any, *, needs_keys: bool = False, **settings: Any) -> Iterator[str]:
     """The URL of a server for a library."""
     ring = KeyRing(library.catalog, open_without_keys=not needs_keys)
-    app = create_app(library, authenticate=ring, settings=ServerOptions(**settings))
+    app = create_app(library, authenticate=ring, settings=ServerSettings(**settings))
     url, stop = start_in_thread(app, grace=1)
     try:
         yield url

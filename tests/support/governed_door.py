@@ -14,7 +14,7 @@ from wenyuan.core.access import parse_agent
 from wenyuan.server.app import ROUTES, create_app
 from wenyuan.server.keys import KeyRing
 from wenyuan.server.running import start_in_thread
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
 RIGHT_OF = {(one.method, one.path): one.right for one in ROUTES}
 TEXTS = {
@@ -86,7 +86,7 @@ def governed_server(folder: Path, *, needs_keys: bool = True, **settings: Any) -
     with wenyuan.open(folder / "library", **SETTINGS) as library:
         ring = KeyRing(library.catalog, open_without_keys=not needs_keys)
         url, stop = start_in_thread(
-            create_app(library, authenticate=ring, settings=ServerOptions(**settings)), grace=1
+            create_app(library, authenticate=ring, settings=ServerSettings(**settings)), grace=1
         )
         try:
             yield url, library

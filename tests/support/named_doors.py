@@ -22,7 +22,6 @@ from wenyuan.core.access import Principal, parse_agent
 from wenyuan.core.task_profiles import parse_profile
 from wenyuan.readers.golden import read_golden
 from wenyuan.readers.rulebooks.selection import read_book
-from wenyuan.server.service_port import RateLimits
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest
 from wenyuan.wire.search_answers import context_to_wire, search_to_wire
@@ -114,8 +113,8 @@ def world_in(folder: Path) -> Iterator[World]:
     (folder / "bonus" / "plan.md").write_text(SECRET, encoding="utf-8")
     (folder / "pack.yaml").write_text(BOOK, encoding="utf-8")
     (folder / "golden.csv").write_text("question,source\n奖金方案,plan.md\n", encoding="utf-8")
-    unlimited = RateLimits(rate_per_key=0)  # a fast machine asks more often than a key may
-    with foreign_library(folder) as library, served(library, needs_keys=True, limits=unlimited) as url:
+    # A fast machine asks more often than a key may.
+    with foreign_library(folder) as library, served(library, needs_keys=True, rate_per_key=0) as url:
         library.add(wenyuan.Source(source_id="bonus", path=str(folder / "bonus"), trust=5))
         assert not library.rules.take(read_book(folder / "pack.yaml")).errors
         library.catalog.put_agent(parse_agent({"agent_id": "payroll", "knowledge_scope": [{"domain": "bonus"}]}))
@@ -305,7 +304,7 @@ def askers_in(folder: Path) -> Iterator[tuple[Asker, Asker]]:
             place.mkdir()
             (place / "pack.yaml").write_text(book, encoding="utf-8")
             library = stack.enter_context(foreign_library(place))
-            url = stack.enter_context(served(library, needs_keys=True, limits=RateLimits(rate_per_key=0)))
+            url = stack.enter_context(served(library, needs_keys=True, rate_per_key=0))
             assert not library.rules.take(read_book(place / "pack.yaml")).errors
             made.append(Asker(library, url, key(library, "admin", agent="support")))
         yield made[0], made[1]

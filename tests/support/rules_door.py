@@ -13,7 +13,7 @@ from wenyuan.core.access import parse_agent
 from wenyuan.server.app import create_app
 from wenyuan.server.keys import KeyRing
 from wenyuan.server.running import start_in_thread
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
 SETTINGS: dict[str, Any] = {"encoder": {"kind": "none"}, "cache": {"seconds": 0}}
 AGENTS = (
@@ -102,7 +102,7 @@ def rules_server(folder: Path, **settings: Any) -> Iterator[tuple[str, Any]]:
     with wenyuan.open(folder / "library", **SETTINGS) as library:
         ring = KeyRing(library.catalog, open_without_keys=False)
         roots = (folder / "books",)
-        app = create_app(library, authenticate=ring, settings=ServerOptions(ingest_roots=roots, **settings))
+        app = create_app(library, authenticate=ring, settings=ServerSettings(ingest_roots=roots, **settings))
         url, stop = start_in_thread(app, grace=1)
         try:
             yield url, library

@@ -17,7 +17,6 @@ from http_door import call
 from mcp_clients import calling, over_http
 from wenyuan import Client, InvalidRequest, NotPermitted, RetrievalFailed, RetrievalRequest
 from wenyuan.conformance.documents import documents
-from wenyuan.server.service_port import RateLimits
 
 Found = list[tuple[str, float]]
 """Words and score of each fragment, in the order in which they came."""
@@ -130,8 +129,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str, 
     (folder / "kit").mkdir()
     for name, text in documents().items():
         (folder / "kit" / name).write_text(text, encoding="utf-8")
-    unlimited = RateLimits(rate_per_key=0)  # a fast machine asks more often than a key may
-    with foreign_library(folder) as library, served(library, needs_keys=True, limits=unlimited) as url:
+    # A fast machine asks more often than a key may.
+    with foreign_library(folder) as library, served(library, needs_keys=True, rate_per_key=0) as url:
         library.add(wenyuan.Source(source_id="kit", path=str(folder / "kit"), trust=3))
         yield library, url, key(library, "retrieve", "search")
 

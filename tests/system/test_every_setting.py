@@ -51,6 +51,7 @@ PLAIN: Mapping[str, Any] = {
     "uploads.keep_versions": 5, "server.host": "127.0.0.2", "server.shared_port": True, "server.failed_http_status": 503,
     "server.dify_failure_record": True, "server.allowed_origins": ["https://chat.example.com"], "server.threads": 2,
     "server.rate_per_key": 100, "server.rate_total": 100, "server.concurrency_per_key": 4, "server.queue": 8,
+    "server.max_body": 500_000, "server.body_timeout": 20, "server.grace": 20,
     "server.console": False, "server.ingest_roots": ["/tmp"], "server.worker": True, "server.worker_poll": 5,
 }  # fmt: skip
 MODELS: Mapping[str, Any] = {

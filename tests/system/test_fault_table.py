@@ -23,7 +23,7 @@ from wenyuan.core.errors import EncoderUnavailable, EngineUnavailable, Knowledge
 from wenyuan.server.app import create_app
 from wenyuan.server.keys import KeyRing
 from wenyuan.server.running import start_in_thread
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
@@ -194,7 +194,7 @@ def served(folder: Path) -> Iterator[tuple[str, Any]]:
     ):
         model.begin("perfect")
         ring = KeyRing(library.catalog, open_without_keys=False)
-        url, stop = start_in_thread(create_app(library, authenticate=ring, settings=ServerOptions()), grace=1)
+        url, stop = start_in_thread(create_app(library, authenticate=ring, settings=ServerSettings()), grace=1)
         try:
             yield url, library
         finally:

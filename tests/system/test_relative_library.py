@@ -25,7 +25,7 @@ from wenyuan.cli.root import app
 from wenyuan.server.app import ROUTES, create_app
 from wenyuan.server.keys import KeyRing
 from wenyuan.server.running import start_in_thread
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 
 LIBRARY = "./library"
 LEAVE = "# 请假制度\n\n员工每年有 10 天年假。\n\n请假须提前三天申请。\n"
@@ -175,7 +175,7 @@ def test_every_route_works_on_a_relative_library(home: Path) -> None:
             create_app(
                 library,
                 authenticate=KeyRing(library.catalog, open_without_keys=True),
-                settings=ServerOptions(ingest_roots=(home,)),
+                settings=ServerSettings(ingest_roots=(home,)),
             ),
             grace=1,
         )

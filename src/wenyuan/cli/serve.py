@@ -59,29 +59,14 @@ def serve(
     from wenyuan.console.site import with_console
     from wenyuan.server.ending import CLOSING, Ending
     from wenyuan.server.running import serve as run_server
-    from wenyuan.server.service_port import RateLimits, ServerOptions
 
-    grace = ServerOptions().grace
-    with opened(terminal) as found, Ending(grace + CLOSING, lambda: _flush(found)) as ending:
+    with opened(terminal) as found, Ending(found.settings.server.grace + CLOSING, lambda: _flush(found)) as ending:
         wanted = found.settings.server
         run_server(
             found,
             wanted.host if host is None else host,
             wanted.port if port is None else port,
-            settings=ServerOptions(
-                threads=wanted.threads,
-                queue_limit=wanted.queue,
-                failed_http_status=wanted.failed_http_status,
-                allowed_origins=wanted.allowed_origins,
-                dify_failure_record=wanted.dify_failure_record,
-                ingest_roots=wanted.ingest_roots,
-                grace=grace,
-                limits=RateLimits(
-                    rate_per_key=wanted.rate_per_key,
-                    rate_total=wanted.rate_total,
-                    concurrency_per_key=wanted.concurrency_per_key,
-                ),
-            ),
+            settings=wanted,
             keys=found.catalog,
             shared_port=wanted.shared_port,
             on_stop=ending.begin,
@@ -112,7 +97,6 @@ def _processes(terminal: Terminal) -> int:
 
 def _lead(terminal: Terminal, count: int, host: str | None, port: int | None) -> int:
     """Let processes serve that look for their `Member`; returns the exit code."""
-    from wenyuan.server.service_port import ServerOptions
     from wenyuan.server.supervisor import lead
     from wenyuan.settings import load_settings
 
@@ -120,7 +104,7 @@ def _lead(terminal: Terminal, count: int, host: str | None, port: int | None) ->
     host, port = wanted.host if host is None else host, wanted.port if port is None else port
     common = ["--library", str(terminal.folder), "--lang", terminal.language, *["--json"] * terminal.as_json]
     command = [sys.executable, "-m", "wenyuan.cli", *common, "serve", "--host", host]
-    return lead(command, count, host, port, ServerOptions().grace)
+    return lead(command, count, host, port, wanted.grace)
 
 
 def _flush(library: Library) -> None:

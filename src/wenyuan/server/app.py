@@ -47,16 +47,10 @@ from wenyuan.server.routes.tool_pages import ToolPages
 from wenyuan.server.routes.uploads import UploadRoutes
 from wenyuan.server.routes.vector_stores import Stores
 from wenyuan.server.routes_declared import Route, declared
-from wenyuan.server.service_port import (
-    Authenticate,
-    FaultSwitch,
-    KnowledgeService,
-    ServerOptions,
-    Service,
-    open_on_loopback,
-)
+from wenyuan.server.service_port import Authenticate, FaultSwitch, KnowledgeService, Service, open_on_loopback
 from wenyuan.service.file_addresses import AddressBook
 from wenyuan.service.operations.health import Health, LibraryWork
+from wenyuan.settings import ServerSettings
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library
@@ -81,7 +75,7 @@ PUBLIC = frozenset(one.path for one in ROUTES if one.right is None)
 def create_app(
     service: Service,
     *,
-    settings: ServerOptions | None = None,
+    settings: ServerSettings | None = None,
     authenticate: Authenticate = open_on_loopback,
     fault: FaultSwitch | None = None,
     member: Member | None = None,
@@ -96,7 +90,7 @@ def create_app(
             header means nothing.
         member: Which of several processes this is; None where it serves alone.
     """
-    settings = settings or ServerOptions()
+    settings = settings or ServerSettings()
     traffic = RequestMetrics(ROUTES)
     numbers = NumbersNow(traffic, _work_of(service), None if member is None else SharedNumbers(member))
     buckets = None if member is None else SharedBuckets(member.limits, member.number, member.count)
@@ -126,7 +120,7 @@ def _work_of(service: Service) -> Callable[[], LibraryWork] | None:
     return health.work if isinstance(health, Health) else None
 
 
-def openapi_document(settings: ServerOptions, *, governed: bool = True) -> Mapping[str, Any]:
+def openapi_document(settings: ServerSettings, *, governed: bool = True) -> Mapping[str, Any]:
     """The OpenAPI document of a server with these settings.
 
     Args:
@@ -140,7 +134,7 @@ def _library_id(service: Service) -> str:
     return str(service.catalog.library_id()) if isinstance(service, KnowledgeService) else ""
 
 
-def _address_book(service: Service, settings: ServerOptions) -> AddressBook | None:
+def _address_book(service: Service, settings: ServerSettings) -> AddressBook | None:
     """The addresses of a library's files; None for a service that has no catalog."""
     if not isinstance(service, KnowledgeService):
         return None

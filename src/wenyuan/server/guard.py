@@ -24,8 +24,9 @@ from wenyuan.server.refusals import refusal
 from wenyuan.server.request_body import Body, ClientGone
 from wenyuan.server.request_metrics import RequestMetrics
 from wenyuan.server.request_origin import check_page
-from wenyuan.server.service_port import Authenticate, ServerOptions
+from wenyuan.server.service_port import Authenticate
 from wenyuan.service.search.traces import INCOMING
+from wenyuan.settings import ServerSettings
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
 _log = logging.getLogger("wenyuan.server")
@@ -72,7 +73,7 @@ class GuardMiddleware:
         app: ASGIApp,
         *,
         authenticate: Authenticate,
-        settings: ServerOptions,
+        settings: ServerSettings,
         traffic: RequestMetrics,
         public: Collection[str],
         buckets: Buckets | None = None,
@@ -82,7 +83,7 @@ class GuardMiddleware:
         self._traffic = traffic
         self._authenticate = authenticate
         self._settings = settings
-        self._limiter = Limiter(settings.limits, buckets=buckets)
+        self._limiter = Limiter(settings, buckets=buckets)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

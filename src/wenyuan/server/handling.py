@@ -22,7 +22,8 @@ from wenyuan.server.pool import Pool
 from wenyuan.server.problems import Problem
 from wenyuan.server.remote_callers import inward
 from wenyuan.server.request_body import WAITING, Body, ClientGone, require_json
-from wenyuan.server.service_port import FaultSwitch, ServerOptions
+from wenyuan.server.service_port import FaultSwitch
+from wenyuan.settings import ServerSettings
 from wenyuan.wire import contract, strict_json
 
 STATUS_HEADER = "X-Retrieval-Status"
@@ -82,12 +83,12 @@ class RequestHandler:
         library_id: What the library behind it is called where libraries ask one another; see `engines.external`.
     """
 
-    def __init__(self, settings: ServerOptions, fault: FaultSwitch | None, library_id: str = "") -> None:
+    def __init__(self, settings: ServerSettings, fault: FaultSwitch | None, library_id: str = "") -> None:
         self.settings = settings
         self._library_id = library_id
         self._fault = fault
-        self.pool = Pool(settings.threads, settings.queue_limit)
-        self.waiting = Pool(WAITING, settings.queue_limit)
+        self.pool = Pool(settings.threads, settings.queue)
+        self.waiting = Pool(WAITING, settings.queue)
 
     async def content(self, request: Request) -> bytes:
         """The JSON body as bytes, not parsed."""

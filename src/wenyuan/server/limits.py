@@ -11,7 +11,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import msg
 from wenyuan.server.buckets import Buckets, OwnBuckets
 from wenyuan.server.problems import Problem
-from wenyuan.server.service_port import RateLimits
+from wenyuan.settings import ServerSettings
 
 _NO_KEY = Principal().key_id  # this machine's own callers, while no keys are needed
 _ALL = ""  # the name of the bucket of all together
@@ -21,11 +21,12 @@ class Limiter:
     """Rate and concurrency limits per key. Used only on the event loop, so it has no lock.
 
     Args:
+        limits: Of them the rates and the concurrency count.
         buckets: Those that processes share which serve together; by default this one's own.
     """
 
     def __init__(
-        self, limits: RateLimits, clock: Callable[[], float] = time.monotonic, buckets: Buckets | None = None
+        self, limits: ServerSettings, clock: Callable[[], float] = time.monotonic, buckets: Buckets | None = None
     ) -> None:
         self._limits = limits
         self._clock = clock

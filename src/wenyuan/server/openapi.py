@@ -17,7 +17,7 @@ from wenyuan.server.examples import SECURITY, told_by_example
 from wenyuan.server.problems import PROBLEM_JSON
 from wenyuan.server.request_schemas import JSON, REF, any_json, as_strict_json
 from wenyuan.server.routes_declared import Operation, Route
-from wenyuan.server.service_port import ServerOptions
+from wenyuan.settings import ServerSettings
 from wenyuan.wire import contract
 from wenyuan.wire.files import FileShape, body_schema
 from wenyuan.wire.strict_json import MAX_DEPTH
@@ -280,7 +280,7 @@ MCP = Operation(_protocol)
 SOURCES_LISTED = got("list_sources", "The registered sources", contract.SourceListShape, 401, 403, 429, 500, 503)
 
 
-def document_of(settings: ServerOptions, served: Iterable[Route], known: Iterable[Route]) -> dict[str, Any]:
+def document_of(settings: ServerSettings, served: Iterable[Route], known: Iterable[Route]) -> dict[str, Any]:
     """The document of a server with these settings.
 
     Args:

@@ -27,15 +27,9 @@ from wenyuan.server.numbers import NumbersNow
 from wenyuan.server.pool import close_pools
 from wenyuan.server.repeated import once_a_minute
 from wenyuan.server.request_origin import is_loopback
-from wenyuan.server.service_port import (
-    Authenticate,
-    FaultSwitch,
-    ServerOptions,
-    Service,
-    open_on_loopback,
-    open_to_all,
-)
+from wenyuan.server.service_port import Authenticate, FaultSwitch, Service, open_on_loopback, open_to_all
 from wenyuan.server.strict_http import StrictProtocol
+from wenyuan.settings import ServerSettings
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -147,7 +141,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
     host: str = "127.0.0.1",
     port: int = 8765,
     *,
-    settings: ServerOptions | None = None,
+    settings: ServerSettings | None = None,
     authenticate: Authenticate | None = None,
     keys: Keys | None = None,
     fault: FaultSwitch | None = None,
@@ -192,7 +186,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
             component="server",
             hint="keep to 127.0.0.1, or make a key: wenyuan key create --rights retrieve,search",
         )
-    settings = settings or ServerOptions()
+    settings = settings or ServerSettings()
     authenticate = authenticate or (open_to_all if allow_remote else open_on_loopback)
     made = create_app(service, settings=settings, authenticate=authenticate, fault=fault, member=member)
     app: ASGIApp = made if front is None or (member is not None and not member.first) else front(made)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import ConfigError, NotPermitted, msg
+from wenyuan.core.errors import NotPermitted
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 from wenyuan.server.request_origin import names_loopback
 
@@ -83,63 +81,6 @@ For an unknown name it raises `InvalidRequest`.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateLimits:
-    """Requests per second and at the same time, per key and overall; 0 means no limit."""
-
-    rate_per_key: float = 50.0
-    rate_total: float = 0.0
-    concurrency_per_key: int = 32
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerOptions:
-    """Limits and options of the server.
-
-    Attributes:
-        threads: Requests that are worked on at the same time.
-        queue_limit: Requests that may wait for a thread; further ones get 503 with Retry-After.
-        max_body: Bytes of a request body.
-        body_timeout: Seconds in which a body must have arrived whole.
-        grace: Seconds that open requests get to finish when the server stops.
-        failed_http_status: HTTP status of a FAILED response: 200, or 5xx for clients that look only there.
-        limits: Requests a second and at once, for each key and for all: beyond, 429 with Retry-After.
-        dify_failure_record: Whether a failure is returned to Dify as one record with status 200: older versions take
-            any error for an empty answer.
-        allowed_origins: Web origins besides the server's own whose pages may do more than read, and speak MCP to it.
-        ingest_roots: Folders below which paths given by clients must be; without any, none may.
-
-    Raises:
-        ConfigError: a value that makes no sense.
-    """
-
-    threads: int = 8
-    queue_limit: int = 64
-    max_body: int = 1024 * 1024
-    body_timeout: float = 10.0
-    grace: float = 30.0
-    failed_http_status: int = 200
-    dify_failure_record: bool = False
-    allowed_origins: tuple[str, ...] = ()
-    ingest_roots: tuple[Path, ...] = ()
-    limits: RateLimits = field(default_factory=RateLimits)
-
-    def __post_init__(self) -> None:
-        if min(self.threads, self.max_body) < 1 or self.queue_limit < 0 or not self.body_timeout > 0:
-            raise ConfigError(
-                "threads, max_body and body_timeout must be positive, queue_limit not negative",
-                component="server settings",
-            )
-        if self.failed_http_status != 200 and not 500 <= self.failed_http_status <= 599:
-            raise ConfigError(
-                msg(
-                    "failed_http_status is {failed_http_status}; it must be 200 or 500 to 599",
-                    failed_http_status=self.failed_http_status,
-                ),
-                component="server settings",
-            )
-
-
 def is_no_key(authorization: str) -> bool:
     """Whether an ``Authorization`` header has a bearer token that cannot be a key of any library."""
     scheme, _, token = authorization.partition(" ")
@@ -160,7 +101,7 @@ def open_on_loopback(headers: Mapping[str, str]) -> Principal:
         Problem: 401, a key was sent.
     """
     if "authorization" in headers and not is_no_key(headers["authorization"]):
-        from wenyuan.server.problems import Problem  # the settings must not load the web framework
+        from wenyuan.server.problems import Problem  # this must not load the web framework
 
         raise Problem.unauthenticated("this server knows no API keys: send none, or ask the server that gave the key")
     host = headers.get("host")
