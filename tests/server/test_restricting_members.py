@@ -32,6 +32,7 @@ WORDS: dict[str, Any] = {
     "Filter": {"source_id": "policy"}, "metadata_filter": {"source_id": "policy"}, "where": {"source_id": "policy"},
     "Domain": "law", "knowledge_scope": "law", "namespace": "law", "source_ids": ["law"], "minTrust": 5, "trust_level": 5,
     "agentId": "support", "permissions": ["x"], "asOf": "2020-01-01", "topK": 1, "least_score": .9, "score-threshold": .9, "领域": "law", "过滤": {},
+    "min_trusts": 5, "domian": "law", "filtesr": {}, "metadata_fitler": {}, "max_reslts": 1, "agnet_id": "support", "領域": "law",
 }  # fmt: skip
 
 

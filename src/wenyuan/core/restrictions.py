@@ -6,13 +6,13 @@ is refused, since an answer from everything would be taken for the restricted on
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, listed, msg
 from wenyuan.core.filters import Filter, parse_filter
+from wenyuan.core.misspelling import meant_by, plain
 from wenyuan.core.model import Fragment
 
 RESTRICTIONS = ("domain", "filter", "min_trust", "agent_id")
@@ -26,18 +26,30 @@ APPLIED = "restrictions"
 _LONGEST = 200
 
 _MEANT: Mapping[str, str] = {
-    **dict.fromkeys(("filters", "where", "metadatafilter", "metadatafilters", "metadatacondition", "metadataconditions", "searchfilter", "searchkwargs", "filterconditions", "conditions", "筛选", "过滤", "过滤条件"), "filter"),
+    **dict.fromkeys(("filters", "where", "metadatafilter", "metadatafilters", "metadatacondition", "metadataconditions", "searchfilter", "queryfilter", "filterby", "filterexpr", "filterexpression", "searchkwargs", "filterconditions", "conditions", "筛选", "过滤", "过滤条件"), "filter"),
     **dict.fromkeys(("source", "sources", "sourceid", "sourceids", "language", "languages", "collection", "collections", "documentids", "来源", "数据源", "语言"), "filter"),
-    **dict.fromkeys(("domains", "knowledgedomain", "knowledgedomains", "knowledgescope", "scope", "namespace", "tenant", "tenantid", "knowledgebase", "kbid", "datasetid", "vectorstoreid", "领域", "知识域", "知识领域", "知识库"), "domain"),
-    **dict.fromkeys(("agent", "agentname", "acl", "permissions", "allowed", "智能体", "权限"), "agent_id"),
-    **dict.fromkeys(("trust", "leasttrust", "minimumtrust", "trustlevel", "可信度", "最低可信度"), "min_trust"),
+    **dict.fromkeys(("domains", "knowledgedomain", "knowledgedomains", "knowledgescope", "domainid", "domainids", "scope", "namespace", "tenant", "tenantid", "knowledgebase", "kbid", "datasetid", "vectorstoreid", "领域", "知识域", "知识领域", "知识库"), "domain"),
+    **dict.fromkeys(("agent", "acl", "permissions", "allowed", "智能体", "权限"), "agent_id"),
+    **dict.fromkeys(("trust", "leasttrust", "minimumtrust", "trustlevel", "mintrustlevel", "可信度", "最低可信度", "信任度", "最低信任度"), "min_trust"),
     **dict.fromkeys(("topk", "limit", "maxresults", "maxfragments", "条数"), "max_results"),
     **dict.fromkeys(("date", "day", "asofdate", "effectiveon", "日期"), "as_of"),
     **dict.fromkeys(("minscore", "leastscore", "scorethreshold", "threshold", "similaritythreshold"), ""),
 }  # fmt: skip
 """Names that restrict elsewhere, in lower case without separators → what says it here; ``""``: nothing does."""
 REFUSED = tuple(_MEANT)
-"""Keys of a context that are refused, in whatever case and with whatever separators they are written."""
+"""Keys of a context that are refused, in whatever case and with whatever separators they are written; so are misspellings."""
+_PLAIN = {name.replace("_", ""): name for name in KNOWN}
+_NARROWING = (*RESTRICTIONS, "as_of", "source_document_uri", "max_results")
+"""What narrows a question here, and elsewhere under the same name."""
+_TWO_AMISS = ("min_trust", "max_results")
+"""Names in which two letters may be amiss, since no other word is as near."""
+_CLEAR = 12  # letters of a name that is like no other, in Latin script
+_NEAR: Mapping[str, str] = {
+    **{short: name for short, name in _MEANT.items() if not short.isascii() or len(short) >= _CLEAR},
+    **_PLAIN, "maxresults": "max_results",
+}  # fmt: skip
+"""Names without separators of which misspellings are found → what says it here."""
+_AMISS = {short: 1 for short, name in _PLAIN.items() if name not in _TWO_AMISS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +105,11 @@ def _misplaced(key: str) -> Iterable[Fault]:
     """The fault of a key that would restrict a question elsewhere, and is not known here."""
     if key in KNOWN:
         return
-    plain = _plain(key)
-    known = {name.replace("_", ""): name for name in KNOWN}
-    meant = known.get(plain) or _MEANT.get(plain)
+    place, short = f"context.{key[:64]}", plain(key)
+    meant = _PLAIN.get(short) or _MEANT.get(short)
     if meant is None:
-        return
-    place = f"context.{key[:64]}"
-    if meant == "":
+        yield from _misspelt(key, place)
+    elif meant == "":
         yield Fault(place, "looks like a restriction, and none here says it: leave it out")
     elif meant == "max_results":
         yield Fault(place, "looks like a restriction that is not known here; max_results stands beside context")
@@ -111,8 +121,13 @@ def _misplaced(key: str) -> Iterable[Fault]:
         )
 
 
-_NARROWING = (*RESTRICTIONS, "as_of", "source_document_uri", "max_results")
-"""What narrows a question here, and elsewhere under the same name."""
+def _misspelt(key: str, place: str) -> Iterable[Fault]:
+    """The fault of a key that is a misspelling of one that is known, or of one that would restrict a question elsewhere."""
+    near = meant_by(key, _NEAR, most=_AMISS)
+    if near is not None and _NEAR[near]:
+        yield Fault(place, msg("is not known here; did you mean {known}?", known=_NEAR[near]))
+    elif near is not None:
+        yield Fault(place, "looks like a restriction, and none here says it: leave it out")
 
 
 def misplaced_in(body: object, own: Collection[str], known: Mapping[str, str], path: str = "") -> list[Fault]:
@@ -126,14 +141,21 @@ def misplaced_in(body: object, own: Collection[str], known: Mapping[str, str], p
     if not isinstance(body, Mapping):
         return []
     faults = []
+    narrowing = {name.replace("_", ""): name for name in _NARROWING}
+    members = {plain(name): name for name in own}
     for key, value in body.items():
         if value is None or key in own:
             continue
-        plain = _plain(str(key))
-        meant = next((name for name in _NARROWING if name.replace("_", "") == plain), _MEANT.get(plain))
+        place, short = f"{path}{str(key)[:64]}", plain(str(key))
+        meant = narrowing.get(short, _MEANT.get(short))
+        if meant is None:
+            member = members.get(short) or members.get(meant_by(str(key), members) or "")
+            near = None if member else meant_by(str(key), {**narrowing, **_NEAR}, most=_AMISS)
+            if member:
+                faults.append(Fault(place, msg("is not known here; did you mean {known}?", known=member)))
+            meant = None if near is None else narrowing.get(near, _MEANT.get(near))
         if meant is None:
             continue
-        place = f"{path}{str(key)[:64]}"
         said = known.get(meant or "least_score")
         if said is None:
             faults.append(Fault(place, "looks like a restriction, and none here says it: leave it out"))
@@ -142,11 +164,6 @@ def misplaced_in(body: object, own: Collection[str], known: Mapping[str, str], p
                 Fault(place, msg("looks like a restriction that is not known here; {known} is", known=said))
             )
     return faults
-
-
-def _plain(key: str) -> str:
-    """A name in lower case without separators."""
-    return "".join(one for one in unicodedata.normalize("NFKC", key[:_LONGEST]).casefold() if one.isalnum())
 
 
 def named(**restrictions: Any) -> dict[str, Any]:
