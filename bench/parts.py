@@ -21,7 +21,7 @@ import wenyuan
 from search import environment
 from serve import LIMIT, made, options_for, questions, vectored
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.service import library as facade
+from wenyuan.service import fragment_search as facade
 from wenyuan.service.search import legs
 
 Times = dict[str, list[tuple[float, float]]]
@@ -52,7 +52,7 @@ def watch(library: wenyuan.Library, times: Times) -> None:
         (own._laws, "of", "laws and languages of candidates, read once each"),
         (legs, "contenders", "which candidates can be in the answer"),
         (held.engine, "keyword_scores", "keyword scores of those of them that only the vector leg found"),
-        (held._retriever, "_ranked", "from candidates to ranking"),
+        (held._retriever._own_search, "_ranked", "from candidates to ranking"),
         (held.catalog, "passages", "… of which passages of the record"),
         (held._retriever._abstention, "verdict", "whether there is an answer"),
         (held.recorder, "attested", "the audit's record"),

@@ -175,8 +175,8 @@ def test_answers_about_a_place_are_the_same(
     draw = random.Random(limit)
     named = ("第３条", "第十三条", "article 13", "GB 50300", "第九百条")
     asked = [f"{draw.choice(named)} {' '.join(draw.choices(SUBJECTS + ACTS, k=2))}" for _ in range(25)]
-    retriever = clauses._retriever
-    monkeypatch.setattr(retriever, "_settings", retriever._settings.model_copy(update={"floor": floor}))
+    own = clauses._retriever._own_search
+    monkeypatch.setattr(own, "_settings", own._settings.model_copy(update={"floor": floor}))
 
     def answers() -> list[Any]:
         return [clauses.search(q, limit=limit, context=context or None) for q in asked]

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wenyuan.core.access import Principal
 from wenyuan.core.arguments import checking_fields
 from wenyuan.core.conditions import Conditions, FieldComparison, compiled, of_sources
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, UnknownDomain, did_you_mean, msg
-from wenyuan.core.model import Facet, Fragment, RetrievalRequest
+from wenyuan.core.errors import InvalidRequest, NotPermitted, UnknownDomain, did_you_mean, msg
+from wenyuan.core.model import Facet, Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.core.restrictions import Restrictions, restrictions_of
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorded_search import RecordedSearch
 from wenyuan.service.fragments import fragments_of, nearest_of
 from wenyuan.service.queries import asked, both
-from wenyuan.service.query import Query
+from wenyuan.service.query import Query, SearchAnswer
 from wenyuan.service.search.change_cache import PerChange
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher
@@ -91,19 +92,8 @@ class FragmentSearch:
             InvalidRequest, NotPermitted: the request.
             KnowledgeError: a leg that had to answer did not; never an empty answer instead.
         """
-        query = asked(wanted.request, self.settings.rules)
-        restrictions = restrictions_of(wanted.request.context)
-        try:
-            query, principal = self.bounded(query, restrictions, principal)
-            query = self.rewriter.reworded(self._narrowed(query, wanted))
-            answer = self.retriever.retrieve(query)
-        except (InvalidRequest, NotPermitted):
-            raise
-        except KnowledgeError as error:
-            self.recorded.failed(query, error, principal, wanted.door)
-            raise
-        answer = self.recorded.recorder.attested(query, answer, principal, door=wanted.door)
-        given = fragments_of(answer, restrictions.names)
+        answer, applied = self.answer(wanted.request, principal, wanted.door, partial(self._narrowed, wanted=wanted))
+        given = fragments_of(answer, applied)
         found = tuple(f for f in given if f.retrieval_score >= wanted.least_score)
         too_low = f"all that was found scores below {wanted.least_score:g}" if answer.hits and not found else ""
         return FragmentsAnswer(
@@ -112,10 +102,48 @@ class FragmentSearch:
             reason=too_low or answer.reason,
             searched=len(answer.scope.sources) if answer.scope else 0,
             stale_by=answer.stale_by,
-            nearest=nearest_of(answer, restrictions.names),
+            nearest=nearest_of(answer, applied),
         )
 
-    def bounded(self, query: Query, wanted: Restrictions, principal: Principal) -> tuple[Query, Principal]:
+    def response(self, request: RetrievalRequest, principal: Principal) -> RetrievalResponse:
+        """The contract's answer: SUCCESS with the fragments found. Raises what made it fail, see `answer`."""
+        answer, applied = self.answer(request, principal, "retrieve_fragments")
+        return RetrievalResponse(
+            status="SUCCESS", fragments=fragments_of(answer, applied), nearest=nearest_of(answer, applied)
+        )
+
+    def answer(
+        self, request: RetrievalRequest, principal: Principal, door: str,
+        narrow: Callable[[Query], Query] = lambda query: query,
+    ) -> tuple[SearchAnswer, tuple[str, ...]]:  # fmt: skip
+        """Ask for a request: read → bound by the caller's rights → narrow → reword → retrieve → record.
+
+        A failure is recorded, too, unless the request itself is at fault.
+
+        Args:
+            door: By which it came, for the audit.
+            narrow: Restricts the query further, after the caller's rights did.
+
+        Returns:
+            The answer with the id of its record, and the names of the request's restrictions, which were applied.
+
+        Raises:
+            InvalidRequest, NotPermitted: the request itself is at fault; it was not executed.
+            KnowledgeError: a leg that had to answer did not, or the audit cannot be written.
+        """
+        query, wanted = asked(request, self.settings.rules), restrictions_of(request.context)
+        try:
+            query, principal = self._bounded(query, wanted, principal)
+            query = self.rewriter.reworded(narrow(query))
+            answer = self.retriever.retrieve(query)
+            return self.recorded.recorder.attested(query, answer, principal, door=door), wanted.names
+        except (InvalidRequest, NotPermitted):
+            raise
+        except Exception as error:
+            self.recorded.failed(query, error, principal, door)
+            raise
+
+    def _bounded(self, query: Query, wanted: Restrictions, principal: Principal) -> tuple[Query, Principal]:
         """A query within what the caller may see and the request's restrictions allow, and on whose behalf it is asked.
 
         Raises:

@@ -24,7 +24,7 @@ from wenyuan.core.errors import (
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, Source
 from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
-from wenyuan.core.restrictions import restricted, restrictions_of
+from wenyuan.core.restrictions import restricted
 from wenyuan.core.scanning import Scanner
 from wenyuan.runtime.delegation import delegate
 from wenyuan.runtime.shortage import is_shortage, tell_shortage
@@ -36,7 +36,6 @@ from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.fragment_search import Fields, FragmentSearch
-from wenyuan.service.fragments import fragments_of, nearest_of
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.generation.context_sentences import ContextSentences
 from wenyuan.service.generation.proposals import Proposer
@@ -58,7 +57,7 @@ from wenyuan.service.operations.health import Health, Readiness
 from wenyuan.service.operations.index_follower import IndexFollower
 from wenyuan.service.operations.source_health import Freshness, listed_sources
 from wenyuan.service.originals import Draw, Originals
-from wenyuan.service.queries import asked, narrowing
+from wenyuan.service.queries import narrowing
 from wenyuan.service.query import SearchAnswer
 from wenyuan.service.reading import DocumentAccess
 from wenyuan.service.rules.cited_places import CitedPlaces
@@ -317,29 +316,18 @@ class Library:
         """
         if self._closed:  # and with it the audit, which would have to know
             return RetrievalResponse(status="FAILED", error_message=str(refusal(self)))
-        query, wanted = asked(request, self.settings.rules), restrictions_of(request.context)
         try:
-            query, principal = self.fragment_search.bounded(query, wanted, principal)
-            query = self.rewriter.reworded(query)
-            answer = self._retriever.retrieve(query)
-            answer = self.recorder.attested(query, answer, principal, door="retrieve_fragments")
-            return RetrievalResponse(
-                status="SUCCESS",
-                fragments=fragments_of(answer, wanted.names),
-                nearest=nearest_of(answer, wanted.names),
-            )
+            return self.fragment_search.response(request, principal)
         except (InvalidRequest, NotPermitted):
             raise
         except KnowledgeError as error:
             log.error("retrieval failed: %s", error)
-            self._recorded.failed(query, error, principal, "retrieve_fragments")
             return RetrievalResponse(status="FAILED", error_message=str(error))
         except Exception as error:
             if is_shortage(error):
                 tell_shortage()
             else:
                 log.exception("retrieval failed")
-            self._recorded.failed(query, error, principal, "retrieve_fragments")
             return RetrievalResponse(
                 status="FAILED", error_message=msg("internal error: {kind}", kind=type(error).__name__)
             )
@@ -371,10 +359,9 @@ class Library:
         narrowed = narrowing(limit=limit, sources=sources, filter=filter, as_of=as_of)
         context = restricted(context, domain=domain, min_trust=min_trust)
         request = RetrievalRequest(query=query, max_results=limit, context=context)
-        wanted, restrictions = asked(request, self.settings.rules), restrictions_of(context)
-        wanted, principal = self.fragment_search.bounded(wanted, restrictions, LOCAL)
-        wanted = self.rewriter.reworded(narrowed.of(wanted, self._retriever.registry().by_id))
-        return self._recorded.answered(wanted, self._retriever.retrieve, principal, "search")
+        return self.fragment_search.answer(
+            request, LOCAL, "search", lambda bounded: narrowed.of(bounded, self._retriever.registry().by_id)
+        )[0]
 
     def find(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
         """The knowledge service: passages within the scope of an agent. Raises what made it fail, and records it."""

@@ -8,68 +8,50 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import date
 from functools import partial
-from itertools import compress
 from typing import Any
-
-import numpy as np
 
 from wenyuan.core.errors import EngineUnavailable, msg
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.model import MAX_QUERY_CHARS, Passage, Source
 from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, Ranking, time_left, until
 from wenyuan.core.scoring.adapt import Tuning
-from wenyuan.core.scoring.answerable import FIRST, VERSION
+from wenyuan.core.scoring.answerable import VERSION
 from wenyuan.core.scoring.copies import REVISION as COPIES
-from wenyuan.core.scoring.copies import Copies, beside, distinct
+from wenyuan.core.scoring.copies import beside
 from wenyuan.core.scoring.formula import VECTOR_WEIGHT, Traits
 from wenyuan.core.scoring.fusion import (
-    NO_CANDIDATES,
-    Candidates,
     Fusion,
-    Leeway,
-    Reference,
-    Request,
-    Topic,
-    adjusted,
-    missing_place,
-    title_terms,
 )
-from wenyuan.core.scoring.probability import NEAR, Field, candidate, curve_of
+from wenyuan.core.scoring.probability import curve_of
 from wenyuan.core.text.introductions import without_introduction
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.query import LegReport, Query, SearchAnswer
 from wenyuan.service.rules.derive import Derived, Deriver
 from wenyuan.service.rules.unified import RuleQuestion, of_type
-from wenyuan.service.search.abstention import Abstention, Coverage, groups
-from wenyuan.service.search.candidates import Cutoff, Ranked, above, guard, meeting
+from wenyuan.service.search.abstention import Abstention
+from wenyuan.service.search.candidates import meeting
 from wenyuan.service.search.change_cache import PerChange, Record
 from wenyuan.service.search.collection_profile import CollectionProfile, fits
-from wenyuan.service.search.external_search import ExternalSearch, no_outside, unaddressed
+from wenyuan.service.search.external_search import ExternalSearch, PendingQuery, no_outside, unaddressed
 from wenyuan.service.search.first_use import FirstUse
 from wenyuan.service.search.general_texts import SCRIPTS, script_of
 from wenyuan.service.search.label_vectors import LabelVectors
 from wenyuan.service.search.law_lookup import LawLookup
 from wenyuan.service.search.leg_execution import Leg, LegExecutor
-from wenyuan.service.search.legs import Aim, LegOutput, LegRequest, OwnLegs
+from wenyuan.service.search.legs import Aim, OwnLegs
+from wenyuan.service.search.own_search import WORDLESS, OwnSearch, PassagesMoved
 from wenyuan.service.search.placement import placed
 from wenyuan.service.search.query_vectors import QueryVectors
-from wenyuan.service.search.question import AnalysedQuery, SynonymReader, analysed
-from wenyuan.service.search.reranking import Reranking, ordered
+from wenyuan.service.search.question import SynonymReader, analysed
+from wenyuan.service.search.reranking import Reranking
+from wenyuan.service.search.search_context import SearchContext
 from wenyuan.service.search.source_selection import Sources, registry_of
 from wenyuan.service.search.topic import TaskTopic, TopicReader
 from wenyuan.service.search.traces import Traces
-from wenyuan.service.search.wordings import Searched, order, united
+from wenyuan.service.search.wordings import order
 from wenyuan.settings import RulesSettings, SearchSettings
 
-_DEEPER = 2
-_SPARE = 10
-"""Candidates besides those that are wanted: some may be copies of others, and rivals are counted without copies."""
 _A_MOMENT = 0.02  # seconds until the index is asked again
-_WAITS_FOR_INDEX = 0.5  # of a request's time; then what else was found is given, and said to be behind
-
-
-class _Moved(Exception):
-    """Passages were removed from the catalog while the index was searched; the search must be repeated."""
 
 
 class Retriever:
@@ -122,6 +104,10 @@ class Retriever:
         self._synonyms = PerChange(SynonymReader(record))
         self._topics = TopicReader(record, engine.information)
         self._abstention = Abstention(self._own, engine, record, encoder, settings)
+        self._own_search = OwnSearch(
+            record, engine, self._own, self._topics, self._abstention, self.reranking, settings,
+            templates=self._united.template_collection,
+        )  # fmt: skip
         self.mode = "hybrid" if encoder is not None else "keyword-only"
         self.floors = partial(record.floor, self.mode)
         self.limit = partial(deadline_after, settings.deadline)
@@ -166,7 +152,7 @@ class Retriever:
             while True:  # the deadline ends it
                 try:
                     answer = self._retrieve(query, deadline)
-                except _Moved:
+                except PassagesMoved:
                     deadline.check("retrieval")
                     time.sleep(_A_MOMENT)
                 else:
@@ -174,35 +160,16 @@ class Retriever:
 
     def _retrieve(self, query: Query, deadline: Deadline) -> SearchAnswer:
         begun = time.perf_counter()
-        change = self._engine.sync(self._record, deadline=deadline)
-        day = query.as_of or date.today()
-        latest = self._record.seq()
-        registry = self._registry.at(latest, deadline)  # not as of `change`: the index may be behind, rights may not
-        own, outside = registry.seen(query.sources, min_trust=query.min_trust, day=day)
-        scope = Scope(
-            sources=frozenset(own),
-            as_of=day,
-            filter=self._of_type(query, change, deadline) if query.engineering_type else query.filter,
-        )
-        asked = analysed(query.text, self._synonyms.at(change, deadline), self._engine.information)
-        if why := _needless(asked.wordings.words or query.rewriting is not None, (*own, *outside), registry):
+        context, outside = self._context(query, deadline)
+        change, scope, profile = context.change, context.scope, context.profile
+        if why := _needless(context, outside):
             return self._nothing(change, scope, why)
-        profile = self.profile(asked.script, self._tuned.at(change, deadline))
-        elsewhere = (
-            self._external.ask(outside, query.text, query.limit, day, deadline)
-            if outside and asked.wordings.words
-            else ()
-        )
-        deriving = None
-        if query.rules != "none" and self._rules is not None and self._rules.known(change):
-            deriving = self._derive(
-                self._rules, query, replace(scope, filter=query.filter), registry, change, deadline
-            )
-        trusts = {name: registry.by_id[name].trust for name in own}
-        own_part = (self._searched if query.rewriting is None else self._worded)(
-            query, asked, scope, trusts, profile, change, deadline
-        )
-        ranked, copies, legs = own_part.ranked, own_part.copies, own_part.legs
+        elsewhere: Sequence[PendingQuery] = ()
+        if outside and context.questions[0].wordings.words:
+            elsewhere = self._external.ask(outside, query.text, query.limit, scope.as_of, deadline)
+        deriving = self._derive(query, replace(scope, filter=query.filter), context.registry, change, deadline)
+        own = self._own_search.search(context)
+        ranked, copies, legs = own.ranked, own.copies, own.legs
         if elsewhere:
             foreign, reports = self._external.collect(elsewhere, deadline)
             ranked, copies = beside(ranked, copies, meeting(self._addressed(foreign, scope), scope.filter))
@@ -221,122 +188,52 @@ class Retriever:
         return SearchAnswer(
             hits=Ranking([hit for hit, _ in ranked]),
             passages=passages,
-            nearest=None if ranked else own_part.nearest,
+            nearest=None if ranked else own.nearest,
             mode=self.mode,
             floor=self._abstention.least,
-            answerable=own_part.answerable if scope.sources else None,
-            missing_terms=own_part.missing,
+            answerable=own.answerable if scope.sources else None,
+            missing_terms=own.missing,
             calibrated=self._abstention.measured,
             legs=tuple(legs),
             generation=change,
             scope=scope,
-            trusts=trusts,
+            trusts=context.trusts,
             floors=profile.recorded,
-            reason="" if ranked else own_part.why,
+            reason="" if ranked else own.why,
             stale=self.stale(),
-            stale_by=self._record.lag(change) if change < latest else 0.0,
+            stale_by=self._record.lag(change) if change < context.latest else 0.0,
             derived=derived,
             weight=profile.fusion.weight,
             curve=profile.curve,
             copies={number: same for number, same in copies.items() if number in passages or not ranked},
             tuning="" if profile.tuning is None else profile.tuning.fingerprint,
-            wordings=own_part.asked.others,
+            wordings=own.asked.others,
             rewriting=query.rewriting,
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
         )
 
-    def _worded(
-        self, query: Query, asked: AnalysedQuery, scope: Scope, trusts: Mapping[str, int], profile: CollectionProfile,
-        change: int, deadline: Deadline,
-    ) -> Searched:  # fmt: skip
-        """As `_searched`, for a question and its wordings by a language model, as one."""
-        table = self._synonyms.at(change, deadline)
-        others = [analysed(text, table, self._engine.information) for text in query.texts[1:]]
-        found = [
-            self._searched(replace(query, text=one.text), one, scope, trusts, profile, change, deadline)
-            if one.wordings.words
-            else Searched([], {}, [], _WORDLESS, 0.0, one.wordings)
-            for one in (asked, *others)
-        ]
-        return united(found, query.rewriting, copies=profile.copies)
-
-    def _searched(
-        self,
-        query: Query,
-        asked: AnalysedQuery,
-        scope: Scope,
-        trusts: Mapping[str, int],
-        profile: CollectionProfile,
-        change: int,
-        deadline: Deadline,
-    ) -> Searched:
-        """Search the library's own sources: each passage with its probability, or nothing if an answer is unlikely."""
-        searched = query, asked, scope, trusts, profile, change, deadline
-        found, ranked, copies = self._candidates(*searched, self._settings.floor)
-        coverage = Coverage(asked.subject, asked.script)
-        verdict = self._abstention.verdict(asked, found, ranked, coverage, scope, deadline)
-        why = verdict.why
-        if query.nearest and self._settings.floor and not ranked and len(found.candidates.scores):
-            found, ranked, copies = self._candidates(*searched, None)  # what lies below the floor can be the nearest
-            if ranked:
-                verdict = self._abstention.verdict(asked, found, ranked, coverage, scope, deadline)
-        if ranked and (query.nearest or not why):
-            copied = [copy.passage_id for same in copies.values() for copy in same]
-            alike = groups(ranked, coverage)
-            rivals = found.candidates.taken(~np.isin(found.candidates.passage_ids, copied)).ordered()
-            field = Field(
-                [candidate(hit, alike) for hit in rivals.taken(slice(NEAR)).hits()],
-                profile.curve,
-                verdict.probability,
-            )
-            hits = field.settled([hit for hit, _ in ranked], alike)
-            ranked = ordered(list(zip(hits, (passage for _, passage in ranked), strict=True)))
-        given = () if why else ranked
-        why = (asked.reference and missing_place(query.text, asked.reference, (p for _, p in given))) or why
-        nearest = ranked[0] if why and query.nearest and ranked else None
-        if why:
-            copies = {hit.passage_id: copies.get(hit.passage_id, ()) for hit, _ in filter(None, [nearest])}
-        return Searched(
-            [] if why else ranked, copies, found.reports, why, verdict.probability, asked.wordings, verdict.missing,
-            nearest,
-        )  # fmt: skip
-
-    def _candidates(
-        self,
-        query: Query,
-        asked: AnalysedQuery,
-        scope: Scope,
-        trusts: Mapping[str, int],
-        profile: CollectionProfile,
-        change: int,
-        deadline: Deadline,
-        floor: float | None,
-    ) -> tuple[LegOutput, Ranked, Copies]:
-        """What the own legs found, the best candidates without copies (as many as are wanted, if there are so many), and
-        the copies of each; none where the best scores less than `floor`.
-        """
-        in_context = bool(query.source_document_uri or query.task_id)
-        topic = self._topics.of(query, change, deadline) if in_context else None
-        depth = max(self._settings.depth, 2 * query.limit)
-        if asked.names:  # a place that is named may share little else with the query
-            depth *= _DEEPER
-        request = LegRequest(query=asked, scope=scope, depth=depth, profile=profile, deadline=deadline)
-        if asked.reference and asked.reference.named:  # that can lift the last one of all, whatever its statute
-            request = replace(request, profile=replace(profile, traits=replace(profile.traits, law=0.0)))
-        wanted = max(self.reranking.reach(query.limit), FIRST)
-        reach = wanted if profile.copies else wanted + max(wanted, _SPARE)
-        while True:
-            cut = Cutoff.of(floor, reach, trusts.values(), in_context)
-            found = LegOutput(NO_CANDIDATES, [], None)
-            if scope.sources:
-                found = self._own.found(request if asked.reference else replace(request, cut=cut))
-            ranked = self._ranked(found.candidates, topic, asked.reference, scope, cut, deadline, change)
-            if profile.copies:  # they are given, too, as answers of a former version did
-                return found, ordered(ranked), {}
-            kept, copies = distinct(sorted(ranked, key=_preferred))
-            if len(kept) >= wanted or len(ranked) < reach:
-                return found, ordered(kept), copies
-            reach *= 4
+    def _context(self, query: Query, deadline: Deadline) -> tuple[SearchContext, Sequence[Source]]:
+        """What the stages share, and the sources elsewhere that are to be asked, too."""
+        change = self._engine.sync(self._record, deadline=deadline)
+        latest = self._record.seq()
+        registry = self._registry.at(latest, deadline)
+        day = query.as_of or date.today()
+        own, outside = registry.seen(query.sources, min_trust=query.min_trust, day=day)
+        filter = self._of_type(query, change, deadline) if query.engineering_type else query.filter
+        synonyms = self._synonyms.at(change, deadline)
+        questions = tuple(analysed(text, synonyms, self._engine.information) for text in query.texts)
+        context = SearchContext(
+            query=query,
+            questions=questions,
+            scope=Scope(sources=frozenset(own), as_of=day, filter=filter),
+            registry=registry,
+            trusts={name: registry.by_id[name].trust for name in own},
+            profile=self.profile(questions[0].script, self._tuned.at(change, deadline)),
+            change=change,
+            latest=latest,
+            deadline=deadline,
+        )
+        return context, outside
 
     def _of_type(self, query: Query, change: int, deadline: Deadline) -> Filter:
         """The request's filter, combined with the one that its engineering type implies."""
@@ -346,9 +243,12 @@ class Retriever:
         return typed if query.filter is None else And((query.filter, typed))
 
     def _derive(
-        self, rules: Deriver, query: Query, scope: Scope, registry: Sources, change: int, deadline: Deadline
-    ) -> Leg[Derived]:
-        """Start deriving rules."""
+        self, query: Query, scope: Scope, registry: Sources, change: int, deadline: Deadline
+    ) -> Leg[Derived] | None:
+        """Start deriving rules; None where none are asked for, or there are none."""
+        rules = self._rules
+        if query.rules == "none" or rules is None or not rules.known(change):
+            return None
         question = RuleQuestion(
             text="\n".join(query.texts)[:MAX_QUERY_CHARS],
             processes=query.processes,
@@ -389,9 +289,9 @@ class Retriever:
         registry = self.registry(change, deadline)
         own, _ = registry.seen(query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter)
-        if query.rules == "none" or self._rules is None or not self._rules.known(change):
+        deriving = self._derive(query, scope, registry, change, deadline)
+        if deriving is None:
             return self._nothing(change, scope, "the library has no rules")
-        deriving = self._derive(self._rules, query, scope, registry, change, deadline)
         derived = self._executor.outcome(deriving, "rules leg", deadline)
         found = sorted(derived.found, key=order)  # limits are applied by the leg, which reports them
         return replace(
@@ -496,51 +396,6 @@ class Retriever:
             (hit, unaddressed(p) if trusts.get(p.uri.partition("#")[0], 0) > p.trust else p) for hit, p in foreign
         ]
 
-    # -- from candidates to the answer ----------------------------------------------------------------
-
-    def _ranked(
-        self,
-        found: Candidates,
-        topic: Topic | None,
-        reference: Reference | None,
-        scope: Scope,
-        cut: Cutoff,
-        deadline: Deadline,
-        change: int,
-    ) -> Ranked:
-        """The candidates that count, after adjustment; `change` is the one that was searched."""
-        if reference:  # a named place counts however little else its text shares with the query: the floor comes last
-            naming = self._own.naming(reference, found.passage_ids.tolist(), deadline)
-            candidates = cut.placed(found, naming).hits()
-        else:
-            candidates = cut.liftable(found.taken(above(found.scores, cut.floor))).hits()
-        passages = self._record.passages([hit.passage_id for hit in candidates], deadline)
-        moved = len(passages) < len(candidates) and self._record.seq() != change
-        if moved and deadline.remaining() > self._settings.deadline * _WAITS_FOR_INDEX:
-            raise _Moved
-        said = reference.terms().union(*map(title_terms, passages.values())) if reference else ()
-        told = self._engine.information(sorted(said)) if said else {}
-        leeway = Leeway() if topic is None else Leeway.among(found.scores[:NEAR].tolist())
-        request = Request(topic=topic, leeway=leeway, reference=reference, information=told)
-        ranked = []
-        for hit in candidates:
-            passage = passages.get(hit.passage_id)
-            if passage is None:
-                continue  # the record has the last word
-            guard(passage, scope)
-            if passage.recognition is not None and passage.recognition.confidence < self._settings.min_confidence:
-                continue
-            settled = adjusted(hit, passage, request)
-            template = passage.collection == self._united.template_collection
-            ranked.append((settled._replace(origin="template") if template else settled, passage))
-        if reference:
-            scores = np.array([hit.score for hit, _ in ranked])
-            named = np.array([hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked], bool)
-            ranked = list(compress(ranked, above(scores, cut.floor, named)))
-        if moved and not ranked:  # that there is nothing else is unknown
-            raise _Moved
-        return ranked
-
     def _nothing(self, change: int, scope: Scope, reason: str) -> SearchAnswer:
         return SearchAnswer(
             hits=Ranking(), passages={}, mode=self.mode, floor=0.0, legs=(), generation=change, scope=scope,
@@ -548,21 +403,12 @@ class Retriever:
         )  # fmt: skip
 
 
-_WORDLESS = "the query has no word or character to search for"
-
-
-def _needless(worded: object, sources: Sequence[object], registry: Sources) -> str:
+def _needless(context: SearchContext, outside: Sequence[Source]) -> str:
     """Why no leg needs to run; ``""`` if one does."""
-    if not worded:
-        return _WORDLESS
-    if sources:
+    if not context.questions[0].wordings.words and context.query.rewriting is None:
+        return WORDLESS
+    if context.scope.sources or outside:
         return ""
-    if not registry.by_id:
+    if not context.registry.by_id:
         return "the library has no source yet: wenyuan add PATH --source ID"
     return "the library has no source that is in force on that day"
-
-
-def _preferred(pair: tuple[Hit, Passage]) -> tuple[float, int]:
-    """Sort key for choosing among copies: score, then trust."""
-    hit, _ = pair
-    return -hit.score * hit.parts.get("trust", 1.0), hit.passage_id
