@@ -37,6 +37,7 @@ SMALL = {
     "mining": "{zh} --limit 5 --cache {cache}",
     "ocr": "--pages 1 --kinds clean",
     "parts": "--passages 200",
+    "peers_at_size": "--passages 60 --rounds 2 --only wenyuan tantivy",
     "quantities": "{zh} --cache {cache} --limit 10",
     "read_path": "{library} 报销",
     "rewriting": "{zh} --cache {cache} --limit 3",
