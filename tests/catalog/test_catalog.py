@@ -22,8 +22,9 @@ import wenyuan
 from catalog_parts import BOTH, again, make_first, put, raw, tables_of, texts
 from engine_laws import document, unit
 from unprivileged import nobody
-from wenyuan.catalog import Catalog, dialects, schema, sql
+from wenyuan.catalog import Catalog, dialects, sql
 from wenyuan.catalog.audit.tables import tables as audit_tables
+from wenyuan.catalog.every_table import ALL
 from wenyuan.core.errors import (
     CatalogError,
     CatalogUnavailable,
@@ -48,11 +49,11 @@ def test_tables_as_sqlalchemy_makes_them(url: str) -> None:
     """The statements that are kept for new databases are those of SQLAlchemy, in both kinds of SQL."""
     made: list[Any] = []
     mock = sa.create_mock_engine(url, lambda statement, *_: made.append(statement))
-    for tables in (*schema.ALL, audit_tables):
+    for tables in (*ALL, audit_tables):
         tables.create_all(mock, checkfirst=False)
     kind = mock.dialect.name
     told = [str(one.compile(dialect=mock.dialect)) for one in made if one.element.info.get("dialect", kind) == kind]
-    known = [table for tables in (*schema.ALL, audit_tables) for table in tables.sorted_tables]
+    known = [table for tables in (*ALL, audit_tables) for table in tables.sorted_tables]
     assert sorted(told) == sorted(line for table in known for line in dialects.creating(table, kind))
 
 

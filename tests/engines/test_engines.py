@@ -36,6 +36,11 @@ class TestLocalEngine(EngineLaws):
     def make_engine(self) -> Callable[[Path, Catalog], Engine]:
         return open_local
 
+    def test_hidden_documents_among_many(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where too many passages are in view to name each, as many are looked at as it takes."""
+        monkeypatch.setattr("wenyuan.engines.local.keyword._FEW", 0)
+        self.test_hidden_documents(filled)
+
     def index_files(self, world: World) -> list[Path]:
         return [
             p

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from engine_laws import document
 from wenyuan.catalog import Catalog, schema
 from wenyuan.catalog.database import StoragePlace
+from wenyuan.catalog.every_table import ALL
 from wenyuan.catalog.postgres import Server
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
@@ -111,7 +112,7 @@ def make_first(connection: sa.Connection) -> None:
     for index in (t.named, t.ending, t.cited, t.unplaced, t.unlabelled, t.with_context):
         connection.exec_driver_sql(f"DROP INDEX IF EXISTS {index.name}")
     later = [t.readings, t.corrections, t.context_sentences, t.clauses_read, t.agents, t.keys, t.source_state]
-    for tables in set(t.ALL) - {t.tables, t.rules_tables}:
+    for tables in set(ALL) - {t.tables, t.rules_tables}:
         later += tables.sorted_tables
     for table in later:
         connection.exec_driver_sql(f"DROP TABLE {table.name}")

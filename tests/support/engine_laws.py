@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineError, EngineTimeout
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
+from wenyuan.core.hidden_documents import AccessClasses, HiddenDocuments
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
 from wenyuan.core.ports import Deadline, Engine, Hit, IndexSpec
 from wenyuan.core.scoring.formula import PLAIN
@@ -98,6 +100,18 @@ def document(
         passages=(passage,), facets=facets or {}, **more,
     )  # fmt: skip
     return made, {f"{source}-{number}-{body}": unit(number)}
+
+
+def hidden_of(documents: Collection[int]) -> HiddenDocuments:
+    """Some documents, hidden: in two classes, beside one that can be read."""
+    members = {1: frozenset(n for n in documents if n % 2), 2: frozenset(n for n in documents if not n % 2)}
+    of_document = {n: number for number, some in members.items() for n in some}
+    readable = frozenset({1_000_000})
+    classes = AccessClasses(
+        of_document=of_document | dict.fromkeys(readable, 3), of_address={}, closed={},
+        documents=members | {3: readable}, sources={},
+    )  # fmt: skip
+    return HiddenDocuments(classes, frozenset({1, 2}), "somebody")
 
 
 class World:
@@ -341,6 +355,23 @@ class EngineLaws:
         assert len(filled.vector(unit(1), only, limit=2)) == 2
         assert {h.passage_id for h in filled.keyword("的 pool 投诉", only)} <= allowed
         assert len(filled.vector(unit(1), filled.scope("nobody"))) == 0
+
+    def test_hidden_documents(self, filled: World) -> None:
+        """Both legs find what the reference finds where documents are hidden, and nothing of these."""
+        numbers = [number for s in ("s1", "s2") for number, _ in filled.catalog.live_documents(s).values()]
+        drawn = random.Random(7)
+        for count in (0, 1, len(numbers) // 2, len(numbers) - 1, len(numbers)):
+            gone = frozenset(drawn.sample(numbers, count))
+            scope = replace(filled.scope(), hidden=hidden_of(gone))
+            for limit in (1, 3, 50):
+                for query in ("响应时间", "connection pool", "GB 50300", "的"):
+                    found = filled.keyword(query, scope, limit)
+                    same(found, filled.keyword(query, scope, limit, filled.reference))
+                    passages = filled.catalog.passages([hit.passage_id for hit in found])
+                    assert not gone & {passage.document_id for passage in passages.values()}
+                found = filled.vector(unit(3), scope, limit)
+                same(found, filled.vector(unit(3), scope, limit, filled.reference))
+                assert len(found) == min(limit, len(numbers) - count)
 
     def test_validity(self, world: World) -> None:
         """Only what is in force on the day asked for is found, its first and last day included."""

@@ -16,6 +16,7 @@ from wenyuan.catalog.context_sentences import StoredContextSentences
 from wenyuan.catalog.corrections import Corrections
 from wenyuan.catalog.database import Database, StoragePlace
 from wenyuan.catalog.dialects import create_missing
+from wenyuan.catalog.document_readers import DocumentReaders
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.evaluations import Evaluations
 from wenyuan.catalog.history import PastDocuments
@@ -58,6 +59,7 @@ class Catalog:
         self.identity = Identity(database)
         self.registry = SourceRegistry(database)
         self.documents = Documents(database)
+        self.admitted = DocumentReaders(database)
         self.origins = Origins(database)
         self.readings = Readings(database)
         self.corrected = Corrections(database)
@@ -265,6 +267,14 @@ class Catalog:
     passages_at = delegate("documents", Documents.passages_at)
     document_at = delegate("documents", Documents.document_at)
 
+    hidden = delegate("admitted", DocumentReaders.hidden)
+    document_access = delegate("admitted", DocumentReaders.document_access)
+    set_document_access = delegate("admitted", DocumentReaders.set_document_access)
+    keep_access = delegate("admitted", DocumentReaders.keep_access)
+    move_access = delegate("admitted", DocumentReaders.move_access)
+    access_counts = delegate("admitted", DocumentReaders.access_counts)
+    unmatched_patterns = delegate("admitted", DocumentReaders.unmatched_patterns)
+
     origin = delegate("origins", Origins.origin)
     file_held = delegate("origins", Origins.file_held)
     file_excluded = delegate("origins", Origins.file_excluded)
@@ -324,6 +334,7 @@ class Catalog:
     create_key = delegate("access", Access.create_key)
     keys = delegate("access", Access.keys)
     key_of_token = delegate("access", Access.key_of_token)
+    change_key = delegate("access", Access.change_key)
     revoke_key = delegate("access", Access.revoke_key)
 
     profiles = delegate("tasks", TaskProfiles.profiles)

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from wenyuan.catalog.audit.tables import AuditPlace
 from wenyuan.catalog.rows import ReadCache
 from wenyuan.catalog.sql import reading, translated
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.ports import Deadline
 
 MADE_LATER = ("audit.db", "audit.head", "tasks.db", "index", "pseudonym.key")
@@ -115,11 +116,17 @@ def _nobody(_kind: str, _action: str, _name: str, _before: object, _after: objec
     """The default for `Database.on_change`: does nothing."""
 
 
+def nothing_hidden(_deadline: Deadline | None = None) -> HiddenDocuments | None:
+    """The default for `Database.hidden`: for whoever has all rights."""
+    return None
+
+
 class Database:
     """A place with its engines and read cache, as the parts of the catalog share them.
 
     Attributes:
         on_change: Called after every stored change of a source, an agent, a key, a rule, a profile or a synonym.
+        hidden: What those with whose eyes this thread reads may not see, see `document_readers.DocumentReaders`.
         before_commit: Called at the end of every transaction that changes the library, see `anchor.Anchor` and
             `task_anchor.TaskAnchor`.
     """
@@ -129,6 +136,7 @@ class Database:
         self.reader, self.writer, self.claims = place.reader, place.writer, place.claims
         self.remembered = ReadCache(place.version)
         self.on_change: OnChange = _nobody
+        self.hidden: Callable[..., HiddenDocuments | None] = nothing_hidden
         self.before_commit: list[Callable[[sa.Connection], None]] = []
 
     def reading(self, doing: str, deadline: Deadline | None = None) -> AbstractContextManager[sa.Connection]:

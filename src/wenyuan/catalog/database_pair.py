@@ -8,13 +8,14 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.catalog import MOVING
+from wenyuan.catalog.every_table import ALL
 from wenyuan.catalog.task_anchor import TASK_ANCHOR
 
 OWN = ("schema", "library_file", "tick", "audit", MOVING, t.PSEUDONYMS, TASK_ANCHOR)
 """Keys of `library` that belong to a place, not to what it holds."""
 
 
-CATALOG = [table for kept in t.ALL for table in kept.sorted_tables if table is not t.library]
+CATALOG = [table for kept in ALL for table in kept.sorted_tables if table is not t.library]
 
 
 class DatabasePair(NamedTuple):

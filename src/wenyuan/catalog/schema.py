@@ -591,10 +591,3 @@ source_state = sa.Table(
     sa.Column("claimed_by", TEXT, nullable=False),
     sa.Column("claimed_until", sa.Float),
 )
-
-
-ALL = (
-    tables, rules_tables, tuning_tables, profile_tables, evaluation_tables,
-    synonym_tables, listing_tables, judge_tables,
-)  # fmt: skip
-"""Every table of a catalog."""

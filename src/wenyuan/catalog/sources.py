@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.database import Database
 from wenyuan.catalog.dialects import insert_new, next_seq
+from wenyuan.catalog.document_readers import apply_patterns
 from wenyuan.catalog.rows import source_of, source_row
 from wenyuan.catalog.rules.writes import drop_evidence_of
 from wenyuan.catalog.sql import now, translated
@@ -19,6 +20,7 @@ from wenyuan.catalog.writes import forget_source, retire
 from wenyuan.core.errors import NotFound, msg
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
+from wenyuan.core.source_readers import READERS
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
 from wenyuan.runtime.processes import has_ended
 
@@ -57,12 +59,16 @@ class SourceRegistry:
         before = {s.source_id: s for s in self.sources()}.get(source.source_id)
         values = source_row(source)
         with self.database.changing("writing a source") as connection:
-            next_seq(connection, source.source_id)
+            seq = next_seq(connection, source.source_id)
             changed = connection.execute(
                 t.sources.update().where(t.sources.c.source_id == source.source_id).values(**values, updated_at=now())
             )
             if changed.rowcount == 0:
                 connection.execute(t.sources.insert(), {**values, "created_at": now(), "updated_at": now()})
+            if (before and before.settings.get(READERS)) != source.settings.get(READERS) or (
+                before and before.path != source.path
+            ):
+                apply_patterns(connection, seq, source)
         if before != source:
             self.database.on_change("registry", "changed" if before else "added", source.source_id, before, source)
 

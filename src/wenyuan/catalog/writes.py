@@ -13,8 +13,10 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.database import Database
 from wenyuan.catalog.dialects import insert_new, next_seq
+from wenyuan.catalog.document_readers import readers_committed
 from wenyuan.catalog.documents import batches
 from wenyuan.catalog.erasure import forget_words
+from wenyuan.catalog.reader_tables import document_readers
 from wenyuan.catalog.rows import context_text, corrected_text, day, reading_row, recognition_text, vector_rows
 from wenyuan.catalog.sql import now
 from wenyuan.core.errors import VectorsGone
@@ -64,6 +66,8 @@ class DocumentWrites:
                 connection.execute(t.readings.insert(), readings)
             for document in documents:
                 note_lost(connection, seq, document.corrections, document.corrections_lost)
+            for source_id, group in _by_source(documents).items():
+                readers_committed(connection, seq, source_id, {document.uri: document.access for document in group})
         return seq
 
     def retire_documents(self, source_id: str, document_ids: Sequence[int]) -> int:
@@ -219,7 +223,7 @@ def forget_source(connection: sa.Connection, source_id: str) -> None:
     p, d, f, s = t.passages, t.documents, t.failures, t.sources
     forget_words(connection, d.c.source_id == source_id, p.c.source_id == source_id)
     connection.execute(f.delete().where(f.c.source_id == source_id))
-    for told in (t.entries, t.addresses):
+    for told in (t.entries, t.addresses, document_readers):
         connection.execute(told.delete().where(told.c.source_id == source_id))
     connection.execute(t.source_state.delete().where(t.source_state.c.source_id == source_id))
     connection.execute(t.corrections.delete().where(t.corrections.c.source_id == source_id))

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
+from wenyuan.core.principals import Sight, sight_of
 
 # Callers and what they may see: agents with their knowledge scope, and keys with their rights.
 
@@ -64,6 +65,8 @@ class Key:
 
     Attributes:
         name: What people call it, "" for nothing; several keys may have the same.
+        user: With whose eyes it reads documents, ``user:li``; "" for nobody's.
+        groups: Names of the groups that whoever has it belongs to, ``group:hr`` each.
         created_at, expires_at, revoked_at: Seconds since the epoch; None for never.
     """
 
@@ -74,6 +77,8 @@ class Key:
     expires_at: float | None = None
     revoked_at: float | None = None
     name: str = ""
+    user: str = ""
+    groups: frozenset[str] = frozenset()
 
 
 def parse_key_name(name: str) -> str:
@@ -96,11 +101,19 @@ class Principal:
     Attributes:
         agent_id: The agent it acts for and is bound to; None: any.
         key_id: For the audit; ``local`` when no key was needed.
+        user, groups: See `Key`.
     """
 
     key_id: str = "local"
     agent_id: str | None = None
     rights: frozenset[str] = field(default_factory=lambda: frozenset(RIGHTS))
+    user: str = ""
+    groups: frozenset[str] = frozenset()
+
+    @property
+    def sight(self) -> Sight | None:
+        """With whose eyes it reads documents; None for an administrator, who sees all."""
+        return None if "admin" in self.rights else sight_of(self.user, self.groups)
 
     def may(self, right: str) -> bool:
         return right in self.rights or "admin" in self.rights

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from wenyuan.core.errors import Fault, InvalidRequest, msg
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.model import Facet, IndexRow
 
 _FIELD = re.compile(r"source_id|document_id|language|collection|metadata\.[^\x00-\x1f]{1,128}")
@@ -91,17 +92,19 @@ Filter = In | Range | And | Or | Not
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a request may search: sources, day and filter. A required argument of every engine call.
+    """What a request may search: sources, day, filter and readers. A required argument of every engine call.
 
     Attributes:
         sources: Ids of the sources that are allowed, trusted enough and in force on `as_of`.
         as_of: The day for which passages must be in force.
         filter: The request's own narrowing, if any.
+        hidden: The documents that the caller may not see; None where there are none.
     """
 
     sources: frozenset[str]
     as_of: date
     filter: Filter | None = None
+    hidden: HiddenDocuments | None = None
 
     @property
     def day(self) -> int:
@@ -109,8 +112,10 @@ class Scope:
 
     def allows(self, row: IndexRow) -> bool:
         """Reference semantics of a scope on a row."""
-        return self.covers(row.source_id, row.valid_from, row.valid_until) and (
-            self.filter is None or matches(self.filter, row)
+        return (
+            self.covers(row.source_id, row.valid_from, row.valid_until)
+            and (self.hidden is None or not self.hidden.hides(row.document_id))
+            and (self.filter is None or matches(self.filter, row))
         )
 
     def covers(self, source_id: str, valid_from: int, valid_until: int) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from wenyuan.core.errors import Fault, InvalidRequest, joined, listed, msg
 from wenyuan.core.fidelity import Fidelity, Line, Recognition, Uncertain
+from wenyuan.core.principals import AccessList
 
 Facet = str | int | float | bool
 SourceType = Literal["static_doc", "vector_index", "api"]
@@ -329,6 +330,7 @@ class NewDocument:
         originals: Original passages that corrections excluded or changed; stored, but not served.
         corrections: Ids of the corrections in force for it.
         corrections_lost: Ids of those whose text is no longer in it.
+        access: Who may read it, as the document itself says; None: it does not.
     """
 
     source_id: str
@@ -350,6 +352,7 @@ class NewDocument:
     originals: tuple[NewPassage, ...] = ()
     corrections: tuple[int, ...] = ()
     corrections_lost: tuple[int, ...] = ()
+    access: AccessList | None = None
 
 
 def heading_text(title: str, headings: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 from wenyuan.core.model import Source
 from wenyuan.core.remote_addresses import checked_address, is_remote
 from wenyuan.core.secret_settings import secret_faults, shown_settings
+from wenyuan.core.source_readers import READERS, parse_source_readers
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text.analysis import fold
 from wenyuan.core.validity import Validity
@@ -147,7 +148,7 @@ def parse_source(value: Mapping[str, Any], base: Path | None = None) -> Source:
         source = Source(**{"source_id": "unknown", **fields})
     except InvalidRequest as error:
         faults += [Fault(spelled.get(fault.path, fault.path), fault.message) for fault in error.faults]
-    faults += _without_address(fields, spelled)
+    faults += _without_address(fields, spelled) + _unenforced(fields)
     if faults:
         raise InvalidRequest(listed(faults, "{place}: {fault}"), faults=tuple(faults))
     return source
@@ -159,6 +160,14 @@ def _without_address(fields: Mapping[str, Any], spelled: Mapping[str, str]) -> l
     if "settings" in spelled and "settings" not in fields:  # they have a fault of their own
         return []
     return [Fault("settings.url", "is missing: a source of type api needs the address of its service")]
+
+
+def _unenforced(fields: Mapping[str, Any]) -> list[Fault]:
+    """Readers of documents that lie elsewhere could not be enforced."""
+    if fields.get("type", "static_doc") == "static_doc" or fields.get("settings", {}).get(READERS) is None:
+        return []
+    why = "cannot be applied to a source that is asked elsewhere: give its domain to no agent that may not see all of it"
+    return [Fault(f"settings.{READERS}", why)]
 
 
 def is_source_id(text: str) -> bool:
@@ -248,6 +257,8 @@ def _settings(value: Any) -> dict[str, Any]:
     if told not in _MODEL_CHOICES and not switch:
         said = msg("must be allow, deny, or a mapping with context: true or false, not {value}", value=repr(told))
         raise InvalidRequest(listed([fault := Fault(f"settings.{MODEL}", said)]), faults=(fault,))
+    if value.get(READERS) is not None:
+        parse_source_readers(value[READERS])
     return dict(value)
 
 

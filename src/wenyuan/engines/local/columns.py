@@ -23,6 +23,7 @@ import numpy as np
 
 from wenyuan.core.errors import IndexCorrupt, msg
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
+from wenyuan.core.hidden_documents import AccessClasses, HiddenDocuments
 from wenyuan.core.model import FOREVER, Facet, IndexRow
 from wenyuan.core.scoring.vector_sums import CHINESE
 from wenyuan.runtime.regular import open_regular, read_regular
@@ -272,6 +273,7 @@ class Columns:
         self.bounded = False  # whether any row was ever limited in time
         self._rising = 0  # so many rows from the first on have rising numbers, and are found by search
         self._placed: dict[int, int] = {}  # passage → row, of the others
+        self._classes: tuple[AccessClasses, Array] | None = None  # of the rows, as they were last asked for
 
     # -- writing ------------------------------------------------------------------------------------
 
@@ -363,9 +365,36 @@ class Columns:
         if self.bounded:
             within.append(self._numbers["valid_from"].view <= scope.day)
             within.append(self._numbers["valid_until"].view >= scope.day)
+        if scope.hidden is not None:
+            within.append(self._readable(scope.hidden))
         if scope.filter is not None:
             within.append(self._filter_mask(scope.filter))
         return reduce(np.logical_and, within) if within else None
+
+    def within(self, passage_ids: Sequence[int], mask: Array) -> Array:
+        """Which of some passages are live and in a mask, (k,) bool."""
+        rows = self.rows_of(passage_ids)
+        found: Array = np.isin(passage_ids, self.passage_ids[rows[mask[rows]]])
+        return found
+
+    def _readable(self, hidden: HiddenDocuments) -> Array:
+        """Mask of the rows of documents that are not hidden, (n,) bool.
+
+        Which class a document is of is the same for all who ask, so it is looked up once for all rows.
+        """
+        if self._classes is None or self._classes[0] is not hidden.classes:
+            documents, known = self._numbers["document_id"].view, hidden.classes.of_document
+            highest = max(int(documents.max(initial=0)), max(known, default=0))
+            classes = np.zeros(highest + 1, dtype=np.int32)
+            classes[np.fromiter(known.keys(), np.int64, len(known))] = np.fromiter(
+                known.values(), np.int32, len(known)
+            )
+            self._classes = hidden.classes, classes[documents]
+        of_rows = self._classes[1]
+        unread = np.zeros(max(int(of_rows.max(initial=0)), *hidden.unread, 0) + 1, dtype=bool)
+        unread[list(hidden.unread)] = True
+        mask: Array = ~unread[of_rows]
+        return mask
 
     def _filter_mask(self, test: Filter) -> Array:
         match test:

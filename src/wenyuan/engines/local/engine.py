@@ -432,7 +432,7 @@ class LocalEngine:
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
         view = self._view
-        found = self._keyword.search(view.searcher, terms, limit, self._keyword.restriction(scope, view.columns))
+        found = self._keyword.search_within(view.searcher, terms, limit, scope, view.columns)
         deadline.check("engine local/keyword")
         return LegResult.ok([Hit(i, s, parts={"keyword": s}) for i, s in found])
 

@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tantivy
 
 from wenyuan.core.errors import EngineError, EngineUnavailable, IndexCorrupt
@@ -25,6 +27,7 @@ _HEAP = 128_000_000
 _SEPARATOR = "\x1f"
 _EVERY = _SEPARATOR  # a term that every row has, so that rows can be counted as tantivy counts them
 _FORMAT = "rows/2"  # changes with what is written into a row
+_FEW = 1_000  # passages in view that are named one by one
 _Must, _Should, _MustNot = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
 
 
@@ -179,6 +182,29 @@ class KeywordIndex:
         with _translated("counting rows"):
             rows = searcher.doc_freq("facet", _EVERY)
             return 1.0 - searcher.num_docs / rows if rows else 0.0
+
+    def search_within(
+        self, searcher: Any, terms: Sequence[str], limit: int, scope: Scope, columns: Columns
+    ) -> list[tuple[int, float]]:
+        """As `search`, within a scope.
+
+        Documents that are hidden are no condition of the query, as it would name each of them: where few passages are
+        left, these are named; else as many are looked at as it takes for `limit` of them to be in view.
+        """
+        if scope.hidden is None:
+            return self.search(searcher, terms, limit, self.restriction(scope, columns))
+        mask = columns.mask(scope)
+        if mask is None:
+            return self.search(searcher, terms, limit)
+        if np.count_nonzero(mask) <= _FEW:
+            return self.search(searcher, terms, limit, self.among(columns.passage_ids[mask].tolist()))
+        looked, restriction = 2 * limit, self.restriction(scope, columns)
+        while True:
+            found = self.search(searcher, terms, looked, restriction)
+            seen = columns.within([number for number, _ in found], mask)
+            if len(found) < looked or np.count_nonzero(seen) >= limit:
+                return list(compress(found, seen))[:limit]
+            looked = min(8 * looked, len(mask) + 1)
 
     def search(
         self, searcher: Any, terms: Sequence[str], limit: int, restriction: Any = None

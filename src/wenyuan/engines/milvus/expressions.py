@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
+from wenyuan.core.hidden_documents import listed_documents
 from wenyuan.core.model import Facet, IndexRow
 from wenyuan.engines.milvus.sessions import listed
 
@@ -21,6 +22,8 @@ from wenyuan.engines.milvus.sessions import listed
 
 NOTHING = "passage_id < 0"
 _EVERYTHING = "passage_id >= 0"
+MOST_HIDDEN = 20_000
+"""Documents that an expression can leave out; their numbers stand in it."""
 COMPARED_BYTES = 100
 """Texts are compared, in ranges, by so many bytes of their beginning; equality is of the whole text."""
 _COLUMNS = ("source_id", "language", "collection")
@@ -62,6 +65,8 @@ def condition(scope: Scope, watermark: int) -> str:
         f"valid_until >= {scope.day}",
         f"seq <= {watermark}",
     ]
+    if scope.hidden is not None and (hidden := listed_documents(scope.hidden, "milvus", MOST_HIDDEN)):
+        parts.append(f"document_id not in {listed(hidden)}")
     if scope.filter is not None:
         parts.append(_test(scope.filter))
     return " and ".join(parts)

@@ -14,9 +14,12 @@ from psycopg.sql import SQL, Composable, Composed, Placeholder
 
 from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
+from wenyuan.core.hidden_documents import listed_documents
 from wenyuan.core.model import Facet
 
 _COLUMNS = {"source_id": SQL("p.source_id"), "language": SQL("p.language"), "collection": SQL("p.collection")}
+MOST_HIDDEN = 200_000
+"""Documents that a condition can leave out; their numbers go to the server with each question."""
 _NO_TEXT = re.compile("[\ud800-\udfff]")
 
 
@@ -43,6 +46,9 @@ class SqlCondition:
         sql: Composable = SQL(
             "p.source_id = ANY(%(sources)s::text[]) AND p.valid_from <= %(day)s AND p.valid_until >= %(day)s"
         )
+        if scope.hidden is not None:
+            self.values["hidden"] = listed_documents(scope.hidden, "postgres", MOST_HIDDEN)
+            sql = SQL("{} AND p.document_id <> ALL(%(hidden)s::bigint[])").format(sql)
         if scope.filter is not None:
             sql = SQL("{} AND {}").format(sql, self._test(scope.filter))
         self.sql: Composable = sql
