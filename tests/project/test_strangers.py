@@ -45,6 +45,7 @@ ALLOWED = {
     "connectors/objects.py": READING,
     "connectors/packs.py": READING,
     "connectors/pages.py": READING,
+    "connectors/repositories.py": READING,
     "connectors/web.py": "its own notes, which listings remember",
     "console/api.py": "replies of the server that the console stands before",
     "console/forms.py": "forms of people who are signed in, piece by piece, their parts counted",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.connectors.packs import check_pack
+from wenyuan.connectors.repositories import check_folder, opened
 from wenyuan.core.errors import DocumentRejected, msg
 
 if TYPE_CHECKING:
@@ -26,21 +27,16 @@ ENTRIES_OF_A_FILE = 10
 _MOST_PATH = 4_096  # characters; what systems take
 _FILE_MODES = (0o100644, 0o100755, 0o100664)
 _FOLDER = 0o40000
-
-
-def _opened(folder: str) -> Repo:
-    from dulwich.errors import NotGitRepository
-    from dulwich.repo import Repo
-
-    try:
-        return Repo(folder)
-    except NotGitRepository as error:
-        raise DocumentRejected(msg("there is no Git repository in {path}", path=folder)) from error
+_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 def branches(_content: bytes, *, folder: str) -> dict[str, Any]:
-    """The ids of a repository's references by name, and what its HEAD leads to; ``""`` for neither."""
-    with closing(_opened(folder)) as repo:
+    """The ids of a repository's references by name, and what its HEAD leads to; ``""`` for neither.
+
+    Every reading of a repository of this machine begins here, so it is here that its folder is checked.
+    """
+    check_folder(folder)
+    with closing(opened(folder)) as repo:
         refs = {name.decode("utf-8", "surrogateescape"): sha.decode() for name, sha in repo.get_refs().items()}
         head = repo.refs.get_symrefs().get(b"HEAD", b"").decode("utf-8", "surrogateescape")
     return {"refs": refs, "head": head}
@@ -87,7 +83,7 @@ def files_of(
         over by its id, level by level, and no file.
     """
     found: list[tuple[str, str]] = []
-    with closing(_opened(folder)) as repo:
+    with closing(opened(folder)) as repo:
         for count, (path, mode, sha) in enumerate(_contents(repo, _tree(repo, commit, below))):
             if len(path) > _MOST_PATH:  # folders in one another, each of which says the whole way again
                 raise DocumentRejected(
@@ -125,11 +121,13 @@ def _contents(repo: Repo, tree: bytes) -> Iterator[tuple[str, int, str]]:
 
 def blob_of(_content: bytes, *, folder: str, sha: str, most: int) -> str:
     """The bytes of a blob in Base64, at most `most`."""
-    with closing(_opened(folder)) as repo:
+    with closing(opened(folder)) as repo:
         try:
             content: bytes = repo[sha.encode()].as_raw_string()
         except KeyError as error:
             raise DocumentRejected("it is not in the repository") from error
     if len(content) > most:
         raise DocumentRejected(msg("it is larger than {most} bytes", most=f"{most:,}"))
+    if content.startswith(_POINTER):
+        raise DocumentRejected("it is a pointer of Git LFS: the file itself is not in the repository")
     return base64.b64encode(content).decode()

@@ -11,6 +11,7 @@ from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.remote_addresses import ascii_host
+from wenyuan.core.text.charsets import charset_of
 from wenyuan.core.text.nesting import check_depth
 
 MOST_LINKS = 5_000
@@ -81,10 +82,8 @@ def links_of(content: bytes, base: str, content_type: str = "") -> dict[str, Any
 
 def _text(content: bytes, content_type: str) -> str:
     named = _CHARSET.search(content_type.encode("latin-1", "replace")) or _CHARSET.search(content[:2_048])
-    try:
-        return content.decode(named[1].decode() if named else "utf-8", "replace")
-    except LookupError:
-        return content.decode("utf-8", "replace")
+    charset = charset_of(named[1].decode()) if named else ""
+    return content.decode(charset or "utf-8", "replace")
 
 
 def sitemap_of(content: bytes) -> dict[str, Any]:

@@ -6,7 +6,6 @@ not sent again (``ETag``, ``Last-Modified``), and one whose day of change in the
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import json
 import mimetypes
@@ -26,6 +25,7 @@ from wenyuan.connectors.pages import plain_address
 from wenyuan.connectors.robots import MOST_PATTERNS, MOST_ROBOTS, Robots, TooManyRules, parse_robots, robots_text
 from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import DocumentRejected, SourceError, msg
+from wenyuan.core.text.charsets import charset_of
 from wenyuan.settings import VariableName, declared
 
 _HTML = ("text/html", "application/xhtml+xml")
@@ -385,11 +385,8 @@ def _conditions(version: str) -> dict[str, str]:
 def _decoded(answer: HttpAnswer) -> bytes:
     """A page in UTF-8, converted where the HTTP header declares another charset, which the page need not repeat."""
     charset = answer.headers.get("content-type", "").lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
-    try:
-        known = codecs.lookup(charset).name if charset else "utf-8"
-    except LookupError:
-        known = "utf-8"
-    if answer.content_type not in _HTML or known in ("utf-8", "ascii"):
+    known = charset_of(charset)
+    if answer.content_type not in _HTML or known in ("", "utf-8", "ascii"):
         return answer.body
     return answer.body.decode(known, "replace").encode("utf-8-sig")
 

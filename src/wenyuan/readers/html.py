@@ -5,11 +5,13 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
+from wenyuan.core.text.charsets import charset_of
 from wenyuan.core.text.nesting import check_depth
 from wenyuan.readers.assemble import Original, assemble, unread
 from wenyuan.readers.decoding import decode
@@ -193,11 +195,11 @@ def _decoded(content: bytes) -> tuple[str, tuple[str, ...]]:
     declared = _META.search(content[:4096])
     if declared and not content.startswith(_BOMS):
         label = declared[1].decode("ascii").lower()
-        try:
-            return content.decode(_ENCODINGS.get(label, label)), ()
-        except (LookupError, UnicodeDecodeError):
-            result = decode(content)
-            return result.text, (*result.notes, f"declares the encoding {label}, which its bytes do not fit")
+        if charset := charset_of(_ENCODINGS.get(label, label)):
+            with suppress(UnicodeDecodeError):
+                return content.decode(charset), ()
+        result = decode(content)
+        return result.text, (*result.notes, f"declares the encoding {label}, which its bytes do not fit")
     result = decode(content)
     return result.text, tuple(result.notes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.errors import HeaderParseError
 from email.header import decode_header
@@ -12,6 +13,7 @@ from email.utils import parsedate_to_datetime
 
 from wenyuan.core.addresses import legible
 from wenyuan.core.errors import msg
+from wenyuan.core.text.charsets import charset_of
 from wenyuan.readers.containers import MAX_BYTES
 from wenyuan.readers.mhtml import html_of
 
@@ -86,11 +88,16 @@ def header(message: Message, name: str) -> str:
 def _decoded(part: bytes | str, charset: str | None) -> str:
     if isinstance(part, str):
         return part
-    named = (charset or "ascii").lower()
-    try:
-        return part.decode(_ALIASES.get(named, named))
-    except (LookupError, UnicodeDecodeError):
-        return legible(part.decode("utf-8", "surrogateescape"))
+    return _in_charset(part, charset or "ascii")
+
+
+def _in_charset(content: bytes, label: str) -> str:
+    """A text in the character set that it declares, where that can be; else in the one in which it is legible."""
+    charset = charset_of(_ALIASES.get(label.lower(), label.lower()))
+    with suppress(UnicodeDecodeError):
+        if charset:
+            return content.decode(charset)
+    return legible(content.decode("utf-8", "surrogateescape"))
 
 
 def collect(message: Message, letter: Mail) -> None:
@@ -164,11 +171,7 @@ def _file(part: Message) -> str:
 def _plain(part: Message) -> str:
     payload = part.get_payload(decode=True)
     content = payload if isinstance(payload, bytes) else b""
-    charset = (part.get_content_charset() or "").lower()
-    try:
-        text = content.decode(_ALIASES.get(charset, charset or "utf-8"))
-    except (LookupError, UnicodeDecodeError):
-        text = legible(content.decode("utf-8", "surrogateescape"))
+    text = _in_charset(content, part.get_content_charset() or "utf-8")
     if str(part.get_param("format") or "").lower() == "flowed":
         return _unflowed(text, without_spaces=str(part.get_param("delsp") or "").lower() == "yes")
     return text

@@ -10,6 +10,7 @@ from email.message import Message
 
 from wenyuan.core.model import Document
 from wenyuan.core.stated_addresses import stated_address
+from wenyuan.core.text.charsets import charset_of
 from wenyuan.readers.assemble import rejected
 from wenyuan.readers.boundaries import check_parts
 from wenyuan.readers.html import read_html
@@ -48,8 +49,9 @@ def html_of(part: Message) -> bytes:
     """The bytes of an HTML part, converted to UTF-8 where the part declares its encoding."""
     payload = part.get_payload(decode=True)
     content = payload if isinstance(payload, bytes) else b""
+    charset = charset_of(part.get_content_charset() or "")
     try:
         # The byte order mark tells HTML readers the encoding, whatever the page declares.
-        return content.decode(part.get_content_charset() or "").encode("utf-8-sig")
-    except (LookupError, UnicodeDecodeError):
+        return content.decode(charset).encode("utf-8-sig") if charset else content
+    except UnicodeDecodeError:
         return content

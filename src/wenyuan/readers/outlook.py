@@ -9,6 +9,7 @@ from typing import Any
 
 from wenyuan.core.addresses import escaped_value, with_part
 from wenyuan.core.errors import msg
+from wenyuan.core.text.charsets import charset_of
 from wenyuan.readers.assemble import Original, rejected
 from wenyuan.readers.contained_files import Unpacked
 from wenyuan.readers.containers import MAX_DEPTH
@@ -53,9 +54,7 @@ class _Storage:
         self.path = path
         self.numbers = self._fixed()
         page = next((self.numbers[tag] for tag in _CODE_PAGES if self.numbers.get(tag)), 0)
-        self.code_page = {936: "gb18030", 54936: "gb18030", 65001: "utf-8"}.get(
-            page, f"cp{page}" if page else "gb18030"
-        )
+        self.code_page = "gb18030" if page in (936, 54936) else charset_of(f"cp{page}") or "gb18030"
 
     def inner(self, name: str) -> _Storage | None:
         path = (*self.path, name)
@@ -84,11 +83,7 @@ class _Storage:
         """A text property, in UTF-16 or the message's code page."""
         if wide := self.raw(f"__substg1.0_{prop}001F"):
             return wide.decode("utf-16-le", "replace").rstrip("\0")
-        narrow = self.raw(f"__substg1.0_{prop}001E")
-        try:
-            return narrow.decode(self.code_page, "replace").rstrip("\0")
-        except LookupError:
-            return narrow.decode("gb18030", "replace").rstrip("\0")
+        return self.raw(f"__substg1.0_{prop}001E").decode(self.code_page, "replace").rstrip("\0")
 
     def data(self, prop: str) -> bytes:
         return self.raw(f"__substg1.0_{prop}0102")

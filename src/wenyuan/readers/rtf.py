@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 import unicodedata
 from collections import Counter
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
+from wenyuan.core.text.charsets import charset_of
 from wenyuan.core.text.structure import opening
 from wenyuan.readers import notation
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, lists_joined, rejected
@@ -369,11 +369,7 @@ class _Text:
 
     def _of_file(self, word: str, number: int | None) -> None:
         if word == "ansicpg" and number:
-            self._code_page = "gb18030" if number in (936, 54936) else f"cp{number}"
-            try:
-                codecs.lookup(self._code_page)
-            except LookupError:
-                self._code_page = "cp1252"
+            self._code_page = "gb18030" if number in (936, 54936) else charset_of(f"cp{number}") or "cp1252"
         elif word in ("mac", "pc", "pca"):
             self._code_page = {"mac": "mac-roman", "pc": "cp437", "pca": "cp850"}[word]
         elif word == "deff":
