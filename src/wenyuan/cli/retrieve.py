@@ -27,7 +27,7 @@ _ORIGINS = {"kg_rule": "origin_rule", "vector": "origin_case", "template": "orig
 _STRENGTHS = {name: name for name in ("mandatory", "recommended", "informative")}
 _PARTS = {
     "link": "part_link", "weight": "part_weight", "support": "part_support", "condition": "part_condition",
-    "inheritance": "part_inheritance", "asked": "part_asked",
+    "inheritance": "part_inheritance", "asked": "part_asked", "aside": "part_aside",
 }  # fmt: skip
 _ENGINES = {"kg_rule": "engine_rules", "vector": "engine_cases"}
 _INDENT = "    "

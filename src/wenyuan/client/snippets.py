@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import pairwise
+from math import prod
 from typing import Any
 from urllib.parse import unquote
 
@@ -28,6 +29,8 @@ ASSUMED_TRUST = 3
 """Of a fragment that does not say its own: enough to enter a context, below what is called reliable."""
 
 
+_ASIDE = "aside"
+"""Part of a rule's score that says: it stands behind the passages that probably answer."""
 _REF = re.compile(r".+#(rule-)?([0-9]{1,18})", re.DOTALL)
 
 
@@ -46,10 +49,10 @@ def knowledge(found: Iterable[tuple[str, Fragment]], policy: ContextPolicy) -> K
     scored = [
         ScoredPassage(
             passage=passage,
-            score=fragment.retrieval_score,
+            score=_score(fragment),
             origin=origin_of(fragment.metadata),
             summary=summarize(passage.text, query, language=passage.language).text,
-            answers=fragment.metadata.get("answers") is True,
+            answers=_answers(fragment),
         )
         for passage, (query, fragment) in zip(made, best.values(), strict=True)
     ]
@@ -62,6 +65,25 @@ def knowledge(found: Iterable[tuple[str, Fragment]], policy: ContextPolicy) -> K
         degraded=tuple(degraded),
         stale_by=stale_by,
     )
+
+
+def _parts(fragment: Fragment) -> Mapping[str, Any]:
+    """What a rule's score is made of; empty for passages and where the service does not say so."""
+    told = fragment.metadata.get("scores")
+    return told if origin_of(fragment.metadata) == "kg_rule" and isinstance(told, Mapping) else {}
+
+
+def _score(fragment: Fragment) -> float:
+    """The score of a fragment; a rule's own, the product of its parts, which its place among passages does not change."""
+    parts = [part for part in _parts(fragment).values() if isinstance(part, (int, float)) and 0 <= part <= 1]
+    return prod(parts) if parts else fragment.retrieval_score
+
+
+def _answers(fragment: Fragment) -> bool | None:
+    """Whether a rule answers; False where passages do instead of it, None where the service says neither."""
+    if _ASIDE in _parts(fragment):
+        return False
+    return True if fragment.metadata.get("answers") is True else None
 
 
 def _numbers(fragments: Sequence[Fragment]) -> list[int]:

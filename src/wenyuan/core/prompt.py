@@ -4,7 +4,8 @@ withheld is counted.
 Passages are admitted one at a time. First rules within their reserved share of the budget: those that the question
 asks for, then the others, mandatory ones before recommended ones; then everything else, best score first; then the rules that are left, so that what either does not use is
 free for the other. One that does not fit is counted and the next is tried. Admitted passages of one document that touch or overlap make one snippet.
-Snippets come out rules first, then by falling score.
+Snippets come out in one order, the rules that answer first, then by falling score; rules that do not answer what was asked for stand
+behind the passages that probably do.
 
 Copyright is counted in characters of one document (by its URI, so that a document read again is the same one)
 over all snippets and over what was given before. White space between two passages is not counted.
@@ -69,7 +70,7 @@ def build_context(
 def _rank(rule: ExcerptCandidate) -> tuple[bool, int]:
     """Sort key of rules: those asked for first, then mandatory ones; a rule without strength counts as mandatory."""
     strength = rule.item.passage.facets.get("strength")
-    return not rule.item.answers, _STRENGTHS.index(strength) if strength in _STRENGTHS else 0
+    return rule.item.answers is not True, _STRENGTHS.index(strength) if strength in _STRENGTHS else 0
 
 
 __all__ = ["ScoredPassage", "build_context", "document_key"]

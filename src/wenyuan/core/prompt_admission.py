@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from wenyuan.core.likelihood import LIKELY
 from wenyuan.core.prompt_parts import (
     LOW_TRUST,
     REASONS,
@@ -43,6 +44,7 @@ class Shelf:
         self._drawn: dict[tuple[_Given, ...], Priced] = {}
         self._said: dict[str, str] = {}
         self._details: list[Withheld] = []
+        self._beside_question: set[str] = set()  # addresses of rules that do not answer
 
     def withhold(self, item: ScoredPassage, reason: Reason, *, part: int | None = None) -> None:
         """Record a passage as withheld, entirely or in `part` characters."""
@@ -67,6 +69,8 @@ class Shelf:
             key = document_key(candidate.item.passage)
             self._used[key] = self._used.get(key, 0) + size(allowed)
             self._said[candidate.key] = candidate.item.passage.ref if candidate.located else ""
+        if candidate.item.answers is False:
+            self._beside_question.add(candidate.item.passage.ref)
         if allowed != spans:
             self.withhold(candidate.item, "copyright", part=size(spans) - size(allowed) if allowed else None)
         return True
@@ -76,7 +80,7 @@ class Shelf:
         priced = [pair for held in self._snippets.values() for pair in held]
         snippets = sorted(
             (snippet for snippet, _ in priced),
-            key=lambda s: (s.priority, -s.score, s.source, s.uri, s.refs, s.content),
+            key=lambda s: (self._turn(s), s.priority, -s.score, s.source, s.uri, s.refs, s.content),
         )
         return ContextBuild(
             snippets=tuple(snippets),
@@ -85,6 +89,14 @@ class Shelf:
             used=dict(self._used),
             tokens=sum(tokens for _, tokens in priced),
         )
+
+    def _turn(self, snippet: Snippet) -> int:
+        """Which of the groups a snippet belongs to: rules that answer, likely passages, other rules, the rest."""
+        if snippet.source in self._beside_question:
+            return 2
+        if snippet.priority == 1:
+            return 0
+        return 1 if snippet.priority == 2 and snippet.score >= LIKELY else 3
 
     def _taken(self, candidate: ExcerptCandidate) -> list[Span]:
         """Spans of the candidate's document already admitted, from passages of any origin."""

@@ -21,6 +21,7 @@ from wenyuan.core.scoring.copies import limited as is_limited
 from wenyuan.core.text.excerpts import ScoredPassage, document_key
 from wenyuan.service.audit.recorded_search import ContextLimits, RecordedSearch
 from wenyuan.service.audit.recorder import one_question
+from wenyuan.service.search.placement import ASIDE
 from wenyuan.service.search.searcher import LOCAL, ResultPassage, Searcher, SearchRequest, SearchResult
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class ContextService:
                 score=f.hit.score,
                 origin=f.hit.origin,
                 summary=f.summary,
-                answers=bool(f.derivation.get("answers")),
+                answers=_answers(f),
             )
             for f in found
         ]
@@ -181,6 +182,13 @@ class ContextService:
             build = build_context(scored, policy, document_chars=chars, used=given)
             given.update(build.used)
         return build
+
+
+def _answers(found: ResultPassage) -> bool | None:
+    """Whether a rule answers; False where passages do instead of it, None for passages and where nothing was asked for."""
+    if ASIDE in found.hit.parts:
+        return False
+    return True if found.derivation.get("answers") else None
 
 
 def _below(least: int, result: SearchResult) -> SearchResult:

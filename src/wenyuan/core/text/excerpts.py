@@ -29,14 +29,14 @@ class ScoredPassage:
         score: 0..1.
         summary: Of the passage; ``""`` gives its whole text. A summary that is not made of the passage's own words,
             such as a language model's, is returned unchanged and flagged ``generated``.
-        answers: It is a rule that the question asks for.
+        answers: Whether a rule answers what was asked for; False: passages do instead of it. None: nothing says so.
     """
 
     passage: Passage
     score: float
     origin: str = "vector"
     summary: str = ""
-    answers: bool = False
+    answers: bool | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:  # false for NaN too

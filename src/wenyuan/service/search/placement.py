@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 
+from wenyuan.core.likelihood import LIKELY
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
 from wenyuan.core.text.analysis import OWN, search_terms
@@ -20,12 +21,12 @@ Ranked = list[tuple[Hit, Passage]]
 Information = Callable[[Sequence[str]], Mapping[str, float]]
 """The inverse document frequency of terms."""
 
-_LIKELY = 0.5
-"""Probability from which on a passage is taken for an answer."""
 _RESERVE = 5
 """One place of so many is reserved for rules that do not answer."""
 _COVERS = 0.6
 """A rule must say so much of the question, in proportion to the passage that says most, to answer instead of it."""
+ASIDE = "aside"
+"""Among the parts of a rule's score: 1 for a rule that stands behind the passages that probably answer."""
 _COMPARED = 4
 """Rules that are compared with the question, for each place that there is."""
 
@@ -43,21 +44,42 @@ def placed(
     """
     if not passages or not rules:
         return sorted([*passages, *rules], key=order)[:limit]
-    named = [pair for pair in rules if pair[0].passage_id in answering]
-    first = _answering(passages, named[: _COMPARED * limit], question, information)
-    chosen = {hit.passage_id for hit, _ in first}
-    reserved = [pair for pair in rules if pair[0].passage_id not in chosen][: limit // _RESERVE]
+    first, others = _parted(passages, rules, answering, question, _COMPARED * limit, information)
+    reserved = others[: limit // _RESERVE]
     main = sorted([*passages, *first], key=order)[: limit - len(reserved)]
-    probable = [pair for pair in main if pair[0].origin == "kg_rule" or pair[0].score >= _LIKELY]
+    probable = [pair for pair in main if pair[0].origin == "kg_rule" or pair[0].score >= LIKELY]
     behind = min((hit.score for hit, _ in probable), default=1.0)
     at = max((number for number, pair in enumerate(main, 1) if pair[0].score >= behind), default=0) if probable else 0
     lowered = [(hit._replace(score=min(hit.score, behind)), passage) for hit, passage in reserved]
     return [*main[:at], *sorted([*lowered, *main[at:]], key=order)]
 
 
+def unbounded(
+    passages: Ranked, rules: Ranked, answering: Set[int], question: str, information: Information
+) -> Ranked:
+    """Passages and rules by their scores, all of them; rules that `placed` would put behind the passages are marked `ASIDE`."""
+    marked = rules
+    if passages and rules:
+        _, others = _parted(passages, rules, answering, question, len(rules), information)
+        behind = {hit.passage_id: hit for hit, _ in others}
+        marked = [(behind.get(hit.passage_id, hit), passage) for hit, passage in rules]
+    return sorted([*passages, *marked], key=order)
+
+
+def _parted(
+    passages: Ranked, rules: Ranked, answering: Set[int], question: str, most: int, information: Information
+) -> tuple[Ranked, Ranked]:
+    """The rules that answer, of the first `most`, with the scores of their places; and the others, marked `ASIDE`."""
+    named = [pair for pair in rules if pair[0].passage_id in answering]
+    first = _answering(passages, named[:most], question, information)
+    chosen = {hit.passage_id for hit, _ in first}
+    others = [(hit, passage) for hit, passage in rules if hit.passage_id not in chosen]
+    return first, [(hit._replace(parts={**hit.parts, ASIDE: 1.0}), passage) for hit, passage in others]
+
+
 def _answering(passages: Ranked, rules: Ranked, question: str, information: Information) -> Ranked:
     """The rules that say about as much of the question as the passages that probably answer it."""
-    likely = [_text(passage) for hit, passage in passages if hit.score >= _LIKELY]
+    likely = [_text(passage) for hit, passage in passages if hit.score >= LIKELY]
     if not likely:
         return rules
     share, highest = _share(question, information), max(hit.score for hit, _ in passages)

@@ -40,7 +40,7 @@ from wenyuan.service.search.law_lookup import LawLookup
 from wenyuan.service.search.leg_execution import Leg, LegExecutor
 from wenyuan.service.search.legs import Aim, OwnLegs
 from wenyuan.service.search.own_search import WORDLESS, OwnSearch, PassagesMoved
-from wenyuan.service.search.placement import placed
+from wenyuan.service.search.placement import placed, unbounded
 from wenyuan.service.search.query_vectors import QueryVectors
 from wenyuan.service.search.question import SynonymReader, analysed
 from wenyuan.service.search.reranking import Reranking
@@ -267,14 +267,14 @@ class Retriever:
         self, query: Query, ranked: list[tuple[Hit, Passage]], derived: Derived
     ) -> list[tuple[Hit, Passage]]:
         """Passages and derived rules in one order; beside one another, all of both."""
-        if query.rules != "within":
-            return sorted([*ranked, *derived.found], key=order)
         answering = {
             hit.passage_id
             for hit, _ in derived.found
             if "asked" not in hit.parts or derived.details[hit.passage_id].get("answers")
         }
         found = list(derived.found)
+        if query.rules != "within":
+            return unbounded(ranked, found, answering, query.text, self._engine.information)
         return placed(ranked, found, answering, query.text, query.limit, self._engine.information)
 
     def derive(self, query: Query, deadline: Deadline | None = None) -> SearchAnswer:
