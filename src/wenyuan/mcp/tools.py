@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, NotPermitted, UnknownDomain, msg
+from wenyuan.core.fragment_metadata import OF_TOOLS
 from wenyuan.core.model import MAX_RESULTS, Fragment, RetrievalRequest
 from wenyuan.core.restrictions import restricted
 from wenyuan.core.text.injection import visible
@@ -272,11 +273,7 @@ def _heading(given: FragmentsAnswer) -> str:
 def _block(fragment: Fragment) -> ReplyBlock:
     told = fragment.metadata
     marks = [f"id {_id(fragment)}", f"score {fragment.retrieval_score:.3f}", f"trust {told.get('trust', '?')}"]
-    marks += [
-        f"{name} {told[name]}"
-        for name in ("origin", "effective_from", "stale_since", "stale_by", "copyright")
-        if told.get(name)
-    ]
+    marks += [f"{name} {told[name]}" for name in OF_TOOLS if told.get(name)]
     marks += [f"also in {copy['source']}" for copy in told.get("also_in", ())]
     text = f"{_title(fragment)} <{fragment.source}>\n({', '.join(marks)})\n{visible(fragment.content)}"
     return ReplyBlock(text, PRIORITY.get(told.get("priority", 2), 0.6))

@@ -1,8 +1,9 @@
-"""The fragment contract over the library: requests to queries, hits to fragments, and reading documents."""
+"""Answers as the contract's fragments, and the metadata that all doors give of a passage."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from wenyuan.core.anchors import part_of
@@ -13,8 +14,6 @@ from wenyuan.core.restrictions import APPLIED
 from wenyuan.core.scoring.copies import also_in
 from wenyuan.core.text.structure import clause_label
 from wenyuan.service.query import SearchAnswer
-
-# Answers as the contract's fragments.
 
 
 def fragments_of(answer: SearchAnswer, restrictions: Sequence[str] = ()) -> tuple[Fragment, ...]:
@@ -34,13 +33,7 @@ def nearest_of(answer: SearchAnswer, restrictions: Sequence[str] = ()) -> Fragme
 def _fragments(
     answer: SearchAnswer, shown: Iterable[tuple[Hit, Passage]], restrictions: Sequence[str]
 ) -> Iterator[Fragment]:
-    about: dict[str, Any] = {"audit_id": answer.audit_id} if answer.audit_id else {}
-    if restrictions:
-        about[APPLIED] = list(restrictions)
-    if answer.stale_by:
-        about["stale_by"] = round(answer.stale_by, 1)
-    if answer.degraded:
-        about["degraded"] = ", ".join(answer.degraded)
+    about = about_answer(answer, {APPLIED: list(restrictions)})
     if answer.derived is not None and answer.derived.notes:
         about["rule_notes"] = list(map(str, answer.derived.notes))
     derived = {} if answer.derived is None else answer.derived.details  # path, evidence and condition of a rule
@@ -51,7 +44,7 @@ def _fragments(
             retrieval_score=hit.score,
             metadata={
                 **about_hit(hit, passage, answer.stale, answer.copies.get(hit.passage_id, ())),
-                **_place(passage),
+                **about_passage(passage, "clause", "part", "char_start", "char_end"),
                 "passage_id": passage.ref,
                 "mode": answer.mode,
                 **({} if answer.calibrated or "raw" not in hit.parts else {"calibrated": False}),
@@ -63,6 +56,28 @@ def _fragments(
     )
 
 
+_READ: Mapping[str, Callable[[Passage], Any]] = {
+    "passage_id": lambda passage: passage.ref,
+    "heading": lambda passage: " > ".join(passage.headings),
+    "clause": lambda passage: clause_label(passage.headings) or None,
+    "part": lambda passage: part_of(passage.uri),
+    "char_start": lambda passage: passage.start if _has_place(passage) else None,
+    "char_end": lambda passage: passage.end if _has_place(passage) else None,
+}
+"""Metadata that is made of what a passage has, by name; the others are attributes of the passage."""
+
+
+def about_passage(passage: Passage, *names: str) -> dict[str, Any]:
+    """Metadata of a passage, by the names of `core.fragment_metadata`; what it does not have is left out."""
+    values = {name: _READ[name](passage) if name in _READ else getattr(passage, name) for name in names}
+    days = {name: value.isoformat() for name, value in values.items() if isinstance(value, date)}
+    return {name: value for name, value in (values | days).items() if value is not None}
+
+
+def _has_place(passage: Passage) -> bool:
+    return passage.passage_id > 0 and passage.start < passage.end  # unknown for external sources
+
+
 def about_hit(hit: Hit, passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage] = ()) -> dict[str, Any]:
     """Metadata of a hit common to all answers, beyond address, text and score.
 
@@ -70,23 +85,33 @@ def about_hit(hit: Hit, passage: Passage, stale: Mapping[str, str], copies: Sequ
         stale: Since when each overdue source is, by its id.
         copies: Passages that say the same, which are not given themselves.
     """
-    place = {"page": passage.page, "line": passage.line, "cell": passage.cell}
-    force = {"effective_from": passage.effective_from, "effective_until": passage.effective_until}
     return {
-        "source_id": passage.source_id,
-        "title": passage.title,
-        "heading": " > ".join(passage.headings),
-        "trust": passage.trust,
+        **about_passage(passage, "source_id", "title", "heading", "trust"),
         "origin": hit.origin,
         "priority": ORIGIN_PRIORITY[hit.origin],
-        "sha256": passage.sha256,
-        "copyright": passage.copyright,
-        "language": passage.language,
-        "scores": {name: round(value, 6) for name, value in hit.parts.items()},
-        **{name: value for name, value in place.items() if value is not None},
-        **{name: day.isoformat() for name, day in force.items() if day is not None},
+        **about_passage(passage, "sha256", "copyright", "language"),
+        "scores": rounded(hit.parts),
+        **about_passage(passage, "page", "line", "cell", "effective_from", "effective_until"),
         **beside_hit(passage, stale, copies),
     }
+
+
+def about_answer(answer: SearchAnswer, also: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata that all fragments of an answer share; what does not apply is left out.
+
+    Args:
+        also: What stands behind the number of the record.
+    """
+    told = {
+        "audit_id": answer.audit_id, **also, "stale_by": round(answer.stale_by, 1) if answer.stale_by else None,
+        "degraded": ", ".join(answer.degraded),
+    }  # fmt: skip
+    return {name: value for name, value in told.items() if value not in (None, "", [])}
+
+
+def rounded(parts: Mapping[str, float]) -> dict[str, float]:
+    """The parts of a score as they are given."""
+    return {name: round(value, 6) for name, value in parts.items()}
 
 
 def beside_hit(passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage]) -> dict[str, Any]:
@@ -115,11 +140,3 @@ def recognised(told: Recognition | None, text: str) -> dict[str, Any]:
     doubts = [{**one._asdict(), "text": text[one.start : one.end]} for one in told.uncertain]
     sure = {"ocr": True, "confidence": told.confidence, "least_confidence": told.least}
     return {**sure, "uncertain": doubts} if doubts else sure
-
-
-def _place(passage: Passage) -> dict[str, Any]:
-    """Clause, part of a file, and character range in the document."""
-    place: dict[str, Any] = {"clause": clause_label(passage.headings), "part": part_of(passage.uri)}
-    if passage.passage_id > 0 and passage.start < passage.end:  # unknown for external sources
-        place |= {"char_start": passage.start, "char_end": passage.end}
-    return {name: value for name, value in place.items() if value not in ("", None)}

@@ -19,7 +19,7 @@ from wenyuan.core.rules.model import Evidence
 from wenyuan.core.terms_of_use import Copyright, parse_copyright
 from wenyuan.core.text.boundaries import sentences
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.fragments import recognised
+from wenyuan.service.fragments import about_passage, recognised
 from wenyuan.service.rules.cited_places import CitedPlaces
 from wenyuan.service.rules.schemas import SCHEMAS, stored_schema
 from wenyuan.service.search.retriever import Retriever
@@ -147,13 +147,9 @@ class DocumentAccess:
         begin, given, notice = _allowed(text, at, terms)
         surely = recognised(part_of_recognition(told_surely, begin, begin + len(given)), given)
         told = {
-            "source_id": passage.source_id,
-            "trust": passage.trust,
-            "language": passage.language,
-            "copyright": passage.copyright,
+            **about_passage(passage, "source_id", "trust", "language", "copyright"),
             "credit": terms.credit,
-            "effective_from": passage.effective_from and passage.effective_from.isoformat(),
-            "effective_until": passage.effective_until and passage.effective_until.isoformat(),
+            **about_passage(passage, "effective_from", "effective_until"),
             "stale_since": self.retriever.stale().get(passage.source_id),
             "notice": notice,
         }

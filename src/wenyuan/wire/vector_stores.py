@@ -15,6 +15,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from wenyuan.core.conditions import Conditions, FieldComparison, Test
 from wenyuan.core.errors import Fault, InvalidRequest, listed
+from wenyuan.core.fragment_metadata import OF_STORES
 from wenyuan.core.model import Facet, Fragment, RetrievalRequest
 from wenyuan.service.fragment_search import FragmentsAnswer, FragmentsRequest
 from wenyuan.wire.contract import QueryText, Text
@@ -25,10 +26,6 @@ from wenyuan.wire.search_requests import checked
 _MOST_QUERIES = 8
 _MOST_DEPTH = 8
 _MOST_ATTRIBUTES, _MOST_CHARS = 16, 512
-_ATTRIBUTES = (
-    "source", "source_id", "passage_id", "heading", "trust", "origin", "priority", "copyright", "language",
-    "effective_from", "effective_until", "stale_since", "stale_by", "degraded", "audit_id", "page", "line",
-)  # fmt: skip
 
 
 class _VectorStoresLenient(BaseModel):
@@ -289,7 +286,7 @@ def _result(fragment: Fragment) -> Mapping[str, Any]:
     told = {"source": fragment.source, **fragment.metadata}
     attributes = {
         name: value[:_MOST_CHARS] if isinstance(value, str) else value
-        for name in _ATTRIBUTES
+        for name in ("source", *OF_STORES)
         if isinstance(value := told.get(name), (str, int, float)) and value != ""
     }
     return {

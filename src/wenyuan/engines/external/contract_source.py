@@ -22,6 +22,7 @@ import httpcore2
 
 from wenyuan.core.contract import failure, read_fragments, read_object
 from wenyuan.core.errors import ConfigError, EngineTimeout, EngineUnavailable, msg
+from wenyuan.core.fragment_metadata import NO_FACETS
 from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, Source
 from wenyuan.core.ports import Deadline, OutsideHit, until
 from wenyuan.core.validity_dates import parse_date
@@ -46,11 +47,7 @@ _HINTS: Mapping[int, str] = {
     405: "check the URL of this source",
 }
 _DAYS = ("effective_from", "effective_until")
-_OURS = frozenset(
-    "title heading headings facets source_id passage_id trust origin priority sha256 copyright domain audit_id "
-    "scores effective_from effective_until".split()
-)
-"""Members of a fragment's metadata that are no facets: they have a place of their own, or are not theirs to say."""
+_OURS = NO_FACETS | {"headings", "facets"}  # as other services say them
 
 
 class RemoteSettings(SourceSettings):

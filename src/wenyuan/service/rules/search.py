@@ -28,6 +28,7 @@ from wenyuan.core.text.injection import visible
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorded_search import RecordedSearch
 from wenyuan.service.audit.recorder import AuditRecorder, one_question
+from wenyuan.service.fragments import about_answer, about_passage, rounded
 from wenyuan.service.generation.no_model import none_is_set_up
 from wenyuan.service.query import Query, SearchAnswer
 from wenyuan.service.rules.derive import Derived, Deriver
@@ -484,10 +485,9 @@ def _cases(answer: SearchAnswer, threshold: float) -> Items:
 
 def _item(hit: Hit, passage: Passage, answer: SearchAnswer, score: float | None = None) -> RetrievalItem:
     metadata: dict[str, Any] = {
-        "passage_id": passage.ref, "source_id": passage.source_id, "uri": passage.uri, "title": passage.title,
-        "trust": passage.trust, "domain": passage.domain, "language": passage.language,
-        "scores": {name: round(value, 6) for name, value in hit.parts.items()},
-    }  # fmt: skip
+        **about_passage(passage, "passage_id", "source_id", "uri", "title", "trust", "domain", "language"),
+        "scores": rounded(hit.parts),
+    }
     if hit.origin == "kg_rule" and answer.derived is not None:
         metadata |= answer.derived.details[hit.passage_id]
     else:
@@ -495,15 +495,10 @@ def _item(hit: Hit, passage: Passage, answer: SearchAnswer, score: float | None 
         metadata |= {"collection": passage.collection, "file_id": passage.uri, "context": context}
         if "raw" in hit.parts:
             metadata["probability"] = round(hit.score, 6)
-    since = answer.stale.get(passage.source_id)
-    about = {
-        "audit_id": answer.audit_id, "stale_since": since, "stale_by": round(answer.stale_by, 1),
-        "degraded": ", ".join(answer.degraded),
-    }  # fmt: skip
     return RetrievalItem(
         content=passage.text,
         source=hit.origin,
         priority=ORIGIN_PRIORITY[hit.origin],
         score=hit.score if score is None else min(1.0, score),
-        metadata=metadata | {name: value for name, value in about.items() if value},
+        metadata=metadata | about_answer(answer, {"stale_since": answer.stale.get(passage.source_id)}),
     )
