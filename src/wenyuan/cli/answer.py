@@ -94,6 +94,6 @@ def _show_dropped(terminal: Terminal, dropped: DroppedClaim) -> None:
         indented(terminal, terminal.text("verify_change", was=change.was or "—", said=change.said or "—"))
     if dropped.rule is not None:
         rule = dropped.rule
-        indented(terminal, terminal.text("verify_rule", rule=rule.text, clause=rule.clause, ref=rule.ref))
+        indented(terminal, terminal.text("verify_rule", rule=rule.text, clause=rule.clause, ref=rule.id))
     if dropped.replaced:
         indented(terminal, terminal.text("answer_replaced"))

@@ -94,7 +94,7 @@ def _show_verdict(terminal: Terminal, number: int, one: JudgedClaim) -> None:
     for change in one.changes:
         indented(terminal, terminal.text("verify_change", was=change.was or "—", said=change.said or "—"))
     if one.rule is not None:
-        indented(terminal, terminal.text("verify_rule", rule=one.rule.text, clause=one.rule.clause, ref=one.rule.ref))
+        indented(terminal, terminal.text("verify_rule", rule=one.rule.text, clause=one.rule.clause, ref=one.rule.id))
     for quoted in one.evidence:
         passage, quote = quoted.passage, quoted.quote[:SHOWN]
         indented(terminal, f"「{printable(quote)}」" if terminal.language == "zh" else f"“{printable(quote)}”")

@@ -9,33 +9,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from wenyuan.client.calls import Calls, with_query
 from wenyuan.core.contract import named_twice
+from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.rules.results import RetrievalItem
 
-Origin = Literal["kg_rule", "vector", "template"]
-_ORIGINS = ("kg_rule", "vector", "template")
-_LAST_PRIORITY = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """One result.
-
-    Attributes:
-        source: ``kg_rule`` (a rule), ``vector`` (a similar case) or ``template``.
-        priority: 1 (a rule) to 4; lower goes first.
-        score: 0..1.
-        metadata: ``uri``, ``trust``; of a rule also ``path``, ``evidence``, ``strength``, ``condition_state`` …
-    """
-
-    content: str
-    source: Origin
-    priority: int
-    score: float
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+Item = RetrievalItem
+"""One result, see `core.rules.results.RetrievalItem`."""
+_MEMBERS = tuple(one.name for one in fields(Item))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,19 +139,14 @@ def _items(body: Mapping[str, Any], name: str) -> tuple[Item, ...]:
 def _item(entry: Any, where: str) -> Item:
     if not isinstance(entry, dict):
         raise ValueError(f"{where} is no object")
-    content, source, priority = entry.get("content"), entry.get("source"), entry.get("priority")
-    score, metadata = entry.get("score"), entry.get("metadata")
-    if not isinstance(content, str) or not content.strip():
-        raise ValueError(f"{where}.content is no text")
-    if source not in _ORIGINS:
-        raise ValueError(f"{where}.source is none of {', '.join(_ORIGINS)}")
-    if type(priority) is not int or not 1 <= priority <= _LAST_PRIORITY:
-        raise ValueError(f"{where}.priority is no integer from 1 to {_LAST_PRIORITY}")
-    if not isinstance(score, (int, float)) or isinstance(score, bool) or not 0.0 <= score <= 1.0:  # NaN is not
-        raise ValueError(f"{where}.score is no number from 0 to 1")
-    if not isinstance(metadata, dict):
-        raise ValueError(f"{where}.metadata is no object")
-    return Item(content=content, source=source, priority=priority, score=float(score), metadata=metadata)
+    if absent := [name for name in _MEMBERS if name not in entry]:
+        raise ValueError(f"{where}.{absent[0]} is missing")
+    try:
+        item = Item(**{name: entry[name] for name in _MEMBERS})
+    except InvalidRequest as error:
+        raise ValueError("; ".join(f"{where}.{fault.path} {fault.message}" for fault in error.faults)) from error
+    item.score = float(item.score)
+    return item
 
 
 class RulesCalls(Calls):

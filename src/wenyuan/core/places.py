@@ -10,7 +10,11 @@ from wenyuan.core.tokens import Tokens
 
 @dataclass(frozen=True, slots=True)
 class ClaimDifference:
-    """A difference: the text's words and the claim's; ``""`` for none."""
+    """What the evidence says, and what the claim says in its place.
+
+    Attributes:
+        was, said: Their words; ``""`` for none.
+    """
 
     was: str
     said: str

@@ -20,6 +20,7 @@ from wenyuan.server.routes_declared import Operation, Route
 from wenyuan.settings import ServerSettings
 from wenyuan.wire import contract
 from wenyuan.wire.files import FileShape, body_schema
+from wenyuan.wire.reply_schema import ReplySchema
 from wenyuan.wire.strict_json import MAX_DEPTH
 
 # Generates the OpenAPI 3.1 document from the models that validate requests and responses.
@@ -42,6 +43,7 @@ def _schemas(routes: tuple[Route, ...]) -> dict[str, Any]:
     _, document = models_json_schema(
         [*((m, "validation") for m in takes), *((m, "serialization") for m in gives)],
         ref_template=f"{REF}{{model}}",
+        schema_generator=ReplySchema,
     )
     schemas: dict[str, Any] = document["$defs"]
     schemas["ContextShape"]["additionalProperties"] = JSON

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from wenyuan.core.filters import Filter, Scope
+from wenyuan.core.json_values import described
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit, Ranking
 
@@ -102,20 +103,22 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegReport:
-    """The report of one leg: state ``ok``, ``failed`` or ``skipped`` (with the reason), time in ms, number of hits.
+    """How one leg of the search did.
 
     Attributes:
-        withheld: Hits of a source elsewhere that are not in force on the day, and so are not among `hits`.
-        remembered: The query's vector was not made for this request: then nothing is known of the encoder's health.
+        state: ``ok``, ``failed`` or ``skipped``; of the latter two `error` is the reason.
+        ms: Time it took, in milliseconds.
+        withheld: These are not among `hits`.
+        remembered: Then nothing is known of the encoder's health.
     """
 
     name: str
     state: str
     ms: float
     hits: int
+    withheld: Annotated[int, described("Hits of a source elsewhere that are not in force on the day.")] = 0
+    remembered: Annotated[bool, described("The query was not embedded anew: its vector was remembered.")] = False
     error: str = ""
-    withheld: int = 0
-    remembered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

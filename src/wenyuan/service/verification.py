@@ -21,6 +21,7 @@ from wenyuan.core.claims import Claim
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, listed, msg
 from wenyuan.core.fidelity import Uncertain
 from wenyuan.core.filters import Scope
+from wenyuan.core.json_values import as_json
 from wenyuan.core.model import Passage
 from wenyuan.core.places import ClaimDifference
 from wenyuan.core.ports import Deadline, Engine, until
@@ -122,13 +123,12 @@ class Quoted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgainstRule:
-    """A mandatory rule contradicted by a claim, its clause, and the differences."""
+class ContradictedRule:
+    """A mandatory rule that the claim contradicts, with its clause."""
 
-    ref: str
+    id: str
     text: str
     clause: str
-    changes: tuple[ClaimDifference, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ class JudgedClaim:
     findings: tuple[Verdict, ...]
     evidence: tuple[Quoted, ...] = ()
     changes: tuple[ClaimDifference, ...] = ()
-    rule: AgainstRule | None = None
+    rule: ContradictedRule | None = None
     unknown: tuple[str, ...] = ()
 
 
@@ -306,12 +306,13 @@ class Verifier:
             before, parts, _ = _best(tokens, self._of_the_past(claim.text, visible), cited)
             if not near or (before is not None and before.words == "verbatim"):
                 match, pieces = before, parts
-        rule = self._against(claim.text, tokens, visible)
-        if rule is not None:
+        against = self._against(claim.text, tokens, visible)
+        if against is not None:
+            rule, differences = against
             evidence = () if match is None else _quoted(match)
             return JudgedClaim(
                 claim=claim, verdict="against_rule", findings=("against_rule",), evidence=evidence, rule=rule,
-                changes=rule.changes, unknown=cited.unknown,
+                changes=differences, unknown=cited.unknown,
             )  # fmt: skip
         if match is None and not pieces:
             return self._not_judged(claim, cited, visible)
@@ -339,8 +340,10 @@ class Verifier:
             evidence=(Quoted(passage=passage, start=0, end=len(passage.text)),),
         )  # fmt: skip
 
-    def _against(self, text: str, tokens: Tokens, visible: _Visible) -> AgainstRule | None:
-        """The mandatory rule that a claim contradicts; None without one.
+    def _against(
+        self, text: str, tokens: Tokens, visible: _Visible
+    ) -> tuple[ContradictedRule, tuple[ClaimDifference, ...]] | None:
+        """The mandatory rule that a claim contradicts, and where they differ; None without one.
 
         What it is about is not guessed by its meaning: a claim that has the words of a rule has the names in it, too.
         """
@@ -356,7 +359,7 @@ class Verifier:
                 compared = compared_with(tokens, said)
                 if compared is not None and compared.kind in _CHANGED:
                     where = clause or (clauses[0][0] if clauses else "")
-                    return AgainstRule(ref=passage.ref, text=said, clause=where, changes=compared.changes)
+                    return ContradictedRule(id=passage.ref, text=said, clause=where), compared.changes
         return None
 
     # -- where to look --------------------------------------------------------------------------------
@@ -438,7 +441,7 @@ def _why_otherwise(
 def _recorded(one: JudgedClaim) -> dict[str, Any]:
     """A verdict as it is recorded, without texts."""
     return {
-        "verdict": one.verdict, "findings": list(one.findings), "rule": one.rule.ref if one.rule else "",
+        "verdict": one.verdict, "findings": list(one.findings), "rule": one.rule.id if one.rule else "",
         "passages": [quoted.passage.ref for quoted in one.evidence],
     }  # fmt: skip
 
@@ -547,7 +550,6 @@ def as_data(found: Verification) -> dict[str, Any]:
 
 
 def _claim_as_data(one: JudgedClaim) -> dict[str, Any]:
-    rule = one.rule
     return {
         "text": one.claim.text,
         "sources": list(one.claim.sources),
@@ -561,8 +563,8 @@ def _claim_as_data(one: JudgedClaim) -> dict[str, Any]:
             }
             for quoted in one.evidence
         ],
-        "changes": [{"was": change.was, "said": change.said} for change in one.changes],
-        "rule": None if rule is None else {"id": rule.ref, "text": rule.text, "clause": rule.clause},
+        "changes": as_json(one.changes),
+        "rule": as_json(one.rule),
         "unknown_sources": list(one.unknown),
     }  # fmt: skip
 

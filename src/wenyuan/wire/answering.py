@@ -11,11 +11,10 @@ from pydantic.json_schema import SkipJsonSchema
 from wenyuan.core.access import MAX_DOMAINS, parse_scope
 from wenyuan.core.filters import parse_filter
 from wenyuan.core.prompt_parts import LOW_TRUST
-from wenyuan.service.generation.answers import MOST_PASSAGES, AnswerRequest
+from wenyuan.service.generation.answers import MOST_PASSAGES, AnswerRequest, Citation, DroppedClaim
 from wenyuan.wire.contract import HISTORY, REWRITE, Day, MayFail, QueryText, Text, failed_body, no_default
 from wenyuan.wire.search import History, ScopeShape, Strict
 from wenyuan.wire.search_requests import checked, conversation_of
-from wenyuan.wire.verification import ChangeShape, ContradictedRuleShape
 
 
 class AnswerRequestShape(Strict):
@@ -45,20 +44,6 @@ class AnswerRequestShape(Strict):
     )
 
 
-class CitationShape(BaseModel):
-    """What a claim rests on: the source's own words; offsets into the passage's text, null for the clause of a rule."""
-
-    source: str
-    quote: str
-    start: int | None
-    end: int | None
-    ref: str
-    source_id: str
-    title: str
-    trust: int
-    clause: str
-
-
 class AnswerClaimShape(BaseModel):
     """A claim that passed every check."""
 
@@ -66,19 +51,8 @@ class AnswerClaimShape(BaseModel):
     origin: Literal["model", "quote", "rule", "extractive"] = Field(
         description="Whose words: the model's (which are the source's), the source's in their place, a rule's, an extract's."
     )
-    citations: list[CitationShape]
+    citations: list[Citation]
     checks: dict[str, Any]
-
-
-class DroppedClaimShape(BaseModel):
-    """What the model said that is not in the answer, and why."""
-
-    text: str
-    passage: str
-    reason: str
-    replaced: bool = Field(description="The quoted sentences are in the answer in its place.")
-    changes: list[ChangeShape]
-    rule: ContradictedRuleShape | None
 
 
 class ModelUseShape(BaseModel):
@@ -102,7 +76,7 @@ class AnswerShape(MayFail):
         description="The words of the question that the model says no passage answers; nothing else of what it says.",
     )
     claims: list[AnswerClaimShape]
-    dropped: list[DroppedClaimShape] = Field(default_factory=list)
+    dropped: list[DroppedClaim] = Field(default_factory=list)
     counts: dict[str, int] = Field(default_factory=dict, description="Dropped claims by reason.")
     withheld: dict[str, list[str]] = Field(default_factory=dict, description="Passages that the model was not shown.")
     rules_left: int = 0

@@ -12,6 +12,7 @@ from wenyuan.core.errors import msg
 from wenyuan.core.model import MAX_RESULTS
 from wenyuan.core.query_rewriting import MOST_TURNS
 from wenyuan.service.context import MAX_EXTRA_QUERIES
+from wenyuan.service.query import LegReport
 from wenyuan.wire.contract import HISTORY, NEAREST, REWRITE, Day, MayFail, QueryText, Text, TurnShape, no_default
 from wenyuan.wire.strict_json import wrong
 
@@ -119,26 +120,10 @@ class ContextRequestShape(Strict):
     history: History = Field(None, description=HISTORY)
 
 
-class LegShape(BaseModel):
-    """How one leg of the search did."""
-
-    name: str
-    state: str
-    ms: float
-    hits: int
-    withheld: int | SkipJsonSchema[None] = Field(
-        None, json_schema_extra=no_default, description="Hits of a source elsewhere that are not in force on the day."
-    )
-    remembered: bool | SkipJsonSchema[None] = Field(
-        None, json_schema_extra=no_default, description="The query was not embedded anew: its vector was remembered."
-    )
-    error: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
-
-
 class CoverageShape(BaseModel):
     """Which legs answered, and the names of those that failed though the answer stands without them."""
 
-    legs: list[LegShape]
+    legs: list[LegReport]
     degraded: list[str]
     answerable: float | SkipJsonSchema[None] = Field(
         None,

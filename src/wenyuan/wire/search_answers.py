@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from wenyuan.core.json_values import as_json
 from wenyuan.core.prompt_parts import Snippet
 from wenyuan.service.context import Context
 from wenyuan.service.fragments import about_hit
@@ -114,10 +115,7 @@ def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:
         missing |= dict.fromkeys(result.missing_terms)
         degraded += result.degraded
         stale_by = max(stale_by, round(result.stale_by, 1))
-        for leg in result.legs:
-            entry = {"name": leg.name, "state": leg.state, "ms": round(leg.ms, 2), "hits": leg.hits}
-            also = {"withheld": leg.withheld, "remembered": leg.remembered, "error": leg.error}
-            legs.append(entry | {name: value for name, value in also.items() if value})
+        legs += [as_json(leg) | {"ms": round(leg.ms, 2)} for leg in result.legs]
     told: dict[str, Any] = {"legs": legs, "degraded": list(dict.fromkeys(degraded))}
     told |= {"answerable": max(likely)} if likely else {}
     told |= {"missing_terms": list(missing)} if missing else {}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from wenyuan.core.contract import named_twice
 from wenyuan.core.errors import Fault, InvalidRequest, msg
+from wenyuan.core.rules.results import RetrievalItem
 from wenyuan.service.rules.unified import MAX_PROCESSES, RuleItems, RuleQuestion, Unified, UnifiedRequest
 from wenyuan.wire.contract import MayFail, QueryText, Text, no_default
 from wenyuan.wire.search import Strict
@@ -46,23 +47,13 @@ class InferRequestShape(Strict):
     )
 
 
-class ItemShape(BaseModel):
-    """One result."""
-
-    content: str
-    source: Literal["kg_rule", "vector", "template"]
-    priority: int
-    score: Annotated[float, Field(ge=0.0, le=1.0)]
-    metadata: dict[str, Any]
-
-
 class UnifiedAnswerShape(MayFail):
     """SUCCESS with items by priority, then falling score; or FAILED with a reason, without items."""
 
     status: Literal["SUCCESS", "FAILED"]
-    items: list[ItemShape]
-    regulations: list[ItemShape]
-    cases: list[ItemShape]
+    items: list[RetrievalItem]
+    regulations: list[RetrievalItem]
+    cases: list[RetrievalItem]
     query_context: dict[str, Any]
 
 
@@ -70,7 +61,7 @@ class InferAnswerShape(MayFail):
     """SUCCESS with rules by falling score, perhaps none and then why; or FAILED with a reason."""
 
     status: Literal["SUCCESS", "FAILED"]
-    items: list[ItemShape]
+    items: list[RetrievalItem]
     recognised: list[dict[str, Any]]
     unmatched_processes: list[str]
     truncated: list[str]

@@ -10,7 +10,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from wenyuan.core.claims import Claim, claims_of
 from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
-from wenyuan.service.verification import MOST_CHARS, MOST_CLAIMS, Verdict, VerifyRequest
+from wenyuan.core.places import ClaimDifference
+from wenyuan.service.verification import MOST_CHARS, MOST_CLAIMS, ContradictedRule, Verdict, VerifyRequest
 from wenyuan.wire.contract import Day, MayFail, Text, failed_body, no_default
 from wenyuan.wire.search import Strict
 from wenyuan.wire.search_requests import checked
@@ -73,21 +74,6 @@ class EvidenceShape(BaseModel):
     )
 
 
-class ChangeShape(BaseModel):
-    """What the evidence says, and what the claim says in its place."""
-
-    was: str
-    said: str
-
-
-class ContradictedRuleShape(BaseModel):
-    """A mandatory rule that the claim contradicts, with its clause."""
-
-    id: str
-    text: str
-    clause: str
-
-
 class JudgedClaimShape(BaseModel):
     """A claim with its verdict: the gravest of its findings."""
 
@@ -96,8 +82,8 @@ class JudgedClaimShape(BaseModel):
     verdict: Verdict
     findings: list[Verdict]
     evidence: list[EvidenceShape]
-    changes: list[ChangeShape]
-    rule: ContradictedRuleShape | None
+    changes: list[ClaimDifference]
+    rule: ContradictedRule | None
     unknown_sources: list[str] = Field(description="Citations that are nothing that the caller may see.")
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
+from wenyuan.core.json_values import as_json, between, one_of
 from wenyuan.core.model import ORIGIN_PRIORITY
 from wenyuan.core.text.boundaries import sentences
 from wenyuan.core.text.excerpts import compared
@@ -25,7 +26,7 @@ _BESIDE_HAN = re.compile(r"\s+(?=[\u3400-\u9fff])|(?<=[\u3400-\u9fff])\s+")
 
 @dataclass(slots=True)
 class RetrievalItem:
-    """One result of unified retrieval.
+    """One result.
 
     Attributes:
         content: The text for the author of a document.
@@ -39,9 +40,9 @@ class RetrievalItem:
     """
 
     content: str
-    source: str
+    source: Annotated[str, one_of("kg_rule", "vector", "template")]
     priority: int
-    score: float
+    score: Annotated[float, between(0.0, 1.0)]
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -80,13 +81,8 @@ class RetrievalItem:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            "content": self.content,
-            "source": self.source,
-            "priority": self.priority,
-            "score": self.score,
-            "metadata": dict(self.metadata),
-        }
+        told: dict[str, Any] = as_json(self)
+        return told
 
 
 class Items(list[RetrievalItem]):

@@ -317,7 +317,10 @@ class Answerer:
             room, key = room_of(passage, chars), document_key(passage)
             length = len(claim.citation.quote)
             if room is not None and given.get(key, 0) + length > room:
-                kept.dropped.append(DroppedClaim(text=claim.text, passage=passage.ref, reason="over_copyright"))
+                kept.dropped.append(DroppedClaim(
+                        text=claim.text, passage=passage.ref, reason="over_copyright", replaced=False, changes=(), rule=None,
+                    )
+                )  # fmt: skip
                 continue
             if room is not None:
                 given[key] = given.get(key, 0) + length
@@ -490,7 +493,7 @@ def _checks(passage: Passage) -> Mapping[str, Any]:
 def _citation(passage: Passage, span: Span) -> Citation:
     return Citation(
         source=passage.uri, ref=passage.ref, source_id=passage.source_id, title=passage.title, trust=passage.trust,
-        quote=passage.text[slice(*span)], start=span[0], end=span[1],
+        quote=passage.text[slice(*span)], start=span[0], end=span[1], clause="",
     )  # fmt: skip
 
 
@@ -524,7 +527,7 @@ def _rule(found: ResultPassage) -> AnswerClaim:
     citation = Citation(
         source=str(evidence.get("uri") or passage.uri), ref=passage.ref,
         source_id=str(evidence.get("source_id") or passage.source_id), title=passage.title, trust=passage.trust,
-        quote=str(evidence.get("quote") or text), clause=str(evidence.get("clause", "")),
+        quote=str(evidence.get("quote") or text), clause=str(evidence.get("clause", "")), start=None, end=None,
     )  # fmt: skip
     checks = {"strength": "mandatory", "condition": found.derivation.get("condition_state", "always")}
     return AnswerClaim(text=text, citation=citation, origin="rule", checks=checks)

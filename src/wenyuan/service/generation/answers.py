@@ -6,19 +6,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from wenyuan.core.access import DomainScope
 from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import Fault, InvalidRequest, LlmError, msg
 from wenyuan.core.filters import Filter
+from wenyuan.core.json_values import as_json, described
 from wenyuan.core.places import ClaimDifference
 from wenyuan.core.ports import ModelReply
 from wenyuan.core.prompt_parts import LOW_TRUST
 from wenyuan.core.query_rewriting import Turn
 from wenyuan.service.query import Rewriting
 from wenyuan.service.search.searcher import SearchRequest, SearchResult
-from wenyuan.service.verification import AgainstRule
+from wenyuan.service.verification import ContradictedRule
 
 Origin = Literal["model", "quote", "rule", "extractive"]
 MOST_PASSAGES = 20
@@ -67,23 +68,22 @@ class AnswerRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """The evidence of a claim, in the source's words.
+    """What a claim rests on: the source's own words; offsets into the passage's text, null for the clause of a rule.
 
     Attributes:
         source: Address.
         ref: Short address of the passage or rule.
-        start, end: Offsets into the passage's text; None for the clause of a rule.
     """
 
     source: str
+    quote: str
+    start: int | None
+    end: int | None
     ref: str
     source_id: str
     title: str
     trust: int
-    quote: str
-    start: int | None = None
-    end: int | None = None
-    clause: str = ""
+    clause: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,19 +104,19 @@ class AnswerClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedClaim:
-    """A claim that is not in the answer, and why; `changes` and `rule` as in `verify`.
+    """What the model said that is not in the answer, and why.
 
     Attributes:
         passage: What it cited.
-        replaced: The quoted sentences are in the answer in its place.
+        changes, rule: As in `verify`.
     """
 
     text: str
     passage: str
     reason: str
-    changes: tuple[ClaimDifference, ...] = ()
-    rule: AgainstRule | None = None
-    replaced: bool = False
+    replaced: Annotated[bool, described("The quoted sentences are in the answer in its place.")]
+    changes: tuple[ClaimDifference, ...]
+    rule: ContradictedRule | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +175,7 @@ def as_data(answered: Answered, fragments: Sequence[Mapping[str, Any]] = ()) -> 
         "reason": answered.reason,
         "missing": answered.missing,
         "claims": [claim_as_data(claim) for claim in answered.claims],
-        "dropped": [_dropped_as_data(one) for one in answered.dropped],
+        "dropped": as_json(answered.dropped),
         "counts": dict(Counter(one.reason for one in answered.dropped)),
         "withheld": {why: list(refs) for why, refs in answered.withheld.items()},
         "rules_left": answered.rules_left,
@@ -200,17 +200,6 @@ def rewritten(rewriting: Rewriting | None) -> dict[str, Any]:
 
 def claim_as_data(claim: AnswerClaim) -> dict[str, Any]:
     """JSON values of a claim."""
-    one = claim.citation
-    citation: dict[str, Any] = {
-        "source": one.source, "quote": one.quote, "start": one.start, "end": one.end, "ref": one.ref,
-        "source_id": one.source_id, "title": one.title, "trust": one.trust, "clause": one.clause,
-    }  # fmt: skip
-    return {"text": claim.text, "origin": claim.origin, "citations": [citation], "checks": dict(claim.checks)}
-
-
-def _dropped_as_data(one: DroppedClaim) -> dict[str, Any]:
     return {
-        "text": one.text, "passage": one.passage, "reason": one.reason, "replaced": one.replaced,
-        "changes": [{"was": change.was, "said": change.said} for change in one.changes],
-        "rule": None if one.rule is None else {"id": one.rule.ref, "text": one.rule.text, "clause": one.rule.clause},
+        "text": claim.text, "origin": claim.origin, "citations": [as_json(claim.citation)], "checks": dict(claim.checks),
     }  # fmt: skip
