@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
+from wenyuan.contract.fields import QueryText, Text
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, NotPermitted, UnknownDomain, msg
 from wenyuan.core.fragment_metadata import OF_TOOLS
@@ -26,8 +27,6 @@ from wenyuan.wire.answering import AnswerRequestShape, answer_from_wire, failed_
 from wenyuan.wire.contract import (
     ContextShape,
     FilterTree,
-    QueryText,
-    Text,
     failed_body,
     fragment_to_wire,
     nearest_to_wire,

@@ -8,8 +8,7 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel, TypeAdapter
 
 from wenyuan.core.errors import VERSION
 from wenyuan.core.restrictions import REFUSED
@@ -20,7 +19,7 @@ from wenyuan.server.routes_declared import Operation, Route
 from wenyuan.settings import ServerSettings
 from wenyuan.wire import contract
 from wenyuan.wire.files import FileShape, body_schema
-from wenyuan.wire.reply_schema import ReplySchema
+from wenyuan.wire.published_schema import PublishedSchema, component
 from wenyuan.wire.strict_json import MAX_DEPTH
 
 # Generates the OpenAPI 3.1 document from the models that validate requests and responses.
@@ -34,16 +33,19 @@ _WIRE_RULES = (
 @cache
 def _schemas(routes: tuple[Route, ...]) -> dict[str, Any]:
     """Schemas of the request and response models used by routes, and of those common to all routes."""
-    takes: dict[type[BaseModel], None] = {contract.ContextShape: None, FileShape: None}
-    gives: dict[type[BaseModel], None] = {contract.ProblemShape: None}
+    takes: dict[type[Any], None] = {contract.ContextShape: None, FileShape: None}
+    gives: dict[type[Any], None] = {contract.ProblemShape: None}
     for declared in routes:
         if declared.operation is not None:
             takes |= dict.fromkeys(declared.operation.takes)
             gives |= dict.fromkeys(declared.operation.gives)
-    _, document = models_json_schema(
-        [*((m, "validation") for m in takes), *((m, "serialization") for m in gives)],
+    _, document = TypeAdapter.json_schemas(
+        [
+            *((component(one), "validation", TypeAdapter(one)) for one in takes),
+            *((component(one), "serialization", TypeAdapter(one)) for one in gives),
+        ],
         ref_template=f"{REF}{{model}}",
-        schema_generator=ReplySchema,
+        schema_generator=PublishedSchema,
     )
     schemas: dict[str, Any] = document["$defs"]
     schemas["ContextShape"]["additionalProperties"] = JSON
@@ -76,9 +78,9 @@ _FILES = {
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 
 
-def content_of(shape: type[BaseModel], media_type: str = "application/json") -> dict[str, Any]:
+def content_of(shape: type[Any], media_type: str = "application/json") -> dict[str, Any]:
     """Content with a schema that is a component of the document."""
-    return {media_type: {"schema": {"$ref": f"{REF}{shape.__name__}"}}}
+    return {media_type: {"schema": {"$ref": f"{REF}{component(shape)}"}}}
 
 
 def _problem(status: int) -> dict[str, Any]:
@@ -94,7 +96,7 @@ def _problems(*statuses: int) -> dict[str, Any]:
     return {str(status): _problem(status) for status in statuses}
 
 
-def _in_words_of(error: type[BaseModel], *statuses: int) -> dict[str, Any]:
+def _in_words_of(error: type[Any], *statuses: int) -> dict[str, Any]:
     """Error responses in the format of another protocol."""
     return {
         str(status): {"description": HTTPStatus(status).phrase, "headers": _HEADERS, "content": content_of(error)}
@@ -123,7 +125,7 @@ def _parameters(route: Route, query: type[BaseModel] | None) -> dict[str, Any]:
 def got(
     name: str,
     summary: str,
-    answer: Mapping[str, Any] | type[BaseModel],
+    answer: Mapping[str, Any] | type[Any],
     *problems: int,
     also: Mapping[str, Any] | None = None,
 ) -> Operation:
@@ -144,7 +146,7 @@ def got(
     )
 
 
-def asked(name: str, summary: str, takes: type[BaseModel], gives: type[BaseModel], *problems: int) -> Operation:
+def asked(name: str, summary: str, takes: type[Any], gives: type[Any], *problems: int) -> Operation:
     """A question whose response may have status FAILED."""
 
     def described(_route: Route, failed: int) -> dict[str, Any]:
@@ -175,9 +177,9 @@ def asked(name: str, summary: str, takes: type[BaseModel], gives: type[BaseModel
 def foreign(
     name: str,
     summary: str,
-    takes: type[BaseModel] | None,
-    gives: type[BaseModel],
-    error: type[BaseModel],
+    takes: type[Any] | None,
+    gives: type[Any],
+    error: type[Any],
     *,
     query: type[BaseModel] | None = None,
 ) -> Operation:
@@ -204,7 +206,7 @@ def kept(
     *,
     statuses: Sequence[int] = (200,),
     query: type[BaseModel] | None = None,
-    body: type[BaseModel] | Mapping[str, Any] | None = None,
+    body: type[Any] | Mapping[str, Any] | None = None,
     required: bool = True,
     files: bool = False,
 ) -> Operation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from wenyuan.wire.strict_json import MAX_INTEGER
+from wenyuan.contract.fields import MAX_INTEGER
 
 REF = "#/components/schemas/"
 JSON: Mapping[str, Any] = {"$ref": f"{REF}Json"}

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -28,8 +27,8 @@ class Operation:
     """
 
     described: Described
-    takes: tuple[type[BaseModel], ...] = ()
-    gives: tuple[type[BaseModel], ...] = ()
+    takes: tuple[type[Any], ...] = ()
+    gives: tuple[type[Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

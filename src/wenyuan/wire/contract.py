@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError
 from pydantic.config import JsonDict
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import ErrorDetails
 
+from wenyuan.contract.fields import Day, QueryText, Text
 from wenyuan.core.errors import MOST_CHARS, MOST_DEPTH, MOST_PARTS, Fault, InvalidRequest, as_sent, listed, msg
 from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS, Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.core.query_rewriting import MOST_TURNS
 from wenyuan.core.restrictions import faults_of
-from wenyuan.wire.strict_json import MAX_FAULTS, NO_NUL, ROOT, SAID_OF_NUL, said_of, shown, walk, wrong
+from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, said_of, shown, walk
 
 # The JSON shapes of the contract: what comes in is checked whole, what goes out is made in one place.
 #
@@ -29,52 +30,12 @@ MAX_CONTEXT_KEYS = 64
 MAX_CONTEXT_DEPTH = 8
 MAX_CONTEXT_BYTES = 16 * 1024
 
-# What `str.strip` removes, spelled out because "\s" differs between regular expression dialects.
-_BLANK = r"\u0009-\u000d\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 FILTER_KEYS = r"^(source_id|document_id|language|collection|metadata\..{1,128}|and|or|not)$"
-_NOT_BLANK = rf"^[^\u0000]*[^\u0000{_BLANK}][^\u0000]*$"
-
-
-def _query(text: str) -> str:
-    if "\0" in text:
-        raise wrong("nul", SAID_OF_NUL)
-    length = len(text.strip())
-    if not length:
-        raise wrong("blank", "must not be blank")
-    if length > MAX_QUERY_CHARS:
-        said = msg(
-            "has {length} characters; at most {max_query_chars}", length=length, max_query_chars=MAX_QUERY_CHARS
-        )
-        raise wrong("query_too_long", said)
-    return text
-
-
-def _day(text: str) -> str:
-    try:
-        # fromisoformat also takes week dates and 20240520; the round trip leaves one spelling.
-        valid = date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        valid = False
-    if not valid:
-        raise wrong("date", "must be a date such as 2024-05-20")
-    return text
 
 
 def no_default(schema: JsonDict) -> None:
     """Schema hook: an optional member that is left out when empty has no default to publish."""
     schema.pop("default", None)
-
-
-Text = Annotated[str, Field(pattern=NO_NUL)]
-QueryText = Annotated[
-    str,
-    AfterValidator(_query),
-    Field(
-        description=f"1 to {MAX_QUERY_CHARS} characters, not counting white space around them.",
-        json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARS, "pattern": _NOT_BLANK},
-    ),
-]
-Day = Annotated[str, AfterValidator(_day), Field(json_schema_extra={"format": "date"})]
 
 
 FilterTree = Annotated[

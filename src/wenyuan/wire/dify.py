@@ -10,12 +10,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from wenyuan.contract.fields import QueryText, Text
 from wenyuan.core.conditions import Conditions, FieldComparison, Test
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 from wenyuan.core.model import MAX_RESULTS, Facet, RetrievalRequest
 from wenyuan.core.restrictions import misplaced_in
 from wenyuan.service.fragment_search import FragmentsAnswer, FragmentsRequest
-from wenyuan.wire.contract import QueryText, Text, no_default
+from wenyuan.wire.contract import no_default
 from wenyuan.wire.search_requests import checked
 
 # The JSON shapes of Dify's External Knowledge API (``POST /retrieval``).

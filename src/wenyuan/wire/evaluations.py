@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from wenyuan.contract.fields import Text
 from wenyuan.core.errors import Fault, InvalidRequest, msg
 from wenyuan.core.evaluation_records import Evaluation, WholeEvaluation
 from wenyuan.core.scoring.evaluation import PairedDifference
-from wenyuan.wire.contract import Text
 from wenyuan.wire.files import FileShape
 from wenyuan.wire.rules import Number
 from wenyuan.wire.search import Strict

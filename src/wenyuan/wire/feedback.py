@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from wenyuan.contract.fields import Text
 from wenyuan.service.learning.feedback import MAX_JUDGED
-from wenyuan.wire.contract import Text
 from wenyuan.wire.search import Strict
 
 Parts = Annotated[list[Text], Field(max_length=MAX_JUDGED)]

@@ -6,10 +6,11 @@ import binascii
 from base64 import b64decode
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field, TypeAdapter
 
+from wenyuan.contract.fields import Text
 from wenyuan.core.errors import Fault, InvalidRequest, msg
-from wenyuan.wire.contract import Text
+from wenyuan.wire.published_schema import PublishedSchema
 from wenyuan.wire.search import Strict
 
 _MOST_CHARS = 1024 * 1024
@@ -24,9 +25,10 @@ class FileShape(Strict):
     base64: Annotated[Text, Field(max_length=_MOST_CHARS)]
 
 
-def body_schema(shape: type[BaseModel]) -> dict[str, Any]:
+def body_schema(shape: type[Any]) -> dict[str, Any]:
     """Schema of a route's body for the OpenAPI document, with files as a component."""
-    schema = shape.model_json_schema(ref_template="#/components/schemas/{model}")
+    template = "#/components/schemas/{model}"
+    schema = TypeAdapter(shape).json_schema(ref_template=template, schema_generator=PublishedSchema)
     schema.pop("$defs", None)
     return {"required": True, "content": {"application/json": {"schema": schema}}}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from wenyuan.contract.fields import MAX_INTEGER, Text
 from wenyuan.core.errors import Fault, InvalidRequest, msg
 from wenyuan.core.rules.book import BookFault, Tally
 from wenyuan.core.rules.graph import Edge, GraphNode
@@ -18,11 +19,10 @@ from wenyuan.core.rules.schema import Schema
 from wenyuan.service.generation.proposals import ProposalReport, ProposeRequest, as_data
 from wenyuan.service.rules.cited_places import Cite
 from wenyuan.service.rules.rulebook import ImportReport
-from wenyuan.wire.contract import Text, failed_body
+from wenyuan.wire.contract import failed_body
 from wenyuan.wire.files import FileShape
 from wenyuan.wire.search import Strict
 from wenyuan.wire.search_requests import checked
-from wenyuan.wire.strict_json import MAX_INTEGER
 
 if TYPE_CHECKING:
     from wenyuan.catalog.rules.rows import HeldStatement

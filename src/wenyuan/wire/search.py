@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
+from wenyuan.contract.fields import Day, QueryText, Text, wrong
 from wenyuan.core.access import AUTO, CONFIDENCE, MAX_DOMAINS, MAX_TOP_K
 from wenyuan.core.errors import msg
 from wenyuan.core.model import MAX_RESULTS
 from wenyuan.core.query_rewriting import MOST_TURNS
 from wenyuan.service.context import MAX_EXTRA_QUERIES
 from wenyuan.service.query import LegReport
-from wenyuan.wire.contract import HISTORY, NEAREST, REWRITE, Day, MayFail, QueryText, Text, TurnShape, no_default
-from wenyuan.wire.strict_json import wrong
+from wenyuan.wire.contract import HISTORY, NEAREST, REWRITE, MayFail, TurnShape, no_default
 
 # The JSON shapes of the knowledge service (``/search``) and of the context service (``/context``).
 #

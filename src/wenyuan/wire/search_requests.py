@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from datetime import date
-from typing import Any, get_args
+from functools import cache
+from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from wenyuan.core.access import DomainScope, parse_scope
 from wenyuan.core.contract import required_query
@@ -15,34 +17,42 @@ from wenyuan.core.filters import parse_filter
 from wenyuan.core.query_rewriting import Turn, conversation
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest
-from wenyuan.wire.search import ContextRequestShape, Rewritable, S, SearchRequestShape
+from wenyuan.wire.search import ContextRequestShape, Rewritable, SearchRequestShape
 from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, unbranched
 
+T = TypeVar("T")
 
-def checked(shape: type[S], payload: object) -> S:
-    """Validate a body against a model.
+
+def checked(shape: type[T], payload: object) -> T:
+    """Validate a body against a model, or a dataclass whose fields say what they take.
 
     Raises:
         InvalidRequest: listing every fault, an unknown member with the one that may have been meant.
     """
     try:
-        return shape.model_validate(payload)
+        found: T = _adapter(shape).validate_python(payload)
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False)
         faults = [_fault(*told, shape) for told in unbranched(details[:MAX_FAULTS], payload)]
         raise _invalid(faults) from error
+    return found
 
 
-def _fault(steps: Sequence[str | int], kind: str, said: str, shape: type[BaseModel]) -> Fault:
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
+
+
+def _fault(steps: Sequence[str | int], kind: str, said: str, shape: type[Any]) -> Fault:
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{shown(step)}" for step in steps)
     path = path.removeprefix(".") or ROOT
-    if kind == "extra_forbidden":
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return Fault(path, msg("is unknown{near}", near=did_you_mean(str(steps[-1]), _known(shape, steps[:-1]))))
     return Fault(path, said)
 
 
-def _known(shape: type[BaseModel], steps: Iterable[str | int]) -> Iterable[str]:
-    """The member names of the model at a place within a model."""
+def _known(shape: type[Any], steps: Iterable[str | int]) -> Iterable[str]:
+    """The member names of the model at a place within a model, or of a dataclass."""
+    if is_dataclass(shape):
+        return tuple(_adapter(shape).json_schema()["properties"])
     for step in steps:
         if isinstance(step, str):
             shape = _model_in(shape.model_fields[step].annotation) or shape

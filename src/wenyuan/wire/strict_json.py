@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails
 
+from wenyuan.contract.fields import MAX_INTEGER, NO_NUL, SAID_OF_NUL
 from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
 
 # JSON as RFC 8259 means it: what two readers could take differently is refused, before any value is used.
@@ -22,8 +23,6 @@ from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
 
 MAX_DEPTH = 32
 MAX_FAULTS = 100
-MAX_INTEGER = 2**53
-"""The largest magnitude below which a double, and so every other JSON reader, keeps integers apart."""
 
 ROOT = "$"
 """The path of the whole document in a `Fault`."""
@@ -207,10 +206,6 @@ def loads(body: bytes) -> object:
 # What is wrong with a value, in our words: pydantic tells the kind of a fault and the limits that it breaks.
 
 
-NO_NUL = r"^[^\u0000]*$"
-"""A pattern that every text matches but one with NUL."""
-SAID_OF_NUL = "must not contain NUL"
-
 _MESSAGES: Mapping[str, str] = {
     "missing": "is required",
     "string_type": "must be a string",
@@ -223,7 +218,10 @@ _MESSAGES: Mapping[str, str] = {
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "list_type": "must be an array",
+    "tuple_type": "must be an array",
     "dict_type": "must be an object",
+    "mapping_type": "must be an object",
+    "dataclass_type": "must be an object",
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
     "string_too_short": "must not be empty",
@@ -235,11 +233,6 @@ _MESSAGES: Mapping[str, str] = {
     "literal_error": "must be one of {expected}",
     "string_pattern_mismatch": "must match {pattern}",
 }
-
-
-def wrong(kind: str, said: str) -> PydanticCustomError:
-    """The error that a validator raises; pydantic keeps no more of `said` than its text, unless told to."""
-    return PydanticCustomError(kind, "{said}", {"said": said})
 
 
 def said_of(error: ErrorDetails) -> str:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from wenyuan.contract.fields import Text
 from wenyuan.core.errors import Fault, InvalidRequest, listed
 from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, Synonym, parse_synonym
-from wenyuan.wire.contract import Text
 from wenyuan.wire.rules import QueueQueryShape
 from wenyuan.wire.search import Strict
 from wenyuan.wire.search_requests import checked

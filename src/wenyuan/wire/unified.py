@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from wenyuan.contract.fields import QueryText, Text
 from wenyuan.core.contract import named_twice
 from wenyuan.core.errors import Fault, InvalidRequest, msg
 from wenyuan.core.rules.results import RetrievalItem
-from wenyuan.service.rules.unified import MAX_PROCESSES, RuleItems, RuleQuestion, Unified, UnifiedRequest
-from wenyuan.wire.contract import MayFail, QueryText, Text, no_default
+from wenyuan.service.rules.unified import Parameters, Processes, RuleItems, RuleQuestion, Unified, UnifiedRequest
+from wenyuan.wire.contract import MayFail, no_default
 from wenyuan.wire.search import Strict
 from wenyuan.wire.search_requests import checked
-
-MAX_PARAMETERS = 64
-Parameters = Annotated[dict[str, str | int | float | bool], Field(max_length=MAX_PARAMETERS)]
-Processes = Annotated[list[Text], Field(max_length=MAX_PROCESSES)]
-
-
-class UnifiedRequestShape(Strict):
-    """What is to be written about: rules, similar cases and templates for it."""
-
-    query: QueryText
-    chapter: Text | None = Field(None, description="Some chapters need no rules; without one, rules are asked.")
-    engineering_type: Text | None = Field(None, description="Leaves out what is limited to other types.")
-    processes: Processes | None = Field(None, description="Names; without them they are recognised in the query.")
-    parameters: Parameters = Field(default_factory=dict, description='For conditions: {"depth_m": 6}.')
-    limit: int | None = Field(None, ge=1, le=100, description="How many cases; templates have places of their own.")
-    threshold: float | None = Field(None, ge=0, le=1, description="Least `score` of a case.")
 
 
 class InferRequestShape(Strict):
@@ -72,16 +57,7 @@ class InferAnswerShape(MayFail):
 
 def unified_from_wire(payload: object) -> UnifiedRequest:
     """Parse a request body; InvalidRequest lists every fault."""
-    body = checked(UnifiedRequestShape, payload)
-    return UnifiedRequest(
-        query=body.query,
-        chapter=body.chapter,
-        engineering_type=body.engineering_type,
-        processes=None if body.processes is None else tuple(body.processes),
-        parameters=body.parameters,
-        limit=body.limit,
-        threshold=body.threshold,
-    )
+    return checked(UnifiedRequest, payload)
 
 
 def infer_from_wire(payload: object) -> RuleQuestion:

@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from wenyuan.contract.fields import QueryText, Text
 from wenyuan.core.conditions import Conditions, FieldComparison, Test
 from wenyuan.core.errors import Fault, InvalidRequest, listed
 from wenyuan.core.fragment_metadata import OF_STORES
 from wenyuan.core.model import Facet, Fragment, RetrievalRequest
 from wenyuan.service.fragment_search import FragmentsAnswer, FragmentsRequest
-from wenyuan.wire.contract import QueryText, Text
 from wenyuan.wire.dify import STORES_SAY, fault_of, restricting
 from wenyuan.wire.search import S
 from wenyuan.wire.search_requests import checked

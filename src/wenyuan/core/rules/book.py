@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any, Literal
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Source
-from wenyuan.core.rules.model import EntryPlace, Node, StatementStatus, Strength
+from wenyuan.core.rules.model import EntryPlace, Node, StatementStatus, StatementTerms
 
 Severity = Literal["error", "note"]
 Direction = Literal["stated", "likely", "none"]
@@ -65,7 +64,7 @@ class RawEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RawStatement:
+class RawStatement(StatementTerms):
     """A statement as written: subject, object and relation are words, not keys.
 
     Attributes:
@@ -75,20 +74,10 @@ class RawStatement:
         status: None: what is usual for the kind of file.
     """
 
-    src: str
-    rel: str
-    dst: str
-    condition: str = ""
-    strength: Strength = "mandatory"
-    sentence: Mapping[str, str] = field(default_factory=dict)
-    valid_from: date | None = None
-    valid_until: date | None = None
-    weight: float = 1.0
     status: StatementStatus | None = None
     evidences: tuple[RawEvidence, ...] = ()
     under: str = ""
     direction: Direction = "stated"
-    place: EntryPlace = field(default=EntryPlace(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

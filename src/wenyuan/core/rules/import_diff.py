@@ -6,8 +6,10 @@ without any is retired. What other packs support stays as it is.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from typing import Any
 
 from wenyuan.core.rules.checking import CheckedBook
 from wenyuan.core.rules.fair_cut import next_status
@@ -129,13 +131,8 @@ class _Shown:
     labels: Mapping[str, str]
 
 
-@dataclass(slots=True)
-class _Found:
-    added: list[ImportChange] = field(default_factory=list)
-    changed: list[ImportChange] = field(default_factory=list)
-    retired: list[ImportChange] = field(default_factory=list)
-    conflicting: list[ImportChange] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
+_Found = defaultdict[str, list[Any]]
+"""The members of a `Diff` by name, while they are collected."""
 
 
 def diff(
@@ -159,7 +156,7 @@ def diff(
     said = {statement.key for statement in checked.statements}
     names = {key: item.node.name for key, item in live_nodes.items()} | {n.key: n.name for n in checked.nodes}
     shown = _Showing(schema or Schema(), names)
-    found = _Found()
+    found: _Found = defaultdict(list)
     for statement in checked.statements:
         _compare_statement(statement, live.get(statement.key), checked.pack, shown.statement(statement), found)
     gone: set[str] = set()
@@ -173,7 +170,7 @@ def diff(
         used = {end for k, item in live.items() if k not in gone for end in (item.statement.src, item.statement.dst)}
         used |= {end for statement in checked.statements for end in (statement.src, statement.dst)}
         _retire_nodes(live_nodes, {node.key for node in checked.nodes} | used, checked.pack, shown, found)
-    return Diff(**{name: tuple(getattr(found, name)) for name in (*_SIGNS, "unchanged")})
+    return Diff(**{name: tuple(found[name]) for name in (*_SIGNS, "unchanged")})
 
 
 class _Showing:
@@ -201,14 +198,14 @@ class _Showing:
 
 def _compare_statement(new: Statement, live: LiveStatement | None, pack: str, shown: _Shown, found: _Found) -> None:
     if live is None:
-        found.added.append(ImportChange("statement", new.key, shown.text, (), new.place, shown.labels))
+        found["added"].append(ImportChange("statement", new.key, shown.text, (), new.place, shown.labels))
         return
     old = live.statement
     fields = _differences(old, new, _STATEMENT_FIELDS)
     foreign = [p for p in live.packs if p != pack]
     if fields and foreign:
         said = (*fields, f"as {', '.join(sorted(set(foreign)))} says")
-        found.conflicting.append(ImportChange("statement", new.key, shown.text, said, new.place, shown.labels))
+        found["conflicting"].append(ImportChange("statement", new.key, shown.text, said, new.place, shown.labels))
     before = {_identity(e): e for e, p in zip(old.evidences, live.packs, strict=True) if p == pack}
     after = {_identity(e): e for e in new.evidences}
     details = [] if foreign else list(fields)
@@ -219,9 +216,11 @@ def _compare_statement(new: Statement, live: LiveStatement | None, pack: str, sh
     details += [f"- {_cited(before[i])}" for i in before if i not in after]
     details += [f"~ {_cited(after[i])}" for i in after if i in before and after[i] != before[i]]
     if details:
-        found.changed.append(ImportChange("statement", new.key, shown.text, tuple(details), new.place, shown.labels))
+        found["changed"].append(
+            ImportChange("statement", new.key, shown.text, tuple(details), new.place, shown.labels)
+        )
     elif not fields:
-        found.unchanged.append(new.key)
+        found["unchanged"].append(new.key)
 
 
 def _take_back(live: LiveStatement, pack: str, shown: _Shown, found: _Found) -> set[str]:
@@ -231,33 +230,33 @@ def _take_back(live: LiveStatement, pack: str, shown: _Shown, found: _Found) -> 
     key = live.statement.key
     lost = tuple(f"- {_cited(e)}" for e, p in zip(live.statement.evidences, live.packs, strict=True) if p == pack)
     if all(p == pack for p in live.packs):
-        found.retired.append(ImportChange("statement", key, shown.text, lost, labels=shown.labels))
+        found["retired"].append(ImportChange("statement", key, shown.text, lost, labels=shown.labels))
         return {key}
-    found.changed.append(ImportChange("statement", key, shown.text, lost, labels=shown.labels))
+    found["changed"].append(ImportChange("statement", key, shown.text, lost, labels=shown.labels))
     return set()
 
 
 def _compare_node(new: Node, live: LiveNode | None, pack: str, shown: _Shown, found: _Found) -> None:
     """Compare a node; one that another pack brings too keeps that pack's values, while aliases belong to each pack."""
     if live is None:
-        found.added.append(ImportChange("node", new.key, shown.text, (), new.place, shown.labels))
+        found["added"].append(ImportChange("node", new.key, shown.text, (), new.place, shown.labels))
         return
     foreign = sorted(live.packs - {pack})
     fields = _differences(live.node, new, [name for name in _NODE_FIELDS if not foreign or name != "aliases"])
     if fields and foreign and pack not in live.packs:
         said = (*fields, f"as {', '.join(foreign)} says")
-        found.conflicting.append(ImportChange("node", new.key, shown.text, said, new.place, shown.labels))
+        found["conflicting"].append(ImportChange("node", new.key, shown.text, said, new.place, shown.labels))
     elif fields:
-        found.changed.append(ImportChange("node", new.key, shown.text, fields, new.place, shown.labels))
+        found["changed"].append(ImportChange("node", new.key, shown.text, fields, new.place, shown.labels))
     else:
-        found.unchanged.append(new.key)
+        found["unchanged"].append(new.key)
 
 
 def _retire_nodes(live: Mapping[str, LiveNode], kept: Set[str], pack: str, showing: _Showing, found: _Found) -> None:
     for key, item in live.items():
         if key not in kept and item.packs == {pack}:
             shown = showing.node(item.node)
-            found.retired.append(ImportChange("node", key, shown.text, labels=shown.labels))
+            found["retired"].append(ImportChange("node", key, shown.text, labels=shown.labels))
 
 
 def _differences(old: object, new: object, names: Iterable[str]) -> tuple[str, ...]:

@@ -122,16 +122,14 @@ def statement_key(src: str, rel: str, dst: str, condition: str = "") -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """``src —rel→ dst``, directed and typed.
+class StatementTerms:
+    """What a statement says, as it is written and as it is kept.
 
     Attributes:
-        src, dst: Keys of nodes.
         condition: A CEL expression over the request's parameters (``depth_m >= 5.0``); ``""``: always.
         sentence: The rule as a sentence, by language; where it is missing, one is made from the relation.
         valid_from, valid_until: Days, the last one inclusive.
         weight: 0..1, how typical it is.
-        status: Only ``approved`` is served.
     """
 
     src: str
@@ -143,9 +141,20 @@ class Statement:
     valid_from: date | None = None
     valid_until: date | None = None
     weight: float = 1.0
+    place: EntryPlace = field(default=EntryPlace(), compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement(StatementTerms):
+    """``src —rel→ dst``, directed and typed.
+
+    Attributes:
+        src, dst: Keys of nodes.
+        status: Only ``approved`` is served.
+    """
+
     status: StatementStatus = "approved"
     evidences: tuple[Evidence, ...] = ()
-    place: EntryPlace = field(default=EntryPlace(), compare=False)
 
     def __post_init__(self) -> None:
         if self.strength not in get_args(Strength):

@@ -20,13 +20,13 @@ from wenyuan.server.problems import Problem
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import operator
 from wenyuan.server.routes_declared import route
+from wenyuan.service.ingest.corrections import CorrectionRequest
 from wenyuan.wire.documents import (
-    CorrectionShape,
     CorrectionsQueryShape,
     DocumentsQueryShape,
     PassagesQueryShape,
-    correction_from_wire,
 )
+from wenyuan.wire.search_requests import checked
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library
@@ -330,7 +330,7 @@ class CorrectionRoutes:
         kept(
             "Correct a passage or exclude a document; the next answer has it",
             _CORRECTION,
-            body=CorrectionShape,
+            body=CorrectionRequest,
         ),
     )
     async def make(self, request: Request) -> Response:
@@ -352,7 +352,7 @@ class CorrectionRoutes:
         return json_response({"corrections": found, "next": found[-1]["correction_id"] if full else None})
 
     def _make(self, body: object, principal: Principal) -> Response:
-        wanted = correction_from_wire(body)
+        wanted = checked(CorrectionRequest, body)
         try:
             return json_response(self._library.correct(wanted, principal.key_id))
         except NotFound as error:

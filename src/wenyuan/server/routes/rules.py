@@ -24,6 +24,7 @@ from wenyuan.server.openapi import asked, kept
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
 from wenyuan.server.routes_declared import route
+from wenyuan.service.rules.unified import UnifiedRequest
 from wenyuan.wire import rules as shapes
 from wenyuan.wire import unified
 from wenyuan.wire.contract import failed_body
@@ -85,7 +86,7 @@ class UnifiedRoutes:
         asked(
             "retrieve",
             "Rules above similar cases above templates",
-            unified.UnifiedRequestShape,
+            UnifiedRequest,
             unified.UnifiedAnswerShape,
         ),
     )

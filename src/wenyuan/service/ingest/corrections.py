@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from pydantic import Field
+
+from wenyuan.contract.fields import CLOSED, MAX_INTEGER, Text
 from wenyuan.core.arguments import checking_fields
 from wenyuan.core.corrections import Correction, CorrectionAction, corrected
 from wenyuan.core.errors import CatalogBusy, Conflict, Fault, InvalidRequest, NotFound, VectorsGone, listed, msg
@@ -25,6 +28,7 @@ MOST_QUESTION_CHARS = 500
 MOST_TEXT_CHARS = 20_000
 MOST_HEADING_CHARS = 500
 MOST_REASON_CHARS = 2_000
+_Positive = Annotated[int, Field(strict=True, ge=1, le=MAX_INTEGER)]
 LOCAL_ACTOR = "local"
 _TRIES = 5  # while others change what a correction rests on
 _PASSAGE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#([0-9]{1,18})")
@@ -33,27 +37,45 @@ _PASSAGE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#([0-9]{1,18})")
 @checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectionRequest:
-    """A correction to make.
-
-    Attributes:
-        ref: The passage: ``policies#12``; or `document_id`, which can only be excluded.
-        text: Of ``text``, what it reads; of ``heading``, how the heading reads, ``""`` where it is none.
-        joined_with: Of ``join``, the ref of the passage behind it.
-        heading: Of ``heading``, which of the passage's headings; ``""``: the one right above it.
+    """What is to be corrected: a passage, or, to be excluded, a document.
 
     Raises:
         InvalidRequest: on construction, listing every fault.
     """
 
+    __pydantic_config__ = CLOSED
+
     action: CorrectionAction
-    ref: str = ""
-    document_id: int | None = None
-    text: str = ""
-    questions: tuple[str, ...] = ()
-    at: int | None = None
-    joined_with: str = ""
-    heading: str = ""
-    reason: str = ""
+    ref: Annotated[
+        Annotated[Text, Field(min_length=1, max_length=100)] | None, Field(description="`policies#12`")
+    ] = None
+    document_id: _Positive | None = None
+    text: Annotated[
+        Text,
+        Field(
+            max_length=MOST_TEXT_CHARS,
+            description="Of `text`: what it reads now. Of `heading`: how the heading reads, nothing where it is none.",
+        ),
+    ] = ""
+    questions: Annotated[
+        tuple[Annotated[Text, Field(min_length=1, max_length=MOST_QUESTION_CHARS)], ...],
+        Field(max_length=MOST_QUESTIONS, description="Of `questions`: what else it answers."),
+    ] = field(default_factory=tuple)
+    at: Annotated[
+        _Positive | None, Field(description="Of `split`: the offset in its text where the second part begins.")
+    ] = None
+    joined_with: Annotated[
+        Text,
+        Field(max_length=100, alias="with", description="Of `join`: the ref of the passage right behind it."),
+    ] = ""
+    heading: Annotated[
+        Text,
+        Field(
+            max_length=MOST_TEXT_CHARS,
+            description="Of `heading`: which of the passage's headings; without, the one right above it.",
+        ),
+    ] = ""
+    reason: Annotated[Text, Field(max_length=MOST_REASON_CHARS)] = ""
 
     def __post_init__(self) -> None:
         faults = [Fault(name, msg(said, most=most)) for name, said, most in self._wrong()]
@@ -128,7 +150,7 @@ class CorrectionDesk:
             if correction.action == "exclude" and not correction.old and any(not one.old for one in before):
                 raise InvalidRequest("the document is excluded already", hint="wenyuan corrections")
             if correction.correction_id in corrected(document.passages, (*before, correction)).lost:
-                raise _gone(wanted.ref)
+                raise _gone(wanted.ref or "")
             reason = self._redacted(source_id)(wanted.reason.strip())
             number = self._stored(document, before, made=(correction, reason))
             if number is not None:
@@ -212,7 +234,7 @@ class CorrectionDesk:
             if held is None:
                 raise _gone(f"document-{wanted.document_id}")
             return held.source_id, held.document_id, 0
-        passage = self._passage(wanted.ref)
+        passage = self._passage(wanted.ref or "")
         return passage.source_id, passage.document_id, passage.passage_id
 
     def _passage(self, ref: str) -> Any:
@@ -227,7 +249,7 @@ class CorrectionDesk:
     ) -> Correction:
         if not passage_id:
             return Correction(action="exclude", actor=actor, old="")
-        passage, redacted = self._passage(wanted.ref), self._redacted(document.source_id)
+        passage, redacted = self._passage(wanted.ref or ""), self._redacted(document.source_id)
         made = Correction(action=wanted.action, actor=actor, old=passage.text, start=passage.start)
         if wanted.action == "text":
             new = redacted(wanted.text.strip())

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
+
+from wenyuan.contract.fields import CLOSED, QueryText, Text
 from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeError, did_you_mean, msg
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range
@@ -18,6 +21,9 @@ from wenyuan.core.rules.results import Items, RetrievalItem, UnifiedResponse, un
 from wenyuan.settings import RulesSettings
 
 MAX_PROCESSES = 200
+MAX_PARAMETERS = 64
+Parameters = Annotated[Mapping[str, str | int | float | bool], Field(max_length=MAX_PARAMETERS)]
+Processes = Annotated[tuple[Text, ...], Field(max_length=MAX_PROCESSES)]
 RULES, CASES = "kg_rule", "vector"
 
 
@@ -124,15 +130,28 @@ Cases = Callable[[CaseQuestion], Items]
 @checking_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnifiedRequest:
-    """A request for unified retrieval; ``chapter`` None asks for rules too."""
+    """What is to be written about: rules, similar cases and templates for it."""
 
-    query: str
-    chapter: str | None = None
-    engineering_type: str | None = None
-    processes: tuple[str, ...] | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    limit: int | None = None
-    threshold: float | None = None
+    __pydantic_config__ = CLOSED
+
+    query: QueryText
+    chapter: Annotated[
+        Text | None, Field(description="Some chapters need no rules; without one, rules are asked.")
+    ] = None
+    engineering_type: Annotated[Text | None, Field(description="Leaves out what is limited to other types.")] = None
+    processes: Annotated[
+        Processes | None, Field(description="Names; without them they are recognised in the query.")
+    ] = None
+    parameters: Annotated[Parameters, Field(description='For conditions: {"depth_m": 6}.')] = field(
+        default_factory=dict
+    )
+    limit: Annotated[
+        Annotated[int, Field(strict=True, ge=1, le=100)] | None,
+        Field(description="How many cases; templates have places of their own."),
+    ] = None
+    threshold: Annotated[
+        Annotated[float, Field(strict=True, ge=0, le=1)] | None, Field(description="Least `score` of a case.")
+    ] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "processes", names_of(self.processes))

@@ -1,0 +1,1 @@
+"""What requests are made of: types of fields that the service, HTTP, MCP and the command line share."""
