@@ -25,7 +25,9 @@ def declarations(folder: Path) -> Iterator[tuple[str, frozenset[str]]]:
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef):
                 fields = (
-                    one.target.id for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+                    one.target.id
+                    for one in node.body
+                    if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
                 )
                 yield node.name, frozenset(fields)
 

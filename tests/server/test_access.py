@@ -18,7 +18,7 @@ from wenyuan.core.access import RIGHTS, Principal
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, NotPermitted
 from wenyuan.server.app import PUBLIC, ROUTES, create_app
 from wenyuan.server.keys import KeyRing, guarded, key_ring
-from wenyuan.server.routes_declared import declared, route
+from wenyuan.server.route import declared, route
 from wenyuan.server.running import serve
 
 Served = tuple[str, Any]

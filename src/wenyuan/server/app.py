@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from starlette.applications import Starlette
@@ -28,6 +29,7 @@ from wenyuan.server.probes import Probes
 from wenyuan.server.problems import Problem
 from wenyuan.server.remote_callers import RemoteAddresses
 from wenyuan.server.request_metrics import RequestMetrics
+from wenyuan.server.route import Route, declared
 from wenyuan.server.routes.answers import Answers
 from wenyuan.server.routes.ask import FragmentRoutes, KnowledgeRoutes
 from wenyuan.server.routes.audit import Audit
@@ -46,7 +48,6 @@ from wenyuan.server.routes.tasks import Tasks
 from wenyuan.server.routes.tool_pages import ToolPages
 from wenyuan.server.routes.uploads import UploadRoutes
 from wenyuan.server.routes.vector_stores import Stores
-from wenyuan.server.routes_declared import Route, declared
 from wenyuan.server.service_port import Authenticate, FaultSwitch, KnowledgeService, Service, open_on_loopback
 from wenyuan.service.file_addresses import AddressBook
 from wenyuan.service.operations.health import Health, LibraryWork
@@ -56,14 +57,45 @@ if TYPE_CHECKING:
     from wenyuan.service.library import Library
 
 
-# The application: its routes, and what lies around them.
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What the handlers of a library's resources are made of."""
 
+    library: Library
+    handler: RequestHandler
+    book: AddressBook
+    keys_changed: Callable[[], None]
+    jobs: IngestJobs
+
+
+_RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
+    FragmentRoutes: lambda of: FragmentRoutes(of.library, of.handler),
+    KnowledgeRoutes: lambda of: KnowledgeRoutes(of.library, of.handler),
+    Answers: lambda of: Answers(of.library, of.handler),
+    ToolPages: lambda _: ToolPages(),
+    Dify: lambda of: Dify(of.library, of.handler),
+    Mcp: lambda of: Mcp(of.library, of.handler),
+    Stores: lambda of: Stores(of.library, of.handler),
+    SourceRoutes: lambda of: SourceRoutes(of.library, of.handler, time.time, of.jobs),
+    DocumentRoutes: lambda of: DocumentRoutes(of.library, of.handler),
+    CorrectionRoutes: lambda of: CorrectionRoutes(of.library, of.handler),
+    OriginalRoutes: lambda of: OriginalRoutes(of.library, of.handler, of.book),
+    UploadRoutes: lambda of: UploadRoutes(of.library, of.handler, of.jobs),
+    QuarantineRoutes: lambda of: QuarantineRoutes(of.library, of.handler),
+    Agents: lambda of: Agents(of.library, of.handler, of.keys_changed),
+    Tasks: lambda of: Tasks(of.library, of.handler),
+    SynonymRoutes: lambda of: SynonymRoutes(of.library, of.handler),
+    Audit: lambda of: Audit(of.library, of.handler),
+    FeedbackRoutes: lambda of: FeedbackRoutes(of.library, of.handler),
+    EvaluationRoutes: lambda of: EvaluationRoutes(of.library, of.handler),
+    UnifiedRoutes: lambda of: UnifiedRoutes(of.library, of.handler),
+    RuleRoutes: lambda of: RuleRoutes(of.library, of.handler),
+    KeyRoutes: lambda of: KeyRoutes(of.library.catalog, of.handler, of.keys_changed, time.time),
+}
+"""The resources of a library, each with how its handler is made; the OpenAPI document has them in this order."""
 _SIMPLE = (FragmentRoutes, SourceList, Metrics, Probes)
-_LIBRARY = (
-    FragmentRoutes, KnowledgeRoutes, Answers, ToolPages, Dify, Mcp, Stores, SourceRoutes, DocumentRoutes, CorrectionRoutes, OriginalRoutes,
-    UploadRoutes, QuarantineRoutes, Agents, Tasks, SynonymRoutes, Audit, FeedbackRoutes, EvaluationRoutes, UnifiedRoutes, RuleRoutes, KeyRoutes, Metrics, Probes,
-)  # fmt: skip
-ROUTES: tuple[Route, ...] = tuple(one for part in _LIBRARY for _, one in declared(part))
+"""Those of a service without agents and keys."""
+ROUTES: tuple[Route, ...] = tuple(one for part in (*_RESOURCES, Metrics, Probes) for _, one in declared(part))
 """All that a server can have."""
 _OF_EACH = (FragmentRoutes, KnowledgeRoutes, Answers, ToolPages, Dify, Mcp, Stores, UnifiedRoutes, Probes)
 OF_EACH = tuple(one.path for part in _OF_EACH for _, one in declared(part))
@@ -148,18 +180,9 @@ def _parts(
     """The route handlers for a service: all of them for a library, fewer for a service without agents and keys."""
     if book is None or not isinstance(service, KnowledgeService):
         return [FragmentRoutes(service, handler), SourceList(service, handler)]
-    library, runs = cast("Library", service), IngestJobs()
     keys_changed = authenticate.forget if isinstance(authenticate, KeyRing) else lambda: None
-    return [
-        FragmentRoutes(service, handler), KnowledgeRoutes(service, handler), Answers(service, handler), ToolPages(),
-        Dify(library, handler), Mcp(library, handler),
-        Stores(library, handler), SourceRoutes(library, handler, time.time, runs), DocumentRoutes(library, handler),
-        CorrectionRoutes(library, handler), OriginalRoutes(library, handler, book), UploadRoutes(library, handler, runs),
-        QuarantineRoutes(library, handler), Agents(library, handler, keys_changed),
-        Tasks(library, handler), SynonymRoutes(library, handler), Audit(library, handler), FeedbackRoutes(library, handler),
-        EvaluationRoutes(library, handler), UnifiedRoutes(library, handler), RuleRoutes(library, handler),
-        KeyRoutes(library.catalog, handler, keys_changed, time.time),
-    ]  # fmt: skip
+    parts = _Parts(cast("Library", service), handler, book, keys_changed, IngestJobs())
+    return [make(parts) for make in _RESOURCES.values()]
 
 
 def _routes(parts: Iterable[object]) -> Sequence[BaseRoute]:

@@ -15,7 +15,7 @@ from wenyuan.core.errors import ConfigError, NotPermitted, msg
 from wenyuan.server.pool import Pool
 from wenyuan.server.problems import Problem
 from wenyuan.server.request_origin import is_loopback
-from wenyuan.server.routes_declared import Handler
+from wenyuan.server.route import Handler
 from wenyuan.server.service_port import is_no_key, open_on_loopback
 from wenyuan.service.audit.recorder import ACTING
 

@@ -21,7 +21,7 @@ from wenyuan.server.exposition import MetricFamilies, counter, gauge, histogram
 from wenyuan.server.numbers import Numbers, NumbersNow
 from wenyuan.server.openapi import got
 from wenyuan.server.pool import Pool
-from wenyuan.server.routes_declared import route
+from wenyuan.server.route import route
 from wenyuan.service.operations.background_refresh import WorkerProgress
 from wenyuan.service.operations.health import LibraryStats
 from wenyuan.service.operations.source_health import SourceHealth

@@ -15,7 +15,7 @@ from wenyuan.core.restrictions import REFUSED
 from wenyuan.server.examples import SECURITY, told_by_example
 from wenyuan.server.problems import PROBLEM_JSON
 from wenyuan.server.request_schemas import JSON, REF, any_json, as_strict_json
-from wenyuan.server.routes_declared import Operation, Route
+from wenyuan.server.route import Operation, Route
 from wenyuan.settings import ServerSettings
 from wenyuan.wire import contract
 from wenyuan.wire.files import FileShape, body_schema

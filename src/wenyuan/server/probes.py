@@ -14,7 +14,7 @@ from wenyuan.core.errors import KnowledgeError
 from wenyuan.server.handling import json_response
 from wenyuan.server.openapi import content_of, got
 from wenyuan.server.pool import Pool
-from wenyuan.server.routes_declared import route
+from wenyuan.server.route import route
 from wenyuan.server.service_port import Service
 from wenyuan.wire.contract import ReadinessShape
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from wenyuan.runtime.timings import Timing, Timings
 from wenyuan.server.handling import GONE
-from wenyuan.server.routes_declared import Route
+from wenyuan.server.route import Route
 
 
 def door_of(path: str) -> str:

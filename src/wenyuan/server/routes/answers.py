@@ -18,8 +18,8 @@ from wenyuan.core.ports import caller_gone
 from wenyuan.server.handling import GONE, RequestHandler, RequestKind
 from wenyuan.server.openapi import asked
 from wenyuan.server.problems import Problem
+from wenyuan.server.route import route
 from wenyuan.server.routes.ask import KnowledgeRoutes
-from wenyuan.server.routes_declared import route
 from wenyuan.server.service_port import KnowledgeService
 from wenyuan.service.generation.answering import Tell
 from wenyuan.service.generation.answers import AnswerRequest

@@ -13,7 +13,7 @@ from wenyuan.core.errors import NotFound, NotPermitted
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 from wenyuan.server.handling import RequestHandler, RequestKind, missing
 from wenyuan.server.openapi import asked
-from wenyuan.server.routes_declared import route
+from wenyuan.server.route import route
 from wenyuan.server.service_port import KnowledgeService, Service
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest

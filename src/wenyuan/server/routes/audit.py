@@ -20,7 +20,7 @@ from wenyuan.core.records import KINDS, AuditRecord
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import kept
 from wenyuan.server.request_body import Body
-from wenyuan.server.routes_declared import route
+from wenyuan.server.route import route
 from wenyuan.wire import strict_json
 from wenyuan.wire.search_requests import checked
 

@@ -11,7 +11,7 @@ from wenyuan.server.handling import ProtocolReply, RequestHandler
 from wenyuan.server.openapi import foreign
 from wenyuan.server.problems import Problem
 from wenyuan.server.refusals import DIFY
-from wenyuan.server.routes_declared import route
+from wenyuan.server.route import route
 from wenyuan.wire.dify import (
     DifyAnswerShape,
     DifyErrorShape,

@@ -17,9 +17,9 @@ from wenyuan.core.model import DOCUMENT_STATES
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import kept
 from wenyuan.server.problems import Problem
+from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import operator
-from wenyuan.server.routes_declared import route
 from wenyuan.service.ingest.corrections import CorrectionRequest
 from wenyuan.wire.documents import (
     CorrectionsQueryShape,

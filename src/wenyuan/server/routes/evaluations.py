@@ -20,10 +20,10 @@ from wenyuan.readers.golden import read_golden
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import kept
 from wenyuan.server.problems import Problem
+from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
 from wenyuan.server.routes.rules import uploaded
-from wenyuan.server.routes_declared import route
 from wenyuan.service.library import Library
 from wenyuan.wire import evaluations
 from wenyuan.wire.feedback import FeedbackAnswerShape, FeedbackRequestShape

@@ -13,7 +13,7 @@ from wenyuan.core.access import LONGEST_KEY_NAME, Key, Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import kept
-from wenyuan.server.routes_declared import route
+from wenyuan.server.route import route
 from wenyuan.wire.search_requests import checked
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from wenyuan.core.errors import NotPermitted
 from wenyuan.server.handling import STATUS_HEADER, RequestHandler, json_response
 from wenyuan.server.openapi import MCP
 from wenyuan.server.problems import Problem
-from wenyuan.server.routes_declared import route
+from wenyuan.server.route import route
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library

@@ -15,8 +15,8 @@ from wenyuan.core.errors import DocumentRejected, NotFound, OriginalUnavailable
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import file_given, kept
 from wenyuan.server.problems import Problem
+from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
-from wenyuan.server.routes_declared import route
 from wenyuan.service.file_addresses import AddressBook
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from starlette.responses import Response
 from wenyuan.core.errors import NotFound
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import kept
+from wenyuan.server.route import route
 from wenyuan.server.routes.registry import operator
-from wenyuan.server.routes_declared import route
 
 if TYPE_CHECKING:
     from wenyuan.service.ingest.quarantine import Quarantined

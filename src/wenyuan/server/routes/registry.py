@@ -35,8 +35,8 @@ from wenyuan.core.source_entries import parse_source, shown_source, source_to_wi
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import SOURCES_LISTED, kept
 from wenyuan.server.problems import Problem
+from wenyuan.server.route import route
 from wenyuan.server.routes.ingest_jobs import IngestJobs
-from wenyuan.server.routes_declared import route
 from wenyuan.server.service_port import Service
 from wenyuan.service.ingest.registry import apply, plan
 from wenyuan.service.operations.freshness import describe_state

@@ -21,9 +21,9 @@ from wenyuan.packs.shipped import located
 from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.server.handling import RequestHandler, RequestKind, json_response, missing
 from wenyuan.server.openapi import asked, kept
+from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
-from wenyuan.server.routes_declared import route
 from wenyuan.service.rules.unified import UnifiedRequest
 from wenyuan.wire import rules as shapes
 from wenyuan.wire import unified

@@ -13,9 +13,9 @@ from wenyuan.core.errors import NotFound
 from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, containing, described
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import kept
+from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import operator
-from wenyuan.server.routes_declared import route
 from wenyuan.wire.synonyms import SynonymsQueryShape, synonyms_from_wire
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from wenyuan.core.task_profiles import MOST, TaskProfile, parse_profile, profile
 from wenyuan.core.task_profiles import MOST_CHARS as PROFILES_MOST_CHARS
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import kept
+from wenyuan.server.route import route
 from wenyuan.server.routes.registry import operator
-from wenyuan.server.routes_declared import route
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library

@@ -14,7 +14,7 @@ from wenyuan.mcp.paging import DEFAULT_TOKENS
 from wenyuan.mcp.tools import TOOLS
 from wenyuan.server.handling import json_response
 from wenyuan.server.openapi import got
-from wenyuan.server.routes_declared import route
+from wenyuan.server.route import route
 
 
 class ToolPages:

@@ -21,10 +21,10 @@ from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import kept
 from wenyuan.server.problems import Problem
 from wenyuan.server.request_body import Body
+from wenyuan.server.route import route
 from wenyuan.server.routes.ingest_jobs import IngestJobs
 from wenyuan.server.routes.originals import number_in
 from wenyuan.server.routes.registry import plain_report, source_of
-from wenyuan.server.routes_declared import route
 from wenyuan.service.uploads import Given, UploadReport
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from wenyuan.core.access import Principal
 from wenyuan.server.handling import ProtocolReply, RequestHandler, json_response
 from wenyuan.server.openapi import foreign
+from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
-from wenyuan.server.routes_declared import route
 from wenyuan.service.fragment_search import EVERYTHING
 from wenyuan.wire.vector_stores import (
     Store,

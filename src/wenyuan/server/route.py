@@ -9,9 +9,6 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-# The declaration of a route: method, path, required right, and its OpenAPI description.
-
-
 Handler = Callable[[Request], Awaitable[Response]]
 Described = Callable[["Route", int], Mapping[str, Any]]
 F = TypeVar("F", bound=Callable[..., Awaitable[Response]])
@@ -19,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Awaitable[Response]])
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A route's description in the OpenAPI document; created by the functions of `server.metrics`.
+    """A route's description in the OpenAPI document; made by the functions of `server.openapi`.
 
     Attributes:
         described: Given the route, and the HTTP status of answers that say FAILED.
