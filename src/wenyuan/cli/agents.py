@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import Commands, add_commands, interactive, opened_record
 from wenyuan.cli.terminal import OK, Terminal
 from wenyuan.core.access import AUTO, CONFIDENCE
@@ -18,23 +19,19 @@ if TYPE_CHECKING:
 
 _AGENT_HELP = """Register agents: which knowledge each may ask for.
 
-管理智能体及其知识范围。
-
 \b
-Example 示例:
+Example:
   wenyuan agent set support --scope crm_policy:3 --scope faq:auto
   wenyuan agent list
 """
-agents_app = typer.Typer(help=_AGENT_HELP, short_help="Register agents. 管理智能体", no_args_is_help=True)
-_AgentId = Annotated[str, typer.Argument(metavar="ID", help="The agent. 智能体标识")]
+agents_app = group(_AGENT_HELP, "Register agents.")
+_AgentId = Annotated[str, typer.Argument(metavar="ID", help="The agent.")]
 
 
 def list_agents(ctx: typer.Context) -> None:
     """List all agents.
 
-    列出全部智能体。
-
-    Example 示例:
+    Example:
       wenyuan agent list
     """
     from wenyuan.core.access import agent_to_wire
@@ -60,9 +57,7 @@ def show_agent(
 ) -> None:
     """Show an agent, and its keys.
 
-    查看一个智能体及其密钥。
-
-    Example 示例:
+    Example:
       wenyuan agent show support
     """
     from wenyuan.core.access import agent_to_wire
@@ -85,21 +80,19 @@ def put_agent(
     agent: _AgentId,
     scope: Annotated[
         list[str] | None,
-        typer.Option("--scope", metavar="DOMAIN[:K]", help="A domain and its top_k (repeatable). 知识范围"),
+        typer.Option("--scope", metavar="DOMAIN[:K]", help="A domain and its top_k (repeatable)."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
-    min_trust: Annotated[int | None, typer.Option(help="Least trust of what it finds, 1 to 5. 最低可信度")] = None,
+    title: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+    min_trust: Annotated[int | None, typer.Option(help="Least trust of what it finds, 1 to 5.")] = None,
     allow_low_trust: Annotated[
         bool | None,
-        typer.Option("--allow-low-trust/--no-low-trust", help="Trust below 3 in its prompts. 允许低可信内容"),
+        typer.Option("--allow-low-trust/--no-low-trust", help="Trust below 3 in its prompts."),
     ] = None,
-    token_budget: Annotated[int | None, typer.Option(help="Most tokens of one context. 上下文上限")] = None,
+    token_budget: Annotated[int | None, typer.Option(help="Most tokens of one context.")] = None,
 ) -> None:
     """Register an agent, or change one; what is not named stays.
 
-    登记或修改智能体；未给出的字段不变。
-
-    Example 示例:
+    Example:
       wenyuan agent set support --scope crm_policy:3 --scope faq:auto --min-trust 3
       wenyuan agent set support --token-budget 1500
     """
@@ -145,13 +138,11 @@ def _domain(text: str) -> dict[str, Any]:
 def remove_agent(
     ctx: typer.Context,
     agent: _AgentId,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove an agent and revoke its keys.
 
-    移除智能体并吊销其密钥。
-
-    Example 示例:
+    Example:
       wenyuan agent remove support
     """
     terminal: Terminal = ctx.obj
@@ -166,9 +157,9 @@ def remove_agent(
 
 
 _AGENT_COMMANDS: Commands = {
-    "list": (list_agents, "List all agents. 列出智能体"),
-    "show": (show_agent, "Show one. 查看智能体"),
-    "set": (put_agent, "Register or change one. 登记或修改"),
-    "remove": (remove_agent, "Remove one and revoke its keys. 移除智能体"),
+    "list": (list_agents, "List all agents."),
+    "show": (show_agent, "Show one.@agent"),
+    "set": (put_agent, "Register or change one."),
+    "remove": (remove_agent, "Remove one and revoke its keys."),
 }
 add_commands(agents_app, _AGENT_COMMANDS)

@@ -19,27 +19,21 @@ if TYPE_CHECKING:
 
 def answer(
     ctx: typer.Context,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What is to be answered. 问题")],
-    limit: Annotated[
-        int, typer.Option("-k", "--limit", help="Passages that the model is shown, 1 to 20. 段落数")
-    ] = 8,
-    min_trust: Annotated[int, typer.Option(help="Trust below which nothing counts, 1 to 5. 最低可信度")] = 3,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What is to be answered.")],
+    limit: Annotated[int, typer.Option("-k", "--limit", help="Passages that the model is shown, 1 to 20.")] = 8,
+    min_trust: Annotated[int, typer.Option(help="Trust below which nothing counts, 1 to 5.")] = 3,
     as_of: Annotated[
-        date | None, typer.Option(parser=day, metavar="YYYY-MM-DD", help="In force on this day. 按此日期的有效内容")
+        date | None, typer.Option(parser=day, metavar="YYYY-MM-DD", help="In force on this day.")
     ] = None,
     rewrite: RewriteOption = False,
     history: HistoryOption = None,
-    extract: Annotated[
-        bool, typer.Option("--extract", help="Where the model fails, answer with extracts. 模型出错时改用摘录")
-    ] = False,
+    extract: Annotated[bool, typer.Option("--extract", help="Where the model fails, answer with extracts.")] = False,
 ) -> None:
     """Answer a question with the language model that is set up (llm.url, llm.model).
 
     Nothing that the model says is believed: each claim stands in a passage, or is left out and shown as such.
 
-    由语言模型回答问题；每一句都须有原文为证，无法证实的一律不写入回答，并列出原因。
-
-    Example 示例:
+    Example:
       wenyuan answer "How soon are complaints answered?"
       wenyuan answer "客户投诉多久响应？" --min-trust 4 --extract
       wenyuan answer "那周末呢？" --rewrite --history conversation.json

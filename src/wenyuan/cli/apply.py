@@ -23,19 +23,15 @@ _KINDS = {"source": "kind_source", "agent": "kind_agent", "task": "kind_task"}
 
 def apply(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A registry in YAML. 注册表文件")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change. 只显示差异")] = False,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove what the file does not name. 移除文件中没有的")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A registry in YAML.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove what the file does not name.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Make sources, agents and profiles of tasks what a registry file says. Reading is what a refresh does, but for sources with a
     higher sensitivity than before: those are read again at once.
 
-    按注册表文件登记来源、智能体与任务画像；文档内容由 refresh 或 worker 读取，敏感级别提高的来源则立即重新读取。
-
-    Example 示例:
+    Example:
       wenyuan apply registry.yaml --dry-run
       wenyuan apply registry.yaml
     """
@@ -109,14 +105,12 @@ def _on_one_line(value: Any) -> str:
 def export(
     ctx: typer.Context,
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="Where to write; else standard output. 输出文件")
+        Path | None, typer.Argument(metavar="[FILE]", help="Where to write; else standard output.")
     ] = None,
 ) -> None:
     """Write the registry file that describes this library; applied to it, it changes nothing.
 
-    导出描述当前知识库的注册表文件。
-
-    Example 示例:
+    Example:
       wenyuan source export registry.yaml
     """
     from wenyuan.service.ingest.registry import export as describe

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.audit_records import show_line, show_record
+from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import Commands, add_commands, opened, opened_record
 from wenyuan.cli.terminal import FAILED, OK, Terminal
 from wenyuan.core.errors import KnowledgeError, msg
@@ -27,15 +28,13 @@ if TYPE_CHECKING:
 
 _HELP = """See who asked what, was given what and changed what; prove that nothing of it was altered.
 
-查看审计记录，验证其完整性，并重放当时的检索。
-
 \b
-Example 示例:
+Example:
   wenyuan audit list --since 24h
   wenyuan audit verify
 """
-app = typer.Typer(help=_HELP, short_help="See and verify the audit. 审计记录", no_args_is_help=True)
-_Id = Annotated[str, typer.Argument(metavar="ID", help="The record. 记录标识")]
+app = group(_HELP, "See and verify the audit.")
+_Id = Annotated[str, typer.Argument(metavar="ID", help="The record.")]
 _SPAN = re.compile(r"([0-9]{1,5})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
@@ -51,21 +50,19 @@ def list_all(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="retrieval, fetch, registry, agent, key, rule, task, refresh, tuning, feedback, evaluation, synonym, correction, document, verification, answer, audit. 种类"
+            help="retrieval, fetch, registry, agent, key, rule, task, refresh, tuning, feedback, evaluation, synonym, correction, document, verification, answer, audit."
         ),
     ] = None,
-    principal: Annotated[str | None, typer.Option(metavar="KEY", help="Who: a key's id, or local. 操作者")] = None,
-    agent: Annotated[str | None, typer.Option(metavar="ID", help="What this agent was given. 智能体")] = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="24h, 7d, or a day. 起始时间")] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="The same; that day included. 截止时间")] = None,
-    limit: Annotated[int, typer.Option(help="At most so many. 最多条数")] = 20,
-    parts: Annotated[bool, typer.Option("--parts", help="Each part of a question, too. 问题的各部分也列出")] = False,
+    principal: Annotated[str | None, typer.Option(metavar="KEY", help="Who: a key's id, or local.")] = None,
+    agent: Annotated[str | None, typer.Option(metavar="ID", help="What this agent was given.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="24h, 7d, or a day.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="The same; that day included.")] = None,
+    limit: Annotated[int, typer.Option(help="At most so many.")] = 20,
+    parts: Annotated[bool, typer.Option("--parts", help="Each part of a question, too.")] = False,
 ) -> None:
     """List the newest records, newest first; a question that was asked in parts stands once.
 
-    列出最新的审计记录，新的在前；分几部分检索的同一问题只列一次。
-
-    Example 示例:
+    Example:
       wenyuan audit list --kind retrieval --since 24h
       wenyuan audit list --principal local --until 2026-11-21
     """
@@ -118,9 +115,7 @@ def show(
 ) -> None:
     """Show a record: what was asked and given, by which state of the library; or what was changed.
 
-    查看一条记录：问了什么、给出了哪些段落、依据知识库的哪个状态；或者修改了什么。
-
-    Example 示例:
+    Example:
       wenyuan audit show a-01kav2q7c5m9zr4t8w3x6y0pdn
     """
     terminal: Terminal = ctx.obj
@@ -134,13 +129,13 @@ def show(
 def verify(
     ctx: typer.Context,
     head: Annotated[
-        str | None, typer.Option("--head", metavar="SEQ:HASH", help="A head that was kept elsewhere. 另存的链头")
+        str | None, typer.Option("--head", metavar="SEQ:HASH", help="A head that was kept elsewhere.")
     ] = None,
     renew: Annotated[
         bool,
         typer.Option(
             "--renew-head",
-            help="First take the last record for the last one; that is recorded. 先将现有末尾确认为末尾并留下记录",
+            help="First take the last record for the last one; that is recorded.",
         ),
     ] = False,
 ) -> None:
@@ -149,9 +144,7 @@ def verify(
 
     Whoever can write to the library's folder can make a whole new chain: keep the head elsewhere.
 
-    验证记录未被修改、删除、插入或移动，且任务计数与目录库所知一致；发现问题时退出码为 1。能写入知识库目录的人可以伪造整条链：请另存链头。
-
-    Example 示例:
+    Example:
       wenyuan audit verify
       wenyuan audit verify --head 12:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
     """
@@ -180,16 +173,14 @@ def verify(
 
 def export(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(dir_okay=False, help="A new file, of JSON Lines. 新文件")],
+    file: Annotated[Path, typer.Argument(dir_okay=False, help="A new file, of JSON Lines.")],
     with_queries: Annotated[
-        bool, typer.Option("--with-queries", help="Also what was asked, where that is kept. 包括问题原文")
+        bool, typer.Option("--with-queries", help="Also what was asked, where that is kept.")
     ] = False,
 ) -> None:
     """Write all records to a new file, with all that is hashed: anybody can verify them.
 
-    将全部记录写入新文件，包含计算哈希所需的全部内容，任何人都可验证。
-
-    Example 示例:
+    Example:
       wenyuan audit export audit-2026-11.jsonl
     """
     terminal: Terminal = ctx.obj
@@ -203,18 +194,14 @@ def export(
 def replay(
     ctx: typer.Context,
     record: _Id,
-    exact: Annotated[bool, typer.Option("--exact", help="Of the library as it was then. 按当时的知识库重放")] = False,
+    exact: Annotated[bool, typer.Option("--exact", help="Of the library as it was then.")] = False,
 ) -> None:
     """Ask a recorded question again: the same answer, or why it is another one now.
-
-    重新提出记录中的问题：答案一致，或者说明为何不同。
 
     With --exact: the library as it was. Where a source was removed or redacted anew since, its texts are gone, and
     that is the answer.
 
-    加 --exact 则按当时的知识库重放；此后若有来源被移除或重新脱敏，当时的文本已不保留，会如实说明。
-
-    Example 示例:
+    Example:
       wenyuan audit replay a-01kav2q7c5m9zr4t8w3x6y0pdn
       wenyuan audit replay a-01kav2q7c5m9zr4t8w3x6y0pdn --exact
     """
@@ -246,10 +233,10 @@ def _show_replay(terminal: Terminal, again: Replay, *, exact: bool) -> None:
 
 
 _COMMANDS: Commands = {
-    "list": (list_all, "List the newest records. 列出记录"),
-    "show": (show, "Show one. 查看记录"),
-    "verify": (verify, "Verify that all are whole. 验证完整性"),
-    "export": (export, "Write all to a file. 导出记录"),
-    "replay": (replay, "Ask a question again. 重放检索"),
+    "list": (list_all, "List the newest records."),
+    "show": (show, "Show one.@record"),
+    "verify": (verify, "Verify that all are whole."),
+    "export": (export, "Write all to a file."),
+    "replay": (replay, "Ask a question again."),
 }
 add_commands(app, _COMMANDS)

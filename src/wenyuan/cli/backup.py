@@ -19,13 +19,11 @@ from wenyuan.cli.terminal import Terminal
 
 def backup(
     ctx: typer.Context,
-    to: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is new. 新目录", show_default=False)],
+    to: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is new.", show_default=False)],
 ) -> None:
     """Copy a library in a folder, while servers and workers go on: record, audit, keys, settings, uploads.
 
-    在服务运行期间复制目录中的知识库：目录库、审计、密钥、设置与上传的文件。
-
-    Example 示例:
+    Example:
       wenyuan backup ./library-2026-11-22
     """
     from wenyuan.catalog.backup import back_up
@@ -44,9 +42,7 @@ def reembed(
     Until all are embedded the library stays as it is; an interrupted run is continued. Do it in a copy where servers
     are to go on answering: docs/re-embedding.md.
 
-    用设置中的新编码器为全部段落重新计算向量，建立索引并测定门槛。完成前知识库不变，中断后可继续。
-
-    Example 示例:
+    Example:
       wenyuan backup ./library-new
       WENYUAN_ENCODER__KIND=http wenyuan --library ./library-new reembed
     """

@@ -20,44 +20,34 @@ if TYPE_CHECKING:
 @without("library")
 def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
-    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="A service to test. 被测服务")] = None,
-    python: Annotated[str | None, typer.Option(metavar="MODULE:FACTORY", help="A Python object. 被测对象")] = None,
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="A service to test.")] = None,
+    python: Annotated[str | None, typer.Option(metavar="MODULE:FACTORY", help="A Python object.")] = None,
     adapter: Annotated[
         tuple[str, str] | None,
-        typer.Option(
-            metavar="KIND SPEC", help="langchain, llamaindex, haystack MODULE:FACTORY; dify, lightrag URL. 适配器"
-        ),
+        typer.Option(metavar="KIND SPEC", help="langchain, llamaindex, haystack MODULE:FACTORY; dify, lightrag URL."),
     ] = None,
     connector: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="A connector, at an address that it reads. 被测连接器")
+        str | None, typer.Option(metavar="ADDRESS", help="A connector, at an address that it reads.")
     ] = None,
     settings: Annotated[
         list[Any] | None,
-        typer.Option("--set", parser=setting, metavar="NAME=VALUE", help="Its settings. 连接器设置"),
+        typer.Option("--set", parser=setting, metavar="NAME=VALUE", help="Its settings."),
     ] = None,
-    own: Annotated[bool, typer.Option("--self", help="Our own service. 测试本程序")] = False,
-    engine: Annotated[Literal["local", "memory"], typer.Option(help="With --self. 引擎")] = "local",
-    fault_command: Annotated[str | None, typer.Option(metavar="CMD", help="Breaks the service. 制造故障")] = None,
-    restore_command: Annotated[str | None, typer.Option(metavar="CMD", help="Mends it. 排除故障")] = None,
+    own: Annotated[bool, typer.Option("--self", help="Our own service.")] = False,
+    engine: Annotated[Literal["local", "memory"], typer.Option(help="With --self.")] = "local",
+    fault_command: Annotated[str | None, typer.Option(metavar="CMD", help="Breaks the service.")] = None,
+    restore_command: Annotated[str | None, typer.Option(metavar="CMD", help="Mends it.")] = None,
     fault_header: Annotated[
-        str | None, typer.Option(metavar="'NAME: VALUE'", help="Header that makes it fail. 故障请求头")
+        str | None, typer.Option(metavar="'NAME: VALUE'", help="Header that makes it fail.")
     ] = None,
-    fault_env: Annotated[
-        str | None, typer.Option(metavar="NAME=VALUE", help="Variable that makes it fail. 故障变量")
-    ] = None,
-    export_data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the documents to take in. 导出测试数据")
-    ] = None,
-    seconds: Annotated[
-        float, typer.Option(min=1, metavar="S", help="For all cases together. 全部用例的时限（秒）")
-    ] = 300.0,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as JUnit XML. 另存报告")] = None,
+    fault_env: Annotated[str | None, typer.Option(metavar="NAME=VALUE", help="Variable that makes it fail.")] = None,
+    export_data: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the documents to take in.")] = None,
+    seconds: Annotated[float, typer.Option(min=1, metavar="S", help="For all cases together.")] = 300.0,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as JUnit XML.")] = None,
 ) -> None:
     """Put the eleven cases of the contract to a service, over HTTP or as a Python object.
 
-    对任意服务或 Python 对象执行契约的十一项一致性测试。
-
-    Example 示例:
+    Example:
       wenyuan conformance --self
       wenyuan conformance --export-data ./kit        (let your service take in ./kit/documents)
       wenyuan conformance http://127.0.0.1:8000 --fault-header 'X-Fail: yes'

@@ -23,22 +23,18 @@ _KEY = "YOUR_KEY"
 
 def connect(
     ctx: typer.Context,
-    target: Annotated[Target, typer.Argument(help="What to connect. 接入对象")],
+    target: Annotated[Target, typer.Argument(help="What to connect.")],
     url: Annotated[
         str | None,
-        typer.Option(
-            parser=web_address, metavar="URL", help="Of the server. 服务地址  [default: as the settings say]"
-        ),
+        typer.Option(parser=web_address, metavar="URL", help="Of the server.  [default: as the settings say]"),
     ] = None,
-    key: Annotated[str, typer.Option(metavar="KEY", help="The API key to fill in. 要填入的密钥")] = _KEY,
+    key: Annotated[str, typer.Option(metavar="KEY", help="The API key to fill in.")] = _KEY,
 ) -> None:
     """Print what connects an agent, an editor or a framework to the library, ready to paste.
 
     What would start this program is printed only when it can start; with --url the rest is printed without it.
 
-    打印接入配置，可直接粘贴到智能体、编辑器或框架中；需启动本程序的配置，仅在能启动时打印。
-
-    Example 示例:
+    Example:
       wenyuan connect claude
       wenyuan connect dify --url http://192.168.1.5:8765
     """

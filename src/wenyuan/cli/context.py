@@ -24,23 +24,19 @@ _KEY = "WENYUAN_KEY"
 
 def context(
     ctx: typer.Context,
-    query: Annotated[str, typer.Argument(help="What has to be known. 需要了解的内容")],
+    query: Annotated[str, typer.Argument(help="What has to be known.")],
     url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Of any service of the contract; key in WENYUAN_KEY. 服务地址")
+        str | None, typer.Option(metavar="URL", help="Of any service of the contract; key in WENYUAN_KEY.")
     ] = None,
-    agent: Annotated[str | None, typer.Option(metavar="ID", help="Whose scope counts. 智能体")] = None,
-    task: Annotated[str, typer.Option(metavar="ID", help="Copyright counts over a task. 任务标识")] = "",
-    limit: Annotated[int, typer.Option("-k", "--limit", help="With --url: fragments to ask for. 片段数")] = 10,
-    token_budget: Annotated[int | None, typer.Option(min=1, help="Most tokens. 上限")] = None,
-    allow_low_trust: Annotated[
-        bool, typer.Option("--allow-low-trust", help="Let trust below 3 in. 允许低可信内容")
-    ] = False,
+    agent: Annotated[str | None, typer.Option(metavar="ID", help="Whose scope counts.")] = None,
+    task: Annotated[str, typer.Option(metavar="ID", help="Copyright counts over a task.")] = "",
+    limit: Annotated[int, typer.Option("-k", "--limit", help="With --url: fragments to ask for.")] = 10,
+    token_budget: Annotated[int | None, typer.Option(min=1, help="Most tokens.")] = None,
+    allow_low_trust: Annotated[bool, typer.Option("--allow-low-trust", help="Let trust below 3 in.")] = False,
 ) -> None:
     """Show what may enter a prompt: trust, copyright and budget are kept to. A failure is never an empty context.
 
-    生成可放入提示词的知识片段；故障时报错，不会给出空结果。
-
-    Example 示例:
+    Example:
       wenyuan context "客户投诉多久响应" --agent support
       wenyuan context "客户投诉多久响应" --url http://127.0.0.1:8765 --json
     """

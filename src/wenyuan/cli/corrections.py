@@ -20,35 +20,33 @@ _SHOWN = 60  # characters of the words that were corrected
 
 def correct(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
-    ref: Annotated[str, typer.Argument(metavar="[REF]", help="The passage: policies#12. 段落")] = "",
+    ref: Annotated[str, typer.Argument(metavar="[REF]", help="The passage: policies#12.")] = "",
     document: Annotated[
-        int | None, typer.Option("--document", metavar="NUMBER", min=1, help="A whole document. 整份文档")
+        int | None, typer.Option("--document", metavar="NUMBER", min=1, help="A whole document.")
     ] = None,
-    exclude: Annotated[bool, typer.Option("--exclude", help="Leave it out of answers. 不用于回答")] = False,
-    text: Annotated[str | None, typer.Option("--text", help="What it reads. 改正后的文字")] = None,
+    exclude: Annotated[bool, typer.Option("--exclude", help="Leave it out of answers.")] = False,
+    text: Annotated[str | None, typer.Option("--text", help="What it reads.")] = None,
     question: Annotated[
-        list[str] | None, typer.Option("--question", help="What else it answers; again for more. 还能回答的问题")
+        list[str] | None, typer.Option("--question", help="What else it answers; again for more.")
     ] = None,
     split_at: Annotated[
-        int | None, typer.Option("--split-at", metavar="OFFSET", min=1, help="Two of it, at a character. 拆分位置")
+        int | None, typer.Option("--split-at", metavar="OFFSET", min=1, help="Two of it, at a character.")
     ] = None,
-    join: Annotated[str | None, typer.Option("--join", metavar="REF", help="One with the next. 与后一段合并")] = None,
+    join: Annotated[str | None, typer.Option("--join", metavar="REF", help="One with the next.")] = None,
     heading: Annotated[
-        str | None, typer.Option("--heading", help="How the heading above it reads; '' where it is none. 上方的标题")
+        str | None, typer.Option("--heading", help="How the heading above it reads; '' where it is none.")
     ] = None,
     of_heading: Annotated[
         str,
-        typer.Option("--of-heading", metavar="HEADING", help="Which of its headings. 哪一个标题  [default: nearest]"),
+        typer.Option("--of-heading", metavar="HEADING", help="Which of its headings.  [default: nearest]"),
     ] = "",
-    reason: Annotated[str, typer.Option("--reason", help="Why. 原因")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
 ) -> None:
     """Correct a passage, or exclude a document; the next answer has it, and it can be undone.
 
     It counts until it is undone, also when the document is read again, as long as its words are there.
 
-    更正一个段落，或排除一份文档；下一次回答即生效，并可撤销。重新读取文档后，只要原文还在，更正依然有效。
-
-    Example 示例:
+    Example:
       wenyuan correct policies#12 --question "几天内要回复投诉" --question "投诉时限"
       wenyuan correct policies#12 --text "客户投诉应当在 24 小时内首次响应。" --reason "扫描识别有误"
       wenyuan correct --document 3 --exclude
@@ -77,19 +75,15 @@ def correct(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 def corrections(
     ctx: typer.Context,
     document: Annotated[
-        int | None, typer.Option("--document", metavar="NUMBER", min=1, help="Only of this one. 文档")
+        int | None, typer.Option("--document", metavar="NUMBER", min=1, help="Only of this one.@document")
     ] = None,
-    source: Annotated[str | None, typer.Option("--source", metavar="ID", help="Only of this one. 来源")] = None,
-    before: Annotated[
-        int | None, typer.Option("--before", metavar="NUMBER", min=1, help="Older ones. 更早的更正")
-    ] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=200, help="At most. 最多")] = 50,
+    source: Annotated[str | None, typer.Option("--source", metavar="ID", help="Only of this one.@source")] = None,
+    before: Annotated[int | None, typer.Option("--before", metavar="NUMBER", min=1, help="Older ones.")] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=200, help="At most.")] = 50,
 ) -> None:
     """List corrections, also those that were undone or whose words are gone, the newest first.
 
-    列出更正，包括已撤销的与原文已不在的，最新的在前。
-
-    Example 示例:
+    Example:
       wenyuan corrections --source policies
     """
     terminal: Terminal = ctx.obj
@@ -115,13 +109,11 @@ def corrections(
 
 def undo(
     ctx: typer.Context,
-    number: Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Of the correction. 更正编号")],
+    number: Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Of the correction.")],
 ) -> None:
     """Undo a correction; what was served before it is served again.
 
-    撤销一条更正，恢复原来的内容。
-
-    Example 示例:
+    Example:
       wenyuan undo 3
     """
     terminal: Terminal = ctx.obj

@@ -16,27 +16,19 @@ _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 def doctor(
     ctx: typer.Context,
-    new_id: Annotated[
-        bool, typer.Option("--new-id", help="First give a copied library an id of its own. 为复制的知识库换新标识")
-    ] = False,
+    new_id: Annotated[bool, typer.Option("--new-id", help="First give a copied library an id of its own.")] = False,
     new_key: Annotated[
         bool,
-        typer.Option(
-            "--new-key", help="First make a new pseudonym.key in the place of a lost one. 为遗失的密钥另造新的"
-        ),
+        typer.Option("--new-key", help="First make a new pseudonym.key in the place of a lost one."),
     ] = False,
     new_counts: Annotated[
         bool,
-        typer.Option(
-            "--new-counts", help="First go on without the counts of a lost tasks.db. 不再等待遗失的任务计数"
-        ),
+        typer.Option("--new-counts", help="First go on without the counts of a lost tasks.db."),
     ] = False,
 ) -> None:
     """Check the installation and the library; every fault comes with the command that helps.
 
-    检查安装与知识库，并给出处理命令。
-
-    Example 示例:
+    Example:
       wenyuan doctor
       wenyuan doctor --json
       wenyuan doctor --new-key

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import SCREEN, Commands, add_commands, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import Terminal, printable
@@ -21,40 +22,32 @@ if TYPE_CHECKING:
 
 _HELP = """Documents: what is held, how it was read, and what could not be read; upload, replace and delete them.
 
-文档：收录了什么、读得是否完整、哪些未能读取；上传、替换与删除文档。
-
 \b
-Example 示例:
+Example:
   wenyuan document list --source policies
   wenyuan document show 12
   wenyuan document upload manuals pump.pdf
 """
-app = typer.Typer(
-    help=_HELP, short_help="List, show, upload, replace or delete documents. 查看与上传文档", no_args_is_help=True
-)
+app = group(_HELP, "List, show, upload, replace or delete documents.")
 _MOST = 200  # passages that are shown at once
 _NOISE = 1e-6  # of a share times 1000, as floats have it
 
 
 def list_all(
     ctx: typer.Context,
-    source: Annotated[str | None, typer.Option("--source", metavar="ID", help="Only of this one. 来源")] = None,
+    source: Annotated[str | None, typer.Option("--source", metavar="ID", help="Only of this one.@source")] = None,
     state: Annotated[
-        DocumentState | None, typer.Option("--state", metavar="STATE", help="live, failed, expired … 状态")
+        DocumentState | None, typer.Option("--state", metavar="STATE", help="live, failed, expired …")
     ] = None,
-    containing: Annotated[
-        str, typer.Option("--containing", metavar="TEXT", help="In title or address. 标题或地址包含")
-    ] = "",
-    after: Annotated[str, typer.Option("--after", metavar="MARK", help="The next page. 下一页的标记")] = "",
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=200, help="At most. 最多")] = SCREEN,
+    containing: Annotated[str, typer.Option("--containing", metavar="TEXT", help="In title or address.")] = "",
+    after: Annotated[str, typer.Option("--after", metavar="MARK", help="The next page.")] = "",
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=200, help="At most.")] = SCREEN,
 ) -> None:
     """List documents by source and address, with those that could not be taken in.
 
     States: live, not_yet and expired (by its dates), superseded (by a later version), failed.
 
-    按来源与地址列出文档，包括未能收录的。状态：live 有效、not_yet 未生效、expired 已到期、superseded 已被新版取代、failed 未能收录。
-
-    Example 示例:
+    Example:
       wenyuan document list --source policies
       wenyuan document list --state failed
     """
@@ -83,14 +76,12 @@ def list_all(
 
 def show(
     ctx: typer.Context,
-    document: Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Of the list. 文档编号")],
-    passages: Annotated[bool, typer.Option("--passages", help="Its passages, too. 同时列出段落")] = False,
+    document: Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Of the list.")],
+    passages: Annotated[bool, typer.Option("--passages", help="Its passages, too.")] = False,
 ) -> None:
     """Show a document: how it was read, against what its file holds, and with --passages its passages in order.
 
-    查看一份文档：与原文件相比读得如何；加 --passages 按顺序列出段落。
-
-    Example 示例:
+    Example:
       wenyuan document show 12
       wenyuan document show 12 --passages
     """
@@ -182,11 +173,11 @@ def _percent(share: float | None) -> str:
 
 
 _COMMANDS: Commands = {
-    "list": (list_all, "List documents. 列出文档"),
-    "show": (show, "Show one. 查看文档"),
-    "history": (history, "Versions of one, and what changed. 历次版本"),
-    "upload": (upload, "Upload files. 上传文件"),
-    "replace": (replace, "Replace one by its new version. 替换为新版本"),
-    "delete": (delete, "Delete one. 删除文档"),
+    "list": (list_all, "List documents."),
+    "show": (show, "Show one.@document"),
+    "history": (history, "Versions of one, and what changed."),
+    "upload": (upload, "Upload files."),
+    "replace": (replace, "Replace one by its new version."),
+    "delete": (delete, "Delete one."),
 }
 add_commands(app, _COMMANDS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import add_commands, without
 from wenyuan.cli.progress import ProgressLines
 from wenyuan.cli.terminal import Terminal
@@ -20,13 +21,11 @@ if TYPE_CHECKING:
 
 _HELP = """Find out how an embedding model in a local directory is to be used.
 
-检查本地目录中的向量模型该如何使用。
-
 \b
-Example 示例:
+Example:
   wenyuan encoder check ./models/bge-m3
 """
-app = typer.Typer(help=_HELP, short_help="Check an embedding model. 检查向量模型", no_args_is_help=True)
+app = group(_HELP, "Check an embedding model.")
 
 
 @without("library")
@@ -34,16 +33,13 @@ def check(
     ctx: typer.Context,
     folder: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER", help="With model.onnx and tokenizer.json. 模型目录", show_default=False),
+        typer.Argument(metavar="FOLDER", help="With model.onnx and tokenizer.json.", show_default=False),
     ],
 ) -> None:
     """Embed a small set of questions and answers in both languages with every pooling (first token, mean, last
     token) and the usual prefixes, say which is right, and print the settings for wenyuan.toml. Nothing is changed.
 
-    用自带的中英文问答试算各种池化（首词元、平均、末词元）与常用前缀，指出哪种正确，并给出可粘贴到 wenyuan.toml 的设置；
-    不改动任何内容。
-
-    Example 示例:
+    Example:
       wenyuan encoder check ./models/bge-m3
       wenyuan encoder check ./models/granite-97m --json
     """
@@ -132,4 +128,4 @@ def _show(terminal: Terminal, checked: EncoderCheck) -> None:
     terminal.show(text("encoder_next"))
 
 
-add_commands(app, {"check": (check, "Which pooling and prefixes are right. 检查池化与前缀")})
+add_commands(app, {"check": (check, "Which pooling and prefixes are right.")})

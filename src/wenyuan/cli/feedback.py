@@ -12,18 +12,16 @@ from wenyuan.cli.terminal import Terminal
 
 def feedback(
     ctx: typer.Context,
-    answer: Annotated[str, typer.Argument(metavar="AUDIT_ID", help="Of the answer. 答案的审计编号")],
+    answer: Annotated[str, typer.Argument(metavar="AUDIT_ID", help="Of the answer.")],
     good: Annotated[
         list[str] | None,
-        typer.Option(metavar="FRAGMENT", help="Right: rank, ref or address (repeatable). 正确的片段"),
+        typer.Option(metavar="FRAGMENT", help="Right: rank, ref or address (repeatable)."),
     ] = None,
-    bad: Annotated[list[str] | None, typer.Option(metavar="FRAGMENT", help="Wrong, likewise. 错误的片段")] = None,
+    bad: Annotated[list[str] | None, typer.Option(metavar="FRAGMENT", help="Wrong, likewise.")] = None,
 ) -> None:
     """Say which parts of an answer are right or wrong; tuning learns from it.
 
-    对一次回答的片段给出评价，供调优学习。
-
-    Example 示例:
+    Example:
       wenyuan feedback a-01m8… --good 1 --bad 3
       wenyuan feedback a-01m8… --good handbook#42
     """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import Commands, add_commands, opened_record, words
 from wenyuan.cli.terminal import Terminal
 from wenyuan.core.errors import joined, msg
@@ -21,34 +22,28 @@ if TYPE_CHECKING:
 
 _KEY_HELP = """Make and revoke keys: who may ask the served library, and for what.
 
-管理访问密钥。
-
 \b
-Example 示例:
+Example:
   wenyuan key create --agent support --rights retrieve,search --expires 90d
   wenyuan key list
 """
-keys_app = typer.Typer(help=_KEY_HELP, short_help="Make and revoke keys. 管理密钥", no_args_is_help=True)
+keys_app = group(_KEY_HELP, "Make and revoke keys.")
 _SPAN = re.compile(r"([0-9]{1,5})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
 
 def create(
     ctx: typer.Context,
-    rights: Annotated[
-        str, typer.Option(metavar="A,B", help="retrieve, search, ingest, registry, audit, admin. 权限")
-    ],
-    agent: Annotated[str | None, typer.Option(metavar="ID", help="The agent it acts for. 智能体")] = None,
-    name: Annotated[str, typer.Option(help="What people call it: who has it, what for. 名称")] = "",
+    rights: Annotated[str, typer.Option(metavar="A,B", help="retrieve, search, ingest, registry, audit, admin.")],
+    agent: Annotated[str | None, typer.Option(metavar="ID", help="The agent it acts for.")] = None,
+    name: Annotated[str, typer.Option(help="What people call it: who has it, what for.")] = "",
     expires: Annotated[
-        str | None, typer.Option(metavar="90d|DATE", help="After 12h, 90d, 4w, or that day. 有效期  [default: never]")
+        str | None, typer.Option(metavar="90d|DATE", help="After 12h, 90d, 4w, or that day.  [default: never]")
     ] = None,
 ) -> None:
     """Make a key. Its secret is shown this once; the library keeps only a hash of it.
 
-    新建密钥；密钥内容只显示这一次，知识库只保存其摘要。
-
-    Example 示例:
+    Example:
       wenyuan key create --agent support --rights retrieve,search --name "Support desk" --expires 90d
     """
     terminal: Terminal = ctx.obj
@@ -124,9 +119,7 @@ def _state(key: Key) -> str:
 def list_keys(ctx: typer.Context) -> None:
     """List all keys, without their secrets.
 
-    列出全部密钥，不含密钥内容。
-
-    Example 示例:
+    Example:
       wenyuan key list
     """
     terminal: Terminal = ctx.obj
@@ -146,13 +139,11 @@ def list_keys(ctx: typer.Context) -> None:
 
 def revoke(
     ctx: typer.Context,
-    key: Annotated[str, typer.Argument(metavar="ID", help="The key's id, not its secret. 密钥标识")],
+    key: Annotated[str, typer.Argument(metavar="ID", help="The key's id, not its secret.")],
 ) -> None:
     """Revoke a key, at once and for good.
 
-    立即吊销密钥，不可恢复。
-
-    Example 示例:
+    Example:
       wenyuan key revoke 1f2e3d4c
     """
     terminal: Terminal = ctx.obj
@@ -163,8 +154,8 @@ def revoke(
 
 
 _KEY_COMMANDS: Commands = {
-    "create": (create, "Make a key. 新建密钥"),
-    "list": (list_keys, "List all keys. 列出密钥"),
-    "revoke": (revoke, "Revoke one. 吊销密钥"),
+    "create": (create, "Make a key."),
+    "list": (list_keys, "List all keys."),
+    "revoke": (revoke, "Revoke one."),
 }
 add_commands(keys_app, _KEY_COMMANDS)

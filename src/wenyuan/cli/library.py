@@ -30,9 +30,7 @@ _SHOWN_TWINS = 3
 def init(ctx: typer.Context) -> None:
     """Make an empty library.
 
-    建立空的知识库。
-
-    Example 示例:
+    Example:
       wenyuan init
       wenyuan init --library ~/knowledge
     """
@@ -49,41 +47,39 @@ def init(ctx: typer.Context) -> None:
 
 def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
-    path: Annotated[str, typer.Argument(parser=place, metavar="PATH", help="File, folder or URL. 文件、目录或网址")],
-    source: Annotated[str, typer.Option("--source", metavar="ID", help="Name of the new source. 来源标识")],
-    title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
-    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding). 可信度  [default: 3]")] = None,
-    domain: Annotated[str | None, typer.Option(help="Knowledge domain. 知识领域  [default: the ID]")] = None,
-    collection: Annotated[str | None, typer.Option(help="A name to filter by. 集合")] = None,
-    language: Annotated[str | None, typer.Option(help="zh, en …; empty: found per document. 语言")] = None,
-    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0, ©… 版权")] = None,
+    path: Annotated[str, typer.Argument(parser=place, metavar="PATH", help="File, folder or URL.")],
+    source: Annotated[str, typer.Option("--source", metavar="ID", help="Name of the new source.")],
+    title: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding).  [default: 3]")] = None,
+    domain: Annotated[str | None, typer.Option(help="Knowledge domain.  [default: the ID]")] = None,
+    collection: Annotated[str | None, typer.Option(help="A name to filter by.")] = None,
+    language: Annotated[str | None, typer.Option(help="zh, en …; empty: found per document.")] = None,
+    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0, ©…")] = None,
     effective_from: Annotated[
-        date | None, typer.Option(parser=day, metavar="DATE", help="In force from that day. 生效日期")
+        date | None, typer.Option(parser=day, metavar="DATE", help="In force from that day.")
     ] = None,
     effective_until: Annotated[
-        date | None, typer.Option(parser=day, metavar="DATE", help="In force until that day. 失效日期")
+        date | None, typer.Option(parser=day, metavar="DATE", help="In force until that day.")
     ] = None,
-    status: Annotated[str | None, typer.Option(help="in_force, draft, retired. 状态  [default: in_force]")] = None,
+    status: Annotated[str | None, typer.Option(help="in_force, draft, retired.  [default: in_force]")] = None,
     refresh_cycle: Annotated[
         str | None,
-        typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'. 更新周期  [default: never]"),
+        typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'.  [default: never]"),
     ] = None,
-    owner: Annotated[str | None, typer.Option(help="Who answers for it. 负责人")] = None,
+    owner: Annotated[str | None, typer.Option(help="Who answers for it.")] = None,
     sensitivity: Annotated[
-        str | None, typer.Option(help="public, internal, confidential, restricted. 敏感级别  [default: public]")
+        str | None, typer.Option(help="public, internal, confidential, restricted.  [default: public]")
     ] = None,
-    tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags. 标签")] = None,
+    tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags.")] = None,
     settings: Annotated[
         list[Any] | None,
-        typer.Option("--set", parser=setting, metavar="NAME=VALUE", help="A setting of its connector. 连接器设置"),
+        typer.Option("--set", parser=setting, metavar="NAME=VALUE", help="A setting of its connector."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Change a known source unasked. 不再确认")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Change a known source unasked.")] = False,
 ) -> None:
     """Register a source and take its documents in. Of a known one, what is not given stays.
 
-    登记来源并收录其文档（文本、网页、PDF、Office、邮件、电子书、表格、压缩包等）；来源已有时，未给出的字段不变。
-
-    Example 示例:
+    Example:
       wenyuan add ./policies --source policies --title "Company policies" --trust 5
       wenyuan add faq.csv --source faq --effective-from 2026-01-01
       wenyuan add https://docs.example.com/guide/ --source guide --set max_pages=200
@@ -177,14 +173,12 @@ def _described_anew(
 
 def ingest(
     ctx: typer.Context,
-    source: Annotated[str | None, typer.Argument(help="A registered source. 已登记的来源")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All of them. 全部来源")] = False,
+    source: Annotated[str | None, typer.Argument(help="A registered source.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
 ) -> None:
     """Read sources again; only what has changed is taken in anew.
 
-    重新读取来源，只处理有变化的文档。
-
-    Example 示例:
+    Example:
       wenyuan ingest policies
       wenyuan ingest --all
     """

@@ -14,13 +14,11 @@ from wenyuan.cli.terminal import Terminal
 @without("as_json")
 def mcp(
     ctx: typer.Context,
-    agent: Annotated[str | None, typer.Option(metavar="ID", help="See only what this agent may. 智能体")] = None,
+    agent: Annotated[str | None, typer.Option(metavar="ID", help="See only what this agent may.")] = None,
 ) -> None:
     """Serve an agent on this machine over MCP (standard input and output); agents start this command themselves.
 
-    通过标准输入输出提供 MCP 服务，由智能体自行启动；配置方法见 wenyuan connect。
-
-    Example 示例:
+    Example:
       wenyuan mcp --library ~/knowledge
       wenyuan mcp --library ~/knowledge --agent support
     """

@@ -23,16 +23,14 @@ def migrate(
     ctx: typer.Context,
     to: Annotated[
         str,
-        typer.Option("--to", metavar="DSN|DIR", help="postgresql://…, or a folder. 连接串或目录", show_default=False),
+        typer.Option("--to", metavar="DSN|DIR", help="postgresql://…, or a folder.", show_default=False),
     ],
 ) -> None:
     """Copy the library to a PostgreSQL, or from there to a folder, and compare all of it.
 
     An interrupted copy is continued; the old library stays as it is. A password is better given as PGPASSWORD.
 
-    将知识库复制到 PostgreSQL，或从那里复制到目录，并逐表核对。中断后可继续；原知识库保持不变。
-
-    Example 示例:
+    Example:
       wenyuan migrate --to postgresql://wenyuan@db.example/knowledge
       wenyuan migrate --to ./library-copy
     """

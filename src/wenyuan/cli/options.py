@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from wenyuan.cli.help_texts import helped, line, option_in_all
 from wenyuan.cli.terminal import Terminal
 from wenyuan.core.errors import msg
 from wenyuan.runtime.regular import read_regular
@@ -61,17 +62,15 @@ LibraryOption = Annotated[
         "--library",
         metavar="DIR",
         callback=_library,
-        help="Folder of the library. 知识库目录  [env: WENYUAN_LIBRARY; default: ./library]",
+        help="Folder of the library.  [env: WENYUAN_LIBRARY; default: ./library]",
     ),
 ]
 LangOption = Annotated[
     Literal["zh", "en"] | None,
-    typer.Option("--lang", metavar="zh|en", callback=_lang, help="Language of messages. 提示语言  [default: locale]"),
+    typer.Option("--lang", metavar="zh|en", callback=_lang, help="Language of messages.  [default: locale]"),
 ]
-JsonOption = Annotated[
-    bool, typer.Option("--json", callback=_json, help="One JSON document on standard output. 以 JSON 输出")
-]
-AllOption = Annotated[bool, typer.Option("--all", help="Show every entry, not just a screen. 全部显示")]
+JsonOption = Annotated[bool, typer.Option("--json", callback=_json, help="One JSON document on standard output.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Show every entry, not just a screen.")]
 
 
 Command = Callable[..., None]
@@ -100,7 +99,7 @@ def add_commands(group: typer.Typer, commands: Commands) -> None:
     The values of these options go to the `Terminal`, and not to the command.
     """
     for name, (command, short) in commands.items():
-        group.command(name, help=helped(command), short_help=short)(_with_shared(command))
+        group.command(name, help=helped(command), short_help=line(short))(_with_shared(command))
 
 
 def _with_shared(command: Command) -> Command:
@@ -112,8 +111,11 @@ def _with_shared(command: Command) -> Command:
 
     own = inspect.signature(command, eval_str=True).parameters.values()
     by_name = inspect.Parameter.KEYWORD_ONLY
-    told = [one.replace(kind=by_name) for one in own]
-    told += [inspect.Parameter(n, by_name, default=given, annotation=option) for n, (option, given) in shared.items()]
+    told = [one.replace(kind=by_name, annotation=option_in_all(one.annotation)) for one in own]
+    told += [
+        inspect.Parameter(n, by_name, default=given, annotation=option_in_all(option))
+        for n, (option, given) in shared.items()
+    ]
     called.__signature__ = inspect.Signature(told)  # type: ignore[attr-defined]
     called.__annotations__ = {one.name: one.annotation for one in told}
     return called
@@ -191,12 +193,6 @@ def web_address(text: str) -> str:
     if not sound or any(mark.isspace() for mark in text):
         raise typer.BadParameter(msg("{text} is not an address like http://192.168.1.5:8765", text=repr(text)))
     return text
-
-
-def helped(command: Callable[..., None]) -> str:
-    """The help text of a command: its docstring, with the example's lines unwrapped."""
-    text = inspect.getdoc(command) or ""
-    return text.replace("Example 示例:", "\b\nExample 示例:")
 
 
 def words(text: str | None) -> list[str] | None:
@@ -317,14 +313,12 @@ def _in_our_words(found: re.Match[str]) -> str:
 # A question that a language model says in other words.
 
 
-RewriteOption = Annotated[
-    bool, typer.Option("--rewrite", help="Let the language model say it in other words, too. 由模型改写问题")
-]
+RewriteOption = Annotated[bool, typer.Option("--rewrite", help="Let the language model say it in other words, too.")]
 HistoryOption = Annotated[
     Path | None,
     typer.Option(
         "--history", metavar="FILE", exists=True, dir_okay=False,
-        help='What was said before: [{"role": "user", "text": …}, …]. 此前的对话',
+        help="What was said before: [{\"role\": \"user\", \"text\": …}, …].",
     ),
 ]  # fmt: skip
 

@@ -8,32 +8,27 @@ from typing import Annotated
 import typer
 
 from wenyuan.cli.doctor_checks import human
+from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import Commands, add_commands, opened
 from wenyuan.cli.terminal import Terminal
 
 _HELP = """See what a scanner had set aside, and decide: let it in, or delete it.
 
-查看被扫描程序隔离的文件，决定放行或删除。
-
 \b
-Example 示例:
+Example:
   wenyuan quarantine list
   wenyuan quarantine release 3fa94c12
 """
-app = typer.Typer(help=_HELP, short_help="Files that were set aside. 隔离的文件", no_args_is_help=True)
+app = group(_HELP, "Files that were set aside.")
 
-_Name = Annotated[
-    str, typer.Argument(metavar="SHA256", help="Its first characters, as list shows them. 文件标识的开头几位")
-]
+_Name = Annotated[str, typer.Argument(metavar="SHA256", help="Its first characters, as list shows them.")]
 _SHOWN = 12  # characters of a SHA-256
 
 
 def list_all(ctx: typer.Context) -> None:
     """List the files that were set aside, and why.
 
-    列出被隔离的文件及原因。
-
-    Example 示例:
+    Example:
       wenyuan quarantine list
     """
     terminal: Terminal = ctx.obj
@@ -50,9 +45,7 @@ def list_all(ctx: typer.Context) -> None:
 def release(ctx: typer.Context, name: _Name) -> None:
     """Let a file in: at the next refresh, or when it is uploaded again, it is read whatever the scanner says.
 
-    放行文件：下次刷新或重新上传时不再受扫描结论限制。
-
-    Example 示例:
+    Example:
       wenyuan quarantine release 3fa94c12
     """
     terminal: Terminal = ctx.obj
@@ -65,9 +58,7 @@ def release(ctx: typer.Context, name: _Name) -> None:
 def discard(ctx: typer.Context, name: _Name) -> None:
     """Delete the copy of a file. The file itself, where it came from, is not touched.
 
-    删除隔离的副本；来源处的原文件不受影响。
-
-    Example 示例:
+    Example:
       wenyuan quarantine discard 3fa94c12
     """
     terminal: Terminal = ctx.obj
@@ -78,8 +69,8 @@ def discard(ctx: typer.Context, name: _Name) -> None:
 
 
 _COMMANDS: Commands = {
-    "list": (list_all, "List what was set aside. 列出"),
-    "release": (release, "Let a file in. 放行"),
-    "discard": (discard, "Delete the copy of a file. 删除"),
+    "list": (list_all, "List what was set aside."),
+    "release": (release, "Let a file in."),
+    "discard": (discard, "Delete the copy of a file."),
 }
 add_commands(app, _COMMANDS)

@@ -25,15 +25,13 @@ if TYPE_CHECKING:
 
 def refresh(
     ctx: typer.Context,
-    source: Annotated[str | None, typer.Argument(help="A registered source. 已登记的来源")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All of them. 全部来源")] = False,
-    due: Annotated[bool, typer.Option("--due", help="Those whose cycle says so. 到期的来源")] = False,
+    source: Annotated[str | None, typer.Argument(help="A registered source.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    due: Annotated[bool, typer.Option("--due", help="Those whose cycle says so.")] = False,
 ) -> None:
     """Refresh sources: read again what has changed, and write down how that went.
 
-    刷新来源：重新读取有变化的文档并记录结果；外部来源则检查其是否应答。
-
-    Example 示例:
+    Example:
       wenyuan refresh policies
       wenyuan refresh --due
     """
@@ -102,14 +100,12 @@ def exit_code(outcomes: Sequence[RefreshOutcome]) -> int:
 
 def worker(
     ctx: typer.Context,
-    poll: Annotated[float, typer.Option(min=0.1, metavar="S", help="Seconds between two looks. 检查间隔")] = 30.0,
-    once: Annotated[bool, typer.Option("--once", help="What is due now, then end. 只运行一轮")] = False,
+    poll: Annotated[float, typer.Option(min=0.1, metavar="S", help="Seconds between two looks.")] = 30.0,
+    once: Annotated[bool, typer.Option("--once", help="What is due now, then end.")] = False,
 ) -> None:
     """Refresh sources whenever they are due, until Ctrl-C or SIGTERM. Any number of workers may run.
 
-    持续刷新到期的来源，按 Ctrl-C 停止；可同时运行多个。
-
-    Example 示例:
+    Example:
       wenyuan worker
       wenyuan worker --poll 5
     """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.apply import export
+from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import Commands, add_commands, interactive, opened, opened_record
 from wenyuan.cli.source_set import describe
 from wenyuan.cli.terminal import OK, Terminal
@@ -22,20 +23,18 @@ if TYPE_CHECKING:
 
 _HELP = """Look at the sources of a library, describe them, or remove one.
 
-查看、修改或移除来源。
-
 \b
-Example 示例:
+Example:
   wenyuan source list
   wenyuan source show policies
 """
-app = typer.Typer(help=_HELP, short_help="List, show, set or remove sources. 管理来源", no_args_is_help=True)
+app = group(_HELP, "List, show, set or remove sources.")
 _SHOWN = (
     "source_id", "title", "type", "domain", "trust", "language", "collection", "path", "copyright", "status",
     "effective_from", "effective_until", "supersedes", "refresh_cycle", "owner", "sensitivity", "tags",
     "documents", "passages", "vectors", "failures",
 )  # fmt: skip
-_Id = Annotated[str, typer.Argument(metavar="ID", help="The source. 来源标识")]
+_Id = Annotated[str, typer.Argument(metavar="ID", help="The source.")]
 
 
 def stars(trust: int) -> str:
@@ -45,15 +44,11 @@ def stars(trust: int) -> str:
 
 def list_all(
     ctx: typer.Context,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also those without documents that rules quote. 含规则引用而无文档者")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also those without documents that rules quote.")] = False,
 ) -> None:
     """List the sources; those that a pack of rules only quotes, and that hold no document, are counted.
 
-    列出来源；规则包仅引用而没有文档的来源只计数。
-
-    Example 示例:
+    Example:
       wenyuan source list
     """
     terminal: Terminal = ctx.obj
@@ -90,9 +85,7 @@ def show(
 ) -> None:
     """Show a source: how it is described, what the library holds of it, how it is doing, and what failed.
 
-    查看一个来源的说明、数量、更新状况与失败的文档。
-
-    Example 示例:
+    Example:
       wenyuan source show policies
     """
     terminal: Terminal = ctx.obj
@@ -141,13 +134,11 @@ def _failures(library: GovernanceDesk, source: str) -> Mapping[str, str]:
 def remove(
     ctx: typer.Context,
     source: _Id,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove a source and all that came from it from the library; the original files stay.
 
-    从知识库移除来源及其全部内容，原始文件不变。
-
-    Example 示例:
+    Example:
       wenyuan source remove policies
     """
     from wenyuan.core.errors import InvalidRequest
@@ -174,10 +165,10 @@ def remove(
 
 
 _COMMANDS: Commands = {
-    "list": (list_all, "List all sources. 列出来源"),
-    "show": (show, "Show one. 查看来源"),
-    "set": (describe, "Describe one anew. 修改来源"),
-    "export": (export, "Write the registry file. 导出注册表"),
-    "remove": (remove, "Remove one from the library. 移除来源"),
+    "list": (list_all, "List all sources."),
+    "show": (show, "Show one.@source"),
+    "set": (describe, "Describe one anew."),
+    "export": (export, "Write the registry file."),
+    "remove": (remove, "Remove one from the library."),
 }
 add_commands(app, _COMMANDS)

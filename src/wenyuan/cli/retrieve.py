@@ -36,34 +36,30 @@ SHOWN = 300  # characters of a case
 
 _Param = Annotated[
     list[str] | None,
-    typer.Option("--param", metavar="NAME=VALUE", help="For conditions: depth_m=6 (repeatable). 参数"),
+    typer.Option("--param", metavar="NAME=VALUE", help="For conditions: depth_m=6 (repeatable)."),
 ]
-_Type = Annotated[str, typer.Option("--type", metavar="TYPE", help="Engineering type. 工程类型")]
-_Explain = Annotated[bool, typer.Option("--explain", help="Path, evidence and score of each rule. 推导与依据")]
+_Type = Annotated[str, typer.Option("--type", metavar="TYPE", help="Engineering type.")]
+_Explain = Annotated[bool, typer.Option("--explain", help="Path, evidence and score of each rule.")]
 
 
 def retrieve(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
-    query: Annotated[str, typer.Argument(help="What is to be written about. 要写的内容")],
-    chapter: Annotated[str | None, typer.Option(help="Some chapters need no rules. 章节")] = None,
+    query: Annotated[str, typer.Argument(help="What is to be written about.")],
+    chapter: Annotated[str | None, typer.Option(help="Some chapters need no rules.")] = None,
     engineering_type: _Type = "",
     process: Annotated[
         list[str] | None,
-        typer.Option("--process", metavar="NAME", help="Else recognised in the query (repeatable). 工序"),
+        typer.Option("--process", metavar="NAME", help="Else recognised in the query (repeatable)."),
     ] = None,
     param: _Param = None,
-    limit: Annotated[int | None, typer.Option("-k", "--limit", help="Cases at most, 1 to 100. 案例数")] = None,
-    threshold: Annotated[
-        float | None, typer.Option("--threshold", help="Least score of a case, 0 to 1. 案例最低得分")
-    ] = None,
+    limit: Annotated[int | None, typer.Option("-k", "--limit", help="Cases at most, 1 to 100.")] = None,
+    threshold: Annotated[float | None, typer.Option("--threshold", help="Least score of a case, 0 to 1.")] = None,
     explain: _Explain = False,
     everything: AllOption = False,
 ) -> None:
     """Mandatory rules above similar cases above templates.
 
-    统一检索：强制规则优先，其次相似案例，最后模板。
-
-    Example 示例:
+    Example:
       wenyuan retrieve "深基坑开挖的安全措施" --param depth_m=6
       wenyuan retrieve "脚手架搭设" --chapter ch08_safety --type 房建工程 --explain
     """
@@ -101,10 +97,8 @@ def retrieve(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 
 def infer(
     ctx: typer.Context,
-    process: Annotated[
-        list[str] | None, typer.Argument(metavar="[PROCESS]...", help="Names of processes. 工序名称")
-    ] = None,
-    text: Annotated[str, typer.Option("--text", metavar="T", help="Recognise processes in it. 从文字中识别")] = "",
+    process: Annotated[list[str] | None, typer.Argument(metavar="[PROCESS]...", help="Names of processes.")] = None,
+    text: Annotated[str, typer.Option("--text", metavar="T", help="Recognise processes in it.")] = "",
     engineering_type: _Type = "",
     param: _Param = None,
     explain: _Explain = False,
@@ -112,9 +106,7 @@ def infer(
 ) -> None:
     """Derive what the rules demand of processes, with their conditions and clauses.
 
-    推导工序应遵守的规则，包括条件与条款依据。
-
-    Example 示例:
+    Example:
       wenyuan rules infer 深基坑开挖 --param depth_m=6
       wenyuan rules infer --text "基坑开挖和塔吊安装" --explain
     """

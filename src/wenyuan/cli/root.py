@@ -25,6 +25,7 @@ from wenyuan.cli.documents import app as document_app
 from wenyuan.cli.encoder import app as encoder_app
 from wenyuan.cli.evaluate import evaluation
 from wenyuan.cli.feedback import feedback
+from wenyuan.cli.help_texts import in_all, line, options_in_all
 from wenyuan.cli.keys import keys_app as key_app
 from wenyuan.cli.library import add, ingest, init
 from wenyuan.cli.mcp import mcp
@@ -60,27 +61,25 @@ if TYPE_CHECKING:
 
 _HELP = """Wenyuan: a knowledge service for LLM agents. Governed sources in, checkable evidence out.
 
-文渊：面向大模型智能体的知识服务。
-
 \b
-Example 示例:
+Example:
   wenyuan demo
   wenyuan init
   wenyuan add ./docs --source policies --trust 4
   wenyuan search "how long until a complaint is answered"
 """
 
-_CODES = """\b
-Exit codes 退出码:
-    0  done 完成 (a search that finds nothing is done, too)
-    1  failed 失败
-    2  wrong usage or invalid request 用法或请求有误
-    3  done, but some documents could not be taken in 完成，但部分文档未能收录
-    4  not conformant 未通过一致性测试
-  130  interrupted 已中断
+_CODES = f"""\b
+{line("Exit codes")}:
+    0  {line("done")} (a search that finds nothing is done, too)
+    1  {line("failed")}
+    2  {line("wrong usage or invalid request")}
+    3  {line("done, but some documents could not be taken in")}
+    4  {line("not conformant")}
+  130  {line("interrupted")}
 
 \b
-Environment 环境变量: WENYUAN_LIBRARY, WENYUAN_ENGINE, WENYUAN_ENCODER__KIND …;
+{line("Environment")}: WENYUAN_LIBRARY, WENYUAN_ENGINE, WENYUAN_ENCODER__KIND …;
 WENYUAN_DEBUG=1 shows the traceback of an unexpected error.
 """
 
@@ -143,7 +142,7 @@ def unexpected(error: Exception) -> KnowledgeError:
 
 app = typer.Typer(
     cls=_Root,
-    help=_HELP,
+    help=in_all(_HELP),
     epilog=_CODES,
     no_args_is_help=True,
     # Drawn help would import rich, which takes longer than all the rest.
@@ -160,11 +159,10 @@ def _version(asked: bool) -> None:
 
 
 @app.callback()
+@options_in_all
 def _wenyuan(
     ctx: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which. 版本号")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which.")] = False,
     library: LibraryOption = None,
     lang: LangOption = None,
     as_json: JsonOption = False,
@@ -176,15 +174,11 @@ def _wenyuan(
 @without("library")
 def demo(
     ctx: typer.Context,
-    keep: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep documents and library there. 保留到目录")
-    ] = None,
+    keep: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep documents and library there.")] = None,
 ) -> None:
     """Take a small bilingual set of documents in, search it, and see what an empty answer and a failure look like.
 
-    用随附的中英文文档演示：成功、空答案与故障。
-
-    Example 示例:
+    Example:
       wenyuan demo
       wenyuan demo --lang zh --keep ./demo
     """
@@ -195,32 +189,32 @@ def demo(
 
 
 _COMMANDS: Commands = {
-    "init": (init, "Make an empty library. 建立知识库"),
-    "add": (add, "Register a source and take it in. 登记并收录来源"),
-    "ingest": (ingest, "Read sources again. 重新读取来源"),
-    "apply": (apply, "Make it what a registry file says. 应用注册表"),
-    "refresh": (refresh, "Refresh sources. 刷新来源"),
-    "worker": (worker, "Refresh sources when they are due. 定时刷新"),
-    "search": (search, "Search the library. 检索"),
-    "retrieve": (retrieve, "Rules above cases above templates. 统一检索"),
-    "answer": (answer, "Answer with a language model, every claim quoted. 回答"),
-    "correct": (correct, "Correct what was read. 更正"),
-    "corrections": (corrections, "List corrections. 列出更正"),
-    "undo": (undo, "Undo a correction. 撤销更正"),
-    "verify": (verify, "Verdicts on an answer. 核对回答"),
-    "context": (context, "What may enter a prompt. 生成提示词片段"),
-    "serve": (serve, "Serve the library over HTTP. 提供 HTTP 服务"),
-    "connect": (connect, "Connect an agent or a framework. 接入智能体"),
-    "mcp": (mcp, "Serve an agent over MCP. 提供 MCP 服务"),
-    "conformance": (conformance, "Test a service against the contract. 一致性测试"),
-    "eval": (evaluation, "Measure retrieval. 评测检索质量"),
-    "tune": (tune, "Learn from questions with known answers. 调优"),
-    "feedback": (feedback, "Say what is right or wrong in an answer. 反馈"),
-    "migrate": (migrate, "Move the library to a PostgreSQL, or back. 迁移"),
-    "backup": (backup, "Copy the library while it is in use. 备份"),
-    "reembed": (reembed, "Give the library vectors of another encoder. 重新向量化"),
-    "doctor": (doctor, "Check installation and library. 检查"),
-    "demo": (demo, "See it all in one minute. 演示"),
+    "init": (init, "Make an empty library."),
+    "add": (add, "Register a source and take it in."),
+    "ingest": (ingest, "Read sources again."),
+    "apply": (apply, "Make it what a registry file says."),
+    "refresh": (refresh, "Refresh sources."),
+    "worker": (worker, "Refresh sources when they are due."),
+    "search": (search, "Search the library."),
+    "retrieve": (retrieve, "Rules above cases above templates."),
+    "answer": (answer, "Answer with a language model, every claim quoted."),
+    "correct": (correct, "Correct what was read."),
+    "corrections": (corrections, "List corrections."),
+    "undo": (undo, "Undo a correction."),
+    "verify": (verify, "Verdicts on an answer."),
+    "context": (context, "What may enter a prompt."),
+    "serve": (serve, "Serve the library over HTTP."),
+    "connect": (connect, "Connect an agent or a framework."),
+    "mcp": (mcp, "Serve an agent over MCP."),
+    "conformance": (conformance, "Test a service against the contract."),
+    "eval": (evaluation, "Measure retrieval."),
+    "tune": (tune, "Learn from questions with known answers."),
+    "feedback": (feedback, "Say what is right or wrong in an answer."),
+    "migrate": (migrate, "Move the library to a PostgreSQL, or back."),
+    "backup": (backup, "Copy the library while it is in use."),
+    "reembed": (reembed, "Give the library vectors of another encoder."),
+    "doctor": (doctor, "Check installation and library."),
+    "demo": (demo, "See it all in one minute."),
 }
 add_commands(app, _COMMANDS)
 _GROUPS = {

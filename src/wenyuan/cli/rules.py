@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import SCREEN, Commands, add_commands, ended_by_sigterm, interactive, opened
 from wenyuan.cli.progress import ProgressLines
 from wenyuan.cli.registry import stars
@@ -30,28 +31,20 @@ if TYPE_CHECKING:
 
 def propose(
     ctx: typer.Context,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A registered source. 已登记的来源")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A registered source.")],
     limit: Annotated[
-        int | None, typer.Option("-k", "--limit", min=1, metavar="N", help="Clauses to read at most. 最多读几个条款")
+        int | None, typer.Option("-k", "--limit", min=1, metavar="N", help="Clauses to read at most.")
     ] = None,
-    tokens: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Tokens to use at most. 最多使用的 token 数")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Ask the model, keep nothing. 只询问模型，不保存")
-    ] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show what was refused, and why. 列出被拒绝的提议")
-    ] = False,
+    tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Tokens to use at most.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask the model, keep nothing.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what was refused, and why.")] = False,
 ) -> None:
     """Have the language model that is set up (llm.url, llm.model) read a source for rules, clause by clause.
 
     Nothing that it says is believed: every proposal is held against its clause, the schema and the rules that there are. What
     passes is proposed, and serves nobody before you approve it with `wenyuan rules review`. Run it again to go on.
 
-    由语言模型逐条阅读来源并提出规则；每条提议都与原文、模式和现有规则核对，通过的进入待审核队列，批准前不会生效。可随时中断，再次运行即继续。
-
-    Example 示例:
+    Example:
       wenyuan rules propose building-code --limit 50
       wenyuan rules propose retention-policy --tokens 200000 --explain
       wenyuan rules propose 深基坑规定 --dry-run
@@ -146,32 +139,28 @@ def _show_one(terminal: Terminal, one: JudgedProposal, schema: Schema, number: i
 
 _HELP = """Keep rules, and derive what follows from them.
 
-管理规则图：导入、审核、导出、推导。
-
 \b
-Example 示例:
+Example:
   wenyuan rules import construction
   wenyuan rules infer 深基坑开挖 --param depth_m=6
 """
-app = typer.Typer(help=_HELP, short_help="Keep rules and derive from them. 规则", no_args_is_help=True)
+app = group(_HELP, "Keep rules and derive from them.")
 _DONE = {"approve": "did_approve", "reject": "did_reject", "retire": "did_retire"}
 _STRENGTHS = {name: name for name in ("mandatory", "recommended", "informative")}
-_Limit = Annotated[int, typer.Option("-k", "--limit", min=1, max=1_000, help="How many at most. 最多几条")]
-_After = Annotated[int, typer.Option("--after", min=0, metavar="N", help="Those past number N. 从此编号之后")]
+_Limit = Annotated[int, typer.Option("-k", "--limit", min=1, max=1_000, help="How many at most.")]
+_After = Annotated[int, typer.Option("--after", min=0, metavar="N", help="Those past number N.")]
 
 
 def list_nodes(
     ctx: typer.Context,
-    text: Annotated[str, typer.Argument(help="In a name, alias or code. 名称中的文字")] = "",
-    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only of this kind. 限定类别")] = None,
+    text: Annotated[str, typer.Argument(help="In a name, alias or code.")] = "",
+    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only of this kind.")] = None,
     limit: _Limit = 50,
     after: _After = 0,
 ) -> None:
     """List what rules are about: processes, hazards, measures …
 
-    列出规则图中的对象：工序、危险源、措施等。
-
-    Example 示例:
+    Example:
       wenyuan rules list 基坑
       wenyuan rules list --kind hazard
     """
@@ -234,13 +223,11 @@ def _show_nodes(terminal: Terminal, nodes: Sequence[GraphNode], titles: Mapping[
 
 def show(
     ctx: typer.Context,
-    rule: Annotated[str, typer.Argument(metavar="ID", help="Number or key of a rule. 规则编号")],
+    rule: Annotated[str, typer.Argument(metavar="ID", help="Number or key of a rule.")],
 ) -> None:
     """Show a rule: what it says, its evidence, what it has lost, and who decided on it.
 
-    查看一条规则：内容、依据、失去的依据与审核记录。
-
-    Example 示例:
+    Example:
       wenyuan rules show 11
     """
     terminal: Terminal = ctx.obj
@@ -307,18 +294,16 @@ def _show_evidence(terminal: Terminal, told: Mapping[str, Any]) -> None:
 
 def review(
     ctx: typer.Context,
-    approve: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers: 3,7, 1-50, or all. 批准")] = None,
-    reject: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers, or all. 驳回")] = None,
-    retire: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers; needs a reason. 停用")] = None,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why. 原因")] = "",
+    approve: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers: 3,7, 1-50, or all.")] = None,
+    reject: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers, or all.")] = None,
+    retire: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers; needs a reason.")] = None,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why.")] = "",
     limit: _Limit = 50,
     after: _After = 0,
 ) -> None:
     """Show what waits for a review, with its quotes, or decide. Only what is approved is served.
 
-    列出待审核的规则及原文依据，或者作出决定；只有已批准的规则生效。
-
-    Example 示例:
+    Example:
       wenyuan rules review
       wenyuan rules review --approve 3,7
       wenyuan rules review --approve all
@@ -368,14 +353,12 @@ def _show_queue(terminal: Terminal, limit: int, after: int) -> None:
 
 def remove(
     ctx: typer.Context,
-    pack: Annotated[str, typer.Argument(metavar="PACK", help="A pack that was imported. 规则包")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+    pack: Annotated[str, typer.Argument(metavar="PACK", help="A pack that was imported.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Take back all that a pack has brought; what other packs support stays, and so do the sources.
 
-    移除规则包带来的全部内容；其他规则包支持的规则与来源保留。
-
-    Example 示例:
+    Example:
       wenyuan rules remove construction
     """
     terminal: Terminal = ctx.obj
@@ -394,9 +377,7 @@ def remove(
 def packs(ctx: typer.Context) -> None:
     """List the packs that come with the program, and those that were imported.
 
-    列出随程序提供的规则包，以及已导入的规则包。
-
-    Example 示例:
+    Example:
       wenyuan rules packs
     """
     from wenyuan.app import holds_library
@@ -416,15 +397,15 @@ def packs(ctx: typer.Context) -> None:
 
 
 _COMMANDS: Commands = {
-    "import": (take, "Import rules, the diff first. 导入规则"),
-    "export": (export, "Write rules as files. 导出规则"),
-    "template": (template, "Write a workbook to fill in. 生成工作簿"),
-    "list": (list_nodes, "List what rules are about. 列出对象"),
-    "show": (show, "Show one rule. 查看规则"),
-    "propose": (propose, "Have a model propose rules. 由模型提议规则"),
-    "review": (review, "Approve, reject, retire. 审核规则"),
-    "remove": (remove, "Take a pack back. 移除规则包"),
-    "infer": (infer, "Derive rules for processes. 推导规则"),
-    "packs": (packs, "List packs. 列出规则包"),
+    "import": (take, "Import rules, the diff first."),
+    "export": (export, "Write rules as files."),
+    "template": (template, "Write a workbook to fill in."),
+    "list": (list_nodes, "List what rules are about."),
+    "show": (show, "Show one rule."),
+    "propose": (propose, "Have a model propose rules."),
+    "review": (review, "Approve, reject, retire."),
+    "remove": (remove, "Take a pack back."),
+    "infer": (infer, "Derive rules for processes."),
+    "packs": (packs, "List packs."),
 }
 add_commands(app, _COMMANDS)

@@ -29,27 +29,21 @@ _LISTED = 100_000
 
 def take(
     ctx: typer.Context,
-    book: Annotated[
-        str, typer.Argument(metavar="FILE|DIR|PACK", help="Or a pack that is shipped. 文件、目录或规则包")
-    ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change. 只显示差异")] = False,
+    book: Annotated[str, typer.Argument(metavar="FILE|DIR|PACK", help="Or a pack that is shipped.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="ID", help="Of rules that name no evidence. 默认来源")
+        str | None, typer.Option("--source", metavar="ID", help="Of rules that name no evidence.")
     ] = None,
-    status: Annotated[
-        Literal["proposed", "approved"] | None, typer.Option(help="Of rules that say none. 默认状态")
-    ] = None,
-    pack: Annotated[str, typer.Option("--pack", metavar="NAME", help="Import under this name. 规则包名称")] = "",
-    everything: Annotated[bool, typer.Option("--all", help="Show every change and fault. 全部显示")] = False,
+    status: Annotated[Literal["proposed", "approved"] | None, typer.Option(help="Of rules that say none.")] = None,
+    pack: Annotated[str, typer.Option("--pack", metavar="NAME", help="Import under this name.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="Show every change and fault.")] = False,
 ) -> None:
     """Import rules from YAML, Excel, CSV, JSON Lines, and graphs (GraphML, JSON); a folder is one pack.
 
     What the pack no longer says is retired. Faulty entries are refused and shown, with exit code 3; the rest is
     imported. Where nothing is right, nothing is, with exit code 1.
 
-    导入规则（YAML、Excel、CSV、JSONL，以及 GraphML、JSON 形式的图）；先显示差异，有误的条目被拒绝，其余照常导入。
-
-    Example 示例:
+    Example:
       wenyuan rules import construction
       wenyuan rules import ./rules --dry-run
       wenyuan rules import graph.graphml --source wiki --status proposed
@@ -195,19 +189,17 @@ def _show_fault(terminal: Terminal, fault: BookFault, indent: str) -> None:
 
 def export(
     ctx: typer.Context,
-    pack: Annotated[str | None, typer.Option("--pack", metavar="NAME", help="Only this pack. 只导出此规则包")] = None,
+    pack: Annotated[str | None, typer.Option("--pack", metavar="NAME", help="Only this pack.")] = None,
     format_: Annotated[
-        Format | None, typer.Option("--format", help="By default as the file's name says, else yaml. 格式")
+        Format | None, typer.Option("--format", help="By default as the file's name says, else yaml.")
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file; else standard output. 新文件")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file; else standard output.")
     ] = None,
 ) -> None:
     """Write rules as files that import reads back. Workbooks hold no attributes and no sources.
 
-    导出规则，可再次导入；Excel 不含属性与来源。
-
-    Example 示例:
+    Example:
       wenyuan rules export --pack construction -o construction.yaml
       wenyuan rules export --format xlsx -o rules.xlsx
     """
@@ -276,16 +268,14 @@ def _write(file: Path, content: bytes) -> None:
 
 def template(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.xlsx", help="A new workbook. 新工作簿")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.xlsx", help="A new workbook.")],
     pack: Annotated[
-        str | None, typer.Option("--pack", metavar="NAME", help="For the kinds of a shipped pack. 按随附规则包的类别")
+        str | None, typer.Option("--pack", metavar="NAME", help="For the kinds of a shipped pack.")
     ] = None,
 ) -> None:
     """Write an empty workbook to fill in: a sheet for each kind, one for rules, with drop-downs.
 
-    生成待填写的 Excel 工作簿：每个类别一张表，规则一张表，带下拉选项。
-
-    Example 示例:
+    Example:
       wenyuan rules template rules.xlsx
       wenyuan rules template rules.xlsx --pack construction
     """

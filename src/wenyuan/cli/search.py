@@ -31,26 +31,22 @@ _PART = re.compile(r"[a-z]{3,}|at most")
 
 def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
-    query: Annotated[str, typer.Argument(help="A question or some words. 问题或关键词")],
-    limit: Annotated[int, typer.Option("-k", "--limit", help="Passages at most, 1 to 100. 最多几个段落")] = 5,
+    query: Annotated[str, typer.Argument(help="A question or some words.")],
+    limit: Annotated[int, typer.Option("-k", "--limit", help="Passages at most, 1 to 100.")] = 5,
     source: Annotated[
-        list[str] | None, typer.Option("--source", metavar="ID", help="Only these sources (repeatable). 限定来源")
+        list[str] | None, typer.Option("--source", metavar="ID", help="Only these sources (repeatable).")
     ] = None,
     as_of: Annotated[
-        date | None, typer.Option(parser=day, metavar="DATE", help="What was in force that day. 按日期生效")
+        date | None, typer.Option(parser=day, metavar="DATE", help="What was in force that day.")
     ] = None,
-    filter_by: Annotated[
-        str | None, typer.Option("--filter", metavar="JSON", help="Conditions on fields. 过滤条件")
-    ] = None,
+    filter_by: Annotated[str | None, typer.Option("--filter", metavar="JSON", help="Conditions on fields.")] = None,
     rewrite: RewriteOption = False,
     history: HistoryOption = None,
-    explain: Annotated[bool, typer.Option("--explain", help="How each score came about. 解释得分")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="How each score came about.")] = False,
 ) -> None:
     """Search the library. To find nothing is an answer, too: it comes with its reason, and with the nearest passage as such.
 
-    检索知识库；没有结果时会说明原因，并列出最接近的段落。
-
-    Example 示例:
+    Example:
       wenyuan search "投诉多久答复" -k 3
       wenyuan search "carry over leave" --source handbook --explain
       wenyuan search 深基坑 --filter '{"language": "zh"}' --json

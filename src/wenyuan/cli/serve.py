@@ -28,17 +28,15 @@ def serve(
     ctx: typer.Context,
     host: Annotated[
         str | None,
-        typer.Option(help="Beyond this machine only with keys. 监听地址  [default: 127.0.0.1]", show_default=False),
+        typer.Option(help="Beyond this machine only with keys.  [default: 127.0.0.1]", show_default=False),
     ] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65_535, help="0: any free one. 端口  [default: 8765]", show_default=False)
+        int | None, typer.Option(min=0, max=65_535, help="0: any free one.  [default: 8765]", show_default=False)
     ] = None,
 ) -> None:
     """Serve the library over HTTP until Ctrl-C.
 
-    通过 HTTP 提供服务，按 Ctrl-C 停止。
-
-    Example 示例:
+    Example:
       wenyuan serve
       wenyuan serve --port 9000 --library ~/knowledge
     """

@@ -20,36 +20,32 @@ if TYPE_CHECKING:
 
 def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
-    source: Annotated[str, typer.Argument(metavar="ID", help="The source. 来源标识")],
-    title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
-    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding). 可信度")] = None,
-    domain: Annotated[str | None, typer.Option(help="Knowledge domain. 知识领域")] = None,
+    source: Annotated[str, typer.Argument(metavar="ID", help="The source.")],
+    title: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding).")] = None,
+    domain: Annotated[str | None, typer.Option(help="Knowledge domain.")] = None,
     refresh_cycle: Annotated[
-        str | None, typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'. 更新周期")
+        str | None, typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'.")
     ] = None,
-    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0 … 版权")] = None,
-    owner: Annotated[str | None, typer.Option(help="Who answers for it. 负责人")] = None,
-    sensitivity: Annotated[
-        str | None, typer.Option(help="public, internal, confidential, restricted. 敏感级别")
-    ] = None,
-    tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags. 标签")] = None,
-    status: Annotated[str | None, typer.Option(help="in_force, draft, retired. 状态")] = None,
-    effective_from: Annotated[str | None, typer.Option(metavar="DATE", help="In force from. 生效日期")] = None,
-    effective_until: Annotated[str | None, typer.Option(metavar="DATE", help="In force until. 失效日期")] = None,
-    supersedes: Annotated[str | None, typer.Option(metavar="A,B", help="What it replaces. 取代的来源")] = None,
-    collection: Annotated[str | None, typer.Option(help="A name to filter by. 集合")] = None,
-    language: Annotated[str | None, typer.Option(help="zh, en … 语言")] = None,
+    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0 …")] = None,
+    owner: Annotated[str | None, typer.Option(help="Who answers for it.")] = None,
+    sensitivity: Annotated[str | None, typer.Option(help="public, internal, confidential, restricted.")] = None,
+    tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags.")] = None,
+    status: Annotated[str | None, typer.Option(help="in_force, draft, retired.")] = None,
+    effective_from: Annotated[str | None, typer.Option(metavar="DATE", help="In force from.")] = None,
+    effective_until: Annotated[str | None, typer.Option(metavar="DATE", help="In force until.")] = None,
+    supersedes: Annotated[str | None, typer.Option(metavar="A,B", help="What it replaces.")] = None,
+    collection: Annotated[str | None, typer.Option(help="A name to filter by.")] = None,
+    language: Annotated[str | None, typer.Option(help="zh, en …")] = None,
     context: Annotated[
-        bool | None, typer.Option("--context/--no-context", help="Context sentences by the model. 语境句")
+        bool | None, typer.Option("--context/--no-context", help="Context sentences by the model.")
     ] = None,
 ) -> None:
     """Change how a source is described; what is not named stays, and "" takes a value away.
 
     A higher sensitivity makes it be read again at once.
 
-    修改来源的说明；未给出的字段不变，空字符串表示清除；提高敏感级别会立即重新读取。
-
-    Example 示例:
+    Example:
       wenyuan source set policies --trust 5 --refresh-cycle daily
       wenyuan source set policies --effective-until ""
       wenyuan source set policies --context && wenyuan ingest policies

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import SCREEN, AllOption, Commands, add_commands, interactive, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.rules_files import code_of
@@ -23,28 +24,24 @@ if TYPE_CHECKING:
 _LOCAL = "local"
 _HELP = """Say what people say for what documents say: questions are asked with both, by the keyword leg.
 
-维护同义词：提问中的口语说法，也按文档中的用语检索（用于关键词检索）。
-
 \b
-Example 示例:
+Example:
   wenyuan synonyms add 晚交楼 逾期交付
   wenyuan synonyms add WFH "work from home"
   wenyuan synonyms import synonyms.csv
 """
-app = typer.Typer(help=_HELP, short_help="Say what people say for it. 管理同义词", no_args_is_help=True)
-_Term = Annotated[str, typer.Argument(metavar="TERM", help="What people say. 提问中的说法")]
+app = group(_HELP, "Say what people say for it.")
+_Term = Annotated[str, typer.Argument(metavar="TERM", help="What people say.")]
 
 
 def list_all(
     ctx: typer.Context,
-    containing: Annotated[str, typer.Option("--containing", metavar="TEXT", help="Only with this in it. 包含")] = "",
+    containing: Annotated[str, typer.Option("--containing", metavar="TEXT", help="Only with this in it.")] = "",
     everything: AllOption = False,
 ) -> None:
     """List the synonyms of the library.
 
-    列出知识库的同义词。
-
-    Example 示例:
+    Example:
       wenyuan synonyms list
       wenyuan synonyms list --containing 交付
     """
@@ -70,16 +67,12 @@ def list_all(
 def add(
     ctx: typer.Context,
     term: _Term,
-    synonym: Annotated[str, typer.Argument(metavar="SYNONYM", help="What documents say. 文档中的用语")],
-    one_way: Annotated[
-        bool, typer.Option("--one-way", help="SYNONYM is not asked as TERM. 仅由说法到用语，不反向")
-    ] = False,
+    synonym: Annotated[str, typer.Argument(metavar="SYNONYM", help="What documents say.")],
+    one_way: Annotated[bool, typer.Option("--one-way", help="SYNONYM is not asked as TERM.")] = False,
 ) -> None:
     """Enter a synonym; of the same two words the last entry counts.
 
-    添加一条同义词；同样的两个词以最后一次为准。
-
-    Example 示例:
+    Example:
       wenyuan synonyms add 晚交楼 逾期交付
       wenyuan synonyms add "sick day" "paid medical leave" --one-way
     """
@@ -97,21 +90,16 @@ def add(
 
 def import_synonyms(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, XLSX or JSONL. 文件")],
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove what the file does not hold. 移除文件中没有的")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, XLSX or JSONL.")],
+    prune: Annotated[bool, typer.Option("--prune", help="Remove what the file does not hold.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Enter the synonyms of a file with the columns term, synonym and direction (both, one_way).
 
     Faulty entries are refused and shown, with exit code 3 (1 where all are); the rest is entered. The same file again changes nothing.
     With --prune, what the file does not hold is shown and removed; of a file with faults nothing is.
 
-    从文件导入同义词，列为：说法、同义词、方向（双向、单向）；有误的行被拒绝，其余照常导入；重复导入不会改变什么。
-    加 --prune 时，文件中没有的条目先列出再移除；文件有误则一条也不移除。
-
-    Example 示例:
+    Example:
       wenyuan synonyms import synonyms.csv
       wenyuan synonyms import synonyms.csv --prune
     """
@@ -171,16 +159,12 @@ def export_synonyms(
     ctx: typer.Context,
     file: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="A new CSV, TSV or JSONL file; else standard output. 新文件"
-        ),
+        typer.Option("-o", "--output", metavar="FILE", help="A new CSV, TSV or JSONL file; else standard output."),
     ] = None,
 ) -> None:
     """Write the synonyms as a file that import reads back.
 
-    导出同义词，可再次导入。
-
-    Example 示例:
+    Example:
       wenyuan synonyms export -o synonyms.csv
     """
     from wenyuan.core.errors import InvalidRequest
@@ -223,14 +207,12 @@ def remove(
     ctx: typer.Context,
     term: _Term,
     synonym: Annotated[
-        str | None, typer.Argument(metavar="[SYNONYM]", help="Only this one; else all of TERM. 只移除这一条")
+        str | None, typer.Argument(metavar="[SYNONYM]", help="Only this one; else all of TERM.")
     ] = None,
 ) -> None:
     """Remove a synonym, or all of a term.
 
-    移除一条同义词，或某一说法的全部同义词。
-
-    Example 示例:
+    Example:
       wenyuan synonyms remove 晚交楼 逾期交付
       wenyuan synonyms remove WFH
     """
@@ -259,10 +241,10 @@ def _meant(entries: Iterable[Synonym], term: str, synonym: str | None) -> list[S
 
 
 _COMMANDS: Commands = {
-    "list": (list_all, "List them. 列出同义词"),
-    "add": (add, "Enter one. 添加同义词"),
-    "import": (import_synonyms, "Enter those of a file. 从文件导入"),
-    "export": (export_synonyms, "Write them to a file. 导出"),
-    "remove": (remove, "Remove one. 移除同义词"),
+    "list": (list_all, "List them."),
+    "add": (add, "Enter one."),
+    "import": (import_synonyms, "Enter those of a file."),
+    "export": (export_synonyms, "Write them to a file."),
+    "remove": (remove, "Remove one.@synonym"),
 }
 add_commands(app, _COMMANDS)

@@ -7,30 +7,27 @@ from typing import Annotated, Any
 
 import typer
 
+from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import Commands, add_commands, opened_record
 from wenyuan.cli.terminal import Terminal
 from wenyuan.core.errors import msg
 
 _HELP = """Say what kinds of tasks are about: what fits them ranks higher when their id comes with a question.
 
-登记任务画像：请求带有 task_id 时，符合该类任务的内容排名靠前。
-
 \b
-Example 示例:
+Example:
   wenyuan task set complaint --task "ticket-*" --domain crm_policy --term 投诉 --term complaint
   wenyuan task list
 """
-app = typer.Typer(help=_HELP, short_help="Say what tasks are about. 管理任务画像", no_args_is_help=True)
-_Id = Annotated[str, typer.Argument(metavar="ID", help="The profile. 画像标识")]
+app = group(_HELP, "Say what tasks are about.")
+_Id = Annotated[str, typer.Argument(metavar="ID", help="The profile.")]
 _FIELDS = ("tasks", "domains", "terms")
 
 
 def list_all(ctx: typer.Context) -> None:
     """List all profiles of tasks.
 
-    列出全部任务画像。
-
-    Example 示例:
+    Example:
       wenyuan task list
     """
     from wenyuan.core.task_profiles import profile_to_wire
@@ -55,9 +52,7 @@ def show(
 ) -> None:
     """Show a profile.
 
-    查看一个任务画像。
-
-    Example 示例:
+    Example:
       wenyuan task show complaint
     """
     from wenyuan.core.errors import NotFound
@@ -81,21 +76,19 @@ def put(
     profile: _Id,
     task: Annotated[
         list[str] | None,
-        typer.Option("--task", metavar="TASK", help="A task's id; ticket-* stands for all that begin so. 任务标识"),
+        typer.Option("--task", metavar="TASK", help="A task's id; ticket-* stands for all that begin so."),
     ] = None,
     domain: Annotated[
-        list[str] | None, typer.Option("--domain", metavar="DOMAIN", help="Where they look first (repeatable). 领域")
+        list[str] | None, typer.Option("--domain", metavar="DOMAIN", help="Where they look first (repeatable).")
     ] = None,
     term: Annotated[
-        list[str] | None, typer.Option("--term", metavar="TERM", help="What they speak of (repeatable). 词语")
+        list[str] | None, typer.Option("--term", metavar="TERM", help="What they speak of (repeatable).")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
+    title: Annotated[str | None, typer.Option(help="What people call it.")] = None,
 ) -> None:
     """Register a profile of tasks, or change one; what is not named stays. Without --task: ids that begin with ID.
 
-    登记或修改任务画像；未给出的字段不变。未给出 --task 时，适用于以 ID 开头的任务。
-
-    Example 示例:
+    Example:
       wenyuan task set complaint --task "ticket-*" --domain crm_policy --term 投诉 --term complaint
     """
     from wenyuan.core.task_profiles import parse_profile, profile_to_wire
@@ -122,9 +115,7 @@ def remove(
 ) -> None:
     """Remove a profile; its tasks go on without.
 
-    移除任务画像；相关任务照常进行，不再参照它。
-
-    Example 示例:
+    Example:
       wenyuan task remove complaint
     """
     terminal: Terminal = ctx.obj
@@ -135,9 +126,9 @@ def remove(
 
 
 _COMMANDS: Commands = {
-    "list": (list_all, "List all profiles. 列出任务画像"),
-    "show": (show, "Show one. 查看任务画像"),
-    "set": (put, "Register or change one. 登记或修改"),
-    "remove": (remove, "Remove one. 移除任务画像"),
+    "list": (list_all, "List all profiles."),
+    "show": (show, "Show one.@profile"),
+    "set": (put, "Register or change one."),
+    "remove": (remove, "Remove one.@profile"),
 }
 add_commands(app, _COMMANDS)

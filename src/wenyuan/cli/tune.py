@@ -29,39 +29,28 @@ _EXAMPLES = 5
 
 def tune(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
-    golden: Annotated[
-        Path | None, typer.Option(metavar="FILE|DIR", help="Questions and their answers. 问题与答案出处")
-    ] = None,
+    golden: Annotated[Path | None, typer.Option(metavar="FILE|DIR", help="Questions and their answers.")] = None,
     source: Annotated[
         list[str] | None,
-        typer.Option("--source", metavar="ID", help="Learn only from answers in it (repeatable). 只学习该来源的答案"),
+        typer.Option("--source", metavar="ID", help="Learn only from answers in it (repeatable)."),
     ] = None,
-    feedback: Annotated[
-        bool, typer.Option("--feedback/--no-feedback", help="Learn from feedback, too. 是否学习反馈")
-    ] = True,
+    feedback: Annotated[bool, typer.Option("--feedback/--no-feedback", help="Learn from feedback, too.")] = True,
     same_documents: Annotated[
         bool,
-        typer.Option("--same-documents", help="All questions are about these documents (FAQ). 问题都针对这批文档"),
+        typer.Option("--same-documents", help="All questions are about these documents (FAQ)."),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Adopt nothing. 只试算")] = False,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.svg|.html", help="Before and after, drawn. 另存图形")
-    ] = None,
-    judge: Annotated[
-        bool, typer.Option("--judge", help="Calibrate the judge of top_k confidence instead. 改为校准裁判")
-    ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Take the tuning back. 撤销调优")] = False,
-    status: Annotated[bool, typer.Option("--status", help="Which tuning counts. 查看调优")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Adopt nothing.")] = False,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE.svg|.html", help="Before and after, drawn.")] = None,
+    judge: Annotated[bool, typer.Option("--judge", help="Calibrate the judge of top_k confidence instead.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Take the tuning back.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Which tuning counts.")] = False,
 ) -> None:
     """Learn the library's domain from questions whose answers are known: a table with the columns question and
     uri, or a judged set (BEIR layout), and feedback on answers. It is adopted only where questions gain that are
     about other documents than it was learned from (--same-documents: other questions about the same ones); no
     passage is embedded again, and it can be taken back.
 
-    从已知答案的问题学习本领域：表格（问题、来源两列）、BEIR 评测集与反馈；只在针对其他文档的问题上确有提升时采用
-    （--same-documents：针对同一批文档的其他问题），可撤销。
-
-    Example 示例:
+    Example:
       wenyuan tune --golden questions.csv
       wenyuan tune --golden questions.xlsx --dry-run --plot gain.svg
       wenyuan tune --judge --golden questions.csv

@@ -22,21 +22,19 @@ if TYPE_CHECKING:
     from wenyuan.service.uploads import Given, UploadReport
 
 
-_Number = Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Of document list. 文档编号")]
+_Number = Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Of document list.")]
 
 
 def upload(
     ctx: typer.Context,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Its id. 来源 id")],
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", exists=True, help="Files or folders. 文件或目录")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Its id.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", exists=True, help="Files or folders.")],
 ) -> None:
     """Copy files into the library and read them. A source that is not there yet is made.
 
     One of the name of another is its new version; what cannot be read is not kept. A source with a path takes no files.
 
-    把文件复制到知识库中并读取；来源不存在时自动建立。同名文件是新版本；读不了的文件不保存。有路径的来源不接受上传。
-
-    Example 示例:
+    Example:
       wenyuan document upload manuals pump.pdf 制度/
     """
     from wenyuan.core.model import Source
@@ -56,13 +54,11 @@ def upload(
 def replace(
     ctx: typer.Context,
     document: _Number,
-    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="新文件")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="The new file.")],
 ) -> None:
     """Put a new version in the place of an uploaded document; one that cannot be read changes nothing.
 
-    用新版本替换已上传的文档；新文件读不了时，一切保持原样。
-
-    Example 示例:
+    Example:
       wenyuan document replace 12 pump-2026.pdf
     """
     terminal: Terminal = ctx.obj
@@ -76,13 +72,11 @@ def replace(
 def delete(
     ctx: typer.Context,
     document: _Number,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete an uploaded file, with all documents that were read from it.
 
-    删除已上传的文件，以及由它读出的全部文档。
-
-    Example 示例:
+    Example:
       wenyuan document delete 12 --yes
     """
     from wenyuan.core.errors import InvalidRequest
@@ -107,9 +101,7 @@ def delete(
 def history(ctx: typer.Context, document: _Number) -> None:
     """The versions of a document, the newest first: from which day to which each counted, and what changed.
 
-    文档的历次版本，最新的在前：各自的有效期，以及与前一版相比的变化。
-
-    Example 示例:
+    Example:
       wenyuan document history 12
     """
     terminal: Terminal = ctx.obj

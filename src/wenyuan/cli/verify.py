@@ -21,26 +21,20 @@ if TYPE_CHECKING:
 def verify(
     ctx: typer.Context,
     answer: Annotated[
-        str, typer.Argument(metavar="ANSWER|FILE|-", help="The answer, a file with it, or - for standard input. 回答")
+        str, typer.Argument(metavar="ANSWER|FILE|-", help="The answer, a file with it, or - for standard input.")
     ],
     cite: Annotated[
         list[str] | None,
-        typer.Option(
-            "--cite", metavar="MARK=SOURCE", help="What a mark stands for: 1=policies#12 (repeatable). 引用标记"
-        ),
+        typer.Option("--cite", metavar="MARK=SOURCE", help="What a mark stands for: 1=policies#12 (repeatable)."),
     ] = None,
-    min_trust: Annotated[int, typer.Option(help="Trust below which evidence is too little, 1 to 5. 最低可信度")] = 1,
-    as_of: Annotated[
-        str | None, typer.Option(metavar="YYYY-MM-DD", help="In force on this day. 按此日期的有效内容")
-    ] = None,
+    min_trust: Annotated[int, typer.Option(help="Trust below which evidence is too little, 1 to 5.")] = 1,
+    as_of: Annotated[str | None, typer.Option(metavar="YYYY-MM-DD", help="In force on this day.")] = None,
 ) -> None:
     """Say of every claim of an answer how it stands in the library. No model is asked.
 
     A claim is verbatim, or what was changed is shown; a paraphrase is found, not judged.
 
-    逐句核对回答：与原文一致，或改动了什么；换了说法的只给出最接近的段落，不作判断。
-
-    Example 示例:
+    Example:
       wenyuan verify "Complaints are answered within 48 hours [policies]."
       wenyuan verify answer.md --cite 1=policies#12 --min-trust 3
     """

@@ -37,6 +37,13 @@ def texts(door: str, language: str) -> Mapping[str, str]:
     return said
 
 
+@cache
+def others(file: str) -> tuple[Mapping[str, str], ...]:
+    """A file of texts by their English, of each language that has it."""
+    named = sorted(folder.name for folder in _folder().iterdir() if folder.is_dir())
+    return tuple(_read(name, file) for name in named if _folder(name, file).is_file())
+
+
 def translated(message: str, language: str = "zh") -> str:
     """A message of the library in a language; unknown messages are returned unchanged.
 
