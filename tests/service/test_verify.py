@@ -106,7 +106,7 @@ def test_all_findings_are_named_gravest_first(library: wenyuan.Library) -> None:
 def test_a_rule_is_named_with_its_clause(library: wenyuan.Library) -> None:
     found = judged(library, "开挖深度超过5m的基坑工程，不需要组织专家论证专项施工方案。")
     assert found.rule is not None
-    assert "#rule-" in found.rule.ref
+    assert "#rule-" in found.rule.id
     assert found.rule.clause
     assert [(change.was, change.said) for change in found.changes] == [("应", "不需要")]
 
