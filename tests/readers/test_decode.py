@@ -1,13 +1,16 @@
 """Bytes to text."""
 
 import os
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.i18n.translation import translated
 from wenyuan.readers.decoding import clean, decode
+from wenyuan.readers.signatures import SIGNATURES, signature_of
 
 STATUTE = (
     "第一条 为了规范投诉处理，维护消费者的合法权益，根据有关法律制定本办法。\n"
@@ -155,3 +158,18 @@ def test_clean_twice_is_clean_once(text):
     assert clean(cleaned) == (cleaned, ())
     invisible = set("\u115f\u1160\u3164\uffa0")
     assert [c for c in text if c.isalnum() and c not in invisible] == [c for c in cleaned if c.isalnum()]
+
+
+@pytest.mark.parametrize(("magic", "what"), SIGNATURES)
+def test_what_is_no_text_is_named_as_everywhere(magic: bytes, what: str) -> None:
+    """Bytes with a signature that no text begins with are refused by its one name, which is said in Chinese, too."""
+    assert signature_of(magic + b"...") == what
+    if not magic.isalnum():
+        with pytest.raises(DocumentRejected, match=re.escape(f"this is {what}, not text")) as refused:
+            decode(magic + b"...")
+        assert what in ("RTF", "gzip") or what not in translated(refused.value.message)
+
+
+def test_a_text_may_begin_with_a_word_that_is_a_signature() -> None:
+    """Letters alone make no picture of a text."""
+    assert decode(b"RIFF is a container for sound.").text.startswith("RIFF")

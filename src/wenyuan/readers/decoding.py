@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from wenyuan.core.errors import DocumentRejected, msg
+from wenyuan.readers.signatures import binary_signature_of
 
 # Invisible characters carry hidden instructions and break matching, so they never reach a passage; each kind
 # that was removed is counted in a note.
@@ -27,11 +28,6 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _MARKS_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
-_SIGNATURES = (
-    (b"%PDF-", "a PDF"), (b"PK\x03\x04", "a ZIP container (Office, EPUB …)"), (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"), (b"\xd0\xcf\x11\xe0", "an old Office file"), (b"\x1f\x8b", "gzip"),
-    (b"{\\rtf", "RTF"), (b"SQLite format 3\x00", "an SQLite database"), (b"\x7fELF", "a program"),
-)  # fmt: skip
 _SAMPLE = 16_384
 _FEW = 8
 _SOME, _MOST = 0.25, 0.8  # shares of familiar characters that make UTF-16 without a mark credible
@@ -58,9 +54,8 @@ def decode(content: bytes) -> Decoded:
     Raises:
         DocumentRejected: it is binary or in another encoding; the message says which.
     """
-    for signature, what in _SIGNATURES:
-        if content.startswith(signature):
-            raise DocumentRejected(msg("this is {what}, not text", what=what))
+    if what := binary_signature_of(content):
+        raise DocumentRejected(msg("this is {what}, not text", what=what))
     if content.startswith(_MARKS_32):
         raise DocumentRejected("UTF-32 is not read; save it as UTF-8")
     for mark, encoding in _MARKS:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.model import Document
+from wenyuan.readers.signatures import OLE, ZIP, signature_of
 
 if TYPE_CHECKING:
     from wenyuan.core.ports import Reader
@@ -94,7 +95,6 @@ READERS: Mapping[str, str] = MappingProxyType(
 _RECOGNISED = frozenset((READERS[".pdf"], READERS[".png"]))
 """Readers that take the pages that were recognised in pictures."""
 
-_ZIP = "a ZIP container (DOCX, XLSX …)"
 CONTAINERS: Mapping[str, str] = MappingProxyType(
     {
         ".zip": "wenyuan.readers.archive:unpack_zip",
@@ -105,25 +105,6 @@ CONTAINERS: Mapping[str, str] = MappingProxyType(
 )
 """What unpacks a file that holds files, by suffix, as ``module:function``; see `readers.archive`."""
 
-_OLE = "an encrypted or old binary Office file"
-_SIGNATURES = (
-    (b"%PDF-", "a PDF"),
-    (b"PK\x03\x04", _ZIP),
-    (b"PK\x05\x06", "an empty ZIP container"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _OLE),
-    (b"{\\rtf", "RTF"),
-    (b"\x1f\x8b", "gzip"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    (b"Rar!\x1a\x07", "a RAR archive"),
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF8", "a GIF image"),
-    (b"II*\0", "a TIFF image"),
-    (b"MM\0*", "a TIFF image"),
-    (b"RIFF", "a WebP image"),
-    (b"\x7fELF", "a program"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-)
 _EXPECTED: Mapping[str, tuple[str, ...]] = {
     ".pdf": ("a PDF",),
     **dict.fromkeys(
@@ -151,21 +132,21 @@ _EXPECTED: Mapping[str, tuple[str, ...]] = {
             ".ots",
             ".epub",
         ),
-        (_ZIP,),
+        (ZIP,),
     ),
-    **dict.fromkeys((".xls", ".xlt"), (_OLE, _ZIP, "")),
-    **dict.fromkeys((".doc", ".dot", ".wps"), (_OLE, _ZIP, "RTF", "")),
-    **dict.fromkeys((".ppt", ".pps"), (_OLE, _ZIP)),
+    **dict.fromkeys((".xls", ".xlt"), (OLE, ZIP, "")),
+    **dict.fromkeys((".doc", ".dot", ".wps"), (OLE, ZIP, "RTF", "")),
+    **dict.fromkeys((".ppt", ".pps"), (OLE, ZIP)),
     ".rtf": ("RTF",),
-    ".zip": (_ZIP, "an empty ZIP container"),
-    ".msg": (_OLE,),
+    ".zip": (ZIP, "an empty ZIP container"),
+    ".msg": (OLE,),
     ".gz": ("gzip",),
     ".png": ("a PNG image",),
     **dict.fromkeys((".jpg", ".jpeg"), ("a JPEG image",)),
     **dict.fromkeys((".tif", ".tiff"), ("a TIFF image",)),
     ".webp": ("a WebP image",),
 }
-"""What the first bytes of a file may be, by suffix: `_SIGNATURES`, ``""`` for none of them; all others have none."""
+"""What the first bytes of a file may be, by suffix: see `signatures`, ``""`` for none of them; all others have none."""
 _PDF_HEADER_WITHIN = 1_024
 _BARE = re.compile(
     r"(?:readme|changelog|changes|history|news|releases?|licen[sc]e|copying|copyright|notice|authors|contributors|contributing|"
@@ -231,7 +212,7 @@ def check_signature(content: bytes, name: str) -> None:
     if not content:
         raise DocumentRejected("the file is empty", component=name)
     suffix = suffix_of(name)
-    seen = next((what for magic, what in _SIGNATURES if content.startswith(magic)), "")
+    seen = signature_of(content)
     if suffix == ".pdf" and b"%PDF-" in content[:_PDF_HEADER_WITHIN]:
         seen = "a PDF"  # the format allows bytes before its header
     expected = _EXPECTED.get(suffix, ("",))
