@@ -8,11 +8,11 @@ import pytest
 
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.i18n.translation import translated
+from wenyuan.service.rules.unified import UnifiedRequest
 from wenyuan.wire.dify import DifyRequestShape
 from wenyuan.wire.rules import ReviewShape
 from wenyuan.wire.search import ContextRequestShape, SearchRequestShape
 from wenyuan.wire.search_requests import checked
-from wenyuan.wire.unified import UnifiedRequestShape
 from wenyuan.wire.vector_stores import StoreRequestShape
 
 REVIEW = {"statement_ids": [1], "action": "approve"}
@@ -45,7 +45,7 @@ CASES: list[tuple[type[Any], dict[str, Any], str, str, str]] = [
     (DifyRequestShape, {"knowledge_id": "x", "query": "x", "metadata_condition": {"conditions": [
         {"name": "x", "comparison_operator": "is", "value": {"y": 1}}]}}, "metadata_condition.conditions[0].value",
      "must be a string, an integer, a number or an array", "应为字符串、数字或数组"),
-    (UnifiedRequestShape, {"query": "x", "threshold": "x"}, "threshold", "must be a number", "应为数字"),
+    (UnifiedRequest, {"query": "x", "threshold": "x"}, "threshold", "must be a number", "应为数字"),
 ]  # fmt: skip
 
 
