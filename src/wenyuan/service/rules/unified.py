@@ -23,7 +23,7 @@ from wenyuan.settings import RulesSettings
 MAX_PROCESSES = 200
 MAX_PARAMETERS = 64
 Parameters = Annotated[Mapping[str, str | int | float | bool], Field(max_length=MAX_PARAMETERS)]
-Processes = Annotated[tuple[Text, ...], Field(max_length=MAX_PROCESSES)]
+Processes = Annotated[tuple[Text, ...], Field(max_length=MAX_PROCESSES, strict=False)]  # JSON has arrays
 RULES, CASES = "kg_rule", "vector"
 
 
