@@ -16,6 +16,16 @@ from wenyuan.core.tokens import Tokens
 NOBODY = frozenset("no nobody none neither".split())
 _FREE = re.compile(r"免(?! [疫税得责])|(?<![a-z])(?:free|waived)(?![a-z])")
 _UNLESS = re.compile(r"(?<![a-z])(?:unless|otherwise|until)(?![a-z])|除 ?非|否 ?则", re.IGNORECASE)
+_GRANTED = re.compile(
+    r"方 ?[可能]|才 ?(?:能|可|准|许|允 ?许)|后 ?可|只 ?有|[仅只] ?[限准许]|(?<![a-z])(?:only|provided|as long as|once)(?![a-z])"
+)
+"""That a condition is asked for before something is allowed."""
+_FORBIDDEN = re.compile(
+    r"[不未] ?(?:得|准|许|能 ?够?|可 ?以?|应 ?当?|予|被? ?允 ?许)|禁 ?止|严 ?禁|(?<![a-z])(?:(?:must|may|can|shall|should|could|is|are|will) ?(?:not|never|n ?['’] ?t)|cannot|never|nobody|no one|none|forbidden|prohibited)(?![a-z])"
+)
+_DENIED = re.compile(
+    r"[没沒未无無不非]|缺 ?少|(?<![a-z])(?:without|no|not|un(?:less|til)|before|lacks?|lacking|missing|never)(?![a-z])|n['’]t"
+)
 _VERBS = frozenset(
     "is are was were be do does did has have had will would can could may might must shall should but 但 而 则".split()
 )
@@ -76,6 +86,17 @@ def said_there(pair: AlignedPair) -> str:
 def unless(said: str, there: str) -> bool:
     """Whether one of two has *unless*: what it says of a condition the other one may say with a *not*."""
     return (_UNLESS.search(said) is None) != (_UNLESS.search(there) is None)
+
+
+def turned_round(said: str, there: str) -> bool:
+    """Whether one of two allows something only under a condition, and the other one forbids it without: 取得证明后方可上岗 and
+    没有证明不得上岗, *only with a badge* and *not without a badge* say the same.
+    """
+    for allows, forbids in ((said.lower(), there.lower()), (there.lower(), said.lower())):
+        rest, times = _FORBIDDEN.subn(" ", forbids)
+        if _GRANTED.search(allows) and not _FORBIDDEN.search(allows) and times and _DENIED.search(rest):
+            return not _DENIED.search(allows)
+    return False
 
 
 def of_nobody(pair: AlignedPair) -> bool:

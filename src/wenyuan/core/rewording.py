@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from wenyuan.core.denials import unless
+from wenyuan.core.denials import turned_round, unless
 from wenyuan.core.difference_kind import DifferenceKind
 from wenyuan.core.places import ClaimDifference
 from wenyuan.core.quotation import conditional
@@ -181,7 +181,7 @@ def _denial(claim: str, sentence: str, said: _Said) -> ClaimDifference | None:
     if conditional(claim) != conditional(sentence):
         return None
     denials = len(_DENIED.findall(claim)), len(_DENIED.findall(sentence))
-    if 0 not in denials or denials == (0, 0) or unless(claim, sentence):
+    if 0 not in denials or denials == (0, 0) or unless(claim, sentence) or turned_round(claim, sentence):
         return None  # a second denial may say the first one again, of another thing of a list
     if _NONE.search((claim, sentence)[denials.index(0)]):
         return None

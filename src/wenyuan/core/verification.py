@@ -23,6 +23,7 @@ from itertools import pairwise
 from typing import Literal
 
 from wenyuan.core.bound_differences import FEW
+from wenyuan.core.denials import turned_round
 from wenyuan.core.differences import DIFFERENCES, changed
 from wenyuan.core.exchanged_parts import exchanged
 from wenyuan.core.figure_differences import another_thing
@@ -212,8 +213,9 @@ def _differs(pair: AlignedPair, like: bool) -> tuple[Kind, tuple[ClaimDifference
     figures = sum(len(found.get(kind, ())) for kind in ("number_changed", "unit_changed", "date_changed"))
     if figures and another_thing(pair, figures):
         return None
+    same = turned_round(pair.claim.text, pair.text.text[slice(*span_of(pair.text, pair.low, pair.high))])
     for kind in DIFFERENCES:
-        if kind in found and (like or kind not in _OF_DUTIES):
+        if kind in found and ((like and not same) or kind not in _OF_DUTIES):
             return kind, tuple(found[kind])
     return None
 
