@@ -13,9 +13,13 @@ import wenyuan
 from wenyuan.cli.root import app
 from wenyuan.core.errors import EncoderUnavailable
 from wenyuan.core.rules.graph import LexiconEntry
+from wenyuan.core.rules.linking import Linker
+from wenyuan.core.rules.questions import IntentReader
+from wenyuan.core.rules.schema import Schema
 from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.readers.rulebooks.selection import read_book
-from wenyuan.service.rules.name_vectors import NameVectors
+from wenyuan.service.rules.known import Guess, KnownGraph
+from wenyuan.service.rules.name_vectors import LATIN, NameVectors
 from wenyuan.service.rules.unified import RuleQuestion
 
 PACK = """
@@ -139,6 +143,44 @@ class Nothing:
 
     def keep_name_vectors(self, vectors: Any, *, wanted: Any = None) -> None:
         raise AssertionError
+
+
+class Kept(dict[str, Any]):
+    """A store of vectors in memory."""
+
+    def name_vectors(self, keys: Any) -> dict[str, Any]:
+        return {key: self[key] for key in keys if key in self}
+
+    def keep_name_vectors(self, vectors: Any, *, wanted: Any = None) -> None:
+        self.update(vectors)
+
+
+def test_a_name_whose_words_a_text_has_may_be_less_alike() -> None:
+    """Where nothing is alike enough, words that say something count: *a pit six metres deep* is a *deep pit*; small words do not."""
+    encoder = HashingEncoder()
+    texts = ("deep pit", "open flame")
+    entries = [
+        LexiconEntry(node_id=n, kind="process", text=t, type="pref", weight=1.0, scope=())
+        for n, t in enumerate(texts)
+    ]
+    text = "do we need anybody to look at a pit six metres deep"
+    (aim,) = encoder.encode_queries([text])
+    low, high = encoder.fingerprint.scale
+    (name,) = encoder.encode_passages(["deep pit"])
+    alike = (float(name @ aim) - low) / (high - low)
+    names = NameVectors(encoder, Kept(), alike / (0.9 * LATIN))
+    names.embed(entries)
+    found = [
+        names.likely(1, entries, lambda: aim, latin=True, worded=worded)
+        for worded in (lambda _: False, lambda at: at == 0)
+    ]
+    assert found[0] == []
+    assert [node for node, _ in found[1]] == [0]
+    schema = Schema()
+    known = KnownGraph(1, Linker(entries), schema, tuple(entries), frozenset(), IntentReader(schema))
+    worded = Guess(names, known, lambda: aim)._worded
+    assert [worded(text)(0), worded("how is it used")(0), worded("an open question")(1)] == [True, False, False]
+    names.close()
 
 
 def test_a_dead_encoder_guesses_nothing(caplog: pytest.LogCaptureFixture) -> None:

@@ -10,9 +10,13 @@ from wenyuan.core.rules.graph import Graph, LexiconEntry
 from wenyuan.core.rules.linking import Linker
 from wenyuan.core.rules.questions import IntentReader
 from wenyuan.core.rules.schema import Schema
+from wenyuan.core.scoring.word_frequencies import terms_of, weights
 from wenyuan.core.text.analysis import has_han
 from wenyuan.service.rules.name_vectors import LATIN, NameVectors
 
+_SAYS = 1.5
+"""What words that a text shares with a name say at least; see `core.scoring.word_frequencies`."""
+_MOST_OF_NAME = 0.6
 _SURELY = 1.06  # times the likeness that a start needs: an end is further from what a question says
 
 
@@ -73,13 +77,25 @@ class Guess:
         least = _SURELY * self.names.threshold * (1.0 if has_han(text) else LATIN) if self.names is not None else 1.0
         return {node: likeness for node, likeness in found if likeness >= least}
 
+    def _worded(self, text: str) -> Callable[[int], bool]:
+        """Whether a text has most of what a name says, and that says something."""
+
+        def worded(at: int) -> bool:
+            said = weights(self.known.named[at].text)
+            shared = sum(weight for term, weight in said.items() if term in terms)
+            return shared >= max(_SAYS, _MOST_OF_NAME * sum(said.values()))
+
+        terms = frozenset(terms_of(text))
+        return worded
+
     def likely(self, text: str) -> Sequence[tuple[int, float]]:
         """All nodes that a text may mean, best first; none while names are not embedded."""
         if self.names is None or self.embed is None:
             return ()
         found = self.names.likely(
-            self.known.version, self.known.named, self.embed, self.without, latin=not has_han(text)
-        )
+            self.known.version, self.known.named, self.embed, self.without, latin=not has_han(text),
+            worded=self._worded(text),
+        )  # fmt: skip
         if isinstance(found, str):
             self.notes = (found,)
             return ()

@@ -30,6 +30,7 @@ _BATCH = 64  # names embedded at once: less than a second of work
 _MOST = 50  # guesses that are compared further
 _MOST_NODES = 3  # nodes that a text may mean
 _NEAR = 0.04  # how much less than the likeliest another one may be
+_WORDED = 0.8  # of the threshold, where the text has what the name says in so many words
 LATIN = 5 / 6  # of the threshold, for a text without Chinese: measured, see docs/rules.md
 
 
@@ -73,6 +74,7 @@ class NameVectors:
         without: Set[int] = frozenset(),
         *,
         latin: bool = False,
+        worded: Callable[[int], bool] = lambda _: False,
     ) -> list[tuple[int, float]] | str:
         """Nodes and their similarity to the text (0..1), best first; or why that is not known yet.
 
@@ -81,6 +83,8 @@ class NameVectors:
             embed: Gives the vector of the text, (dim,) float32.
             without: Nodes invisible to the caller, which do not count towards the limit.
             latin: The text has no Chinese: then it lies further from all names.
+            worded: Whether the text has most of what an entry says, by its index; asked where nothing is alike enough without:
+                a name that it has the words of may be less alike.
         """
         import numpy as np
 
@@ -91,10 +95,14 @@ class NameVectors:
         likeness = np.clip((np.vecdot(names.vectors, np.asarray(embed(), np.float32)) - low) / (high - low), 0.0, 1.0)
         if without:
             likeness[np.isin(names.nodes, list(without))] = -1.0
+        needed = self.threshold * (LATIN if latin else 1.0)
+        least = max(needed, float(likeness.max(initial=0.0)) - _NEAR)
+        ranked = [int(at) for at in np.argsort(-likeness, kind="stable")[:_MOST]]
+        likely = [at for at in ranked if likeness[at] >= least]
+        likely = likely or [at for at in ranked if likeness[at] >= _WORDED * needed and worded(at)][:1]
         best: dict[int, float] = {}
-        least = max(self.threshold * (LATIN if latin else 1.0), float(likeness.max(initial=0.0)) - _NEAR)
-        for at in np.argsort(-likeness, kind="stable")[:_MOST]:
-            if likeness[at] >= least and len(best) < _MOST_NODES:
+        for at in likely:
+            if len(best) < _MOST_NODES:
                 best.setdefault(int(names.nodes[at]), float(likeness[at]))
         return list(best.items())
 
