@@ -18,14 +18,17 @@ from wenyuan.catalog.token_ledger import TokenLedger
 from wenyuan.catalog.values import place_of
 from wenyuan.core.addresses import legible
 from wenyuan.core.connectors import Connector
+from wenyuan.core.engine_opening import EngineOpening
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable, msg
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.model import Document, EncoderFingerprint, Source
-from wenyuan.core.ports import Encoder, Engine, IndexSpec, Judge, LanguageModel, Outside, WritingJudge
+from wenyuan.core.ports import Encoder, IndexSpec, Judge, LanguageModel, Outside, WritingJudge
 from wenyuan.core.scanning import Scanner
 from wenyuan.core.text.analysis import ANALYZER
 from wenyuan.encoders.selection import open_encoder, open_reranker
 from wenyuan.engines.memory import MemoryEngine
+from wenyuan.engines.selection import open_engine
+from wenyuan.plugins import JUDGES
 from wenyuan.runtime.cores import usable_cores
 from wenyuan.runtime.installation import install_command
 from wenyuan.scanners.selection import open_scanner
@@ -133,7 +136,13 @@ def _assembled(path: Path, settings: Settings, place: StoragePlace, catalog: Cat
     answers = _answers(settings, catalog, encoder, judged, releasing)
     if encoder is not None:
         opening.callback(encoder.close)
-    engine = _engine(settings, path, spec, catalog)
+    engine = open_engine(
+        settings,
+        EngineOpening(
+            folder=path / "index", spec=spec, library_id=catalog.library_id(), indexing=catalog.indexing,
+            writing=catalog.writing, max_lag=settings.search.max_lag,
+        ),
+    )  # fmt: skip
     opening.callback(engine.close)
     traces = _traces(settings.tracing, catalog.library_id(), questions.text)
     audit = log_of(place, settings, catalog)
@@ -339,7 +348,7 @@ def _llm(settings: LlmSettings, tasks: TaskLedger, releasing: ExitStack) -> Lang
 def _judge(settings: Settings, tasks: TaskLedger, releasing: ExitStack) -> Judge | None:
     """The judge that the settings name; None for ``none``. Its tokens count as those of the language model."""
     chosen = settings.judge
-    if chosen.follow_up and chosen.dialect not in ("logprobs", "vote"):
+    if chosen.follow_up and chosen.dialect in ("none", "decisions", "systemone", "onnx_dir"):
         raise ConfigError(
             msg(
                 "judge.follow_up is set, but judge.dialect is {dialect}: only a judge of the dialects logprobs and vote can "
@@ -348,23 +357,34 @@ def _judge(settings: Settings, tasks: TaskLedger, releasing: ExitStack) -> Judge
             ),
             component="settings",
         )
-    judge: Judge
-    match chosen.dialect:
-        case "none":
-            return None
-        case "onnx_dir":
-            from wenyuan.encoders.cross_encoder import LocalJudge
+    if chosen.dialect == "none":
+        return None
+    budget = TokenLedger(tasks, most=settings.llm.tokens_a_day)
+    judge: Judge | None = JUDGES.make(chosen.dialect, chosen, budget)
+    if judge is not None:
+        releasing.callback(judge.close)
+        if chosen.follow_up and not isinstance(judge, WritingJudge):
+            raise ConfigError(
+                msg(
+                    "judge.follow_up is set, but the judge {dialect} cannot say what is missing",
+                    dialect=chosen.dialect,
+                ),
+                component="settings",
+            )
+        return judge
+    if chosen.dialect == "onnx_dir":
+        from wenyuan.encoders.cross_encoder import LocalJudge
 
-            if chosen.path is None:
-                raise ConfigError(
-                    msg("judge.dialect is {dialect}, but judge.{name} is not set", dialect="onnx_dir", name="path"),
-                    component="settings",
-                )
-            judge = LocalJudge(chosen.path, max_tokens=chosen.max_tokens, threads=chosen.threads)
-        case _:
-            from wenyuan.llm.judge import HttpJudge
+        if chosen.path is None:
+            raise ConfigError(
+                msg("judge.dialect is {dialect}, but judge.{name} is not set", dialect="onnx_dir", name="path"),
+                component="settings",
+            )
+        judge = LocalJudge(chosen.path, max_tokens=chosen.max_tokens, threads=chosen.threads)
+    else:
+        from wenyuan.llm.judge import HttpJudge
 
-            judge = HttpJudge(chosen, TokenLedger(tasks, most=settings.llm.tokens_a_day))
+        judge = HttpJudge(chosen, budget)
     releasing.callback(judge.close)
     return judge
 
@@ -405,58 +425,6 @@ def _agreed(
         )
     fingerprint = encoder.fingerprint if encoder is not None else recorded
     return encoder, IndexSpec(analyzer=ANALYZER, encoder=fingerprint), note, refusal
-
-
-def _engine(settings: Settings, folder: Path, spec: IndexSpec, catalog: Catalog) -> Engine:
-    if settings.engine == "memory":
-        return MemoryEngine(spec)
-    if settings.engine == "postgres":
-        return _postgres(settings, spec, catalog)
-    if settings.engine == "milvus":
-        return _milvus(settings, spec, catalog)
-    from wenyuan.engines.local.engine import LocalEngine
-
-    return LocalEngine(folder / "index", spec, exclusive=catalog.indexing, max_lag=settings.search.max_lag)
-
-
-def _postgres(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
-    chosen = settings.postgres
-    dsn = chosen.dsn.get_secret_value().strip() or settings.catalog.dsn.get_secret_value().strip()
-    if not dsn:
-        raise ConfigError(
-            "engine is postgres, but postgres.dsn is not set",
-            component="settings",
-            hint="export WENYUAN_POSTGRES__DSN='postgresql://user:password@host:5432/database'",
-        )
-    try:
-        from wenyuan.engines.postgres.engine import PostgresEngine
-    except ImportError as error:
-        raise ConfigError(
-            "the driver of PostgreSQL is not installed", component="settings", hint=install_command("postgres")
-        ) from error
-    return PostgresEngine(
-        dsn, spec, library_id=catalog.library_id(), prefix=chosen.schema_prefix, sessions=chosen.sessions,
-        max_lag=settings.search.max_lag,
-    )  # fmt: skip
-
-
-def _milvus(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
-    chosen = settings.milvus
-    if not chosen.uri.strip():
-        raise ConfigError(
-            "engine is milvus, but milvus.uri is not set",
-            component="settings",
-            hint="export WENYUAN_MILVUS__URI=https://host:19530",
-        )
-    from wenyuan.engines.milvus.engine import MilvusEngine
-    from wenyuan.engines.milvus.sessions import ServerAddress
-
-    token = chosen.token.get_secret_value().strip()
-    return MilvusEngine(
-        ServerAddress(uri=chosen.uri.strip(), token=token, database=chosen.database, calls=chosen.calls),
-        spec, library_id=catalog.library_id(), exclusive=catalog.writing, prefix=chosen.prefix, index=chosen.index,
-        max_lag=settings.search.max_lag,
-    )  # fmt: skip
 
 
 _MOST_PAGES = 4  # that are recognised at one time where no setting says how many: a process takes .6 GB

@@ -13,7 +13,16 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
@@ -25,6 +34,7 @@ from pydantic_settings import (
 
 from wenyuan.core.errors import ConfigError, msg
 from wenyuan.core.model import Source
+from wenyuan.plugins import ENCODERS, ENGINES, JUDGES, RERANKERS, ExtensionPoint
 
 __all__ = [
     "AuditSettings",
@@ -51,6 +61,18 @@ FILE_NAME = "wenyuan.toml"
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
+def _named_at(point: ExtensionPoint) -> AfterValidator:
+    """Refuses what is neither one of the program's own nor of a plugin at an extension point, with the list of both."""
+
+    def known(name: str) -> str:
+        if name not in point.built_in and not point.has(name):
+            *others, last = map(repr, point.names())
+            raise PydanticCustomError("literal_error", f"Input should be {', '.join(others)} or {last}")
+        return name
+
+    return AfterValidator(known)
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -58,7 +80,7 @@ class _Section(BaseModel):
 class EncoderSettings(_Section):
     """Which encoder embeds passages and queries."""
 
-    kind: Literal["builtin", "onnx_dir", "http", "hashing", "none"] = "builtin"
+    kind: Annotated[str, _named_at(ENCODERS)] = "builtin"
     path: Path | None = None  # onnx_dir
     url: str = ""  # http
     model: str = ""  # http
@@ -82,7 +104,7 @@ class EncoderSettings(_Section):
 class RerankerSettings(_Section):
     """What reads the best candidates with the query; see `core.scoring.blending`."""
 
-    kind: Literal["none", "onnx_dir", "http"] = "none"
+    kind: Annotated[str, _named_at(RERANKERS)] = "none"
     path: Path | None = None  # onnx_dir
     max_tokens: int = Field(default=0, ge=0, le=65_536)  # onnx_dir; 0: what the directory says
     threads: int = Field(default=0, ge=0, le=256)  # onnx_dir; 0: one per core
@@ -116,7 +138,7 @@ class LlmSettings(_Section):
 class JudgeSettings(_Section):
     """What says whether passages suffice, where ``top_k`` is ``confidence``; it counts once ``wenyuan tune --judge`` has calibrated it."""
 
-    dialect: Literal["none", "decisions", "systemone", "logprobs", "vote", "onnx_dir"] = "none"
+    dialect: Annotated[str, _named_at(JUDGES)] = "none"
     url: str = ""  # of the server, its API (…/v1) or the endpoint; all but onnx_dir
     model: str = ""
     key: SecretStr = SecretStr("")  # better given as WENYUAN_JUDGE__KEY
@@ -303,7 +325,7 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,  # an error's own text may be logged, and the value may be a secret
     )
 
-    engine: Literal["local", "memory", "postgres", "milvus"] = "local"
+    engine: Annotated[str, _named_at(ENGINES)] = "local"
     encoder: EncoderSettings = EncoderSettings()
     reranker: RerankerSettings = RerankerSettings()
     llm: LlmSettings = LlmSettings()

@@ -11,6 +11,7 @@ import pytest
 
 import wenyuan
 from governed_door import governed_server, send
+from other_packages import install_package
 from wenyuan.connectors.selection import schemes
 from wenyuan.core.errors import InvalidRequest, SourceError
 from wenyuan.i18n.translation import translated
@@ -48,11 +49,7 @@ class Shelf:
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Another package with a connector, installed for this test; its module."""
     packages = tmp_path / "packages"
-    (packages / "shelf_connector-1.dist-info").mkdir(parents=True)
-    (packages / "shelf_connector-1.dist-info" / "METADATA").write_text("Name: shelf-connector\nVersion: 1\n")
-    entry = "[wenyuan.connectors]\nshelf = shelf_connector:Shelf\n"
-    (packages / "shelf_connector-1.dist-info" / "entry_points.txt").write_text(entry)
-    (packages / "shelf_connector.py").write_text(MODULE)
+    install_package(packages, "shelf-connector", {"wenyuan.connectors": {"shelf": "shelf_connector:Shelf"}}, MODULE)
     monkeypatch.syspath_prepend(packages)
     import shelf_connector  # type: ignore[import-not-found]
 

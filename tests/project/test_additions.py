@@ -9,14 +9,14 @@ from typing import get_args
 
 import pytest
 
+from wenyuan import plugins
 from wenyuan.cli.options import LangOption
 from wenyuan.i18n.translation import texts
 from wenyuan.readers.selection import supported_suffixes
-from wenyuan.settings import Settings
 
 HOME = Path(__file__).parents[2]
 LANGUAGES = get_args(get_args(get_args(LangOption)[0])[0])
-ENGINES = get_args(Settings.model_fields["engine"].annotation)
+ENGINES = plugins.ENGINES.built_in
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -54,6 +54,7 @@ def checks(terminal: Terminal) -> Iterator[Check]:
     yield _sqlite(terminal)
     yield _packages()
     yield _ocr(terminal)
+    yield from _plugins(terminal)
     yield _settings(terminal)
     yield from _library(terminal)
 
@@ -99,6 +100,28 @@ def _ocr(terminal: Terminal) -> Check:
     except KnowledgeError as error:
         return _failed(terminal, "ocr", error)
     return Check("ocr", "ok", VERSION, more={"version": VERSION})
+
+
+def _plugins(terminal: Terminal) -> Iterator[Check]:
+    """What other packages add to the program, and what is wrong with it; yields nothing without any."""
+    from wenyuan.connectors.selection import BUILT_IN
+    from wenyuan.plugins import examine, installed_plugins
+    from wenyuan.readers.selection import supported_suffixes
+
+    built_in = {"readers": [suffix[1:] for suffix in supported_suffixes()], "connectors": list(BUILT_IN)}
+    sound = []
+    for plugin in installed_plugins():
+        try:
+            examine(plugin, built_in)
+        except KnowledgeError as error:
+            yield _failed(terminal, "plugins", error)
+        else:
+            sound.append(
+                {"group": plugin.group, "name": plugin.name, "package": plugin.package, "version": plugin.version}
+            )
+    if sound:
+        detail = ", ".join("{group} {name} ({package} {version})".format_map(one) for one in sound)
+        yield Check("plugins", "ok", detail, more={"plugins": sound})
 
 
 def _settings(terminal: Terminal) -> Check:

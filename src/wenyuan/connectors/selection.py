@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import cast
 
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Connector, Factory, Opening, Parse
 from wenyuan.core.errors import ConfigError, did_you_mean, msg
 from wenyuan.core.model import Source
 from wenyuan.core.remote_addresses import connector_scheme
+from wenyuan.plugins import CONNECTORS
 from wenyuan.settings import ENV_ALLOWED, secret
 
-GROUP = "wenyuan.connectors"
-"""The entry points of other packages."""
-
-_BUILT_IN = {
+BUILT_IN = {
     "http": "wenyuan.connectors.web:open_site",
     "https": "wenyuan.connectors.web:open_site",
     **dict.fromkeys(("git+https", "git+http", "git+file"), "wenyuan.connectors.git:open_repository"),
@@ -32,7 +29,7 @@ _BUILT_IN = {
 
 def schemes() -> tuple[str, ...]:
     """The schemes that have a connector, built-in ones first, whether or not their libraries are installed."""
-    return tuple(dict.fromkeys((*_BUILT_IN, *sorted(entry_points(group=GROUP).names))))
+    return tuple(dict.fromkeys((*BUILT_IN, *CONNECTORS.names())))
 
 
 def open_connector(
@@ -71,15 +68,17 @@ def open_connector(
         parse=parse,
         allow_private=private is True,
     )
-    return _factory(connector_scheme(source.path), component)(opening)
+    scheme = connector_scheme(source.path)
+    plugin = CONNECTORS.plugin(scheme, built_in=scheme in BUILT_IN)
+    if plugin is not None:
+        return cast("Connector", CONNECTORS.checked(plugin, plugin.load()(opening)))
+    return _factory(scheme, component)(opening)
 
 
 def _factory(scheme: str, component: str) -> Factory:
-    if scheme in _BUILT_IN:
-        module, _, name = _BUILT_IN[scheme].partition(":")
+    if scheme in BUILT_IN:
+        module, _, name = BUILT_IN[scheme].partition(":")
         return cast("Factory", getattr(import_module(module), name))
-    for found in entry_points(group=GROUP, name=scheme):
-        return cast("Factory", found.load())
     raise ConfigError(
         msg("there is no connector for {scheme}://{near}", scheme=scheme, near=did_you_mean(scheme, schemes())),
         component=component,

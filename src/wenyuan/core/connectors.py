@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from wenyuan.core.errors import SourceError
 from wenyuan.core.model import Source
@@ -59,6 +59,7 @@ class ListingCut(SourceError):
     """The listing stopped at a configured limit: listed entries count, and no missing entry is taken as removed."""
 
 
+@runtime_checkable
 class Connector(Protocol):
     """Reads a remote source; created for one run over one source.
 

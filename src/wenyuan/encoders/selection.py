@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.ports import Encoder, Reranker
+from wenyuan.plugins import ENCODERS, RERANKERS
 from wenyuan.settings import EncoderSettings, RerankerSettings
 
 
 def open_encoder(settings: EncoderSettings) -> Encoder | None:
-    """The encoder that the settings name; None for ``none``."""
+    """The encoder that the settings name: one of the program's own, or a plugin's; None for ``none``."""
+    plugin = ENCODERS.make(settings.kind, settings)
+    if plugin is not None:
+        return cast("Encoder", plugin)
     match settings.kind:
         case "none":
             return None
@@ -28,7 +32,7 @@ def open_encoder(settings: EncoderSettings) -> Encoder | None:
             if settings.path is None:
                 raise ConfigError("encoder.kind is onnx_dir, but encoder.path is not set", component="settings")
             return open_onnx_dir(settings.path, **_given(pooling=settings.pooling, **_use(settings)))
-        case "http":
+        case _:
             from wenyuan.encoders.http import open_http
 
             return open_http(
@@ -41,7 +45,10 @@ def open_encoder(settings: EncoderSettings) -> Encoder | None:
 
 
 def open_reranker(settings: RerankerSettings) -> Reranker | None:
-    """The reranker that the settings name; None for ``none``."""
+    """The reranker that the settings name: one of the program's own, or a plugin's; None for ``none``."""
+    plugin = RERANKERS.make(settings.kind, settings)
+    if plugin is not None:
+        return cast("Reranker", plugin)
     match settings.kind:
         case "none":
             return None
@@ -54,7 +61,7 @@ def open_reranker(settings: RerankerSettings) -> Reranker | None:
                 settings.path, max_tokens=settings.max_tokens, threads=settings.threads,
                 logits=settings.scores != "probability",
             )  # fmt: skip
-        case "http":
+        case _:
             from wenyuan.encoders.http import HttpReranker
 
             return HttpReranker(

@@ -21,7 +21,7 @@ from wenyuan.readers.frames import decode_documents, decode_unpacked, encode_jso
 from wenyuan.readers.legacy import converted, formulas_in, needs_conversion
 from wenyuan.readers.page_workers import PageWorkers, Watch
 from wenyuan.readers.process import Died, ReadingLimits, ReadingProcess
-from wenyuan.readers.selection import CONTAINERS, READERS, read_guarded, suffix_of
+from wenyuan.readers.selection import CONTAINERS, choose_reader, read_guarded, suffix_of
 from wenyuan.runtime.regular import IrregularFile, open_regular
 
 # Reading files that may be hostile: size first, then the parser in a process of its own, with limits.
@@ -98,19 +98,19 @@ class Sandbox:
         def one(content: bytes, uri: str, name: str) -> Sequence[Document]:
             nonlocal isolated
             self._check_size(content, name)
-            reader = self._reader or READERS.get(suffix_of(name))
-            if reader is None:
-                raise DocumentRejected(
-                    msg("files of the kind {name} are not read", name=repr(suffix_of(name) or name)), component=name
-                )
-            if suffix_of(name) in _PLAIN and len(content) <= self.limits.in_process_bytes and not self._reader:
+            reader, plugin = (self._reader, "") if self._reader else choose_reader(name)
+            if (
+                suffix_of(name) in _PLAIN
+                and len(content) <= self.limits.in_process_bytes
+                and not (self._reader or plugin)
+            ):
                 return read_guarded(content, uri=uri, name=name, reader=reader)
             isolated = True
             formulas = 0
             if needs_conversion(content, suffix_of(name)):
                 formulas = formulas_in(content)
                 content = converted(content, name=name, suffix=suffix_of(name), most=self.limits.max_bytes)
-            asked = {"uri": uri, "name": name, "reader": reader, "blocks": self.limits.blocks}
+            asked = {"uri": uri, "name": name, "reader": reader, "plugin": plugin, "blocks": self.limits.blocks}
             documents = self._isolated(content, asked, watch or Watch())
             return _with_lost_formulas(documents, formulas) if formulas else documents
 

@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from wenyuan.core.errors import DocumentRejected, msg
+from wenyuan import plugins
+from wenyuan.core.errors import ConfigError, DocumentRejected, msg
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.model import Document
 from wenyuan.readers.signatures import OLE, ZIP, signature_of
@@ -183,12 +184,36 @@ def supported_suffixes() -> tuple[str, ...]:
 
 
 def is_read(name: str) -> bool:
-    """Whether a file of this name has a reader, or is a container that is unpacked."""
+    """Whether a file of this name has a reader, a plugin's included, or is a container that is unpacked."""
     suffix = suffix_of(name)
     if suffix == ".gz":
         inner = suffix_of(name[: -len(suffix)])
-        return inner != suffix and (inner in READERS or inner in CONTAINERS)
-    return suffix in READERS or suffix in CONTAINERS
+        return inner != suffix and _is_known(inner)
+    return _is_known(suffix)
+
+
+def _is_known(suffix: str) -> bool:
+    return suffix in READERS or suffix in CONTAINERS or plugins.READERS.has(suffix[1:])
+
+
+def choose_reader(name: str) -> tuple[str, str]:
+    """The reader of a file as ``module:function``, and the plugin that brings it; ``""`` for one of the program's own.
+
+    Raises:
+        DocumentRejected: there is none, or the plugin cannot be used.
+    """
+    suffix = suffix_of(name)
+    try:
+        plugin = plugins.READERS.plugin(suffix[1:], built_in=suffix in READERS or suffix in CONTAINERS)
+    except ConfigError as error:
+        raise DocumentRejected(error.message, component=name, hint=error.hint) from error
+    if plugin is not None:
+        return plugin.value, str(plugin)
+    if suffix not in READERS:
+        raise DocumentRejected(
+            msg("files of the kind {name} are not read", name=repr(suffix or name)), component=name
+        )
+    return READERS[suffix], ""
 
 
 def reader_for(name: str) -> Reader | None:
@@ -229,22 +254,45 @@ def read_guarded(
     uri: str,
     name: str,
     reader: str,
+    plugin: str = "",
     recognised: Mapping[int, Mapping[str, Any]] | None = None,
 ) -> tuple[Document, ...]:
     """Check the signature and read; every exception of a parser becomes a `DocumentRejected` with its reason.
 
     Args:
         reader: ``module:function``, as in `READERS`.
+        plugin: The plugin that brings the reader, see `choose_reader`. What its files begin with, it must know itself.
         recognised: Pages recognised by OCR, in the form of `ocr.pages`; None where no OCR is installed.
 
     Raises:
         PagesWanted: further pages must be recognised first.
         DocumentRejected: with the reader's reason, or the name of the parser's exception.
     """
+    if plugin:
+        return _read_by_plugin(content, uri=uri, name=name, reader=reader, plugin=plugin)
     read: Callable[..., Iterable[Document]] = load_reader(reader)
     if reader in _RECOGNISED:
         read = partial(read, recognised=recognised)
     documents = _guarded(lambda content, **told: tuple(read(content, **told)), content, uri, name)
+    if not documents:
+        raise DocumentRejected("the reader found no document in it", component=name)
+    return documents
+
+
+def _read_by_plugin(content: bytes, *, uri: str, name: str, reader: str, plugin: str) -> tuple[Document, ...]:
+    """What a plugin's reader gives, if it is documents."""
+    if not content:
+        raise DocumentRejected("the file is empty", component=name)
+    try:
+        read = plugins.load_function(reader, plugin=plugin)
+    except ConfigError as error:
+        raise DocumentRejected(error.message, component=name, hint=error.hint) from error
+    documents = _named(lambda: tuple(read(content, uri=uri, name=name)), name)
+    for other in (one for one in documents if not isinstance(one, Document)):
+        raise DocumentRejected(
+            msg("the plugin {plugin} gave a {kind}, which is no document", plugin=plugin, kind=type(other).__name__),
+            component=name,
+        )
     if not documents:
         raise DocumentRejected("the reader found no document in it", component=name)
     return documents

@@ -99,6 +99,7 @@ def _done(request: dict[str, Any], content: bytes) -> dict[str, Any]:
         uri=request["uri"],
         name=name,
         reader=request["reader"],
+        plugin=request["plugin"],
         recognised=None if pages is None else {int(page): told for page, told in pages.items()},
     )
     if (blocks := sum(len(document.blocks) for document in documents)) > request["blocks"]:
