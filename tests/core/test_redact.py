@@ -261,14 +261,14 @@ def document(*parts: str, **changes: object) -> Document:
 def test_blocks_move_with_the_text() -> None:
     """After redaction each block holds its own words, and labels are redacted as well."""
     redacted, counts = Redaction(DROP).document(
-        document("电话13800138000找张工", "第二段", "又是13900139000和a1@b.cn")
+        document("电话13800138000找前台", "第二段", "又是13900139000和a1@b.cn")
     )
     assert [redacted.text[b.start : b.end] for b in redacted.blocks] == [
-        "电话⟦手机⟧找张工",
+        "电话⟦手机⟧找前台",
         "第二段",
         "又是⟦手机⟧和⟦邮箱⟧",
     ]
-    assert redacted.blocks[0].label == "电话⟦手机⟧找张工"
+    assert redacted.blocks[0].label == "电话⟦手机⟧找前台"
     assert counts == {"cn_mobile": 4, "email": 2}
 
 
@@ -285,7 +285,7 @@ def test_title_notes_and_facets_are_redacted() -> None:
     redacted, _ = Redaction(DROP).document(
         document(
             "x",
-            title="张先生13800138000的投诉",
+            title="客户13800138000的投诉",
             notes=("sheet 13900139000 skipped",),
             metadata={
                 "联系人": "张三",
@@ -297,7 +297,7 @@ def test_title_notes_and_facets_are_redacted() -> None:
             },
         ),
     )
-    assert redacted.title == "张先生⟦手机⟧的投诉"
+    assert redacted.title == "客户⟦手机⟧的投诉"
     assert redacted.notes == ("sheet ⟦手机⟧ skipped",)
     assert redacted.metadata == {
         "联系人": "⟦姓名⟧", "phone": "⟦手机⟧", "password": "⟦密钥⟧", "year": 2024, "draft": True, "tag": "安全",

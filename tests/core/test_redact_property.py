@@ -379,6 +379,8 @@ HOSTILE = [
     "echo a ", "key='a' ", "name='password' value=", "密码", "密码 ", "密码 a1 ", "密码是", "账号a密码b", "A_", "A_PASS=", "user=a ", "user=a;b=c;", "login a password ",
     "cookie: a", "authorization: ", "identified by ", "$1$", "{SSHA}", "_auth=", "Private-Lines: 1\n", "pin: 1", "sig=", "a8Q~",
     "\\u0031", "%31", "1**", "1<b>", "1O", "O1", "l ", "\\@", "a_at_b.", "a#b.com ", "MTM4", "bWFp", "а@", "人：李", "人 — 李 ", "by: A ", "From: A B ", "12 A Street, ", "1 A ",
+    "王丽", "王丽华", "老王说", "陈总", "由王", "外号", "Anna Smith ", "Anna Saskia Vries ", "told Anna ", "Anna aka ", '"a" + ', '"a" + "@" + ', "['a', 'b.c']", "@1.1.1.1", "a:b1b1b@", "the secret is ", "new key → ",
+    "password changed ", "changed the password ", "password from a1b2c to ", "use a1b2c as ", "use the ", "unlock a ", "log in with ", "code is 1", "enter 1234 ", "1234 is your ", "密码由", "密码改为", "用a1b2c3作为", "creds: a / ",
 ]  # fmt: skip
 
 

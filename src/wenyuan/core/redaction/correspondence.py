@@ -91,35 +91,12 @@ _DOES = re.compile(
     rf"(?P<name>[{HAN}]{{2,4}}?)(?=(?:同志|{_VERBS}|吃饭|聊|要|会|已|系|为|任|于|在|谈|商量|沟通|对接|说|去|来|回|签|[,;。!，]))"
 )
 _VOUCHING = ("由", "委托", "证明", "聘", "慰问", "选举", "申请人", "原告", "被告")
-_SUBJECT_NEEDS = (
-    "作了",
-    "宣读了",
-    "通报了",
-    "总结了",
-    "汇报了",
-    "介绍了",
-    "主持",
-    "发言",
-    "补充说",
-    "强调",
-    "指出",
-    "提议",
-    "宣布",
-)
-_SUBJECT = re.compile(rf"{_MAN}?(?=(?:同志)?(?:{'|'.join(_SUBJECT_NEEDS)}))")
 
 
 def _doing(_view: TextView, match: re.Match[str]) -> Span | None:
     name = match["name"]
     sure = len(name) > _GIVEN and match[0].startswith(_VOUCHING)
     return (match.start("name"), match.end("name"), name) if _person(name, sure=sure) else None
-
-
-def _subject(view: TextView, match: re.Match[str]) -> Span | None:
-    before = view.text[match.start() - 1 : match.start()]
-    if before and before not in "\n,;。:、 )":
-        return None
-    return (match.start(), match.end(), match[0]) if _person(match[0], sure=False) else None
 
 
 # -- Chinese, lists behind a label -------------------------------------------------------------------------------
@@ -156,7 +133,7 @@ _BEHIND = re.compile(
 )
 _OWNING = re.compile(r"['’]s\Z")
 _PLACE_BEFORE = re.compile(r"(?:San|Santa|Saint|St\.?|Fort|Mount|Mt\.?|Lake|Port|Los|Las|El|New|Cape|Point) \Z")
-_OFFICES = frozenset(
+OFFICES = frozenset(
     """Holdings Bank Clinic Hospital Airport Review Director Manager Shift Register Branch Queue Plan Contract Items Migration Cleanup Sales Legal Budget Board Market Court
     House Hotel Park Bridge County City Town Island Lake River Valley Hill University College Institute Foundation Museum Library Church Theatre Group Partners Solutions
     Systems Services Industries Technologies Consulting Logistics Software Media Press Studio Club League Cup Award Prize Act Bill Law Code Standard Edition Version Project Program
@@ -178,7 +155,7 @@ _OFFICES = frozenset(
 def _english(name: str, *, cued: bool) -> bool:
     """Whether words with capital letters are a person's name; `cued`: what stands beside them vouches for any."""
     words = name.rstrip(".").split(" ")
-    if not (NO_NAME.isdisjoint(words) and _OFFICES.isdisjoint(words) and neighbours.NO_PERSON.isdisjoint(words)):
+    if not (NO_NAME.isdisjoint(words) and OFFICES.isdisjoint(words) and neighbours.NO_PERSON.isdisjoint(words)):
         return False
     if any(word.isupper() and len(word.rstrip(".")) > 1 for word in words):  # Gary IN, Jade LLC
         return False
@@ -220,12 +197,11 @@ def _greeted(_view: TextView, match: re.Match[str]) -> Span | None:
 
 RULES = (
     Rule("person", _LINE, _in_line, signs=IN_HAN),
-    Rule("person", _SPEAKER, _speaker, needs=(":",), signs=IN_HAN),
-    Rule("person", _AT, _mentioned, needs=("@",), signs=IN_HAN),
-    Rule("person", _ROSTER, _rostered, signs=IN_HAN),
-    Rule("person", _DOES, _doing, signs=IN_HAN),
-    Rule("person", _SUBJECT, _subject, needs=_SUBJECT_NEEDS, signs=IN_HAN),
-    Rule("person", _ITEM, _listed, signs=IN_HAN),
+    Rule("person", _SPEAKER, _speaker, needs=(":",), signs=IN_HAN, written=True),
+    Rule("person", _AT, _mentioned, needs=("@",), signs=IN_HAN, written=True),
+    Rule("person", _ROSTER, _rostered, signs=IN_HAN, written=True),
+    Rule("person", _DOES, _doing, signs=IN_HAN, written=True),
+    Rule("person", _ITEM, _listed, signs=IN_HAN, written=True),
     Rule(
         "person",
         _GREETED,

@@ -12,12 +12,16 @@ from itertools import groupby
 from wenyuan.core.errors import DocumentRejected, KnowledgeError, msg
 from wenyuan.core.redaction import (
     assignments,
+    chinese_names,
     code_identifiers,
     configurations,
     correspondence,
     encoded,
+    english_names,
     fields,
+    forms_of_address,
     identifiers,
+    joined_addresses,
     licences,
     messengers,
     neighbours,
@@ -25,6 +29,7 @@ from wenyuan.core.redaction import (
     people,
     places,
     secrets,
+    stated_secrets,
     tokens,
 )
 from wenyuan.core.redaction.columns import told
@@ -42,17 +47,22 @@ NameRecognizer = Callable[[str], Iterable[tuple[int, int]]]
 RULES = (
     *secrets.RULES,
     *passwords.RULES,
+    *stated_secrets.RULES,
     *assignments.RULES,
     *configurations.RULES,
     *tokens.RULES,
     *identifiers.NUMBER_RULES,
     *code_identifiers.RULES,
     *secrets.NETWORK_RULES,
+    *joined_addresses.RULES,
     *PLACE_RULES,
     *NAME_RULES,
     *people.RULES,
     *neighbours.RULES,
     *correspondence.RULES,
+    *chinese_names.RULES,
+    *forms_of_address.RULES,
+    *english_names.RULES,
     *messengers.RULES,
     *places.RULES,
     *licences.RULES,
@@ -88,7 +98,11 @@ def findings(
     views = views_of(text)
     before = None if known is None else known.get(text)
     by_rules, by_names = before or (
-        [_placed(view, each) for view in views for each in _in_view(view, policy)],
+        [
+            _placed(view, each)
+            for number, view in enumerate(views)
+            for each in _in_view(view, policy, first=not number)
+        ],
         [_placed(views[0], each) for each in _recognised(views[0], names)]
         if names is not None and policy.actions["person"] != "keep"
         else [],
@@ -109,9 +123,9 @@ def findings(
 _ALSO = {"cn_mobile": ("phone",)}  # a column of telephone numbers has both
 
 
-def _in_view(view: TextView, policy: RedactionPolicy) -> Iterator[Finding]:
-    """What the rules find in a view, rule by rule; a pattern that several of them have is tried once."""
-    rules = [rule for rule in _to_try(view) if policy.actions[rule.kind] != "keep"]
+def _in_view(view: TextView, policy: RedactionPolicy, *, first: bool) -> Iterator[Finding]:
+    """What the rules find in a view, rule by rule; a pattern that several of them have is tried once. `first`: it is the text as written."""
+    rules = [rule for rule in _to_try(view) if policy.actions[rule.kind] != "keep" and (first or not rule.written)]
     alike: dict[tuple[re.Pattern[str], bool], list[Rule]] = {}
     for rule in rules:
         if _TRIALS[rule.pattern, rule.cased] > 1:

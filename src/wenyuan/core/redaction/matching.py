@@ -34,6 +34,7 @@ class Rule:
         check: The span and value of what the pattern proposes, or None; the search then goes on one character later.
         needs: When given, one of these must be in the text (in lower case), or the pattern is not tried.
         cased: Whether the pattern reads the text as it is; else in lower case.
+        written: Whether it is tried only where numerals are left as they are written, since it reads no numbers.
         signs: Names of `SIGNS`, each of which must be in the text, or the pattern is not tried.
     """
 
@@ -43,6 +44,7 @@ class Rule:
     needs: tuple[str, ...] = ()
     cased: bool = False
     signs: frozenset[str] = frozenset()
+    written: bool = False
 
 
 SIGNS = {

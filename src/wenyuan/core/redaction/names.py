@@ -12,11 +12,11 @@ from wenyuan.core.text.analysis import simplified
 # Rules for names of persons: a cue word before or after, and a surname. What has no cue is left to a recogniser.
 
 
-_DOUBLE = frozenset(
+DOUBLE = frozenset(
     """欧阳 上官 司马 诸葛 夏侯 东方 皇甫 尉迟 公孙 慕容 令狐 司徒 司空 端木 百里 呼延 南宫 长孙 宇文 轩辕 西门 独孤 澹台
     公冶 宗政 濮阳 淳于 单于 太叔 申屠 仲孙 钟离 闾丘 鲜于 赫连 完颜 纳兰 拓跋 第五 东郭 南门 梁丘 左丘 段干 谷梁""".split()
 )
-_SINGLE = frozenset(
+SINGLE = frozenset(
     "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏水窦章云苏潘葛奚范彭郎鲁韦昌马苗凤花方俞任袁柳"
     "酆鲍史唐费廉岑薛雷贺倪汤滕殷罗毕郝邬安常乐于时傅皮卞齐康伍余元卜顾孟平黄和穆萧尹姚邵湛汪祁毛禹狄米贝明臧计伏成戴谈宋茅庞"
     "熊纪舒屈项祝董梁杜阮蓝闵席季麻强贾路娄危江童颜郭梅盛林刁钟徐邱骆高夏蔡田樊胡凌霍虞万支柯昝管卢莫经房裘缪干解应宗丁宣贲邓"
@@ -31,7 +31,7 @@ AMBIGUOUS = frozenset(
     "应于和都能有时从通空后别家全双经水强平安法相权向国公文广东计成包单解明高方关管须红利越满充常任连居步山花养车商年爱初降况门"
     "支富印扶边终简代查干益阳司幸容古党那师农须步封乐易伏云言"
 )
-_NOT_GIVEN = frozenset(
+NOT_GIVEN = frozenset(
     "的了在是应当须需可能要会已未被把对向由与及或等者人员称号码为所该本此每各将请至并且但也都就还又再不无有没及时间"
     "系式法案部门位司章字签办理话址箱证件到"
 )
@@ -45,7 +45,7 @@ _FOLLOWERS = (
 ).split()
 _FOLLOWS = re.compile("|".join(_FOLLOWERS))
 _FOLLOWS_A_NAME = re.compile("先生|女士|小姐|同志|师傅|电话|手机|身份证|护照|[持驾]")
-_NOT_NAMES = frozenset(
+NOT_NAMES = frozenset(
     """支持 必填 选填 待定 暂无 未知 保密 不详 同上 同下 如下 见附件 填写 签字 签名 盖章 单位 部门 公司 经理 主任 电话 手机 方式 本人 姓名
     性别 年龄 身份证 证件 全称 简称 无 未填 空 匿名 管理员 负责人 联系人 客服 方便 方法 方案 方面 方向 时间 任何 任务 全部 全体 安全
     安排 高度 高级 高处 应急 应当 文件 文字 平台 平均 明确 成功 成员 关于 管理 相关 相应 公开 公示 国家 国内 常见 常用 经济 经过 车辆
@@ -72,9 +72,9 @@ _SPREAD = re.compile(rf"[{HAN}] [{HAN}](?![{HAN}])")
 
 def surname_length(name: str) -> int:
     """How many characters of `name` are a Chinese surname: 0, 1 or 2."""
-    if name[:2] in _DOUBLE:
+    if name[:2] in DOUBLE:
         return 2
-    return 1 if name[:1] in _SINGLE else 0
+    return 1 if name[:1] in SINGLE else 0
 
 
 def _after_cue(view: TextView, match: re.Match[str]) -> Span | None:
@@ -97,7 +97,7 @@ def _name_length(run: str, form: bool, after: str) -> int:
     if foreign:
         return foreign.end()
     spread = _SPREAD.match(run)
-    if spread and form and run[0] in _SINGLE:
+    if spread and form and run[0] in SINGLE:
         return 3
     run = run.partition(" ")[0]
     surname = surname_length(run)
@@ -115,9 +115,9 @@ def _name_length(run: str, form: bool, after: str) -> int:
 
 
 def is_plausible(name: str, surname: int) -> bool:
-    if name in _NOT_NAMES or name[:2] in _NOT_NAMES:
+    if name in NOT_NAMES or name[:2] in NOT_NAMES:
         return False
-    return not any(c in _NOT_GIVEN for c in name[surname:])
+    return not any(c in NOT_GIVEN for c in name[surname:])
 
 
 _HAN_NAME = re.compile(rf"[{HAN}]{{1,8}}(?:·[{HAN}]{{1,8}})+|[{HAN}](?: ?[{HAN}]){{1,3}}")
@@ -139,7 +139,7 @@ def looks_like_a_name(cell: str, *, named: bool) -> bool:
         return False
     if han:
         name = han[0].replace(" ", "")
-        if name in _NOT_NAMES or name in _NO_PERSON:
+        if name in NOT_NAMES or name in _NO_PERSON:
             return False
         surname = surname_length(name)
         return named or (0 < surname < len(name) <= surname + 2 and is_plausible(name, surname))
@@ -248,8 +248,8 @@ _ROLE_NEEDS = tuple(
 )
 
 NAME_RULES = (
-    Rule("person", _CHINESE, _after_cue, signs=IN_HAN),
-    Rule("person", _TITLE, _before_title, signs=IN_HAN),
+    Rule("person", _CHINESE, _after_cue, signs=IN_HAN, written=True),
+    Rule("person", _TITLE, _before_title, signs=IN_HAN, written=True),
     Rule("person", _ENGLISH_TITLE, _after_english, needs=("mr", "ms", "miss", "dr", "prof", "mx"), cased=True),
     Rule("person", _ENGLISH_CUE, _after_english),
     Rule("person", _ENGLISH_ROLE, _after_role, needs=_ROLE_NEEDS),

@@ -67,33 +67,6 @@ def _stands(view: TextView, match: re.Match[str]) -> Span | None:
     return match.start(), match.end(), match[0]
 
 
-# 给李明打电话; 任命李明为; 关于李明等同志; 找运维李明，
-_INSIDE = re.compile(
-    rf"由(?P<by>[{HAN}]{{2,3}}?)(?=负责|主持|牵头|跟进|汇报|审核|批准|签发|签字|记录|主讲|担任|接替)"
-    rf"|(?:给|问|找|转告|、|和)(?P<name>[{HAN}]{{2,3}}?)(?=打个?电话|要一?下|等同志|等人|牵头|跟进|代为|来电|汇报)"
-    rf"|(?:请?通知|任命|关于|运维|售后|保安|快递员|特委托|客户|孩子)(?P<known>[{HAN}]{{2,3}}?)"
-    rf"(?=为[{HAN}]{{0,6}}(?:经理|主任|长|员)|打个?电话|等同志|等人|处理|牵头|跟进|代为|来电|最近|汇报|[,;。:(](?![{HAN}]{{0,2}}[、）)]))"
-)
-
-
-def _inside(view: TextView, match: re.Match[str]) -> Span | None:
-    group = next(name for name in ("name", "known", "by") if match[name])
-    name = match[group]
-    if (group != "known" and name[0] in AMBIGUOUS) or not _chinese(name, sure=True):
-        return None
-    return match.start(group), match.end(group), name
-
-
-# 供应商经理张伟（138…）: a role, a name and a number.
-_ROLED = re.compile(
-    rf"(?:经理|主任|主管|总监|老板|队长|班长|工程师|技术员|业务员|销售员?|客服|司机|老师|医生|护士|会计|出纳|秘书|助理|管家|房东|中介)(?P<name>[{HAN}]{{2,3}})(?=[ ]?[(,:]?[ ]{{0,2}}(?:{_NUMBER}))"
-)
-
-
-def _roled(view: TextView, match: re.Match[str]) -> Span | None:
-    return (match.start("name"), match.end("name"), match["name"]) if _chinese(match["name"], sure=True) else None
-
-
 NO_PERSON = frozenset(
     """Service Services Support Desk Line Hotline Center Centre Department Helpdesk Help Sales Reception Switchboard Fax Phone Tel Telephone Mobile
     Cell Number Emergency Customer Billing Care Hospital Clinic Hotel Bank School University Police Inc Ltd LLC GmbH Corp Company Group Bureau Agency
@@ -133,8 +106,6 @@ def _near(view: TextView, match: re.Match[str]) -> Span | None:
 
 RULES = (
     Rule("person", _BESIDE, _beside, signs=IN_HAN),
-    Rule("person", _STANDS, _stands, signs=IN_HAN),
-    Rule("person", _INSIDE, _inside, signs=IN_HAN),
-    Rule("person", _ROLED, _roled, signs=IN_HAN),
+    Rule("person", _STANDS, _stands, signs=IN_HAN, written=True),
     Rule("person", _NEAR, _near, cased=True, signs=IN_CAPITALS),
 )

@@ -42,21 +42,6 @@ def _labelled(view: TextView, match: re.Match[str]) -> Span | None:
     return match.start("name"), match.end("name"), name
 
 
-# 刘强经理说明天到货: a name that begins a clause, a title, and what its bearer does.
-_ACTING = re.compile(
-    rf"(?P<name>[{HAN}](?<![{HAN}].)[{HAN}]{{1,3}}?)(?=(?:经理|主任|总监|主管|院长|校长|科长|处长|局长|书记|主席|董事长|总裁|博士|阿姨|叔叔|大夫|总工)"
-    r"(?:说|讲|称|让|请|您好|你好|已|表示|通知|安排|要求|同意|指出|反馈|来电|批准|签字))"
-)
-
-
-def _acting(view: TextView, match: re.Match[str]) -> Span | None:
-    name = match["name"]
-    surname = surname_length(name)
-    if not surname < len(name) <= surname + _TWO or not surname or not is_plausible(name, surname):
-        return None
-    return None if name[0] in AMBIGUOUS else (match.start(), match.end("name"), name)
-
-
 _WORD = r"[^\W\d_a-z\u3400-\u9fff][^\W\d_\u3400-\u9fff]{0,24}(?:['’\-][^\W\d_\u3400-\u9fff]{1,24})?\.?"
 _ENGLISH_LABEL = re.compile(
     r"(?:From|To|CC|Cc|Bcc|Sender|Payee|Payer|Buyer|Seller|Landlord|Lessor|Lessee|Insured|Manager|Supervisor|Inspector|Driver|Operator"
@@ -90,7 +75,6 @@ def _signed(view: TextView, match: re.Match[str]) -> Span | None:
 
 
 RULES = (
-    Rule("person", _FILLED, _labelled, signs=IN_HAN),
-    Rule("person", _ACTING, _acting, signs=IN_HAN),
+    Rule("person", _FILLED, _labelled, signs=IN_HAN, written=True),
     Rule("person", _ENGLISH, _signed, cased=True, signs=IN_CAPITALS),
 )

@@ -53,6 +53,14 @@ def latin_words() -> Mapping[str, int]:
 
 
 @lru_cache(maxsize=1)
+def pairs() -> Mapping[str, int]:
+    """The pairs of Chinese characters of general text, and what each says in tenths."""
+    names, tenths = _figures()
+    told = zip((name.decode() for name in names.tolist()), tenths.tolist(), strict=True)
+    return {name: tenth for name, tenth in told if has_han(name)}
+
+
+@lru_cache(maxsize=1)
 def _figures() -> tuple[np.ndarray, np.ndarray]:
     """Terms as UTF-8 in the order of their bytes, and what each says in tenths."""
     with (

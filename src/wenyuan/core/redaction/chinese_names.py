@@ -1,0 +1,191 @@
+"""Redaction rules for Chinese names by all that speaks for one and against it, whatever the sentence.
+
+A surname with one or two characters that given names are made of is a candidate. How often general text has its pairs of
+characters tells whether it is a word (高兴, 安全), whether it goes on beyond its ends (王府井), and whether a word begins
+behind it (出差). What stands before and behind it counts, too. The points are summed; what reaches `ENOUGH` is a name.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
+from wenyuan.core.redaction.names import AMBIGUOUS, DOUBLE, NOT_GIVEN, NOT_NAMES, SINGLE, surname_length
+from wenyuan.core.redaction.text_view import HAN, TextView
+from wenyuan.core.scoring.word_frequencies import pairs
+
+ENOUGH = 3.0
+"""Points; each piece of evidence below gives or takes up to two."""
+
+_FREQUENT = frozenset(
+    "高于方万易安向"
+    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖"
+    "邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段钱汤尹黎易常武乔贺赖龚文肖闫覃柯耿鲁莫涂裴祁翟岑"
+)
+# What given names are made of; the first ones are seldom part of another word.
+_TELLING = frozenset(
+    "芳娜敏静丽艳娟莉琳婷雯倩颖蕾薇琪瑶瑾璐莹莺媛娅妮婕姗姝娴婉嫣怡悦欣馨妍萱蓉蕊菲菁芸茜莲桂兰梅菊萍燕霞玲珍珠珊琴瑛琼凤鸾雅洁淑慧惠秀娥"
+    "伟强磊军勇涛超刚杰鹏浩宇轩昊晨晟睿泽梓涵瑞皓煜炜烨焱鑫森彬斌斐恺凯嘉俊豪毅骏骁骞翔翰瀚帆岚峰岩岳峻嵩崇栋梁楠柏桐桦榕槿辰旭昱晖晗晔暄曦"
+    "智博哲诚轲坤乾贤彦彪虎辉耀炳焕煊灿炎熙琦琛琨玮珂珏璇璋瑜琰翊翎羽羿冉冰凌淼润浚涵淇渊澜潇沁沛泓洋洵浦滨漪霖霄雪霏霆雷震雯露宏弘弢庆康廉"
+    "锋钧铭铮锐锦镇钰铖鸣鸿鹤鹃鹭骥骊韬韵颢馥祥祺禄祯祎稷穆颂赫逸邦郁阳隽雄靖飒驰麒麟黛懿恒恬忠恩惟愉慈憬懋敬勋劲励劭升卓协奎奕奇姣尧屹"
+    "岐峥嵘川巍帅庭延廷彤彰征律徽忻恕悟意愫愿戎拓振捷捷掣晏晶朔朗杉枫柔柯栩桓梵棋棠楚榆樱檀歆殊汐沐沫泊泉津洛洲浔润涓淞清渝湘湛溢溪滢漫"
+    "澄濡灵煦燃爽牧犀狄玄玉玟珩珞琅琬瑄瑗璟璞瓒甫畅畴皎盈盛睦瞳砚硕磐礼祖福禹秋秦稼竹笑筠箫纬纯绮维绪绫缘罡群翀聪肃舒良艺芊芝芮芷苑苒苓若茂"
+    "茗茵荃荣荷莎莞菡萌蓓蔚蔓薪藜藿蘅虹裕詹誉诗诺谦谨豫贝贵赞超跃轶迎远迪逊遥遵邑郡酉采野钊铠锴闯阔雁霁青韶颀颜飞馨骅魁"
+)
+_ORDINARY = frozenset(
+    "小梦依亦以之心若如言曲洋宇溪桃杏花鸟雁萌晴阳玥诺伊辛可晚安歌诗语念思忆初夏秋冬春暖星月华国建明文志平春东生民新立成永光德兴海林红云金玉学义正元世家安荣胜利宝长富友仁才仲传伯余佳依俐信修健元先光兆全兵再冬凡刘利力功加勤化千升"
+    "南占卫印双可向君启吉和咏喜善四土圣地城培堂增士夏大天太央夫奇好如妹姐子存孝孟季学守宗宜宝宣宽容宾富寒少尚山巧川己希常平年幸应庚建开弓引弟"
+    "彩心思恒悦情成才扬承拥拴振掌攀改放政敏教斗方日旺昌明易星春昭景晓普曼月朋木本权来松果枝柱柳树根格桃检楼欢正步殿毓水汉汝江池汇河治泰洪派济流"
+    "浪涌淳深添渭温源满滔滕火灯炼烈照燕爱牛献玫环现球理生田甲申男留略百白益直相真石祝社福科程秉秋积稳立章端竞笛策纪红纲练细经结绍继续缨罗美群耕"
+    "联育胜能腾自至致航船节芬芹苏英范荔莫萃葆蒙蓝藏行衡西见观言计训识诚详语课谊谷贞财贤贯赐起超路轮辅辉达运进连道逢通遇道郎都里重量金银锁锡长门"
+    "闻队阁防际院陶陵隆雨雷霜静非革顺须领风香马驹骄高魏鱼鲁鲜黄齐龙坚奋豪宁宪一丁三九二五七万中丹乐乔九书亚京亮人付代令任份众优会伦似伍位佐体"
+)
+_LISTED = _TELLING | _ORDINARY
+_UNLISTED = 0.8
+
+# Who does or is something: what may stand right before a name.
+SPEAKS_BEFORE = re.compile(
+    r"(?:[由与和跟给让请找问叫把被经向对据听替同为、@是派托陪扶]|感谢|谢谢|恭喜|祝贺|祝|咨询|联系|通知|转告|告诉|转给|交给|换成了?|接替|代替|欢迎|邀请|委托|推荐|任命|聘任|提拔|表彰|批评|采访|拜访|看望|认识|"
+    r"[人员长师工生者友代客][:是为]?|经理|主任|主管|总监|财务|会计|出纳|秘书|助理|司机|客户|用户|同事|同学|学生|老师|导师|医生|患者|死者|伤者|职工|员工|教练|户名|姓名|作者|创建|提交|处理|跟进|发送|抄送|名单|负责|收件|寄|收|"
+    r"爸|妈|哥|姐|弟|妹|爷|奶|叔|姨|舅|夫|妻|子|女儿|本人|同意[。.]?|已与|经办|甲方|乙方|当事人|原告|被告|外号|绰号|网名|人称)[ (:：“\"]{0,3}\Z"
+)
+# What persons do and are, right behind a name.
+SPEAKS_BEHIND = re.compile(
+    r"[ ]?(?:[(,]?[ ]?(?:男|女|汉族|财务|法务|人事|采购|销售|技术|运营|外号|绰号|花名|人称|系|亲启|收)|先生|女士|小姐|同志|同学|老师|师傅|医生|大夫|教授|博士|律师|经理|主任|主管|总监|院长|校长|局长|处长|科长|厂长|队长|班长|书记|主席|总裁"
+    r"|说|称|讲|问|答|叫|想|要|去|来|在|到|等|写|做|买|卖|吃|喝|睡|打|拿|带|帮|找|请|让|发|收|看|听|住|病|死|伤|生|嫁|娶|哭|笑|骂|吵|跑|走|站|坐"
+    r"|也|都|还|又|就|才|不|没|未|已|曾|将|会|能|可|刚|正|昨|今|明|早|晚|前|后|提|交|签|批|审|负责|主持|担任|出|离|入|辞|转|退|休|请|怀孕|生日|因|于|与|和|跟|同|及|、|为|是|有|的|把|被|给|对|向|从|受|获|荣|通|联|商|谈|点|看|手|腿|头|身|见|约|聊|合|登录|反映|回忆|留|接|完成|处理|修|整)"
+)
+_EDGES = frozenset(" \n\t,.;:!?()[]<>{}|/\\\"'“”‘’「」『』《》【】，。；：！？、（）…—-–~*_#=+@`&")
+# Surnames that are words of grammar: hardly a name where nothing speaks for one.
+_GRAMMAR = frozenset("和有后方向从经须能时于都别相应当全通段项权终但及并为可将被把对由与")
+# What names of places and things end in, and what makes one of them of a name before it.
+_PLACES = "路街道区站市县镇乡村省湖山河江海港岛寺庙院馆楼苑科属奖传国军线号权类法案地财物品机器车船病率量费价款证章图表书店厂局部处组队会社行校站池层值化性式型"
+_THING = re.compile(rf"[{HAN}]{{1,3}}[{_PLACES}]\Z(?<![江海山河传军国品机书道行])")
+# Words that general text hardly has, and names hardly begin with.
+_WORDS = frozenset(
+    """水行 林木 林地 陆生 陆源 迟延 索道 计生 计征 计民 易燃 易爆 易行 查清 冷藏 有立 有纪 有道 有文 第五 金存 金领 金和 申领 强令 强震 容留 容教 许诺 储运 江河 苗木 养水 养育 边检 边海 公信 公积 公益 公德
+    高水 高质 高风 高毒 高残 高腐 高亮 哈希 高架 高温 高压 高空 高频 高清 全流 全程 国计 康乐 康养 单采 严相 严防 爱科 爱祖 爱劳 红树 班轮 商誉 商品 麻风 麻疹 麻醉 施策 付清 付汇 融通 明信 明细 游乐 古石 石刻 金刚
+    白云 白喉 余火 费中 费和 费日 危重 危大 危房 水情 水源 石开 石漠 石流 井道 路缘 路畅 洪防 防洪 车船 涂改 涂放 通运 云计 仲裁 包虫 霍乱 曾任 林和 程和 纪律 纪检 范遵 范意 文档 段中 项中 储备 勾引 廉洁
+    宿生 平强 年终 终加 后台 温控 钱包 项目 阳台 水印 路由 关机 别名 解锁 时效 解码 应答 成绩 农药 牛羊 鱼虾 谷物 花卉 苗圃 麻将 米粉 水果 景点 石化""".split()
+)
+_GOES_ON = frozenset("和之以中其日地上下非后前内外只全各")
+_OF_A_PLACE = re.compile(r"[路街道区站市县镇乡村省湖寺庙院馆苑奖](?![上里走过说，。])")
+
+
+@lru_cache(maxsize=65_536)
+def rarity(pair: str) -> float:
+    """How rarely general text has a pair of characters: 0 often, 5 hardly, 6 never."""
+    return pairs().get(pair, 60) / 10
+
+
+def _of_surname(surname: str) -> float:
+    if len(surname) > 1:
+        return 1.5
+    if surname in _GRAMMAR:
+        return -1.0
+    return (1.0 if surname in _FREQUENT else 0.4) - (0.6 if surname in AMBIGUOUS else 0.0)
+
+
+def _of_given(c: str) -> float:
+    return 0.9 if c in _TELLING else 0.3 if c in _ORDINARY else -_UNLISTED
+
+
+def _of_pair(pair: str) -> float:
+    return max(-2.5, min(1.0, (rarity(pair) - 4.0) * 0.6))
+
+
+@lru_cache(maxsize=131_072)
+def _beginning(run: str) -> tuple[tuple[int, float], ...]:
+    """How long names may be that begin with these characters, the longer first, and their points by themselves."""
+    surname = surname_length(run)
+    names = (
+        run[: surname + given]
+        for given in (2, 1)
+        if surname + given <= len(run) and run[surname + given - 1] > _LAST_MARK
+    )
+    points = ((len(name), _inside(name)) for name in names)
+    return tuple(each for each in points if each[1] >= ENOUGH - _MOST_OUTSIDE)
+
+
+_LAST_MARK = "\u33ff"
+
+
+def _inside(name: str) -> float:
+    """What the characters of a candidate say for it."""
+    surname = surname_length(name)
+    given = name[surname:]
+    if not surname or not 1 <= len(given) <= 2 or _THING.fullmatch(name) or name in NOT_NAMES or name in _WORDS:
+        return -9.0
+    if not NOT_GIVEN.isdisjoint(given):
+        return -9.0
+    points = (
+        _of_surname(name[:surname])
+        + _of_pair(name[surname - 1 : surname + 1])
+        + sum(map(_of_given, given)) / len(given)
+    )
+    if len(given) == 2:
+        word = rarity(given)
+        points += max(-0.8, min(0.5, (word - 2.5) * 0.3)) + (0.9 if _LISTED.issuperset(given) else 0.3)
+        points -= 1.2 if name[:2] in NOT_NAMES or name[:2] in _WORDS else 0.0
+        points -= 1.0 if given[0] in "和与及" else 0.0
+        if word < 3 and not _TELLING.intersection(given):
+            points -= 0.5
+        if given[1] in _GOES_ON:
+            points -= 1.0
+    elif surname == 1 and name in pairs():  # a word of general text
+        points -= 0.2 if name[0] in _FREQUENT else 0.8
+    return points
+
+
+_BEFORE, _BEHIND = 0.8, 0.6
+_MOST_OUTSIDE = 1.0 + _BEFORE + _BEHIND
+"""Points that what stands around a candidate can give."""
+
+
+def _around(text: str, start: int, end: int, points: float) -> float:
+    """The points of a candidate at ``[start:end]`` with those of what stands around it."""
+    before, behind = text[start - 1 : start] if start else "", text[end : end + 1]
+    if not before or before in _EDGES or before.isascii():
+        points += 0.5
+    else:
+        points += max(-1.5, min(0.0, (rarity(before + text[start]) - 4.5) * 0.5))
+        if start > 1 and rarity(text[start - 2 : start]) < 4:
+            points += 0.3
+    if before == "·" or behind == "·":
+        return -9.0
+    if not behind or behind in _EDGES or behind.isascii():
+        points += 0.5
+    else:
+        points += max(-1.5, min(0.0, (rarity(text[end - 1] + behind) - 4.5) * 0.5))
+        points += 0.4 if rarity(text[end : end + 2]) < 5 else -0.4
+        if _OF_A_PLACE.match(text, end):
+            points -= 1.5
+    if points < ENOUGH - _BEHIND - _BEFORE:
+        return points
+    if SPEAKS_BEHIND.match(text, end):
+        points += _BEHIND
+    if points >= ENOUGH - _BEFORE and SPEAKS_BEFORE.search(text, max(0, start - 6), start):
+        points += _BEFORE
+    return points
+
+
+_SURNAMES = "".join(sorted(SINGLE))
+_GIVEN = "".join(sorted(_LISTED))
+_CANDIDATE = re.compile(rf"[{_SURNAMES}][{_GIVEN}]|(?:{'|'.join(sorted(DOUBLE))})(?=[{HAN}])")
+
+
+def _name(view: TextView, match: re.Match[str]) -> Span | None:
+    """The best name that begins here, if one has enough points."""
+    text, start = view.text, match.start()
+    best, length = ENOUGH, 0
+    for size, inside in _beginning(text[start : start + (_LONGEST if match[0][0] in _OF_TWO else 3)]):
+        points = _around(text, start, start + size, inside)
+        if points >= best:
+            best, length = points, size
+    return (start, start + length, text[start : start + length]) if length else None
+
+
+_OF_TWO, _LONGEST = frozenset(name[0] for name in DOUBLE), 4
+
+RULES = (Rule("person", _CANDIDATE, _name, signs=IN_HAN, written=True),)

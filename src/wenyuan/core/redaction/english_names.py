@@ -1,0 +1,143 @@
+"""Redaction rules for names in Latin letters by all that speaks for one and against it, whatever the sentence.
+
+Two to four words with capital letters are a candidate. Lists of given names and surnames, endings that surnames have,
+and how often general English has the words tell a person from a thing; what stands before and behind counts, too. The
+points are summed; what reaches `ENOUGH` is a name.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from wenyuan.core.redaction import neighbours
+from wenyuan.core.redaction.correspondence import OFFICES
+from wenyuan.core.redaction.family_names import ENDINGS, FAMILY, WORLD
+from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN
+from wenyuan.core.redaction.matching import IN_CAPITALS, Rule, Span
+from wenyuan.core.redaction.names import NO_NAME
+from wenyuan.core.redaction.text_view import TextView
+from wenyuan.core.scoring.word_frequencies import latin_words
+from wenyuan.core.text.analysis import search_terms
+
+ENOUGH = 2.5
+"""Points; each piece of evidence below gives or takes up to two."""
+
+_WORD = r"[A-ZÀ-Þ][A-Za-zÀ-ɏ]{0,20}(?:['’\-][A-Za-zÀ-ɏ]{1,20})?"
+_CANDIDATE = re.compile(
+    rf"[A-ZÀ-Þ](?<![\w'’\-./@].)[A-Za-zÀ-ɏ]{{1,20}}(?:['’\-][A-Za-zÀ-ɏ]{{1,20}})?"
+    rf"(?:[ ](?:{_WORD}|[A-Z]\.|(?:de|da|di|del|dos|van|von|der|den|bin|al|la|le|el)(?=[ ]))){{1,4}}(?![A-Za-zÀ-ɏ]|[-_/][A-Za-z0-9])"
+)
+_PARTICLES = frozenset(
+    "de da di del dos van von der den bin al la le el De Da Di Del Van Von Der Bin Al La Le El".split()
+)
+_AGAINST = re.compile(
+    r"(?:(?:[Tt]he|[Aa]n?|[Ee]very|[Ee]ach|[Tt]his|[Oo]ur|[Yy]our|[Nn]ew|[Oo]ld|[Ii]n|[Aa]t|[Oo]pen|[Ss]elect|[Cc]lick|[Ii]nstall|[Rr]un|[Uu]se|[Uu]sing|[A-Z][a-zA-Z]{1,20})[ ])\Z"
+)
+_FOR = re.compile(
+    r"(?:(?:[Bb]y|[Aa]sk(?:ed)?|[Tt]old|[Tt]ell|[Tt]hank(?:s|ed)?|[Mm]et|[Cc]all(?:ed)?|[Nn]amed|[Pp]aged?|[Ss]poke (?:to|with)|[Ss]peak (?:to|with)|[Tt]alk(?:ed)? (?:to|with)|[Ii]nterviewed|[Hh]ired|[Ff]ired"
+    r"|[Ii]nform(?:ed)?|[Rr]emind(?:ed)?|[Hh]elp(?:ed)?|[Aa]ccording to|belongs to|next to|[Ww]elcome|[Cc]ongratulations to|[Bb]irthday,?|said|says|wrote|ran into|bumped into|lunch with|meeting with|reviewed [a-z ]{3,20} with"
+    r"|[Dd]ear|[Hh]i|[Hh]ello|manager|driver|nurse|user|student|patient|client|customer|colleague|friend|brother|sister|wife|husband|mother|father|son|daughter|uncle|aunt|neighbou?r|boss|teacher|tutor|engineer|technician|officer|doctor|lawyer|agent"
+    r"|deceased|defendant|claimant|witness|suspect|victim|candidate|tenant|owner|author|contact|assignee|reporter|I am|I'm|[Ii]t's|this is|copied|cc'?d|replace[sd]?|replacing|between|transfer [a-z ]{3,20} to|received from|keys? to|give [a-z ]{3,20} to)[:,]?[ (\"“-]{1,3}"
+    r"|\AI, |[\n.] ?I, |(?:\A|\n)(?:Author|Name|Owner|Contact|User|From|To|Cc|By|Creator|Assigned[a-z ]{0,12}|Backup|Reviewer|Driver|Emergency contact)[ ]?[:\-][ ]?|(?:created|updated|assigned|author|owner)(?:By|_by|To|_to)?[\"']?[:=][ ]?[\"']?)\Z"
+)
+_BEHIND = re.compile(
+    r"['’]s? (?:laptop|phone|desk|office|email|e-mail|account|manager|team|visa|application|birthday|contract|salary|leave|wife|husband|mother|father|son|daughter|family|car|house|idea|request|report)"
+    r"|[ ](?:and I(?![a-z])|is (?:out|sick|leaving|away|ill|back|on|late|here|not|our|the|a|in\?)|was (?:born|late|sick|hired|fired|promoted|injured|told|asked|seen|called|the|our|not)|has (?:left|joined|agreed|not|been|asked|sent|resigned|approved)|had |said|says|asked|wrote|called|emailed|e-mailed"
+    r"|told|replied|resigned|retired|joined|left|arrived|arrives|agreed|mentioned|thinks|thought|wants|wanted|needs|will (?:send|be|call|take|visit|meet|join|write|check|present|speak|talk|come|follow|do|bring|give|review|draft)|can (?:be|help)|complained|suggested|signed|approved|reported|confirmed|noted|explained"
+    r"|missed|forgot|works|worked|lives|lived|died|offered|promised|apologi[sz]ed|hereby|in\?|who|whose|logged|wondered|visited|fell|took|gave|brought|sent|came|went|reviewed|presented|covers|handled|handles|paid|owes)(?![a-z])"
+    r"|,? (?:who|whose|born|aged|hereby|\(he|\(she)(?![a-z])|, (?:[A-Z][a-z]+ )?(?:manager|director|engineer|analyst|nurse|doctor|our|my|the|CEO|CTO|CFO|MD|PhD|RN|age)(?![a-z])|[ ]?<|[ ]\((?:chair|HR|IT|Finance|Legal|Sales|sister|brother|wife|husband|mother|father|son|daughter|he|she|they|remote|ext)"
+)
+_EDGE_BEFORE = re.compile(r"(?:\A|\n|[|,;:(\[\"“>•])[ \t]{0,3}[\-*•]?[ ]?\Z")
+_EDGE_BEHIND = re.compile(r"[ \t]{0,3}(?:\n|\Z|[|,;:)\]\"”])")
+_CAPITAL_BEHIND = re.compile(r"[ ][A-Z][a-z]")
+_CERTAIN = frozenset("I'm".split())
+
+
+@lru_cache(maxsize=16_384)
+def _common(word: str) -> float:
+    """How often general English has a word: 0 never, 6.5 all the time."""
+    terms = search_terms(word)
+    tenth = latin_words().get(terms[0]) if terms else None
+    return 0.0 if tenth is None else (65 - tenth) / 10
+
+
+@lru_cache(maxsize=16_384)
+def _inside(name: str) -> float:
+    """What the words of a candidate say for it."""
+    words = name.split(" ")
+    plain = {word.removesuffix(".") for word in words}
+    if not (NO_NAME.isdisjoint(plain) and OFFICES.isdisjoint(plain) and neighbours.NO_PERSON.isdisjoint(plain)):
+        return -9.0
+    if (
+        any(word.isupper() and len(word.rstrip(".")) > 1 for word in words)
+        or words[-1] in _PARTICLES
+        or words[0] in _PARTICLES
+    ):
+        return -9.0
+    first, last = words[0], words[-1].rstrip(".")
+    points = _given(first) + (_family(last) if len(last) > 1 else 0.3)
+    points += 0.5 * any(word in _PARTICLES for word in words[1:-1]) + 0.6 * any(
+        len(word.rstrip(".")) == 1 for word in words[1:]
+    )
+    return points - 0.4 * max(0, len(words) - 3)
+
+
+def _given(word: str) -> float:
+    if word in GIVEN or word in WORLD:
+        return 1.0 if word in AMBIGUOUS else 2.2
+    head, _, tail = word.replace("’", "'").partition("-")
+    if tail and (head in GIVEN or head in WORLD):
+        return 2.0
+    common = _common(word)
+    return 0.8 if common == 0 else 0.4 if common < 1.5 else -0.8 if common < 3.5 else -1.6
+
+
+def _family(word: str) -> float:
+    parts = word.replace("’", "'").split("-")
+    if any(part in FAMILY or (part.startswith(("O'", "D'", "Mc", "Mac")) and len(part) > 4) for part in parts):
+        return 1.2
+    common = _common(word)
+    if common < 2.5 and ENDINGS.search(word):
+        return 1.0
+    if word in GIVEN or word in WORLD:
+        return 0.6
+    return 0.7 if common == 0 else 0.4 if common < 1.5 else -0.6 if common < 3.5 else -1.4
+
+
+def _outside(text: str, start: int, end: int) -> float:
+    """What stands around a candidate says for it."""
+    points = 0.0
+    low = max(0, start - 40)
+    if _FOR.search(text, low, start):
+        points += 1.2
+    elif _AGAINST.search(text, low, start):
+        points -= 1.2
+    elif _EDGE_BEFORE.search(text, low, start):
+        points += 0.3
+    if _BEHIND.match(text, end):
+        points += 1.2
+    elif _CAPITAL_BEHIND.match(text, end):
+        points -= 1.0
+    elif _EDGE_BEHIND.match(text, end):
+        points += 0.3
+    return points
+
+
+def _name(view: TextView, match: re.Match[str]) -> Span | None:
+    """The words that speak most for a name: the candidate, without a first word that begins the sentence."""
+    text, start, name = view.text, match.start(), match[0]
+    while " " in name:
+        inside = _inside(name)
+        if inside > 0 and inside + _outside(text, start, start + len(name)) >= ENOUGH:
+            return start, start + len(name), name.casefold()
+        if name.count(" ") < 2:
+            return None
+        shorter = name.rpartition(" ")[0]
+        if shorter.rpartition(" ")[2] in _PARTICLES:
+            return None
+        name = shorter
+    return None
+
+
+RULES = (Rule("person", _CANDIDATE, _name, cased=True, signs=IN_CAPITALS),)
