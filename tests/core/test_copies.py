@@ -91,6 +91,16 @@ def test_cut_elsewhere(parts: tuple[str, ...]) -> None:
     assert [copy.passage_id for copy in copies[2]] == [3]
 
 
+def test_only_named_passages_are_compared_with() -> None:
+    """Where it is said with which passages the others are compared, a text that only another one has is no copy."""
+    first, second, third = " ".join(ZH), " ".join(EN), " ".join(EN[::-1])
+    given = found(passage(1, first), passage(2, second), passage(3, first), passage(4, second), passage(5, third))
+    kept, copies = distinct(given, {1, 3})
+    assert numbers(kept) == [1, 2, 4, 5]
+    assert {number: [copy.passage_id for copy in same] for number, same in copies.items()} == {1: [3]}
+    assert numbers(distinct(given)[0]) == [1, 2]
+
+
 @pytest.mark.parametrize(("parts", "head"), [(ZH, "客户投诉管理办法"), (EN, "Complaints")])
 def test_what_a_format_draws_is_no_text(parts: tuple[str, ...], head: str) -> None:
     """A line under a heading, broken lines and other marks of items make no other text; one file is given for all."""

@@ -203,6 +203,9 @@ def test_codes(spellings: tuple[str, ...], expected: tuple[str, ...]) -> None:
     """Every spelling of a standard or a code names it in one form, with and without its year."""
     for spelling in spellings:
         assert identifiers(spelling) == expected, spelling
+        clauses, codes = identifiers(spelling, codes=False), identifiers(spelling, clauses=False)
+        assert (*clauses, *codes) == expected
+        assert all(":" in name for name in clauses) and not any(":" in name for name in codes)
         assert {"#" + name for name in expected} <= set(terms(spelling))
 
 

@@ -144,7 +144,7 @@ def test_copies_that_were_told_otherwise_are_the_reason(desk: Desk, monkeypatch:
     desk.library.ingest("docs")
     with monkeypatch.context() as then:
         then.setattr("wenyuan.service.search.retriever.COPIES", 1)
-        then.setattr("wenyuan.service.search.own_search.distinct", lambda found: (list(found), {}))
+        then.setattr("wenyuan.service.search.own_search.distinct", lambda found, known: (list(found), {}))
         audit_id = desk.ask("新员工上岗前的安全培训", limit=4)
     replay = desk.replay(audit_id)
     assert not replay.identical

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+import wenyuan
 from doors import foreign_library, served
 from wenyuan import Client, InvalidRequest, NotPermitted, RetrievalFailed, RetrievalRequest, RetrievalResponse
 from wenyuan.client import get_context_from
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import ConfigError
-from wenyuan.core.model import Fragment
+from wenyuan.core.model import Fragment, Source
 from wenyuan.integrations.asker import Asker
 from wenyuan.mcp.tools import TOOLS
 
@@ -51,6 +52,19 @@ def asked(context: dict[str, Any] | None) -> RetrievalRequest:
 
 def sources(fragments: Any) -> set[str]:
     return {fragment.metadata["source_id"] for fragment in fragments}
+
+
+def test_a_question_without_a_domain_is_asked_of_all_even_where_one_is_called_all(tmp_path: Path) -> None:
+    """A domain that is named all restricts who names it, and nobody else."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text(f"# {name}\n\nCustomer complaints 客户投诉 {name}.\n", encoding="utf-8")
+    with wenyuan.open(tmp_path / "library", create=True) as library:
+        library.add(Source(source_id="one", path=str(tmp_path / "one"), domain="all"))
+        library.add(Source(source_id="two", path=str(tmp_path / "two"), domain="other"))
+        assert sources(library.retrieve_fragments(asked(None)).fragments) == {"one", "two"}
+        assert {p.source_id for p in library.search(QUERY).passages.values()} == {"one", "two"}
+        assert sources(library.retrieve_fragments(asked({"domain": "all"})).fragments) == {"one"}
 
 
 def test_without_a_restriction_everything_is_asked(library: Any) -> None:

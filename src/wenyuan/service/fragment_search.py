@@ -154,7 +154,7 @@ class FragmentSearch:
             agent = self.searcher.agent_of(wanted.agent_id, principal)
             principal = principal if agent is None else replace(principal, agent_id=agent.agent_id)
         query = self.searcher.bounded(query, principal)
-        return self._within(query, wanted.domain or EVERYTHING), principal
+        return self._within(query, wanted.domain) if wanted.domain else query, principal
 
     def _within(self, query: Query, domain: str) -> Query:
         """A query of the sources of a domain alone."""

@@ -12,7 +12,7 @@ only under the same title or heading.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -45,13 +45,15 @@ _STAND = 1 / 3
 """Of those places, how many stand in the others of a copy at least: heads, hyphens and marks that differ cost it some."""
 
 
-def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
+def distinct(found: Found, known: Collection[int] | None = None) -> tuple[list[tuple[Hit, Passage]], Copies]:
     """The hits without near-duplicates, in their order, and the duplicates of each.
 
     Args:
         found: Best first. Only passages of the same origin are copies of one another; rules are none. What is
             trusted more, or may be quoted freely, is no copy of what is not: callers that check trust or quote need
             it.
+        known: With which passages the others are compared; None: with all before them. A clause or a code may have
+            hundreds of passages that name it: to compare all pairs takes long, and the last ones are never given.
     """
     kept: list[tuple[Hit, Passage]] = []
     copies: dict[int, tuple[Passage, ...]] = {}
@@ -62,9 +64,9 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
             kept.append((hit, passage))
             continue
         others, squeezed = before.setdefault(hit.origin, []), _squeezed(passage.text)
-        known = joined.get(hit.origin, "")
+        text = joined.get(hit.origin, "")
         original = None
-        if _may_repeat(squeezed, known):  # another may stand for it that is as trusted, and no more limited in quotes
+        if _may_repeat(squeezed, text):  # another may stand for it that is as trusted, and no more limited in quotes
             free = not limited(passage.copyright)
             as_good = [o for o in others if o.trust >= passage.trust and not (free and limited(o.copyright))]
             original = _original(passage, as_good)
@@ -72,8 +74,9 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
             copies[original.passage_id] = (*copies.get(original.passage_id, ()), passage)
             continue
         kept.append((hit, passage))
-        others.append(passage)
-        joined[hit.origin] = f"{known}\n{squeezed}"
+        if known is None or passage.passage_id in known:
+            others.append(passage)
+            joined[hit.origin] = f"{text}\n{squeezed}"
     return kept, copies
 
 

@@ -91,8 +91,12 @@ class Reference:
         if self.literals:
             text = "\n".join((passage.title, *passage.headings, passage.text))
             return 1.0 if any(stands_in(name, text) for name in self.literals) else 0.0
-        own = set(identifiers("\n".join((passage.title, *passage.headings, _question(passage)))))
-        mentioned = own if own.issuperset(self.named) else set(identifiers(passage.text))
+        clauses, codes = any(":" in n for n in self.named), any(":" not in n for n in self.named)
+        heading = "\n".join((passage.title, *passage.headings, _question(passage)))
+        own = set(identifiers(heading, clauses=clauses, codes=codes))
+        mentioned = own
+        if not own.issuperset(self.named):
+            mentioned = set(identifiers(passage.text, clauses=clauses, codes=codes))
         shares = [1.0 if n in own else _MENTIONED if n in mentioned else 0.0 for n in self.named]
         return sum(shares) / len(shares)
 
@@ -256,7 +260,7 @@ class Candidates:
 
     def taken(self, which: Any) -> Candidates:
         """The candidates at these positions, or where a mask is true, in that order."""
-        columns = {one.name: getattr(self, one.name) for one in fields(self)}
+        columns = {name: getattr(self, name) for name in _COLUMNS}
         columns |= {name: values[which] for name, values in columns.items() if values is not None}
         return Candidates(**columns)
 
@@ -284,6 +288,8 @@ class Candidates:
             Hit(number, score, "vector", part) for number, score, part in zip(numbers, scores, parts, strict=True)
         ]
 
+
+_COLUMNS = tuple(one.name for one in fields(Candidates))
 
 NO_CANDIDATES = Candidates(
     passage_ids=np.zeros(0, np.int64), keyword=None, cosines=None, vectors=None, labels=np.zeros(0), shares=np.zeros(0),

@@ -7,7 +7,7 @@ The figures are those of general English words and of pairs of Chinese character
 from __future__ import annotations
 
 import importlib.resources
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -27,12 +27,16 @@ _MARKED = ("#", "@")  # identifiers have terms of their own, beside their words
 
 def terms_of(text: str) -> list[str]:
     """Its words as stems and its pairs of Chinese characters, in order, without pairs of words and marked identifiers."""
-    return [term for term in search_terms(text) if PAIR not in term and not term.startswith(_MARKED)]
+    return _plain(search_terms(text))
 
 
-def weights(text: str) -> Mapping[str, float]:
-    """What each of its terms says, 0 to `RARE_LATIN`."""
-    terms = list(dict.fromkeys(terms_of(text)))
+def _plain(terms: Iterable[str]) -> list[str]:
+    return [term for term in terms if PAIR not in term and not term.startswith(_MARKED)]
+
+
+def weights(terms: Iterable[str]) -> Mapping[str, float]:
+    """What each of a text's search terms says, 0 to `RARE_LATIN`; pairs of words and marked identifiers are left out."""
+    terms = list(dict.fromkeys(_plain(terms)))
     names, tenths = _figures()
     wanted = np.array([term.encode() for term in terms] or [b""])
     places = np.minimum(np.searchsorted(names, wanted), len(names) - 1)

@@ -132,10 +132,15 @@ def _codes(folded: str) -> Iterator[str]:
             yield f"{letters}{number}-{year}"
 
 
-def identifiers(text: str) -> tuple[str, ...]:
-    """Canonical identifiers in a text, without duplicates, in order of appearance; the most specific last."""
+def identifiers(text: str, *, clauses: bool = True, codes: bool = True) -> tuple[str, ...]:
+    """Canonical identifiers in a text, without duplicates, in order of appearance; the most specific last.
+
+    Args:
+        clauses, codes: Whether those are looked for whose names have a colon, and the others.
+    """
     with_case = _with_case(text)
-    return _identifiers(with_case, with_case.lower())
+    found = clause_keys(with_case) if clauses else ()
+    return tuple(dict.fromkeys([*found, *(_codes(with_case.lower()) if codes else ())]))
 
 
 def _identifiers(with_case: str, folded: str) -> tuple[str, ...]:

@@ -41,12 +41,14 @@ class Coverage:
     """How much of what a question says its passages say, by words that are rare in general text.
 
     Args:
+        terms: Of the question, as it is written.
         script: Of the question, ``han`` or ``latin``.
     """
 
-    def __init__(self, question: str, script: str) -> None:
+    def __init__(self, terms: Sequence[str], script: str) -> None:
         self._script = script
-        self._weights = weights(question)
+        self._weights = weights(terms)
+        self._shares: dict[str, float] = {}
         self._all = sum(self._weights.values())
 
     def among(self, passages: Sequence[Passage], language: str) -> float:
@@ -73,8 +75,11 @@ class Coverage:
         return heading
 
     def _share(self, text: str) -> float:
-        text = fold(text)
-        return sum(weight for term, weight in self._weights.items() if term in text) / (self._all or 1.0)
+        if text not in self._shares:
+            folded = fold(text)
+            said = sum(weight for term, weight in self._weights.items() if term in folded)
+            self._shares[text] = said / (self._all or 1.0)
+        return self._shares[text]
 
 
 class Verdict(NamedTuple):

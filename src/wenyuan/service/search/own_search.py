@@ -40,6 +40,8 @@ WORDLESS = "the query has no word or character to search for"
 _DEEPER = 2
 _SPARE = 10
 """Candidates besides those that are wanted: some may be copies of others, and rivals are counted without copies."""
+_COMPARED = 2 * NEAR
+"""With how many of the first, by either score, the others are compared to find copies: only they are given, or rivals."""
 _WAITS_FOR_INDEX = 0.5  # of a request's time; then what else was found is given, and said to be behind
 
 
@@ -83,7 +85,7 @@ class OwnSearch:
         """Search for one wording of the question."""
         query, profile, floor = context.query, context.profile, self._settings.floor
         found, ranked, copies = self._candidates(context, question, floor)
-        coverage = Coverage(question.subject, question.script)
+        coverage = Coverage(question.terms, question.script)
         bounds = coverage, context.scope, context.deadline
         verdict = self._abstention.verdict(question, found, ranked, *bounds)
         why = verdict.why
@@ -141,7 +143,9 @@ class OwnSearch:
             ranked = self._ranked(found.candidates, topic, question.reference, cut, context)
             if profile.copies:  # they are given, too, as answers of a former version did
                 return found, ordered(ranked), {}
-            kept, copies = distinct(sorted(ranked, key=_preferred))
+            ranked.sort(key=_preferred)
+            first = [hit.passage_id for hit, _ in ranked[: max(wanted, _COMPARED)]]
+            kept, copies = distinct(ranked, {*first, *found.candidates.passage_ids[:_COMPARED].tolist()})
             if len(kept) >= wanted or len(ranked) < reach:
                 return found, ordered(kept), copies
             reach *= 4

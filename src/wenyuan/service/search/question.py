@@ -20,6 +20,7 @@ class AnalysedQuery:
 
     Attributes:
         text: As it was asked.
+        terms: Of the subject, as they are written.
         subject: Without introduction and thanks (see `core.text.introductions`): what is embedded and looked for.
         wordings: Its terms, and those of its other wordings by the library's synonyms.
         script: ``han`` or ``latin``; see `script_of`.
@@ -29,6 +30,7 @@ class AnalysedQuery:
 
     text: str
     subject: str
+    terms: tuple[str, ...]
     wordings: Wordings
     script: str
     names: bool
@@ -45,12 +47,14 @@ def analysed(
     """
     subject = without_introduction(text)
     wordings = synonyms.wordings(subject)
+    own = tuple(wordings.words)
     if information is not None and (meant := respelled(wordings.words, information)):
         wordings = wordings.with_terms(meant)
     names = any(word.startswith("#") for word in wordings.words)
     return AnalysedQuery(
         text=text,
         subject=subject,
+        terms=own,
         wordings=wordings,
         script=script_of(text),
         names=names,
