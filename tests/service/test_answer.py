@@ -143,7 +143,8 @@ def test_gates_that_back_each_other_up(
 ) -> None:
     """Who cites another source, an old text or a rumour is kept out twice; without both gates he gets through."""
     server.begin("misattributor")
-    monkeypatch.setattr(gates, "GATES", GATES - {"wrong_source", "other_quote"})
+    # What he cites stands in a paragraph that speaks to a model, which keeps him out a third time.
+    monkeypatch.setattr(gates, "GATES", GATES - {"wrong_source", "other_quote", "instruction"})
     assert said(ask(library, language)) == [("model", DUTY[language])]
     for source, gate in (("old", "not_in_force"), ("rumour", "low_trust")):
         text = TEXTS[language][source].strip().splitlines()[-1]

@@ -24,7 +24,7 @@ from wenyuan.core.rules.proposal_content import contradictions_beside, says
 from wenyuan.core.rules.proposal_form import ends_of, formed
 from wenyuan.core.rules.proposals import JudgedProposal, KnownRules, KnownStatement, Proposal
 from wenyuan.core.text.boundaries import Span
-from wenyuan.core.text.injection import instruction_like
+from wenyuan.core.text.injection import within_instruction
 from wenyuan.core.text.structure import opening
 from wenyuan.core.tokens import tokens_of
 from wenyuan.core.verification import compared_with
@@ -84,7 +84,7 @@ def _cut(case: ProposalCase, shown: Mapping[str, Shown]) -> None:
         raise ProposalRefused("no_quote", f"{case.proposal.first} … {case.proposal.last}")
     span = _without_number(one.text, span)
     case.passage, case.span, case.quote = one.passage, span, one.text[slice(*span)]
-    if instruction_like(case.quote):
+    if within_instruction(one.text, *span):
         gate("instruction", case.quote)
     found = compared_with(tokens_of(case.proposal.text), case.quote)
     if found is None:

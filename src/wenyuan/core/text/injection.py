@@ -74,6 +74,13 @@ def visible(text: str) -> str:
     return _HIDDEN.sub("", _BREAK.sub("\n", text))
 
 
+def within_instruction(text: str, start: int, end: int) -> bool:
+    """Whether the paragraphs around a part of a text speak to a model: what else they say goes with the order."""
+    begin = text.rfind("\n\n", 0, start)
+    stop = text.find("\n\n", end)
+    return instruction_like(text[begin + 2 if begin >= 0 else 0 : stop if stop >= 0 else len(text)])
+
+
 def instruction_like(text: str) -> bool:
     """Whether a text speaks to a model: “ignore previous instructions”, “忽略以上指令”."""
     read = re.sub(r"[ \t\u3000]+", " ", fold(text)).replace("’", "'")

@@ -44,7 +44,7 @@ from wenyuan.core.scoring.copies import limited
 from wenyuan.core.source_entries import kept_from_model
 from wenyuan.core.text.boundaries import Span, sentences
 from wenyuan.core.text.excerpts import document_key
-from wenyuan.core.text.injection import instruction_like
+from wenyuan.core.text.injection import within_instruction
 from wenyuan.core.text.summaries import summarize
 from wenyuan.core.tokens import tokens_of
 from wenyuan.core.verification import compared_with
@@ -343,7 +343,9 @@ class Answerer:
             for passage in passages[:_EXTRACTED]
             for start, end in summarize(passage.text, request.query, language=passage.language).spans
             for span in sentences(passage.text, start, end)
-            if _speaks_for_itself(passage.text[slice(*span)]) and about(passage.text[slice(*span)], request.query)
+            if _speaks_for_itself(passage.text[slice(*span)])
+            and not within_instruction(passage.text, *span)
+            and about(passage.text[slice(*span)], request.query)
         ][:_MOST_EXTRACTS]
         claims = [Claim(passage.text[slice(*span)], (passage.ref,)) for passage, span in chosen]
         verdicts = self._verdicts(claims, request, principal) if claims else ()
@@ -454,7 +456,7 @@ def _cut(proposed: Proposed, judged: JudgedClaim, shown: Mapping[str, Shown]) ->
             problems += [] if same and not decorated(proposed.text, passage.text[slice(*own)]) else ["part"]
     if span is None and judged.evidence:
         passage, span = judged.evidence[0].passage, _around(judged)
-    if passage is not None and span is not None and instruction_like(passage.text[slice(*span)]):
+    if passage is not None and span is not None and within_instruction(passage.text, *span):
         problems.append("instruction")
     failed = [name for name in problems if name in GATES]
     reason = next((name for name in failed if name not in _REPLACED), failed[0] if failed else "")
@@ -477,13 +479,8 @@ def _around(judged: JudgedClaim) -> Span:
 
 
 def _speaks_for_itself(text: str) -> bool:
-    """Whether a sentence may stand in an answer: it is no heading and no instruction to a model."""
-    return (
-        not text.startswith("#")
-        and len(text) <= MOST_CHARS
-        and len(tokens_of(text).tokens) >= _LEAST_TOKENS
-        and not instruction_like(text)
-    )
+    """Whether a sentence may stand in an answer: it is no heading and has some words, but not too many."""
+    return not text.startswith("#") and len(text) <= MOST_CHARS and len(tokens_of(text).tokens) >= _LEAST_TOKENS
 
 
 def _checks(passage: Passage) -> Mapping[str, Any]:
