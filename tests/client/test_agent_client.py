@@ -100,9 +100,9 @@ def test_an_answer_that_breaks_the_contract_is_refused(entry: Any) -> None:
         read_context({**context, "CONTEXT_DATA": {"knowledge_snippets": [entry]}})
 
 
-@pytest.mark.parametrize("member", ["passages", "coverage", "reasons", "metadata"])
+@pytest.mark.parametrize("member", ["status", "passages", "coverage", "reasons", "metadata"])
 def test_no_member_may_be_missing(member: str) -> None:
     """An answer that lacks a member is refused, never taken for an empty one."""
-    whole = {"passages": [], "coverage": COVERAGE, "reasons": {}, "metadata": {}}
+    whole = {"status": "SUCCESS", "passages": [], "coverage": COVERAGE, "reasons": {}, "metadata": {}}
     with pytest.raises(ValueError, match=member):
         read_passages({name: value for name, value in whole.items() if name != member})

@@ -512,7 +512,7 @@ WRITING: dict[str, Callable[[Client], object]] = {
     "import_rules": lambda client: client.import_rules(pack="construction"),
     "feedback": lambda client: client.feedback("a", good=["policy#1"]),
 }
-DONE = {"changed": 1, "kept": {"policy#1": True}}
+DONE = {"status": "SUCCESS", "changed": 1, "kept": {"policy#1": True}}
 
 
 @pytest.mark.parametrize("writing", WRITING)

@@ -16,6 +16,7 @@ from wenyuan.client.rules import (
     _changed,
     _names,
     _whole,
+    read_proposed,
     read_rules,
     read_united,
 )
@@ -110,7 +111,7 @@ class AsyncRulesCalls(AsyncCalls):
             timeout: Seconds for this call: a model takes longer than a search. By default those of the client.
         """
         asked = {"source": source, "limit": limit, "tokens": tokens, "dry_run": dry_run}
-        return await self._call("POST", "/v1/rules/propose", _whole, asked, timeout=timeout)
+        return await self._call("POST", "/v1/rules/propose", read_proposed, asked, timeout=timeout)
 
     async def review_rules(
         self, statement_ids: Sequence[int] | str, action: Literal["approve", "reject", "retire"], *, reason: str = ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wenyuan.client.rules import object_in
+from wenyuan.core.contract import check_success
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,7 @@ class Knowledge:
 
 def read_passages(body: Mapping[str, Any]) -> Passages:
     """Parse a successful search answer; ValueError when it breaks the contract."""
+    check_success(body)
     return Passages(
         passages=_entries(body, "passages"),
         degraded=_degraded(body),
@@ -69,6 +71,7 @@ def read_passages(body: Mapping[str, Any]) -> Passages:
 
 def read_context(body: Mapping[str, Any]) -> Knowledge:
     """Parse a successful context; ValueError when it breaks the contract."""
+    check_success(body)
     tokens = body.get("tokens")
     if type(tokens) is not int:
         raise ValueError("tokens is no integer")
@@ -84,6 +87,7 @@ def read_context(body: Mapping[str, Any]) -> Knowledge:
 
 def read_verdicts(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Parse a verification; ValueError when it breaks the contract."""
+    check_success(body)
     claims = body.get("claims")
     if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
         raise ValueError("claims is no array of objects")
@@ -94,6 +98,7 @@ def read_verdicts(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def read_answered(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Parse a successful answer; ValueError when it breaks the contract."""
+    check_success(body)
     claims = body.get("claims")
     if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
         raise ValueError("claims is no array of objects")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from wenyuan.core.contract import failure, read_fragments, read_nearest, read_object
-from wenyuan.core.errors import TRANSLATABLE, Fault, InvalidRequest, NotPermitted, RetrievalFailed, msg, received
+from wenyuan.core.contract import failure, read_fragments, read_nearest, read_object, reason_of
+from wenyuan.core.errors import TRANSLATABLE, Fault, InvalidRequest, NotPermitted, RetrievalFailed, msg
 from wenyuan.core.model import Fragment
 
 T = TypeVar("T")
@@ -116,14 +116,17 @@ def _why(problem: Mapping[str, Any], otherwise: str) -> str:
     for key in ("detail", "title", "message"):
         text = problem.get(key)
         if isinstance(text, str) and text.strip():
-            return msg("{what}: {why}", what=otherwise, why=_shown(received(text, problem.get(TRANSLATABLE))))
+            return msg("{what}: {why}", what=otherwise, why=_shown(reason_of(text, problem.get(TRANSLATABLE))))
     return otherwise
 
 
 def _faults(problem: Mapping[str, Any]) -> tuple[Fault, ...]:
     errors = problem.get("errors")
     return tuple(
-        Fault(str(error.get("path", "")), _shown(received(error["message"], error.get(TRANSLATABLE))))
+        Fault(
+            _shown(reason_of(str(error.get("path", "")), None)),
+            _shown(reason_of(error["message"], error.get(TRANSLATABLE))),
+        )
         for error in (errors if isinstance(errors, list) else ())
         if isinstance(error, dict) and isinstance(error.get("message"), str)
     )

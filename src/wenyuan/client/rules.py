@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from wenyuan.client.calls import Calls, with_query
-from wenyuan.core.contract import named_twice
+from wenyuan.core.contract import check_success, named_twice
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.rules.results import RetrievalItem
 
@@ -67,6 +67,7 @@ class Rules:
 
 def read_united(body: Mapping[str, Any]) -> United:
     """Parse a successful unified answer; ValueError when it breaks the contract."""
+    check_success(body)
     items = _items(body, "items")
     order = [(item.priority, -item.score) for item in items]
     if order != sorted(order):
@@ -81,6 +82,7 @@ def read_united(body: Mapping[str, Any]) -> United:
 
 def read_rules(body: Mapping[str, Any]) -> Rules:
     """Parse successfully inferred rules; ValueError when they break the contract."""
+    check_success(body)
     recognised = _list(body, "recognised")
     if not all(isinstance(one, dict) for one in recognised):
         raise ValueError("recognised is no array of objects")
@@ -99,6 +101,12 @@ def read_rules(body: Mapping[str, Any]) -> Rules:
 
 
 def _whole(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    return body
+
+
+def read_proposed(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Parse what was proposed by a run that ended well; ValueError when it did not."""
+    check_success(body)
     return body
 
 
@@ -235,7 +243,7 @@ class RulesCalls(Calls):
             timeout: Seconds for this call: a model takes longer than a search. By default those of the client.
         """
         asked = {"source": source, "limit": limit, "tokens": tokens, "dry_run": dry_run}
-        return self._call("POST", "/v1/rules/propose", _whole, asked, timeout=timeout)
+        return self._call("POST", "/v1/rules/propose", read_proposed, asked, timeout=timeout)
 
     def review_rules(
         self, statement_ids: Sequence[int] | str, action: Literal["approve", "reject", "retire"], *, reason: str = ""

@@ -27,6 +27,26 @@ def read_object(content: bytes) -> dict[str, Any]:
     return body
 
 
+def check_success(body: Mapping[str, Any]) -> None:
+    """Refuse what does not say, in this word, that it is a success.
+
+    Raises:
+        ValueError: ``status`` is missing or another value, or an ``error_message`` stands beside it.
+    """
+    if body.get("status") != "SUCCESS":
+        raise ValueError("status is neither SUCCESS nor FAILED")
+    if body.get("error_message") is not None:
+        raise ValueError("SUCCESS beside an error_message")
+
+
+def reason_of(text: str, parts: object) -> str:
+    """A reason that a service gives, as `received`; on one line and without what a terminal or a log would obey."""
+    from wenyuan.core.text.injection import visible
+
+    clean = " ".join(visible(text).split())
+    return received(text, parts) if clean == text else clean
+
+
 def failure(body: Mapping[str, Any]) -> str:
     """The error message when a body is a response with status FAILED, as a `Message` where its parts came with it, and cut
     where it has no end; else ``""``.
@@ -37,8 +57,8 @@ def failure(body: Mapping[str, Any]) -> str:
     if not isinstance(reason, str) or not reason.strip():
         return "the service failed and gave no reason"
     if len(reason) > MOST_CHARS:
-        return reason[: MOST_CHARS - 1] + "…"
-    return received(reason, body.get(TRANSLATABLE))
+        return reason_of(reason[: MOST_CHARS - 1], None) + "…"
+    return reason_of(reason, body.get(TRANSLATABLE))
 
 
 def read_fragments(body: Mapping[str, Any], *, max_results: int) -> tuple[Fragment, ...]:
@@ -48,10 +68,7 @@ def read_fragments(body: Mapping[str, Any], *, max_results: int) -> tuple[Fragme
         ValueError: it says something else or breaks the contract: too many fragments, members that are missing or
             of a wrong type, scores outside 0..1 or rising.
     """
-    if body.get("status") != "SUCCESS":
-        raise ValueError("status is neither SUCCESS nor FAILED")
-    if body.get("error_message") is not None:
-        raise ValueError("SUCCESS beside an error_message")
+    check_success(body)
     members = body.get("fragments")
     if not isinstance(members, list):
         raise ValueError("fragments is no array")
