@@ -16,6 +16,8 @@ from wenyuan.cli import apply, audit_records, connections, registry, retrieve, r
 from wenyuan.cli.options import LangOption
 from wenyuan.core.context_sentences import Refusal
 from wenyuan.core.corrections import CORRECTION_ACTIONS
+from wenyuan.core.gaps import REASONS as GAP_REASONS
+from wenyuan.core.gaps import STATES as GAP_STATES
 from wenyuan.core.likelihood import Likelihood
 from wenyuan.core.model import DOCUMENT_STATES, Source
 from wenyuan.core.prompt_parts import REASONS
@@ -105,6 +107,7 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
                *literals(Source, "status"), *get_args(StatementStatus), "last_success", "last_failure", "reason",
                "failures_in_a_row", "next_refresh", "stale_since", "refreshing"},
     "audit_": KINDS,
+    "gap_": {*GAP_REASONS, *GAP_STATES},
     "audit_why_": {*REASONS, "top_k"},
     "withheld_": {*REASONS, "top_k"},
     "did_": audit_records._DID,

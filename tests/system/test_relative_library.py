@@ -132,6 +132,9 @@ STEPS: Sequence[Step] = (
     ("GET", "/v1/tasks/{profile_id}", lambda _: None),
     ("DELETE", "/v1/tasks/{profile_id}", lambda _: None),
     ("POST", "/v1/synonyms", lambda _: {"term": "休假", "synonym": "请假"}),
+    ("GET", "/v1/gaps", lambda _: None),
+    ("POST", "/v1/gaps/ask", lambda _: {}),
+    ("POST", "/v1/gaps/{gap_id}", lambda s: s.update(gap_id="0" * 16) or {"state": "later"}),
     ("GET", "/v1/synonyms", lambda _: None),
     ("DELETE", "/v1/synonyms/{number}", lambda _: None),
     ("GET", "/v1/quarantine", lambda _: None),
@@ -160,6 +163,7 @@ STEPS: Sequence[Step] = (
 )
 NOT_HERE = {
     ("GET", "/v1/documents/{document_id}/pages/{page}"): 404,  # of a text there are no pages
+    ("POST", "/v1/gaps/{gap_id}"): 404,  # everything was answered well
     ("POST", "/v1/rules/propose"): 503,  # there is no language model
     ("DELETE", "/v1/evaluations/running"): 404,  # it may have ended
 }
@@ -283,6 +287,10 @@ COMMANDS: Sequence[tuple[str, list[object] | Words, int]] = (
     ("correct", lambda s: [s["ref"], "--question", "能休几天"], 0),
     ("corrections", [], 0),
     ("undo", ["1"], 0),
+    ("gaps list", [], 0),
+    ("gaps ask", [], 0),
+    ("gaps show", ["0123456789abcdef"], 2),
+    ("gaps decide", ["0123456789abcdef", "--as", "later"], 2),
     ("synonyms add", ["休假", "请假"], 0),
     ("synonyms list", [], 0),
     ("synonyms import", ["说法.csv"], 0),

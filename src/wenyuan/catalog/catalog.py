@@ -19,6 +19,7 @@ from wenyuan.catalog.dialects import create_missing
 from wenyuan.catalog.document_readers import DocumentReaders
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.evaluations import Evaluations
+from wenyuan.catalog.gap_decisions import GapDecisions
 from wenyuan.catalog.history import PastDocuments
 from wenyuan.catalog.identity import Identity, name_library
 from wenyuan.catalog.listings import Listings
@@ -80,6 +81,7 @@ class Catalog:
         self.citations = Citations(database)
         self.anchor = Anchor(database)
         self.history = PastDocuments(database)
+        self.decided = GapDecisions(database)
 
     # -- life ---------------------------------------------------------------------------------------
 
@@ -348,6 +350,8 @@ class Catalog:
     tuning_at = delegate("learned", Tunings.tuning_at)
     put_feedback = delegate("learned", Tunings.put_feedback)
     feedback = delegate("learned", Tunings.feedback)
+    gap_decisions = delegate("decided", GapDecisions.gap_decisions)
+    decide_gap = delegate("decided", GapDecisions.decide_gap)
 
     adopt_calibration = delegate("judged", Calibrations.adopt_calibration)
     undo_calibration = delegate("judged", Calibrations.undo_calibration)

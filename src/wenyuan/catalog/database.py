@@ -101,7 +101,7 @@ class StoragePlace(Protocol):
 
 OnChange = Callable[
     [
-        Literal["registry", "agent", "key", "rule", "task", "synonym", "correction", "document", "refresh"],
+        Literal["registry", "agent", "key", "rule", "task", "synonym", "correction", "document", "gap", "refresh"],
         str,
         str,
         Any,

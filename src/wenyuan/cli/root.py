@@ -25,6 +25,7 @@ from wenyuan.cli.documents import app as document_app
 from wenyuan.cli.encoder import app as encoder_app
 from wenyuan.cli.evaluate import evaluation
 from wenyuan.cli.feedback import feedback
+from wenyuan.cli.gaps import app as gaps_app
 from wenyuan.cli.help_texts import in_all, line, options_in_all
 from wenyuan.cli.keys import keys_app as key_app
 from wenyuan.cli.library import add, ingest, init
@@ -224,6 +225,7 @@ _GROUPS = {
     "rules": rules_app,
     "agent": agent_app,
     "task": task_app,
+    "gaps": gaps_app,
     "synonyms": synonyms_app,
     "key": key_app,
     "audit": audit_app,

@@ -36,6 +36,7 @@ from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.fragment_search import Fields, FragmentSearch
+from wenyuan.service.gaps.finder import Gaps
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.generation.context_sentences import ContextSentences
 from wenyuan.service.generation.proposals import Proposer
@@ -224,7 +225,10 @@ class Library:
             searcher, catalog.document_chars, recorded, storage.tasks, self.summarizer, self.rewriter
         )
         self.traits = CollectionTraits(catalog, engine, encoder, retriever)
-        self.feedback = Feedback(catalog=catalog, recorder=recorder)
+        self.feedback, self.gaps = (
+            Feedback(catalog=catalog, recorder=recorder),
+            Gaps(catalog=catalog, recorder=recorder, encoder=encoder, recorded=recorded),
+        )  # fmt: skip
         self.tuner, self.judge_tuner = (
             Tuner(
                 settings=settings, catalog=catalog, engine=engine, encoder=encoder, recorder=recorder,

@@ -25,6 +25,7 @@ Changed = Literal[
     "synonym",
     "correction",
     "document",
+    "gap",
 ]
 
 

@@ -1,0 +1,40 @@
+"""What owners decided about questions that were not answered well, as the catalog keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from wenyuan.catalog.database import Database
+from wenyuan.catalog.documents import batches
+from wenyuan.catalog.gap_tables import gap_decisions
+from wenyuan.catalog.sql import now
+from wenyuan.core.gaps import GapDecision, GapState
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GapDecisions:
+    """Decisions by question. They change no answer, and so are no change of the library."""
+
+    database: Database
+
+    def gap_decisions(self) -> dict[str, GapDecision]:
+        """All of them, by the digest of the question."""
+        with self.database.reading("reading decisions on gaps") as connection:
+            rows = connection.execute(sa.select(gap_decisions)).mappings().all()
+        return {row["digest"]: GapDecision(**row) for row in rows}
+
+    def decide_gap(self, digests: Sequence[str], state: GapState, note: str, actor: str) -> None:
+        """Decide about questions by their digests; ``open`` takes decisions back."""
+        rows = [
+            {"digest": digest, "state": state, "note": note, "actor": actor, "at": now()}
+            for digest in dict.fromkeys(digests)
+        ]
+        with self.database.changing("deciding about a gap") as connection:
+            for part in batches([row["digest"] for row in rows]):
+                connection.execute(gap_decisions.delete().where(gap_decisions.c.digest.in_(part)))
+            if state != "open":
+                connection.execute(gap_decisions.insert(), rows)
+        self.database.on_change("gap", "changed", digests[0], None, {"state": state, "note": note})

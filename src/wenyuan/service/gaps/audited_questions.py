@@ -1,0 +1,172 @@
+"""What the audit knows of questions: which were answered well, which were not and why, and which failed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.core.gaps import PROBABLE, REPEAT_SECONDS, FailedQuestion, GapReason, UnansweredQuestion, digest_of
+from wenyuan.core.records import AuditRecord
+from wenyuan.core.text.analysis import search_terms
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.audit.log import AuditLog
+
+_PAGE = 1_000
+_SHARED = 0.5
+"""Share of its terms that a question has in common with the one before it, where that is asked again in other words."""
+_NOT_ASKED = frozenset(("infer_rules", "rules_around", "find_cases", "evaluation"))
+"""Doors whose questions are no person's: names of processes, and questions of evaluations."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedQuestion:
+    """One question as the audit has it, its parts united.
+
+    Attributes:
+        score: Probability of the first fragment; 0 without one.
+        given: Characters that were given of documents, and rules.
+        withheld: Whether something was found and not given.
+    """
+
+    audit_id: str
+    at: float
+    text: str
+    agent: str
+    caller: str
+    failed: bool
+    code: str
+    error: str
+    given: int
+    withheld: bool
+    score: float
+    address: str
+    source_id: str
+
+
+def records_since(audit: AuditLog, since: float, agent: str | None, most: int) -> tuple[list[AuditRecord], bool]:
+    """Records of retrievals from a time on, oldest first, at most the `most` newest; and whether these are all."""
+    found: list[AuditRecord] = []
+    before: str | None = None
+    while len(found) < most:
+        page = audit.list(
+            kind="retrieval", agent=agent, since=since, limit=min(_PAGE, most - len(found)), before=before
+        )
+        found += page
+        if len(page) < _PAGE:
+            return found[::-1], len(found) < most or not page
+        before = page[-1].audit_id
+    return found[::-1], not audit.list(kind="retrieval", agent=agent, since=since, limit=1, before=before)
+
+
+def asked_questions(records: Iterable[AuditRecord]) -> list[AuditedQuestion]:
+    """The questions of records, oldest first; records of one question's parts are one question."""
+    parts: dict[str, list[AuditRecord]] = {}
+    for record in records:
+        if record.record.get("door") not in _NOT_ASKED:
+            parts.setdefault(record.record.get("part_of") or record.audit_id, []).append(record)
+    return [_united(of) for of in parts.values()]
+
+
+def _united(records: Sequence[AuditRecord]) -> AuditedQuestion:
+    first = records[0]
+    fragments = [fragment for record in records for fragment in record.record.get("fragments", ())]
+    best: Mapping[str, Any] = max(fragments, key=lambda one: one.get("score", 0.0), default={})
+    failed = next((record.record for record in records if record.record.get("status") != "SUCCESS"), None)
+    text = first.query.get("query") if first.query else None
+    return AuditedQuestion(
+        audit_id=first.audit_id,
+        at=first.at,
+        text=str(text or first.record.get("preview", "")),
+        agent=first.record.get("agent") or "",
+        caller=first.principal,
+        failed=failed is not None,
+        code=(failed or {}).get("error_code", ""),
+        error=(failed or {}).get("error", ""),
+        given=sum(fragment.get("quoted_chars", 0) for fragment in fragments),
+        withheld=any(record.record.get("withheld") for record in records),
+        score=float(best.get("score", 0.0)),
+        address=best.get("uri", ""),
+        source_id=best.get("source_id", ""),
+    )
+
+
+def failed_questions(asked: Iterable[AuditedQuestion]) -> tuple[FailedQuestion, ...]:
+    """Those whose answer was FAILED, newest first."""
+    return tuple(
+        FailedQuestion(
+            audit_id=one.audit_id, at=one.at, text=one.text, agent=one.agent, code=one.code, error=one.error
+        )
+        for one in reversed(list(asked))
+        if one.failed
+    )
+
+
+def unanswered(asked: Sequence[AuditedQuestion], bad: Mapping[str, bool]) -> tuple[list[UnansweredQuestion], int]:
+    """The questions that were not answered well, oldest first, and how many have been answered well since.
+
+    What counts is the last answer to equal words for the same agent.
+
+    Args:
+        asked: Oldest first; failed ones are passed over.
+        bad: By audit id, whether what was judged of an answer was judged wrong only.
+    """
+    again = _asked_again(asked)
+    last: dict[tuple[str, str], AuditedQuestion] = {}
+    earlier: dict[tuple[str, str], list[UnansweredQuestion]] = defaultdict(list)
+    for one in asked:
+        if one.failed:
+            continue
+        key = digest_of(one.text), one.agent
+        last[key] = one
+        if reason := _reason(one, bad, again):
+            earlier[key].append(_question(one, reason))
+    open_keys = {key for key, one in last.items() if _reason(one, bad, again)}
+    found = [question for key, of in earlier.items() if key in open_keys for question in of]
+    closed = sum(key not in open_keys for key in earlier)
+    return sorted(found, key=lambda question: question.at), closed
+
+
+def _reason(one: AuditedQuestion, bad: Mapping[str, bool], again: frozenset[str]) -> GapReason | None:
+    """Why a question counts as not answered well; None where it was answered well."""
+    if not one.given:
+        return "withheld" if one.withheld or one.address else "nothing"
+    if bad.get(one.audit_id):
+        return "marked_bad"
+    if one.score < PROBABLE:
+        return "weak"
+    return "asked_again" if one.audit_id in again and bad.get(one.audit_id) is not False else None
+
+
+def _question(one: AuditedQuestion, reason: GapReason) -> UnansweredQuestion:
+    return UnansweredQuestion(
+        audit_id=one.audit_id, at=one.at, text=one.text, reason=reason, agent=one.agent, caller=one.caller,
+        score=one.score, address=one.address, source_id=one.source_id,
+    )  # fmt: skip
+
+
+def _asked_again(asked: Sequence[AuditedQuestion]) -> frozenset[str]:
+    """Ids of questions that the same caller asked again in other words soon after."""
+    return frozenset(
+        before.audit_id
+        for before, after in _neighbours(asked)
+        if after.at - before.at <= REPEAT_SECONDS
+        and digest_of(before.text) != digest_of(after.text)
+        and _alike(before.text, after.text)
+    )
+
+
+def _neighbours(asked: Sequence[AuditedQuestion]) -> Iterator[tuple[AuditedQuestion, AuditedQuestion]]:
+    last: dict[tuple[str, str], AuditedQuestion] = {}
+    for one in asked:
+        key = one.caller, one.agent
+        if key in last:
+            yield last[key], one
+        last[key] = one
+
+
+def _alike(text: str, other: str) -> bool:
+    terms, others = set(search_terms(text)), set(search_terms(other))
+    return bool(terms) and len(terms & others) >= _SHARED * min(len(terms), len(others))

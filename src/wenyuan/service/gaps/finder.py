@@ -1,0 +1,178 @@
+"""Finds what was asked of a library and not answered well, decides about it, and asks it again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wenyuan.core.access import Principal
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound, msg
+from wenyuan.core.gaps import STATES, GapReport, GapState, KnowledgeGap, digest_of
+from wenyuan.core.ports import Deadline
+from wenyuan.service.audit.recorder import AuditRecorder
+from wenyuan.service.gaps.audited_questions import asked_questions, failed_questions, records_since, unanswered
+from wenyuan.service.gaps.grouping import gaps_of, groups_of
+from wenyuan.service.search.general_texts import script_of
+from wenyuan.service.search.query_vectors import QueryVectors
+from wenyuan.service.search.searcher import LOCAL, SearchRequest
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.audit.log import AuditLog
+    from wenyuan.catalog.catalog import Catalog
+    from wenyuan.core.ports import Encoder
+    from wenyuan.service.audit.recorded_search import RecordedSearch
+
+DAYS = 30
+"""How far back is looked, unless said otherwise."""
+MOST_RECORDS = 100_000
+"""Audit records that are read at once, the newest."""
+MOST_EMBEDDED = 2_000
+"""Distinct questions that are grouped by meaning, those asked most recently; older ones stand for themselves."""
+MOST_NOTE = 1_000
+_DAY = 86_400.0
+_BATCH = 64
+_SECONDS = 600.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Gaps:
+    """The questions of the audit that were not answered well.
+
+    Attributes:
+        recorded: Asks a gap again, with a record of its own.
+    """
+
+    catalog: Catalog
+    recorder: AuditRecorder
+    encoder: Encoder | None
+    recorded: RecordedSearch
+    clock: Callable[[], float] = time.time
+
+    def find(
+        self, *, days: float = DAYS, agent: str | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> GapReport:
+        """What was not answered well in the last days.
+
+        Args:
+            agent: Only what this agent asked; None: everybody.
+            progress: Called with the number of questions compared, and of all.
+
+        Raises:
+            InvalidRequest: `days` is not above 0.
+            KnowledgeError: the audit is switched off: nothing can be known.
+            CatalogUnavailable, EncoderUnavailable: the audit or the encoder cannot be read.
+        """
+        if not 0 < days <= 36_500:
+            raise InvalidRequest(msg("days is {days}; it must be above 0 and at most 36500", days=f"{days:g}"))
+        since = self.clock() - days * _DAY
+        records, complete = records_since(self._log(), since, agent, MOST_RECORDS)
+        asked = asked_questions(records)
+        questions, closed = unanswered(asked, self._judged_bad())
+        texts = {digest_of(question.text): question.text for question in questions}
+        decisions = self.catalog.gap_decisions()
+        number_of = self._groups(texts, progress)
+        return GapReport(
+            gaps=tuple(gaps_of(questions, number_of, decisions)),
+            failed=failed_questions(asked),
+            questions=len(asked),
+            closed=closed,
+            since=since if complete or not records else records[0].at,
+            complete=complete,
+        )
+
+    def gap(self, gap_id: str, *, days: float = DAYS) -> KnowledgeGap:
+        """The gap of that id, or with a wording of that id; NotFound where there is none."""
+        for gap in self.find(days=days).gaps:
+            if gap_id in {gap.gap_id, *map(digest_of, gap.wordings)}:
+                return gap
+        raise NotFound(msg("there is no gap {gap_id}", gap_id=repr(gap_id)), hint="wenyuan gaps list")
+
+    def decide(
+        self, gap_id: str, state: GapState, *, note: str = "", days: float = DAYS, principal: Principal = LOCAL
+    ) -> KnowledgeGap:
+        """Decide about a gap, all its wordings at once; returns it as it is now. ``open`` takes a decision back.
+
+        Raises:
+            InvalidRequest: an unknown state, or a note that is too long.
+            NotFound: there is no such gap.
+        """
+        if state not in STATES:
+            raise InvalidRequest(
+                msg("{state} is no state of a gap", state=repr(state)), hint=msg("one of {states}", states=", ".join(STATES))
+            )  # fmt: skip
+        if len(note) > MOST_NOTE:
+            raise InvalidRequest(
+                msg("the note has {count} characters; at most {most}", count=len(note), most=MOST_NOTE)
+            )
+        gap = self.gap(gap_id, days=days)
+        digests = list(dict.fromkeys([gap.gap_id, *map(digest_of, gap.wordings)]))
+        self.catalog.decide_gap(digests, state, note, principal.key_id)
+        return self.gap(gap.gap_id, days=days)
+
+    def ask_again(
+        self, *, days: float = DAYS, progress: Callable[[int, int], None] | None = None, principal: Principal = LOCAL
+    ) -> tuple[KnowledgeGap, ...]:
+        """Ask every wording of the open gaps again, for the agents that asked; returns the gaps that closed by it.
+
+        Each question is recorded like any other, so that what is answered well now is no gap any more.
+        """
+        before = [gap for gap in self.find(days=days).gaps if gap.state == "open"]
+        known = {agent.agent_id for agent in self.catalog.agents()}
+        asked = [
+            (text, agent)
+            for gap in before
+            for text in gap.wordings
+            for agent in gap.agents
+            if not agent or agent in known
+        ]
+        for at, (text, agent) in enumerate(asked):
+            self.recorded.find(SearchRequest(query=text, agent_id=agent or None, summary=False), principal)
+            if progress is not None:
+                progress(at + 1, len(asked))
+        after = {digest_of(text) for gap in self.find(days=days).gaps for text in gap.wordings}
+        return tuple(gap for gap in before if after.isdisjoint(map(digest_of, gap.wordings)))
+
+    def _log(self) -> AuditLog:
+        if self.recorder.log is None:
+            raise KnowledgeError(
+                "the audit is switched off, and only it knows what was asked", component="audit", hint="audit.enabled = true"
+            )  # fmt: skip
+        return self.recorder.log
+
+    def _judged_bad(self) -> dict[str, bool]:
+        """By audit id: whether everything that was judged of the answer was judged wrong."""
+        bad: dict[str, bool] = {}
+        for judgement in self.catalog.feedback():
+            bad[judgement.audit_id] = bad.get(judgement.audit_id, True) and not judgement.good
+        return bad
+
+    def _groups(self, texts: dict[str, str], progress: Callable[[int, int], None] | None) -> dict[str, int]:
+        """The group of each question, by digest."""
+        digests = list(texts)
+        compared = digests[-MOST_EMBEDDED:]
+        vectors = self._vectors([texts[digest] for digest in compared], progress)
+        numbers = groups_of([texts[digest] for digest in compared], vectors)
+        found = dict(zip(compared, numbers, strict=True))
+        rest = digests[: len(digests) - len(compared)]
+        return found | {digest: len(digests) + at for at, digest in enumerate(rest)}
+
+    def _vectors(self, texts: Sequence[str], progress: Callable[[int, int], None] | None) -> np.ndarray | None:
+        """Vectors of questions, less the mean of general ones in their script, of length 1; None without an encoder."""
+        if self.encoder is None or not texts:
+            return None
+        deadline = Deadline(time.monotonic() + _SECONDS, time.monotonic)
+        general = QueryVectors(self.encoder)
+        made = []
+        for at in range(0, len(texts), _BATCH):
+            part = texts[at : at + _BATCH]
+            raw = self.encoder.encode_queries(part, deadline=deadline)
+            made.append(raw - np.stack([general.mean("questions", script_of(text), deadline) for text in part]))
+            if progress is not None:
+                progress(min(at + _BATCH, len(texts)), len(texts))
+        vectors = np.concatenate(made)
+        unit: np.ndarray = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        return unit

@@ -1,0 +1,218 @@
+"""Questions that were not answered well: found in the audit, grouped, decided about, and closed by a better library."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wenyuan
+from command_line import run
+from governed_door import governed_server, key, send
+from http_door import assert_problem
+from wenyuan.core.access import Agent, DomainScope
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound
+from wenyuan.core.gaps import digest_of
+from wenyuan.core.model import Source
+from wenyuan.service.gaps.grouping import groups_of
+from wenyuan.service.search.searcher import SearchRequest
+
+LEAVE = "# 休假制度\n\n## 年假\n\n员工工作满一年后，每年享有五天带薪年假，未休完的年假可以顺延至次年三月底。\n"
+CANTEEN = "# 食堂管理\n\n## 开放时间\n\n公司食堂早餐七点开放，午餐十一点半开放，晚餐五点半开放，周末不开放。\n"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[Any]:
+    """A library about leave."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "leave.md").write_text(LEAVE, "utf-8")
+    with wenyuan.create(tmp_path / "library") as library:
+        library.add(Source(source_id="rules", path=str(tmp_path / "docs")))
+        yield library
+
+
+def asked(library: Any, *questions: str, agent: str | None = None) -> None:
+    for question in questions:
+        library.find(SearchRequest(query=question, agent_id=agent))
+
+
+def open_questions(library: Any, **how: Any) -> list[str]:
+    return [gap.question for gap in library.gaps.find(**how).gaps if gap.state == "open"]
+
+
+def test_what_is_answered_is_no_gap_and_what_is_not_is_one(house: Any) -> None:
+    """An answered question is counted and not listed; one on what the library does not hold is."""
+    asked(house, "年假有几天", "量子纠缠的贝尔不等式怎么证明")
+    report = house.gaps.find()
+    assert [gap.question for gap in report.gaps] == ["量子纠缠的贝尔不等式怎么证明"]
+    assert (report.questions, report.closed, report.complete, report.failed) == (2, 0, True, ())
+
+
+def test_questions_of_one_meaning_are_one_gap(house: Any) -> None:
+    """Other words, width, case and end marks: one gap, whose question is what was asked most."""
+    asked(house, "食堂几点开门", "食堂几点开门？", "公司食堂几点营业", "宇航服在哪里领取")
+    gaps = house.gaps.find().gaps
+    assert [(gap.count, gap.question) for gap in gaps] == [(3, "食堂几点开门？"), (1, "宇航服在哪里领取")]
+    assert set(gaps[0].wordings) == {"食堂几点开门？", "公司食堂几点营业"}
+
+
+def test_different_codes_are_different_gaps() -> None:
+    """Equal vectors do not unite questions that name different codes."""
+    import numpy as np
+
+    texts = ["kiosk shows E-34", "kiosk shows E-75", "the kiosk says E-34"]
+    assert groups_of(texts, np.ones((3, 1))) == [0, 1, 0]
+
+
+def test_without_vectors_common_words_unite() -> None:
+    """A library without an encoder groups by words."""
+    assert groups_of(["parking permit price", "price of a parking permit", "lost badge"], None) == [0, 0, 1]
+
+
+def test_a_question_called_wrong_is_a_gap_however_probable(house: Any) -> None:
+    """Feedback decides: wrong makes a gap; right and wrong parts do not."""
+    audit_id = house.search("年假有几天").audit_id
+    house.give_feedback(audit_id, bad=["1"])
+    (gap,) = house.gaps.find().gaps
+    assert (gap.question, dict(gap.reasons)) == ("年假有几天", {"marked_bad": 1})
+
+
+def test_a_question_asked_again_in_other_words_is_a_gap(house: Any) -> None:
+    """The same caller asks for the same thing in other words: the first answer did not do."""
+    asked(house, "年假有几天", "每年的年假一共有几天")
+    found = {gap.question: dict(gap.reasons) for gap in house.gaps.find().gaps}
+    assert found == {"年假有几天": {"asked_again": 1}}
+
+
+def test_a_failure_is_told_apart_and_is_no_gap(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FAILED is listed with its reason, never as something that the library does not know."""
+    from wenyuan.core.errors import EngineTimeout
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise EngineTimeout("too slow")
+
+    with monkeypatch.context() as broken_engine:
+        broken_engine.setattr(house.engine, "keyword", broken)
+        with pytest.raises(KnowledgeError):
+            asked(house, "年假有几天")
+    report = house.gaps.find()
+    assert report.gaps == ()
+    assert [(one.text, one.code) for one in report.failed] == [("年假有几天", "engine_timeout")]
+
+
+def test_a_decision_holds_for_all_wordings_and_can_be_taken_back(house: Any) -> None:
+    """Out of scope: no wording is open, nor is a new one of the same meaning; open takes it back."""
+    asked(house, "食堂几点开门", "公司食堂几点营业")
+    (gap,) = house.gaps.find().gaps
+    decided = house.gaps.decide(digest_of("公司食堂几点营业"), "out_of_scope", note="问行政")
+    assert (decided.state, decided.decision.note, decided.decision.actor) == ("out_of_scope", "问行政", "local")
+    asked(house, "食堂什么时候开门")
+    assert open_questions(house) == []
+    house.gaps.decide(gap.gap_id, "open")
+    assert len(open_questions(house)) == 1
+
+
+def test_a_decision_is_audited_without_the_question(house: Any) -> None:
+    """The record says what was decided about which digest; the words stay where they can be erased."""
+    asked(house, "食堂几点开门")
+    house.gaps.decide(digest_of("食堂几点开门"), "later", note="下周")
+    (record,) = house.audit.list(kind="gap")
+    assert record.record["object"] == digest_of("食堂几点开门")
+    assert "食堂" not in json.dumps(record.record, ensure_ascii=False)
+
+
+def test_a_better_library_closes_gaps_when_they_are_asked_again(house: Any, tmp_path: Path) -> None:
+    """A document comes, the gap is asked again and closed; another one stays."""
+    asked(house, "食堂早餐几点开放", "宇航服在哪里领取")
+    assert house.gaps.ask_again() == ()
+    (tmp_path / "docs" / "canteen.md").write_text(CANTEEN, "utf-8")
+    house.ingest("rules")
+    closed = house.gaps.ask_again()
+    assert [gap.question for gap in closed] == ["食堂早餐几点开放"]
+    assert open_questions(house) == ["宇航服在哪里领取"]
+    assert house.gaps.find().closed == 1
+
+
+def test_each_agents_gaps_are_its_own(house: Any) -> None:
+    """The same question may be answered for one agent and not for another; both can be asked for."""
+    house.catalog.put_agent(Agent(agent_id="hr", knowledge_scope=(DomainScope(domain="rules"),)))
+    house.catalog.put_source(Source(source_id="empty"))
+    house.catalog.put_agent(Agent(agent_id="shop", knowledge_scope=(DomainScope(domain="empty"),)))
+    asked(house, "年假有几天", agent="hr")
+    asked(house, "年假有几天", agent="shop")
+    (gap,) = house.gaps.find().gaps
+    assert gap.agents == ("shop",)
+    assert house.gaps.find(agent="hr").gaps == ()
+
+
+def test_old_questions_are_left_out(house: Any) -> None:
+    """Only the days asked for count."""
+    asked(house, "食堂几点开门")
+    assert len(open_questions(house, days=1)) == 1
+    later = house.gaps.__class__(
+        catalog=house.catalog, recorder=house.recorder, encoder=house.encoder, recorded=None,
+        clock=lambda: time.time() + 3 * 86_400,
+    )  # fmt: skip
+    assert later.find(days=1).gaps == ()
+    assert len(later.find(days=7).gaps) == 1
+
+
+def test_what_cannot_be_known_is_refused(house: Any, tmp_path: Path) -> None:
+    """Days that are none, states that are none, gaps that are none; and an audit that is off."""
+    for days in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(InvalidRequest):
+            house.gaps.find(days=days)
+    asked(house, "食堂几点开门")
+    with pytest.raises(InvalidRequest):
+        house.gaps.decide(digest_of("食堂几点开门"), "solved")
+    with pytest.raises(NotFound):
+        house.gaps.decide("0" * 16, "later")
+    with (
+        wenyuan.create(tmp_path / "silent", audit={"enabled": False}) as silent,
+        pytest.raises(KnowledgeError, match="audit"),
+    ):
+        silent.gaps.find()
+
+
+def test_over_http_operators_see_gaps_and_agents_do_not(tmp_path: Path) -> None:
+    """An operator lists, decides and asks again; an agent's key is refused, whatever its rights; unknown is 404."""
+    with governed_server(tmp_path) as (url, library):
+        operator = key(library, "audit", "search", "retrieve")
+        found = send(url, "POST", "/v1/retrieve_fragments", {"query": "客户投诉", "max_results": 5}, operator).json
+        wrong = {"audit_id": found["fragments"][0]["metadata"]["audit_id"], "bad": ["1"]}
+        send(url, "POST", "/v1/feedback", wrong, operator)
+        listed = send(url, "GET", "/v1/gaps?days=1", None, operator)
+        (gap,) = listed.json["gaps"]
+        assert (gap["question"], gap["state"], gap["reasons"]) == ("客户投诉", "open", {"marked_bad": 1})
+        said = {"state": "out_of_scope", "note": "not ours"}
+        assert send(url, "POST", f"/v1/gaps/{gap['gap_id']}", said, operator).json["state"] == "out_of_scope"
+        assert send(url, "GET", "/v1/gaps?state=open", None, operator).json["gaps"] == []
+        assert send(url, "POST", "/v1/gaps/ask", {}, operator).json == {"closed": []}
+        assert_problem(send(url, "POST", "/v1/gaps/unknown", said, operator), 404, "not_found")
+        assert_problem(send(url, "GET", "/v1/gaps?days=0", None, operator), 400, "invalid_request")
+        bound = key(library, "audit", "search", agent="support")
+        assert_problem(send(url, "GET", "/v1/gaps", None, bound), 403, "not_permitted")
+
+
+def test_on_the_command_line_gaps_are_listed_shown_decided_and_asked(house: Any, tmp_path: Path) -> None:
+    """Each command, in JSON and in words, in both languages."""
+    asked(house, "食堂几点开门", "公司食堂几点营业")
+    house.close()
+    at = ["--library", str(tmp_path / "library")]
+    real = {"WENYUAN_ENCODER__KIND": "builtin"}
+    listed = json.loads(run("gaps", "list", *at, "--json", **real).stdout)
+    (gap,) = listed["gaps"]
+    assert gap["count"] == 2
+    assert "没有答好" in run("gaps", "list", *at, "--lang", "zh", **real).stdout
+    assert "食堂" in run("gaps", "show", gap["gap_id"], *at, "--lang", "en", **real).stdout
+    assert json.loads(run("gaps", "ask", *at, "--json", **real).stdout)["closed"] == []
+    assert (
+        "out of scope"
+        in run("gaps", "decide", gap["gap_id"], "--as", "out_of_scope", *at, "--lang", "en", **real).stdout
+    )
+    assert json.loads(run("gaps", "list", *at, "--json", **real).stdout)["gaps"] == []
+    assert run("gaps", "show", "unknown", *at, **real).exit_code != 0
