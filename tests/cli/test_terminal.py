@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import wenyuan
 from command_line import run
-from wenyuan.cli.snippets import body, cells, marks, snippet, wrapped
+from wenyuan.cli.snippets import cells, marks, snippet, wrapped
+from wenyuan.core.text.bodies import body
 
 DOCUMENTS = Path(wenyuan.__file__).parent / "cli" / "demo" / "documents"
 
@@ -75,6 +76,7 @@ def test_headings_and_table_rules_are_not_repeated() -> None:
     assert body(text, ("第三章 分级", "第八条")).startswith("第八条 分为三级")
     assert "---" not in body(text, ())
     assert body("Title", ("Title",)) == "Title"
+    assert body("# Boiler\n\nIt is checked every year.", ("Boiler",)) == "It is checked every year."
 
 
 # -- progress ---------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from console_door import HOSTILE, Browser, console, served
 from governed_door import key
 from patience import HANGS
 from wenyuan.console.sources import freshness, pace
-from wenyuan.core.errors import CatalogBusy
+from wenyuan.core.errors import CatalogBusy, Counted
+from wenyuan.i18n.translation import texts
 from wenyuan.server.routes.ingest_jobs import IngestJobs
 from wenyuan.service.ingest.progress import Progress
 
@@ -230,3 +231,27 @@ def test_the_settings_of_a_source_are_edited(opened: tuple[str, Any]) -> None:
     assert library.catalog.source("wiki").settings == {"redact": ["email"]}
     assert browser.post(path, {**fields, "settings": ""}).status == 303
     until(lambda: library.catalog.source("wiki").settings == {})
+
+
+@pytest.mark.parametrize(
+    ("files", "seconds", "said"),
+    [(40, 10.0, "4.0 files a second"), (1, 30.0, "2.0 files a minute"), (1, 1200.0, "0.1 files a minute")],
+)
+def test_a_slow_run_says_files_a_minute(files: int, seconds: float, said: str) -> None:
+    """No pace is nought."""
+    told = pace({"seconds": seconds, "progress": {"files": files, "files_total": 100}})
+    key = "run_rate" if "rate" in told else "run_rate_slow"
+    assert said in texts("console", "en")[key].format(
+        rate=Counted(told.get("rate", told.get("minute"))), left=told["left"]
+    )
+
+
+def test_a_passage_stands_below_its_title_without_marks(opened: tuple[str, Any], tmp_path: Path) -> None:
+    """The heading of a short Markdown file is not said again, with its mark, as the beginning of its text."""
+    url, library = opened
+    (tmp_path / "boiler").mkdir()
+    (tmp_path / "boiler" / "boiler.md").write_text("# Boiler\n\nThe boiler is swept every autumn.\n", "utf-8")
+    library.add(wenyuan.Source(source_id="boiler", path=str(tmp_path / "boiler")))
+    shown = Browser(url).get("/console/search?q=when+is+the+boiler+swept").text("p.text")
+    assert "swept" in shown
+    assert "#" not in shown

@@ -13,9 +13,10 @@ import typer
 
 from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened
 from wenyuan.cli.registry import stars
-from wenyuan.cli.snippets import Piece, body, snippet, wrapped
+from wenyuan.cli.snippets import Piece, snippet, wrapped
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.core.likelihood import SHOWN, likelihood, percent
+from wenyuan.core.text.bodies import body
 
 if TYPE_CHECKING:
     from wenyuan.core.filters import Filter
@@ -240,7 +241,7 @@ def _show_hit(
         terminal.show(Text(f"    {in_force}", style="dim"))
     for copy in copies:
         terminal.show(Text(f"    {terminal.text('also_in', uri=printable(copy.uri))}", style="dim"), wrap=False)
-    _show_wrapped(terminal, snippet(body(passage.text, passage.headings), query))
+    _show_wrapped(terminal, snippet(body(passage.text, (passage.title, *passage.headings)), query))
 
 
 def _in_force(terminal: Terminal, passage: Passage) -> str:

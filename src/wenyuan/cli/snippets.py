@@ -17,7 +17,6 @@ _LATIN = re.compile(r"[a-z0-9]")
 _SENTENCE_END = re.compile(r"[。！？；\n]|[.!?;](?=\s)")
 # One wide character with the mark of a word at its side, white space, or a word of narrow characters.
 _TOKEN = re.compile(r"\*?[^\s\u0021-\u2e7f]\*?|\s+|[\u0021-\u2e7f]+")
-_RULE = re.compile(r"\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?\s*)?")
 _BEGUN = re.compile(r"[!-~]{0,20}\s")
 _PARTIAL = re.compile(r"(?<=\s)[!-~]+\Z")
 _CLOSING = frozenset("，。、；：！？）》」』】”’.,;:!?)")
@@ -83,15 +82,6 @@ def _merged(spans: Sequence[Span]) -> Iterator[Span]:
         last = (start, end)
     if last is not None:
         yield last
-
-
-def body(text: str, headings: Sequence[str]) -> str:
-    """A passage without its leading headings and without table rules."""
-    known = {"".join(heading.split()) for heading in headings}
-    lines = text.split("\n")
-    while len(lines) > 1 and (not lines[0].strip() or "".join(lines[0].lstrip("#").split()) in known):
-        del lines[0]
-    return "\n".join(line for line in lines if not _RULE.fullmatch(line.strip()))
 
 
 def wrapped(pieces: Sequence[Piece], width: int) -> Iterator[list[Piece]]:

@@ -14,6 +14,7 @@ from wenyuan.console.api import Refused
 from wenyuan.console.forms import Form
 from wenyuan.console.score_parts import pieces_of, product_of
 from wenyuan.console.visit import Page, Visit
+from wenyuan.core.text.bodies import body as body_of
 
 LIMITS = (5, 10, 20, 50)
 _LABELS = re.compile(r"—(.+?)→")
@@ -134,7 +135,8 @@ def _explain(visit: Visit, passage: dict[str, Any], question: str) -> None:
     passage["pieces"] = pieces_of(passage["score"], passage["scores"])
     passage["product"] = product_of(passage["scores"])
     rule = passage.get("rule")
-    said = passage["content"].split("\n")[0] if rule else passage["content"]
+    above = (passage["title"], *passage["heading"].split(" > "))
+    said = passage["content"].split("\n")[0] if rule else body_of(passage["content"], above)
     passage["said"] = said
     passage["marks"] = visit.site.marks(said, question)
     if rule:

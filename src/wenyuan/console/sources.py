@@ -69,12 +69,17 @@ async def _shown(visit: Visit, status: int = 200, refused: Refused | None = None
 
 
 def pace(run: Mapping[str, Any] | None) -> Mapping[str, float]:
-    """Files per second and remaining seconds of a run; empty before they can be estimated."""
+    """Files per second, or where that is less than one per minute, and remaining seconds; empty before they can be estimated."""
     at = (run or {}).get("progress")
     if not run or not at or not at["files"] or not run["seconds"]:
         return {}
     rate = at["files"] / run["seconds"]
-    return {"rate": round(rate, 1), "left": round((at["files_total"] - at["files"]) / rate)}
+    left = round((at["files_total"] - at["files"]) / rate)
+    return (
+        {"rate": round(rate, 1), "left": left}
+        if rate >= 1
+        else {"minute": max(0.1, round(60 * rate, 1)), "left": left}
+    )
 
 
 async def added(visit: Visit) -> Response:
