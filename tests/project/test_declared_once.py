@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
@@ -54,3 +55,18 @@ def test_a_second_declaration_is_seen(tmp_path: Path) -> None:
     (tmp_path / "two.py").write_text(f"class Two:\n{head}    e: int\n    f: int\n", "utf-8")
     (tmp_path / "six.py").write_text(f"class Other:\n{head}    x: int\n    y: int\n", "utf-8")
     assert twins(tmp_path) == {frozenset(("One", "Two"))}
+
+
+def test_each_option_of_commands_is_declared_once() -> None:
+    """What an option or an argument of a command is stands once: others that are the same have it by a name."""
+    declared = Counter(
+        (one.arg, ast.unparse(one.annotation))
+        for file in sorted((PACKAGE / "cli").glob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef)
+        for one in (*node.args.args, *node.args.kwonlyargs)
+        if one.annotation is not None and "typer." in ast.unparse(one.annotation)
+    )
+    commands = {name for name in declared if name[1] != "typer.Context"}
+    assert len(commands) > 100
+    assert [name for name in commands if declared[name] > 1] == []

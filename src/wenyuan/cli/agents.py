@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.help_texts import group
-from wenyuan.cli.options import Commands, add_commands, interactive, opened_record
+from wenyuan.cli.options import Commands, TitleOption, YesOption, add_commands, interactive, opened_record
 from wenyuan.cli.terminal import OK, Terminal
 from wenyuan.core.access import AUTO, CONFIDENCE
 
@@ -82,7 +82,7 @@ def put_agent(
         list[str] | None,
         typer.Option("--scope", metavar="DOMAIN[:K]", help="A domain and its top_k (repeatable)."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+    title: TitleOption = None,
     min_trust: Annotated[int | None, typer.Option(help="Least trust of what it finds, 1 to 5.")] = None,
     allow_low_trust: Annotated[
         bool | None,
@@ -138,7 +138,7 @@ def _domain(text: str) -> dict[str, Any]:
 def remove_agent(
     ctx: typer.Context,
     agent: _AgentId,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
 ) -> None:
     """Remove an agent and revoke its keys.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import interactive, opened
+from wenyuan.cli.options import DryRunOption, YesOption, interactive, opened
 from wenyuan.cli.refresh import exit_code, outcome_document, show_outcome
 from wenyuan.cli.terminal import FAILED, OK, Terminal
 
@@ -24,9 +24,9 @@ _KINDS = {"source": "kind_source", "agent": "kind_agent", "task": "kind_task"}
 def apply(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A registry in YAML.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    dry_run: DryRunOption = False,
     prune: Annotated[bool, typer.Option("--prune", help="Remove what the file does not name.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
 ) -> None:
     """Make sources, agents and profiles of tasks what a registry file says. Reading is what a refresh does, but for sources with a
     higher sensitivity than before: those are read again at once.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wenyuan.cli.options import opened
+from wenyuan.cli.options import OfSourceOption, PageOption, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.runtime.local_time import local_time
@@ -77,9 +77,9 @@ def corrections(
     document: Annotated[
         int | None, typer.Option("--document", metavar="NUMBER", min=1, help="Only of this one.@document")
     ] = None,
-    source: Annotated[str | None, typer.Option("--source", metavar="ID", help="Only of this one.@source")] = None,
+    source: OfSourceOption = None,
     before: Annotated[int | None, typer.Option("--before", metavar="NUMBER", min=1, help="Older ones.")] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=200, help="At most.")] = 50,
+    limit: PageOption = 50,
 ) -> None:
     """List corrections, also those that were undone or whose words are gone, the newest first.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.help_texts import group
-from wenyuan.cli.options import SCREEN, Commands, add_commands, opened
+from wenyuan.cli.options import SCREEN, Commands, OfSourceOption, PageOption, add_commands, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.cli.uploads import delete, history, replace, upload
@@ -35,13 +35,13 @@ _NOISE = 1e-6  # of a share times 1000, as floats have it
 
 def list_all(
     ctx: typer.Context,
-    source: Annotated[str | None, typer.Option("--source", metavar="ID", help="Only of this one.@source")] = None,
+    source: OfSourceOption = None,
     state: Annotated[
         DocumentState | None, typer.Option("--state", metavar="STATE", help="live, failed, expired …")
     ] = None,
     containing: Annotated[str, typer.Option("--containing", metavar="TEXT", help="In title or address.")] = "",
     after: Annotated[str, typer.Option("--after", metavar="MARK", help="The next page.")] = "",
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=200, help="At most.")] = SCREEN,
+    limit: PageOption = SCREEN,
 ) -> None:
     """List documents by source and address, with those that could not be taken in.
 

@@ -12,7 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import day, ended_by_sigterm, interactive, opened, place, setting, words
+from wenyuan.cli.options import (
+    CollectionOption,
+    EachOption,
+    OwnerOption,
+    SourceArgument,
+    TagsOption,
+    TitleOption,
+    day,
+    ended_by_sigterm,
+    interactive,
+    opened,
+    place,
+    setting,
+    words,
+)
 from wenyuan.cli.progress import Bar
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 from wenyuan.core.errors import msg
@@ -49,10 +63,10 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
     path: Annotated[str, typer.Argument(parser=place, metavar="PATH", help="File, folder or URL.")],
     source: Annotated[str, typer.Option("--source", metavar="ID", help="Name of the new source.")],
-    title: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+    title: TitleOption = None,
     trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding).  [default: 3]")] = None,
     domain: Annotated[str | None, typer.Option(help="Knowledge domain.  [default: the ID]")] = None,
-    collection: Annotated[str | None, typer.Option(help="A name to filter by.")] = None,
+    collection: CollectionOption = None,
     language: Annotated[str | None, typer.Option(help="zh, en …; empty: found per document.")] = None,
     copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0, ©…")] = None,
     effective_from: Annotated[
@@ -66,11 +80,11 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         str | None,
         typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'.  [default: never]"),
     ] = None,
-    owner: Annotated[str | None, typer.Option(help="Who answers for it.")] = None,
+    owner: OwnerOption = None,
     sensitivity: Annotated[
         str | None, typer.Option(help="public, internal, confidential, restricted.  [default: public]")
     ] = None,
-    tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags.")] = None,
+    tags: TagsOption = None,
     settings: Annotated[
         list[Any] | None,
         typer.Option("--set", parser=setting, metavar="NAME=VALUE", help="A setting of its connector."),
@@ -173,8 +187,8 @@ def _described_anew(
 
 def ingest(
     ctx: typer.Context,
-    source: Annotated[str | None, typer.Argument(help="A registered source.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    source: SourceArgument = None,
+    every: EachOption = False,
 ) -> None:
     """Read sources again; only what has changed is taken in anew.
 

@@ -72,6 +72,17 @@ LangOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", callback=_json, help="One JSON document on standard output.")]
 AllOption = Annotated[bool, typer.Option("--all", help="Show every entry, not just a screen.")]
 
+TitleOption = Annotated[str | None, typer.Option(help="What people call it.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
+OfSourceOption = Annotated[str | None, typer.Option("--source", metavar="ID", help="Only of this one.@source")]
+PageOption = Annotated[int, typer.Option("-n", "--limit", min=1, max=200, help="At most.")]
+CollectionOption = Annotated[str | None, typer.Option(help="A name to filter by.")]
+OwnerOption = Annotated[str | None, typer.Option(help="Who answers for it.")]
+TagsOption = Annotated[str | None, typer.Option(metavar="A,B", help="Tags.")]
+SourceArgument = Annotated[str | None, typer.Argument(help="A registered source.")]
+EachOption = Annotated[bool, typer.Option("--all", help="All of them.")]
+
 
 Command = Callable[..., None]
 Commands = Mapping[str, tuple[Command, str]]

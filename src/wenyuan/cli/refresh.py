@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.library import note_keyword_only, show_report, with_content
-from wenyuan.cli.options import ended_by_sigterm, opened, unlogged
+from wenyuan.cli.options import EachOption, SourceArgument, ended_by_sigterm, opened, unlogged
 from wenyuan.cli.progress import Bar
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 from wenyuan.runtime.local_time import local_time
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 def refresh(
     ctx: typer.Context,
-    source: Annotated[str | None, typer.Argument(help="A registered source.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    source: SourceArgument = None,
+    every: EachOption = False,
     due: Annotated[bool, typer.Option("--due", help="Those whose cycle says so.")] = False,
 ) -> None:
     """Refresh sources: read again what has changed, and write down how that went.

@@ -11,7 +11,7 @@ import typer
 
 from wenyuan.cli.apply import export
 from wenyuan.cli.help_texts import group
-from wenyuan.cli.options import Commands, add_commands, interactive, opened, opened_record
+from wenyuan.cli.options import Commands, YesOption, add_commands, interactive, opened, opened_record
 from wenyuan.cli.source_set import describe
 from wenyuan.cli.terminal import OK, Terminal
 from wenyuan.core.errors import msg
@@ -134,7 +134,7 @@ def _failures(library: GovernanceDesk, source: str) -> Mapping[str, str]:
 def remove(
     ctx: typer.Context,
     source: _Id,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
 ) -> None:
     """Remove a source and all that came from it from the library; the original files stay.
 

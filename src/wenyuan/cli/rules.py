@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wenyuan.cli.help_texts import group
-from wenyuan.cli.options import SCREEN, Commands, add_commands, ended_by_sigterm, interactive, opened
+from wenyuan.cli.options import SCREEN, Commands, YesOption, add_commands, ended_by_sigterm, interactive, opened
 from wenyuan.cli.progress import ProgressLines
 from wenyuan.cli.registry import stars
 from wenyuan.cli.retrieve import indented, infer, quoted, show_address
@@ -354,7 +354,7 @@ def _show_queue(terminal: Terminal, limit: int, after: int) -> None:
 def remove(
     ctx: typer.Context,
     pack: Annotated[str, typer.Argument(metavar="PACK", help="A pack that was imported.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
 ) -> None:
     """Take back all that a pack has brought; what other packs support stays, and so do the sources.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from wenyuan.cli.options import SCREEN, opened
+from wenyuan.cli.options import SCREEN, DryRunOption, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 from wenyuan.core.errors import msg
@@ -30,7 +30,7 @@ _LISTED = 100_000
 def take(
     ctx: typer.Context,
     book: Annotated[str, typer.Argument(metavar="FILE|DIR|PACK", help="Or a pack that is shipped.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    dry_run: DryRunOption = False,
     source: Annotated[
         str | None, typer.Option("--source", metavar="ID", help="Of rules that name no evidence.")
     ] = None,

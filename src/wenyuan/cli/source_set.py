@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import opened, words
+from wenyuan.cli.options import CollectionOption, OwnerOption, TagsOption, TitleOption, opened, words
 from wenyuan.cli.refresh import exit_code, outcome_document, show_outcome
 from wenyuan.cli.terminal import FAILED, Terminal
 from wenyuan.core.errors import joined
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
     source: Annotated[str, typer.Argument(metavar="ID", help="The source.")],
-    title: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+    title: TitleOption = None,
     trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding).")] = None,
     domain: Annotated[str | None, typer.Option(help="Knowledge domain.")] = None,
     refresh_cycle: Annotated[
         str | None, typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'.")
     ] = None,
     copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0 …")] = None,
-    owner: Annotated[str | None, typer.Option(help="Who answers for it.")] = None,
+    owner: OwnerOption = None,
     sensitivity: Annotated[str | None, typer.Option(help="public, internal, confidential, restricted.")] = None,
-    tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags.")] = None,
+    tags: TagsOption = None,
     status: Annotated[str | None, typer.Option(help="in_force, draft, retired.")] = None,
     effective_from: Annotated[str | None, typer.Option(metavar="DATE", help="In force from.")] = None,
     effective_until: Annotated[str | None, typer.Option(metavar="DATE", help="In force until.")] = None,
     supersedes: Annotated[str | None, typer.Option(metavar="A,B", help="What it replaces.")] = None,
-    collection: Annotated[str | None, typer.Option(help="A name to filter by.")] = None,
+    collection: CollectionOption = None,
     language: Annotated[str | None, typer.Option(help="zh, en …")] = None,
     context: Annotated[
         bool | None, typer.Option("--context/--no-context", help="Context sentences by the model.")

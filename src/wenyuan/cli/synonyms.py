@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wenyuan.cli.help_texts import group
-from wenyuan.cli.options import SCREEN, AllOption, Commands, add_commands, interactive, opened
+from wenyuan.cli.options import SCREEN, AllOption, Commands, YesOption, add_commands, interactive, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.rules_files import code_of
 from wenyuan.cli.terminal import FAILED, Terminal, printable
@@ -92,7 +92,7 @@ def import_synonyms(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, XLSX or JSONL.")],
     prune: Annotated[bool, typer.Option("--prune", help="Remove what the file does not hold.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
 ) -> None:
     """Enter the synonyms of a file with the columns term, synonym and direction (both, one_way).
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from wenyuan.cli.help_texts import group
-from wenyuan.cli.options import Commands, add_commands, opened_record
+from wenyuan.cli.options import Commands, TitleOption, add_commands, opened_record
 from wenyuan.cli.terminal import Terminal
 from wenyuan.core.errors import msg
 
@@ -84,7 +84,7 @@ def put(
     term: Annotated[
         list[str] | None, typer.Option("--term", metavar="TERM", help="What they speak of (repeatable).")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+    title: TitleOption = None,
 ) -> None:
     """Register a profile of tasks, or change one; what is not named stays. Without --task: ids that begin with ID.
 

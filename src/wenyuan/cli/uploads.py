@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import interactive, opened
+from wenyuan.cli.options import YesOption, interactive, opened
 from wenyuan.cli.progress import Bar
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import OK, PARTLY, Terminal, printable
@@ -72,7 +72,7 @@ def replace(
 def delete(
     ctx: typer.Context,
     document: _Number,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: YesOption = False,
 ) -> None:
     """Delete an uploaded file, with all documents that were read from it.
 
