@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import Field
 
+from wenyuan.contract.bodies import Strict
 from wenyuan.core.errors import Fault, InvalidRequest, msg
 from wenyuan.core.text.token_meter import estimate_tokens
-from wenyuan.wire.search import Strict
 from wenyuan.wire.search_requests import checked
 
 DEFAULT_TOKENS = 8_000

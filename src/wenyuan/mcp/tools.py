@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
+from wenyuan.contract.bodies import Strict
 from wenyuan.contract.fields import QueryText, Text
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, NotPermitted, UnknownDomain, msg
@@ -32,7 +33,7 @@ from wenyuan.wire.contract import (
     nearest_to_wire,
     request_from_wire,
 )
-from wenyuan.wire.search import MAX_TOKEN_BUDGET, Strict
+from wenyuan.wire.search import MAX_TOKEN_BUDGET
 from wenyuan.wire.search_requests import checked
 from wenyuan.wire.verification import VerifyRequestShape, failed_verification, verify_from_wire
 

@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from wenyuan.contract.bodies import Strict
 from wenyuan.contract.fields import Day, QueryText, Text
 from wenyuan.core.access import MAX_DOMAINS, parse_scope
 from wenyuan.core.filters import parse_filter
 from wenyuan.core.prompt_parts import LOW_TRUST
 from wenyuan.service.generation.answers import MOST_PASSAGES, AnswerRequest, Citation, DroppedClaim
 from wenyuan.wire.contract import HISTORY, REWRITE, MayFail, failed_body, no_default
-from wenyuan.wire.search import History, ScopeShape, Strict
+from wenyuan.wire.search import History, ScopeShape
 from wenyuan.wire.search_requests import checked, conversation_of
 
 

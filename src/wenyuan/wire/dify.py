@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from wenyuan.contract.bodies import Lenient
 from wenyuan.contract.fields import QueryText, Text
 from wenyuan.core.conditions import Conditions, FieldComparison, Test
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
@@ -54,18 +55,14 @@ _CODES: Mapping[str, int] = {
 """What failed → the number that Dify shows. 1001, 1002 and 2001 are Dify's own, the others ours."""
 
 
-class _Lenient(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-
-class DifySettingShape(_Lenient):
+class DifySettingShape(Lenient):
     """How much is wanted."""
 
     top_k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] | None = None
     score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
-class DifyConditionShape(_Lenient):
+class DifyConditionShape(Lenient):
     """A test of one field."""
 
     name: Text = Field(min_length=1, max_length=128)
@@ -73,14 +70,14 @@ class DifyConditionShape(_Lenient):
     value: str | int | float | list[str] | None = None
 
 
-class DifyConditionsShape(_Lenient):
+class DifyConditionsShape(Lenient):
     """Tests of what documents say of themselves."""
 
     logical_operator: Literal["and", "or"] | None = None
     conditions: list[DifyConditionShape] | None = Field(None, max_length=_CONDITIONS)
 
 
-class DifyRequestShape(_Lenient):
+class DifyRequestShape(Lenient):
     """What Dify asks."""
 
     knowledge_id: Text = Field(min_length=1, description="A knowledge domain, or `all`.")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from wenyuan.contract.bodies import QueryString
 from wenyuan.contract.fields import MAX_INTEGER, Text
 from wenyuan.core.model import DocumentState
 from wenyuan.service.documents import MOST_LISTED
 
 
-class DocumentsQueryShape(BaseModel):
+class DocumentsQueryShape(QueryString):
     """Which documents are wanted, and which page of them."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     source: Annotated[Text, Field(max_length=64)] | None = None
     state: DocumentState | None = None
@@ -23,19 +22,15 @@ class DocumentsQueryShape(BaseModel):
     limit: Annotated[int, Field(ge=1, le=MOST_LISTED)] = 50
 
 
-class PassagesQueryShape(BaseModel):
+class PassagesQueryShape(QueryString):
     """Which page of a document's passages is wanted: those behind the passage of a number."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     after: Annotated[int, Field(ge=0, le=MAX_INTEGER)] = Field(0, description="`next` of the page before.")
     limit: Annotated[int, Field(ge=1, le=MOST_LISTED)] = 50
 
 
-class CorrectionsQueryShape(BaseModel):
+class CorrectionsQueryShape(QueryString):
     """Whose corrections are wanted, and which page of them: those with ids below ``before``."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     document_id: Annotated[int, Field(ge=1, le=MAX_INTEGER)] | None = None
     source: Annotated[Text, Field(max_length=64)] | None = None

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from wenyuan.contract.bodies import QueryString, Strict
 from wenyuan.contract.fields import Text
 from wenyuan.core.errors import Fault, InvalidRequest, msg
 from wenyuan.core.evaluation_records import Evaluation, WholeEvaluation
 from wenyuan.core.scoring.evaluation import PairedDifference
 from wenyuan.wire.files import FileShape
 from wenyuan.wire.rules import Number
-from wenyuan.wire.search import Strict
 from wenyuan.wire.search_requests import checked
 
 
@@ -26,19 +26,15 @@ class EvaluateShape(Strict):
     again: Number | None = Field(None, description="The number of an evaluation whose questions are asked again.")
 
 
-class EvaluationsQueryShape(BaseModel):
+class EvaluationsQueryShape(QueryString):
     """Which page of the list is wanted: evaluations with numbers below ``before``."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     before: Number | None = None
 
 
-class EvaluationQueryShape(BaseModel):
+class EvaluationQueryShape(QueryString):
     """With which other one it is to be compared."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     against: Number | None = Field(None, description="The number of an evaluation of the same questions.")
 

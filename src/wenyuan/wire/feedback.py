@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from wenyuan.contract.bodies import Strict
 from wenyuan.contract.fields import Text
 from wenyuan.service.learning.feedback import MAX_JUDGED
-from wenyuan.wire.search import Strict
 
 Parts = Annotated[list[Text], Field(max_length=MAX_JUDGED)]
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
+from wenyuan.contract.bodies import Strict
 from wenyuan.contract.fields import Text
 from wenyuan.core.errors import Fault, InvalidRequest, msg
 from wenyuan.wire.published_schema import PublishedSchema
-from wenyuan.wire.search import Strict
 
 _MOST_CHARS = 1024 * 1024
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from wenyuan.contract.bodies import QueryString, Strict
 from wenyuan.contract.fields import MAX_INTEGER, Text
 from wenyuan.core.errors import Fault, InvalidRequest, msg
 from wenyuan.core.rules.book import BookFault, Tally
@@ -21,7 +22,6 @@ from wenyuan.service.rules.cited_places import Cite
 from wenyuan.service.rules.rulebook import ImportReport
 from wenyuan.wire.contract import failed_body
 from wenyuan.wire.files import FileShape
-from wenyuan.wire.search import Strict
 from wenyuan.wire.search_requests import checked
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ Number = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
 """Of an entry of a list: a statement, an evaluation."""
 
 
-class QueueQueryShape(BaseModel):
+class QueueQueryShape(QueryString):
     """Which page of a list is wanted: entries past the number ``after``."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     limit: Annotated[int, Field(ge=1, le=MAX_LISTED)] = 50
     after: Annotated[int, Field(ge=0, le=MAX_INTEGER)] = 0
@@ -51,10 +49,8 @@ class RulesQueryShape(QueueQueryShape):
     kind: str | None = None
 
 
-class NodeQueryShape(BaseModel):
+class NodeQueryShape(QueryString):
     """How many statements of each direction are wanted."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     limit: Annotated[int, Field(ge=1, le=MAX_LISTED)] = 100
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
+from wenyuan.contract.bodies import Strict
 from wenyuan.contract.fields import Day, QueryText, Text, wrong
 from wenyuan.core.access import AUTO, CONFIDENCE, MAX_DOMAINS, MAX_TOP_K
 from wenyuan.core.errors import msg
@@ -61,12 +62,6 @@ Summary = Annotated[
 
 
 History = Annotated[list[TurnShape], Field(max_length=MOST_TURNS)] | None
-
-
-class Strict(BaseModel):
-    """A body that has no members but these, of these types and no others."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class ScopeShape(Strict):

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from wenyuan.contract.bodies import Strict
 from wenyuan.contract.fields import Text
 from wenyuan.core.errors import Fault, InvalidRequest, listed
 from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, Synonym, parse_synonym
 from wenyuan.wire.rules import QueueQueryShape
-from wenyuan.wire.search import Strict
 from wenyuan.wire.search_requests import checked
 
 

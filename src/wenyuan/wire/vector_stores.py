@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from wenyuan.contract.bodies import Lenient, Strict
 from wenyuan.contract.fields import QueryText, Text
 from wenyuan.core.conditions import Conditions, FieldComparison, Test
 from wenyuan.core.errors import Fault, InvalidRequest, listed
@@ -28,18 +29,14 @@ _MOST_DEPTH = 8
 _MOST_ATTRIBUTES, _MOST_CHARS = 16, 512
 
 
-class _VectorStoresLenient(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-
-class RankingShape(_VectorStoresLenient):
+class RankingShape(Lenient):
     """Least score of a result."""
 
     ranker: str | None = None
     score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
-class StoreRequestShape(_VectorStoresLenient):
+class StoreRequestShape(Lenient):
     """What is searched for."""
 
     query: QueryText | Annotated[list[QueryText], Field(min_length=1, max_length=_MOST_QUERIES)]
@@ -134,14 +131,12 @@ class StoreErrorShape(BaseModel):
     error: StoreFaultShape
 
 
-class _JoinShape(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _JoinShape(Strict):
     type: Literal["and", "or"]
     filters: Any = None
 
 
-class _ComparisonShape(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _ComparisonShape(Strict):
     type: Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"]
     key: Text
     value: str | int | float | bool | Annotated[list[str | int | float | bool], Field(min_length=1)]

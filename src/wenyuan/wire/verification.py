@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from wenyuan.contract.bodies import Strict
 from wenyuan.contract.fields import Day, Text
 from wenyuan.core.claims import Claim, claims_of
 from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
 from wenyuan.core.places import ClaimDifference
 from wenyuan.service.verification import MOST_CHARS, MOST_CLAIMS, ContradictedRule, Verdict, VerifyRequest
 from wenyuan.wire.contract import MayFail, failed_body, no_default
-from wenyuan.wire.search import Strict
 from wenyuan.wire.search_requests import checked
 
 # JSON models of ``/v1/verify``: an answer, and a verdict on each of its claims.

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from wenyuan.contract.bodies import QueryString, Strict
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted, listed
 from wenyuan.core.records import KINDS, AuditRecord
@@ -33,10 +34,8 @@ S = TypeVar("S", bound=BaseModel)
 _MOST = 1_000  # records of one page, as the log has it
 
 
-class AuditQueryShape(BaseModel):
+class AuditQueryShape(QueryString):
     """Which records are wanted, newest first."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     kind: str | None = Field(None, json_schema_extra={"enum": list(KINDS)})
     principal: str | None = Field(None, description="Id of the key that asked; `local` where none was needed.")
@@ -47,18 +46,14 @@ class AuditQueryShape(BaseModel):
     before: str | None = Field(None, description="Id of a record: go on with those that are older.")
 
 
-class AuditVerifyShape(BaseModel):
+class AuditVerifyShape(Strict):
     """How the audit is to be verified."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     head: str | None = Field(None, description="`seq:hash`, kept elsewhere: the chain must hold it.")
 
 
-class ReplayRequestShape(BaseModel):
+class ReplayRequestShape(Strict):
     """How a question is to be asked again."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     exact: bool = Field(False, description="Of the library as it was, instead of as it is.")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from wenyuan.contract.bodies import Strict
 from wenyuan.core.access import LONGEST_KEY_NAME, Key, Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted
 from wenyuan.server.handling import RequestHandler, json_response, missing
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
 Right = Literal["retrieve", "search", "ingest", "registry", "audit", "admin"]
 
 
-class KeyRequestShape(BaseModel):
+class KeyRequestShape(Strict):
     """A key to be made."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     agent_id: str | None = Field(None, description="The agent it acts for; without one, an operator's key.")
     name: Annotated[str, Field(max_length=LONGEST_KEY_NAME)] = Field("", description="What people call it.")

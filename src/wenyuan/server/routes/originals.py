@@ -7,10 +7,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from wenyuan.contract.bodies import QueryString
 from wenyuan.core.errors import DocumentRejected, NotFound, OriginalUnavailable
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import file_given, kept
@@ -35,10 +36,8 @@ _TYPES = {
 _MOST_PAGE_DIGITS = 18
 
 
-class PageQueryShape(BaseModel):
+class PageQueryShape(QueryString):
     """How large a picture is to be."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     width: Annotated[int, Field(ge=100, le=2_400)] = Field(
         1_200, description="Pixels, about; fewer where the page would have more than 8 million."
