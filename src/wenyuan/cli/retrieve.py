@@ -16,7 +16,7 @@ from wenyuan.cli.registry import stars
 from wenyuan.cli.terminal import Terminal, printable
 
 if TYPE_CHECKING:
-    from wenyuan.core.rules.results import RetrievalItem
+    from wenyuan.core.rules.retrieval_item import RetrievalItem
     from wenyuan.service.rules.unified import RuleItems
 
 

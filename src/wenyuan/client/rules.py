@@ -15,10 +15,10 @@ from typing import Any, Literal
 from wenyuan.client.calls import Calls, with_query
 from wenyuan.core.contract import check_success, named_twice
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rules.results import RetrievalItem
+from wenyuan.core.rules.retrieval_item import RetrievalItem
 
 Item = RetrievalItem
-"""One result, see `core.rules.results.RetrievalItem`."""
+"""One result, see `core.rules.retrieval_item.RetrievalItem`."""
 _MEMBERS = tuple(one.name for one in fields(Item))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wenyuan.core.model import ORIGIN_PRIORITY
-from wenyuan.core.rules.results import PRIORITY_FREE_GEN
+from wenyuan.core.rules.retrieval_item import PRIORITY_FREE_GEN
 from wenyuan.settings import RulesSettings
 
 __all__ = [

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from wenyuan.core.rules.results import Items, RetrievalItem
+from wenyuan.core.rules.results import Items
 from wenyuan.core.rules.results import UnifiedResponse as RetrievalResponse
+from wenyuan.core.rules.retrieval_item import RetrievalItem
 
 __all__ = ["Items", "ProcessRequirements", "RetrievalItem", "RetrievalResponse", "RetrievalResult"]
 

@@ -12,7 +12,7 @@ from wenyuan.contract.bodies import Strict
 from wenyuan.contract.fields import QueryText, Text
 from wenyuan.core.contract import named_twice
 from wenyuan.core.errors import Fault, InvalidRequest, msg
-from wenyuan.core.rules.results import RetrievalItem
+from wenyuan.core.rules.retrieval_item import RetrievalItem
 from wenyuan.service.rules.unified import Parameters, Processes, RuleItems, RuleQuestion, Unified, UnifiedRequest
 from wenyuan.wire.contract import MayFail, no_default
 from wenyuan.wire.search_requests import checked

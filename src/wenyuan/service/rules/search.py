@@ -19,7 +19,8 @@ from wenyuan.core.rules.graph import Edge, GraphNode, View
 from wenyuan.core.rules.inference import Start, infer
 from wenyuan.core.rules.labels import condition_labels
 from wenyuan.core.rules.names import IdsByName
-from wenyuan.core.rules.results import Items, RetrievalItem
+from wenyuan.core.rules.results import Items
+from wenyuan.core.rules.retrieval_item import RetrievalItem
 from wenyuan.core.rules.schema import Kind, Relation, Schema
 from wenyuan.core.scoring.probability import raw_of
 from wenyuan.core.source_entries import kept_from_model

@@ -17,7 +17,8 @@ from wenyuan.core.arguments import checking_fields
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeError, did_you_mean, msg
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range
 from wenyuan.core.model import MAX_QUERY_CHARS
-from wenyuan.core.rules.results import Items, RetrievalItem, UnifiedResponse, united
+from wenyuan.core.rules.results import Items, UnifiedResponse, united
+from wenyuan.core.rules.retrieval_item import RetrievalItem
 from wenyuan.settings import RulesSettings
 
 MAX_PROCESSES = 200
