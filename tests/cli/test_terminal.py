@@ -127,6 +127,25 @@ def test_the_bar_says_how_many_pages_are_recognised(monkeypatch: pytest.MonkeyPa
     assert said == [{"files": 1, "total": 2, "page": 25, "pages": 40, "rate": "0.50", "left": "0:30"}]
 
 
+def test_a_first_small_step_tells_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One passage of thirty, with the encoder loaded before it, says nothing of how long the others take."""
+    from wenyuan.cli.progress import Bar
+    from wenyuan.cli.terminal import Terminal
+    from wenyuan.service.ingest.progress import Progress
+
+    said: list[dict[str, object]] = []
+    monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values))
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    with Bar(Terminal(language="en"), embeds=True) as bar:
+        clock[0] += 3.5
+        bar(Progress(files=1, files_total=2, passages=30, embedded=1, name="x"))
+        clock[0] += 10.5
+        bar(Progress(files=1, files_total=2, passages=30, embedded=20, name="x"))
+    assert "left" not in said[0]
+    assert said[1]["left"] in ("0:06", "0:07")
+
+
 def test_files_that_are_as_before_are_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time left of a run that goes on is told by the files that were read, not by those that it could pass over."""
     from wenyuan.cli.progress import Bar

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _QUIET = 1.0  # seconds before anything is shown
 _EVERY = 10.0  # seconds between two lines where there is no terminal
 _OF_STAGES = 5.0  # between two lines of a work that has stages and no bar
+_STEPS = 3  # the start, and two steps of the work
+_MUCH = 0.05  # of the work
 _RECENT = 0.2  # of the time that has passed: its pace counts as much as that of the whole
 
 
@@ -96,11 +98,16 @@ class Bar:
         return files * at.embedded / at.passages if self._embeds and at.passages else files
 
     def _left(self, share: float, now: float) -> int | None:
-        """Seconds that are left as the geometric mean of what two paces give, of the whole course and of its recent part; None while unknown."""
+        """Seconds that are left as the geometric mean of what two paces give, of the whole course and of its recent part; None while unknown.
+
+        The first step holds what is loaded at the start: alone it says something only if much of the work is done.
+        """
         if not share:
             return None
         if share > self._course[-1][1]:
             self._course.append((now, share))
+        if len(self._course) < _STEPS and share < _MUCH:
+            return None
         since = now - _RECENT * (now - self._begun)
         at = max(0, bisect_right(self._course, (since, 2.0)) - 1)
         before, done = self._course[at]
