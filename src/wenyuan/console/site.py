@@ -18,6 +18,7 @@ from wenyuan.console import (
     corrections,
     documents,
     evaluations,
+    gaps,
     health,
     people,
     quarantine,
@@ -50,6 +51,7 @@ _AREAS = (
     evaluations.EVALUATION_PAGES,
     people.PEOPLE_PAGES,
     quarantine.PAGES,
+    gaps.PAGES,
     health.PAGES,
 )
 _PAGES: Mapping[tuple[str, str], Page] = {where: page for area in _AREAS for where, page in area.items()}

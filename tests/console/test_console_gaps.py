@@ -1,0 +1,74 @@
+"""The console's page of what was asked and not answered well, in both languages, with and without rights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console_door import Browser, console
+from governed_door import key
+from wenyuan.core.gaps import digest_of
+from wenyuan.core.model import Source
+
+ASKED = "客户投诉 <b>几天</b>响应"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[tuple[str, Any]]:
+    """A server whose audit knows a question to which nothing was given."""
+    with console(tmp_path) as (url, library):
+        assert not library.search(ASKED).hits
+        yield url, library
+
+
+def test_a_gap_is_shown_with_its_question_and_reason(place: tuple[str, Any]) -> None:
+    """The question stands there as text, whatever is in it; the menu leads to the page; nothing is missing in Chinese."""
+    seen = Browser(place[0]).get("/console/gaps")
+    assert (seen.status, seen.count("main b"), seen.count("li.card")) == (200, 0, 1)
+    assert ASKED in seen.text("li.card") and "nothing given" in seen.text("li.card")
+    assert seen.count('nav a[href="/console/gaps"]') == 1
+    chinese = Browser(place[0], "zh").get("/console/gaps", days="7")
+    assert "没有结果" in chinese.text("li.card") and "未答问题" in chinese.text("h1")
+
+
+def test_a_decision_moves_it_and_can_be_taken_back(place: tuple[str, Any]) -> None:
+    """Out of scope with a note: it is not open any more, and stands among the others with the note."""
+    browser = Browser(place[0])
+    said = {"decision": "out_of_scope", "note": "not ours", "days": "30"}
+    assert browser.post(f"/console/gaps/{digest_of(ASKED)}", said).location == "/console/gaps?days=30"
+    assert browser.get("/console/gaps").count("li.card") == 0
+    assert "not ours" in browser.get("/console/gaps", state="out_of_scope").text("li.card")
+    browser.post(f"/console/gaps/{digest_of(ASKED)}", {"decision": "open", "days": "30"})
+    assert browser.get("/console/gaps").count("li.card") == 1
+
+
+def test_asking_again_says_what_closed(place: tuple[str, Any], tmp_path: Path) -> None:
+    """As long as the library lacks it, nothing closes; with a document that says it, the gap closes and is named."""
+    browser, library = Browser(place[0]), place[1]
+    assert browser.post("/console/gaps", {"days": "30"}).text("[role=status]").startswith("0 gaps closed")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "answer.md").write_text("# 客户投诉几天响应\n\n客户投诉几天响应：两天之内响应。\n", "utf-8")
+    library.add(Source(source_id="new", path=str(tmp_path / "new"), trust=5))
+    seen = browser.post("/console/gaps", {"days": "30"})
+    assert ASKED in seen.text("[role=status]")
+    assert seen.count("li.card") == 0
+
+
+def test_odd_choices_and_unknown_gaps_do_no_harm(place: tuple[str, Any]) -> None:
+    """What the page does not offer falls back to what it does; a gap that is none is 404, a decision that is none refused."""
+    browser = Browser(place[0])
+    assert browser.get("/console/gaps", days="nan", state="x").status == 200
+    assert browser.post("/console/gaps/unknown", {"decision": "later"}).status == 404
+    assert browser.post(f"/console/gaps/{digest_of(ASKED)}", {"decision": "solved"}).status == 400
+
+
+def test_a_key_without_the_right_sees_neither_page_nor_menu(tmp_path: Path) -> None:
+    """Gaps are everybody's questions: they need the right ``audit``."""
+    with console(tmp_path, needs_keys=True) as (url, library):
+        browser = Browser(url)
+        browser.sign_in(key(library, "search", "retrieve"))
+        assert browser.get("/console/gaps").status == 403
+        assert browser.get("/console/search").count('nav a[href="/console/gaps"]') == 0
