@@ -325,12 +325,26 @@ def test_without_anything_to_learn_from_it_says_so(house: Any) -> None:
         house.tune()
 
 
-FORMS = ["uri", "path", "file", "passage", "ref", "escaped", "part", "part of a path", "escaped part"]
+FORMS = [
+    "uri",
+    "path",
+    "file",
+    "passage",
+    "ref",
+    "escaped",
+    "part",
+    "part of a path",
+    "escaped part",
+    "under a service",
+    "part under a service",
+]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_answer_may_be_named_in_any_way_that_people_know(house: Any, original: Path, form: str) -> None:
-    """By address, by path within its source, by its passage's address or ref or the end of it, as others escape it."""
+    """By address, by path within its source, by its passage's address or ref or the end of it, as others escape it;
+    by the address under a service that callers of other machines are given.
+    """
     answer = house.search(written(5), limit=1)
     passage = answer.passages[answer.hits[0].passage_id]
     part = f"L{passage.line}"
@@ -338,6 +352,8 @@ def test_an_answer_may_be_named_in_any_way_that_people_know(house: Any, original
         "part": f"rule-005.md#{part}", "part of a path": f"./house/rule-005.md#{part}",
         "escaped part": f"rule-005.md#%{ord(part[0]):02X}{part[1:]}",
         "uri": f"file://{original}/house/rule-005.md", "path": "house/rule-005.md", "file": "rule-005.md",
+        "under a service": f"https://kb.example:8765/v1/sources/{passage.source_id}/files/rule-005.md",
+        "part under a service": f"http://10.0.0.5/v1/sources/{passage.source_id}/files/rule-005.md#{part}",
         "passage": passage.uri, "ref": passage.ref, "escaped": f"file://{original}/house/rule%2D005.md",
     }  # fmt: skip
     assert house.tune([QuestionAddress(question="q", answer=forms[form])]).questions == 1

@@ -18,6 +18,7 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.learning_records import Judgement, QuestionAddress
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.text.analysis import query_terms
+from wenyuan.service.learning.service_addresses import documents_under
 
 if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
@@ -206,6 +207,7 @@ class _Addresses:
             for path, fragment in told[::-1]  # of several readings the first one counts
             if path in single
         }
+        self._ends = {**self._ends, **documents_under(catalog, (one for one in wanted if not len(self.rows(one))))}
         self._found = {**self._found, **catalog.passages_of(self._ends.values())}
         lost = [address for address in wanted if not len(self.rows(address))]
         self._placed = _placed(catalog, {address: self._ends.get(address, address) for address in lost})
