@@ -19,6 +19,7 @@ from wenyuan.readers.pdf.paragraphs import Paragraph, Words, paragraphs
 from wenyuan.readers.pdf.recognised_page import Pages, in_pictures, marked
 from wenyuan.readers.pdf.running_lines import without_running
 from wenyuan.readers.pdf.tables import Table, table_piece
+from wenyuan.readers.pdf.unseen import without_unseen
 from wenyuan.readers.text import measured
 
 _NO_HEADING = re.compile(r"[。；，,;：:]\Z")
@@ -265,11 +266,14 @@ def _pages(pdf: Any, name: str, recognised: Pages | None) -> tuple[list[PrintedP
     pages: list[PrintedPage] = []
     pictures: list[int] = []
     characters = 0
+    unseen = 0
     beside: Counter[str] = Counter()
     for index in range(len(pdf)):
         page = pdf[index]
         beside += beside_text(page)
-        pages.append(text_layer(page, index + 1))
+        shown, hidden = without_unseen(text_layer(page, index + 1))
+        pages.append(shown)
+        unseen += hidden
         characters += len(pages[-1].own)
         if needs_picture(page, pages[-1].own, pages[-1].unmapped):
             pictures.append(index + 1)
@@ -279,4 +283,5 @@ def _pages(pdf: Any, name: str, recognised: Pages | None) -> tuple[list[PrintedP
                 msg("it holds more than {max_characters} characters", max_characters=f"{_MAX_CHARACTERS:,}"), name
             )
     read, notes = in_pictures(pages, pictures, recognised, name)
-    return read, [*notes, *unread(beside)]
+    left_out = msg("text that nobody sees on the page is left out ({count} characters)", count=unseen)
+    return read, [*notes, *[left_out] * bool(unseen), *unread(beside)]
