@@ -142,12 +142,12 @@ def test_what_was_read_replaces_what_was_read_before(catalog: Catalog) -> None:
     """Lists of files are taken back where they were not found again, and those that could not be read let nobody in."""
     one, two = put(catalog, 1), put(catalog, 2)
     found = {uri(1): {"sidecar/0": (HR, ""), "sidecar/1": (NOT_LI, "")}, uri(2): {"sidecar/0": (HR, "")}}
-    assert catalog.keep_access("s1", found, "sidecar/") == 2
+    assert catalog.keep_access("s1", found, ("sidecar/",)) == 2
     before = catalog.seq()
-    assert catalog.keep_access("s1", found, "sidecar/") == 0
+    assert catalog.keep_access("s1", found, ("sidecar/",)) == 0
     assert catalog.seq() == before, "what is as before is no change"
     assert seen(catalog, "user:li", "group:hr") == {two}
-    catalog.keep_access("s1", {uri(1): {}, uri(2): {"sidecar/0": (NOBODY, "it cannot be read")}}, "sidecar/")
+    catalog.keep_access("s1", {uri(1): {}, uri(2): {"sidecar/0": (NOBODY, "it cannot be read")}}, ("sidecar/",))
     assert seen(catalog, "user:li", "group:hr") == {one}
     assert catalog.access_counts()["s1"]["unreadable"] == 1
     assert catalog.document_access("s1", uri(2))[0].note == "it cannot be read"
@@ -196,7 +196,7 @@ def test_every_process_sees_the_same(catalog: Catalog, place: Path | StoragePlac
                     catalog.put_source(Source(source_id=source, settings={"readers": {"enforce": closed[source]}}))
                 case _:
                     catalog.keep_access(
-                        source, {uri(number, source): {"sidecar/0": (drawn.choice(lists) or HR, "")}}, "sidecar/"
+                        source, {uri(number, source): {"sidecar/0": (drawn.choice(lists) or HR, "")}}, ("sidecar/",)
                     )
             if step % 3:
                 continue

@@ -108,7 +108,7 @@ def hidden_of(documents: Collection[int]) -> HiddenDocuments:
     of_document = {n: number for number, some in members.items() for n in some}
     readable = frozenset({1_000_000})
     classes = AccessClasses(
-        of_document=of_document | dict.fromkeys(readable, 3), of_address={}, closed={},
+        number=1, of_document=of_document | dict.fromkeys(readable, 3), of_address={}, held=(), closed={},
         documents=members | {3: readable}, sources={},
     )  # fmt: skip
     return HiddenDocuments(classes, frozenset({1, 2}), "somebody")

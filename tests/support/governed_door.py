@@ -48,6 +48,8 @@ BODIES: dict[str, Any] = {
     "/v1/rules/review": {"statement_ids": [1], "action": "reject"},
     "/v1/rules/propose": {"source": "wiki", "dry_run": True},
     "/v1/corrections": {"action": "exclude", "ref": "wiki#3"},
+    "/v1/documents/{document_id}/readers": {"readers": ["everyone"]},
+    "/v1/keys/{key_id}": {"user": "user:li", "groups": ["hr"]},
     "/v1/rules/import": {"pack": "customer_service", "dry_run": True},
 }
 """A request that is valid, of each route that takes one."""

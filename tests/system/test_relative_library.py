@@ -93,6 +93,10 @@ STEPS: Sequence[Step] = (
     ("GET", "/v1/sources/{source_id}/files/{path}", lambda _: None),
     ("GET", "/v1/documents/{document_id}/pages/{page}", lambda _: None),
     ("GET", "/v1/passages/{passage_id}", lambda _: None),
+    ("PUT", "/v1/documents/{document_id}/readers", lambda _: {"readers": ["group:hr"], "deny": ["user:li"]}),
+    ("GET", "/v1/documents/{document_id}/readers", lambda _: None),
+    ("GET", "/v1/readers", lambda _: None),
+    ("DELETE", "/v1/documents/{document_id}/readers", lambda _: None),
     (
         "POST",
         "/v1/corrections",
@@ -157,6 +161,7 @@ STEPS: Sequence[Step] = (
     ("DELETE", "/v1/evaluations/{evaluation_id}", lambda _: None),
     ("GET", "/v1/keys", lambda _: None),
     ("POST", "/v1/keys", lambda _: {"rights": ["admin"], "name": "me"}),
+    ("PATCH", "/v1/keys/{key_id}", lambda _: {"user": "user:li", "groups": ["hr"]}),
     ("DELETE", "/v1/keys/{key_id}", lambda _: None),
     ("DELETE", "/v1/agents/{agent_id}", lambda _: None),
     ("DELETE", "/v1/sources/{source_id}", lambda _: None),
@@ -279,6 +284,9 @@ COMMANDS: Sequence[tuple[str, list[object] | Words, int]] = (
     ("document list", [], 0),
     ("document replace", lambda s: [s["docs"], "新.md"], 2),  # of a source with a path
     ("document history", lambda s: [s["mine"]], 0),
+    ("document readers", lambda s: [s["docs"], "--readers", "group:hr", "--deny", "user:li"], 0),
+    ("document readers", [], 0),
+    ("document readers", lambda s: [s["docs"], "--clear"], 0),
     ("search", ["年假几天"], 0),
     ("retrieve", ["年假几天"], 0),
     ("answer", ["年假几天"], 1),  # there is no language model
@@ -305,6 +313,7 @@ COMMANDS: Sequence[tuple[str, list[object] | Words, int]] = (
     ("task remove", ["leave"], 0),
     ("key create", ["--rights", "search", "--agent", "desk"], 0),
     ("key list", [], 0),
+    ("key change", lambda s: [s["key"], "--as", "user:li", "--groups", "hr,works"], 0),
     ("key revoke", lambda s: [s["key"]], 0),
     ("agent remove", ["desk", "--yes"], 0),
     ("rules packs", [], 0),
@@ -361,7 +370,7 @@ def test_every_command_works_on_a_relative_library(home: Path) -> None:
             s |= {one["source_id"]: one["document_id"] for one in value("document", "list")["documents"]}
         if name == "correct":
             s["ref"] = value("search", "年假几天")["fragments"][0]["metadata"]["passage_id"]
-        if name == "key revoke":
+        if name == "key change":
             s["key"] = value("key", "list")["keys"][0]["key_id"]
         if name == "feedback":
             s["audit"] = value("search", "年假几天")["audit_id"]

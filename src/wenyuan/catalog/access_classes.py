@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.principals import AccessList, Sight, parse_access_list
 from wenyuan.core.source_readers import readers_of
 
+_SNAPSHOTS = itertools.count(1)
 _MOST_KEPT = 256
 """Principals of whom it is remembered which classes they may not read."""
 Address = tuple[str, str]
@@ -92,7 +94,7 @@ class ClassKeeper:
                     self._unread.popitem(last=False)
             self._unread.move_to_end(sight.digest)
             shared = self._snapshot()
-            unread &= shared.sources.keys()
+            unread = unread.intersection(shared.sources)
             return HiddenDocuments(shared, unread, sight.digest) if unread else None
         finally:
             self._lock.release()
@@ -223,8 +225,10 @@ class ClassKeeper:
         if closed:
             sources[bare] = sources.get(bare, frozenset()) | closed
         self._shared = AccessClasses(
+            number=next(_SNAPSHOTS),
             of_document=dict(self._of_document),
             of_address=dict(self._of_address),
+            held=self._documents,
             closed=dict.fromkeys(closed, bare),
             documents=documents,
             sources=sources,

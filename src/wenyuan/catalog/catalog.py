@@ -16,6 +16,7 @@ from wenyuan.catalog.context_sentences import StoredContextSentences
 from wenyuan.catalog.corrections import Corrections
 from wenyuan.catalog.database import Database, StoragePlace
 from wenyuan.catalog.dialects import create_missing
+from wenyuan.catalog.document_counts import DocumentCounts
 from wenyuan.catalog.document_readers import DocumentReaders
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.evaluations import Evaluations
@@ -60,6 +61,7 @@ class Catalog:
         self.identity = Identity(database)
         self.registry = SourceRegistry(database)
         self.documents = Documents(database)
+        self.counted = DocumentCounts(database)
         self.admitted = DocumentReaders(database)
         self.origins = Origins(database)
         self.readings = Readings(database)
@@ -251,15 +253,15 @@ class Catalog:
     holders = delegate("documents", Documents.holders)
     document_chars = delegate("documents", Documents.document_chars)
     document_words = delegate("documents", Documents.document_words)
-    collections = delegate("documents", Documents.collections)
+    collections = delegate("counted", DocumentCounts.collections)
     document_passages = delegate("documents", Documents.document_passages)
     first_passage = delegate("documents", Documents.first_passage)
     documents_after = delegate("documents", Documents.documents_after)
     last_days = delegate("documents", Documents.last_days)
-    field_values = delegate("documents", Documents.field_values)
+    field_values = delegate("counted", DocumentCounts.field_values)
     live_versions = delegate("documents", Documents.live_versions)
-    counts = delegate("documents", Documents.counts)
-    counts_by_source = delegate("documents", Documents.counts_by_source)
+    counts = delegate("counted", DocumentCounts.counts)
+    counts_by_source = delegate("counted", DocumentCounts.counts_by_source)
     passages_of = delegate("documents", Documents.passages_of)
     seq = delegate("documents", Documents.seq)
     stamp = delegate("documents", Documents.stamp)
@@ -272,6 +274,7 @@ class Catalog:
     hidden = delegate("admitted", DocumentReaders.hidden)
     document_access = delegate("admitted", DocumentReaders.document_access)
     set_document_access = delegate("admitted", DocumentReaders.set_document_access)
+    has_access = delegate("admitted", DocumentReaders.has_access)
     keep_access = delegate("admitted", DocumentReaders.keep_access)
     move_access = delegate("admitted", DocumentReaders.move_access)
     access_counts = delegate("admitted", DocumentReaders.access_counts)
@@ -279,6 +282,7 @@ class Catalog:
 
     origin = delegate("origins", Origins.origin)
     file_held = delegate("origins", Origins.file_held)
+    file_hidden = delegate("origins", Origins.file_hidden)
     file_excluded = delegate("origins", Origins.file_excluded)
     listed_documents = delegate("readings", Readings.listed_documents)
     held_document = delegate("readings", Readings.held_document)

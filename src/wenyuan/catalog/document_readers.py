@@ -110,11 +110,21 @@ class DocumentReaders:
                 None if before is None else before.written(), None if access is None else access.written(),
             )  # fmt: skip
 
+    def has_access(self, source_id: str, origins: tuple[str, ...]) -> bool:
+        """Whether a list of an origin that begins so stands for something of a source."""
+        r = document_readers.c
+        query = sa.select(r.origin).where(r.source_id == source_id, r.list_id.is_not(None)).distinct()
+        with self._database.reading("reading who may read a document") as connection:
+            return any(origin.startswith(origins) for origin in connection.scalars(query))
+
     def keep_access(
-        self, source_id: str, found: Mapping[str, Mapping[str, tuple[AccessList, str]]], origin: str
+        self,
+        source_id: str,
+        found: Mapping[str, Mapping[str, tuple[AccessList, str]]],
+        origins: tuple[str, ...],
     ) -> int:
         """Store what was read of who may read, by address and origin; what was stored of these addresses with an origin
-        that begins with `origin` and was not found again is taken back. Returns how many addresses it changed.
+        that begins with one of `origins` and was not found again is taken back. Returns how many addresses it changed.
 
         Args:
             found: A list each, and why nobody may, where it could not be read.
@@ -128,10 +138,12 @@ class DocumentReaders:
                 rows = connection.execute(
                     sa.select(r.uri, r.origin, r.note, access_lists.c.definition)
                     .join(access_lists, access_lists.c.list_id == r.list_id)
-                    .where(r.source_id == source_id, r.uri.in_(part), r.origin.startswith(origin, autoescape=True))
+                    .where(r.source_id == source_id, r.uri.in_(part))
                 ).all()
                 held: dict[str, dict[str, tuple[AccessList, str]]] = {}
                 for uri, name, note, told in rows:
+                    if not name.startswith(origins):
+                        continue
                     held.setdefault(uri, {})[name] = parse_access_list(told), note
                 for uri in part:
                     old, new = held.get(uri, {}), found[uri]
@@ -149,15 +161,16 @@ class DocumentReaders:
     def move_access(self, source_id: str, renamed: Mapping[str, str]) -> None:
         """Let the lists of addresses stand for those that replace them, too, before anything is stored there."""
         r = document_readers.c
+        query = sa.select(document_readers).where(r.source_id == source_id, r.list_id.is_not(None))
         with self._database.changing("writing who may read documents") as connection:
-            seq = next_seq(connection, source_id)
-            for part in batches(sorted(renamed)):
-                rows = connection.execute(
-                    sa.select(document_readers).where(
-                        r.source_id == source_id, r.uri.in_(part), r.list_id.is_not(None)
-                    )
-                ).mappings()
-                for row in rows.all():
+            rows = [
+                row
+                for part in batches(sorted(renamed))
+                for row in connection.execute(query.where(r.uri.in_(part))).mappings()
+            ]
+            if rows:
+                seq = next_seq(connection, source_id)
+                for row in rows:
                     key = sa.and_(r.source_id == source_id, r.uri == renamed[row["uri"]], r.origin == row["origin"])
                     connection.execute(document_readers.delete().where(key))
                     connection.execute(document_readers.insert(), {**row, "uri": renamed[row["uri"]], "seq": seq})

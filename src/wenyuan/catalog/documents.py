@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,7 +17,8 @@ from wenyuan.catalog.database import Database
 from wenyuan.catalog.rows import index_row, passage_of, recognition_of, source_of, stored_vector, version_of
 from wenyuan.catalog.sql import now, told_at_once
 from wenyuan.core.fidelity import Recognition
-from wenyuan.core.model import Facet, Label, LabelVector, Passage
+from wenyuan.core.hidden_documents import HiddenDocuments
+from wenyuan.core.model import Label, LabelVector, Passage
 from wenyuan.core.ports import Change, Deadline
 from wenyuan.core.stated_addresses import Holder
 from wenyuan.core.validity import LiveVersion
@@ -29,12 +31,13 @@ def _live_at(columns: Any, seq: int) -> sa.ColumnElement[bool]:
 
 
 def first_within(
-    connection: sa.Connection, query: sa.Select[Any], sources: Sequence[str] | None
+    connection: sa.Connection, query: sa.Select[Any], sources: Sequence[str] | None, hidden: HiddenDocuments | None
 ) -> tuple[int, str, str] | None:
     """The oldest document that a query finds, in the given sources or (None) in any registered source."""
     d = t.documents.c
     within = sa.select(t.sources.c.source_id) if sources is None else sources  # each source id is one index lookup
-    row = connection.execute(query.where(d.source_id.in_(within)).order_by(d.document_id).limit(1)).first()
+    rows = connection.execute(query.where(d.source_id.in_(within)).order_by(d.document_id))
+    row = next((row for row in rows if hidden is None or not hidden.hides(row[0])), None)
     return None if row is None else (row[0], row[1], row[2])
 
 
@@ -69,7 +72,6 @@ def _date(ordinal: int | None) -> date | None:
 
 CONTENT_AT = 18
 """Where in a document's fingerprint its content begins: before it stand 16 digits of how it was read, and a colon."""
-_NOTHING = {"documents": 0, "passages": 0, "vectors": 0, "failures": 0}
 
 
 def batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
@@ -208,13 +210,23 @@ class Documents:
                 )  # once for all: there are tens of rows
                 for row, value in zip(rows, values, strict=True):
                     row[name] = value
-            return {row["passage_id"]: passage_of(row) for row in rows}
+            return self._shown({row["passage_id"]: passage_of(row) for row in rows}, deadline)
         with self.database.reading(doing, deadline) as connection:
-            return {
+            read = {
                 row["passage_id"]: passage_of(row)
                 for part in batches(passage_ids)
                 for row in connection.execute(_PASSAGES, {"ids": part}).mappings()
             }
+        return self._shown(read, deadline)
+
+    def _shown(self, found: dict[int, Passage], deadline: Deadline | None) -> Mapping[int, Passage]:
+        """What of passages is not hidden, which is asked once they are read: nobody may have hidden it in between."""
+        hidden = self.database.hidden(deadline)
+        return found if hidden is None else {n: p for n, p in found.items() if not hidden.hides(p.document_id)}
+
+    def _hides(self, document_id: int) -> bool:
+        hidden = self.database.hidden()
+        return hidden is not None and hidden.hides(document_id)
 
     def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
         """Labels of passages by id, live or removed."""
@@ -281,8 +293,9 @@ class Documents:
         """
         d = t.documents.c
         query = sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, d.removed_seq.is_(None))
+        hidden = self.database.hidden(deadline)
         with self.database.reading("looking up a document", deadline) as connection:
-            return first_within(connection, query, sources)
+            return first_within(connection, query, sources, hidden)
 
     def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]:
         """By URI, the live documents that have it in any source but `but`; URIs without one are absent."""
@@ -294,9 +307,12 @@ class Documents:
             .order_by(d.document_id)
         )
         found: dict[str, list[Holder]] = {}
+        hidden = self.database.hidden()
         with self.database.reading("looking up addresses") as connection:
             for part in batches(uris):
                 for uri, source_id, number, trust in connection.execute(query.where(d.uri.in_(part))):
+                    if hidden is not None and hidden.hides(number):
+                        continue
                     found.setdefault(uri, []).append(Holder(source_id=source_id, document_id=number, trust=trust))
         return found
 
@@ -323,19 +339,6 @@ class Documents:
             texts = list(connection.scalars(query))
         return "\n".join(texts) if texts else None
 
-    def collections(self) -> Mapping[str, Mapping[str, int]]:
-        """By collection (``""``: none), the number of live documents and passages."""
-        p, d, count = t.passages.c, t.documents.c, sa.func.count
-        query = (
-            sa.select(d.collection, count(d.document_id.distinct()), count())
-            .join(t.passages, p.document_id == d.document_id)
-            .where(d.removed_seq.is_(None), p.removed_seq.is_(None))
-            .group_by(d.collection)
-        )
-        with self.database.reading("counting collections") as connection:
-            rows = connection.execute(query).all()
-        return {name: {"documents": documents, "passages": passages} for name, documents, passages in rows}
-
     def document_passages(self, document_id: int) -> Sequence[tuple[int, str, Recognition | None]]:
         """The live passages of a document in order: id, text, and the recognition confidence of scanned text."""
         p = t.passages.c
@@ -343,6 +346,8 @@ class Documents:
         query = query.where(p.document_id == document_id, p.removed_seq.is_(None))
         with self.database.reading("reading a document") as connection:
             rows = connection.execute(query.order_by(p.start, p.passage_id)).all()
+        if self._hides(document_id):
+            return []
         return [(row[0], row[1], recognition_of(row[2])) for row in rows]
 
     def first_passage(self, document_id: int) -> tuple[int, str] | None:
@@ -351,7 +356,7 @@ class Documents:
         query = sa.select(p.passage_id, p.source_id).where(p.document_id == document_id, p.removed_seq.is_(None))
         with self.database.reading("reading a document") as connection:
             row = connection.execute(query.order_by(p.start, p.passage_id).limit(1)).first()
-        return None if row is None else (row[0], row[1])
+        return None if row is None or self._hides(document_id) else (row[0], row[1])
 
     def documents_after(
         self, sources: Sequence[str], after: int, limit: int, day: date
@@ -364,35 +369,28 @@ class Documents:
             .where(sa.or_(d.effective_from.is_(None), d.effective_from <= today))
             .where(sa.or_(d.effective_until.is_(None), d.effective_until >= today))
             .order_by(d.document_id)
-            .limit(limit)
         )
+        hidden = self.database.hidden()
         with self.database.reading("listing documents") as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
+            if hidden is None:
+                return [dict(row) for row in connection.execute(query.limit(limit)).mappings()]
+            shown = (
+                dict(row) for row in connection.execute(query).mappings() if not hidden.hides(row["document_id"])
+            )
+            return list(islice(shown, limit))
 
     def last_days(self, sources: Sequence[str], before: date, most: int) -> Sequence[date]:
         """The latest `most` days before `before` that are the last effective day of a live document of these sources."""
         end, d = t.documents.c.effective_until, t.documents.c
         query = sa.select(end).where(d.removed_seq.is_(None), d.source_id.in_(sources), end < before.toordinal())
+        hidden = self.database.hidden()
         with self.database.reading("looking for what was in force before") as connection:
-            return [
-                date.fromordinal(day) for day in connection.scalars(query.distinct().order_by(end.desc()).limit(most))
-            ]
-
-    def field_values(self, deadline: Deadline | None = None) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
-        """By source, the filterable fields of its live documents (see `core.filters`) with their values and counts."""
-        d = t.documents.c
-        query = sa.select(d.source_id, d.language, d.collection, d.facets).where(d.removed_seq.is_(None)).distinct()
-        found: dict[str, dict[str, dict[tuple[bool, Facet], Facet]]] = {}
-        with self.database.reading("listing fields", deadline) as connection:
-            for source_id, language, collection, facets in connection.execute(query):
-                told = {f"metadata.{name}": value for name, value in facets.items()}
-                for name, value in {"language": language, "collection": collection, **told}.items():
-                    values = found.setdefault(source_id, {}).setdefault(name, {})
-                    values[isinstance(value, bool), value] = value  # True is not 1
-        return {
-            source: {name: tuple(values.values()) for name, values in fields.items()}
-            for source, fields in found.items()
-        }
+            if hidden is None:
+                days = connection.scalars(query.distinct().order_by(end.desc()).limit(most)).all()
+            else:
+                rows = connection.execute(query.add_columns(d.document_id).order_by(end.desc()))
+                days = list(islice(dict.fromkeys(day for day, number in rows if not hidden.hides(number)), most))
+        return [date.fromordinal(day) for day in days]
 
     def live_versions(self, source_id: str) -> list[LiveVersion]:
         """A source's live documents with what deciding between versions needs."""
@@ -403,51 +401,6 @@ class Documents:
         with self.database.reading("listing versions") as connection:
             return [version_of(row) for row in connection.execute(query).mappings()]
 
-    def counts(self, source_id: str | None = None) -> Mapping[str, int]:
-        """Number of live documents, passages, vectors and failures, of one source or of all."""
-        if source_id is not None:
-            return self.counts_by_source().get(source_id, _NOTHING)
-        return self.database.remembered.get("counts", self._counts)
-
-    def _counts(self) -> Mapping[str, int]:
-        p, d, count = t.passages.c, t.documents.c, sa.func.count
-        # All less the removed ones: both can be counted in an index. To count the live ones every text would be read.
-        every, gone = sa.select(count()).select_from(t.passages), p.removed_seq.is_not(None)
-        embedded = p.vector_key.is_not(None)
-        queries = {
-            "documents": (sa.select(count()).select_from(t.documents).where(d.removed_seq.is_(None)), None),
-            "passages": (every, every.where(gone)),
-            "vectors": (every.where(embedded), every.where(gone, embedded)),
-            "failures": (sa.select(count()).select_from(t.failures), None),
-        }
-        with self.database.reading("counting") as connection:
-            return {
-                name: int(connection.scalar(held) or 0) - (0 if less is None else int(connection.scalar(less) or 0))
-                for name, (held, less) in queries.items()
-            }
-
-    def counts_by_source(self) -> Mapping[str, Mapping[str, int]]:
-        """As `counts`, by source, in one snapshot; sources without content are absent."""
-        return self.database.remembered.get("counts by source", self._counts_by_source)
-
-    def _counts_by_source(self) -> Mapping[str, Mapping[str, int]]:
-        p, d, f = t.passages.c, t.documents.c, t.failures.c
-        count = sa.func.count
-        queries = {
-            "documents": sa.select(d.source_id, count()).where(d.removed_seq.is_(None)).group_by(d.source_id),
-            "passages": sa.select(p.source_id, count()).where(p.removed_seq.is_(None)).group_by(p.source_id),
-            "vectors": sa.select(p.source_id, count(p.vector_key))
-            .where(p.removed_seq.is_(None))
-            .group_by(p.source_id),
-            "failures": sa.select(f.source_id, count()).group_by(f.source_id),
-        }
-        found: dict[str, dict[str, int]] = {}
-        with self.database.reading("counting") as connection:
-            for name, query in queries.items():
-                for source_id, number in connection.execute(query):
-                    found.setdefault(source_id, dict(_NOTHING))[name] = number
-        return found
-
     def document_of_file(self, source_id: str, uris: Sequence[str]) -> int | None:
         """The live document of a source with one of these URIs, or the first part of that file; None without any."""
         d = t.documents.c
@@ -455,9 +408,10 @@ class Documents:
         query = sa.select(d.document_id).where(
             d.source_id == source_id, d.removed_seq.is_(None), sa.or_(sa.false(), *of_file)
         )
+        hidden = self.database.hidden()
         with self.database.reading("looking up a file") as connection:
-            found: int | None = connection.scalar(query.order_by(d.uri).limit(1))
-        return found
+            numbers = connection.scalars(query.order_by(d.uri))
+            return next((number for number in numbers if hidden is None or not hidden.hides(number)), None)
 
     def passages_of(self, uris: Iterable[str]) -> Mapping[str, Mapping[int, Sequence[int]]]:
         """For URIs of live documents or passages: document id → ids of the passages addressed. Unknown URIs are
@@ -468,6 +422,7 @@ class Documents:
         whole = base.add_columns(d.uri).join(t.documents, d.document_id == p.document_id)
         wanted = list(dict.fromkeys(uris))
         found: dict[str, dict[int, list[int]]] = {}
+        hidden = self.database.hidden()
         with self.database.reading("looking up addresses") as connection:
             for part in batches(wanted):
                 rows = [
@@ -475,6 +430,8 @@ class Documents:
                     *connection.execute(base.add_columns(p.uri).where(p.uri.in_(part))),
                 ]
                 for passage_id, document_id, uri in rows:
+                    if hidden is not None and hidden.hides(document_id):
+                        continue
                     held = found.setdefault(uri, {}).setdefault(document_id, [])
                     if passage_id not in held:
                         held.append(passage_id)
@@ -586,7 +543,7 @@ class Documents:
             for at in range(0, len(passage_ids), _BATCH):
                 part = query.where(p.passage_id.in_(passage_ids[at : at + _BATCH]))
                 found.update((row["passage_id"], passage_of(row)) for row in connection.execute(part).mappings())
-        return found
+        return self._shown(found, deadline)
 
     def document_at(
         self, uri: str, seq: int, sources: Sequence[str] | None = None, deadline: Deadline | None = None
@@ -596,5 +553,6 @@ class Documents:
         """
         d = t.documents.c
         query = sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, _live_at(d, seq))
+        hidden = self.database.hidden(deadline)
         with self.database.reading("looking up a document of the past", deadline) as connection:
-            return first_within(connection, query, sources)
+            return first_within(connection, query, sources, hidden)

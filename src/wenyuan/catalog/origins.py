@@ -51,7 +51,8 @@ class Origins:
         query = sa.select(*columns).where(d.document_id == document_id, d.removed_seq.is_(None))
         with self.database.reading("reading a document") as connection:
             row = connection.execute(query).first()
-        if row is None:
+        hidden = self.database.hidden()
+        if row is None or (hidden is not None and hidden.hides(document_id)):
             return None
         number, source_id, uri, title, content, begins, ends = row
         return Origin(
@@ -72,6 +73,17 @@ class Origins:
         query = query.where(d.source_id == source_id, _of_file(d.uri, file), d.removed_seq.is_(None), marked)
         with self.database.reading("reading a document") as connection:
             return connection.execute(query.limit(1)).first() is not None
+
+    def file_hidden(self, source_id: str, file: str) -> bool:
+        """Whether something read from this file is hidden from the caller."""
+        d, hidden = t.documents.c, self.database.hidden()
+        if hidden is None:
+            return False
+        query = sa.select(d.document_id).where(
+            d.source_id == source_id, _of_file(d.uri, file), d.removed_seq.is_(None)
+        )
+        with self.database.reading("reading a document") as connection:
+            return any(map(hidden.hides, connection.scalars(query)))
 
     def file_excluded(self, source_id: str, file: str) -> bool:
         """Whether a correction excludes something read from this file from answers."""

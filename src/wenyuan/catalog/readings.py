@@ -15,6 +15,7 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.database import Database
 from wenyuan.catalog.rows import context_of, corrected_of, fidelity_of, recognition_of, unpack_lines
 from wenyuan.core.fidelity import Fidelity, Line, Recognition
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.model import ContextSentence, Corrected, DocumentState
 from wenyuan.core.ports import Deadline
 
@@ -99,12 +100,18 @@ class Readings:
             EngineTimeout: the deadline passed: words and states are looked for in each document in turn.
         """
         found: list[HeldDocument] = []
+        hidden = self.database.hidden(deadline)
         with self.database.reading("listing documents", deadline) as connection:
             for source_id in sorted(sources):
                 if after is not None and source_id < after[0]:
                     continue
                 behind = after[1] if after is not None and source_id == after[0] else None
-                found += _of_source(connection, source_id, today, state, words, behind, limit - len(found))
+                while room := limit - len(found):
+                    some = _of_source(connection, source_id, today, state, words, behind, room)
+                    found += (one for one in some if hidden is None or not _hides(hidden, one))
+                    if len(some) < room:
+                        break
+                    behind = some[-1].uri
                 if len(found) >= limit:
                     break
         return found
@@ -119,7 +126,8 @@ class Readings:
             source_id, uri = ("", "") if row is None else (row["source_id"], row["uri"])
             failed = sa.select(f.code, f.reason).where(f.source_id == source_id, f.uri == uri)
             failure = connection.execute(failed).first()
-        if row is None:
+        hidden = self.database.hidden()
+        if row is None or (hidden is not None and hidden.hides(document_id)):
             return None
         return _told(row, today, None if failure is None else (failure[0], failure[1]))
 
@@ -153,6 +161,9 @@ class Readings:
                     same = sa.and_(p.start == at[0], p.passage_id > at[1])
                     query = query.where(sa.or_(p.start > at[0], same))
             rows = connection.execute(query.order_by(p.start, p.passage_id).limit(limit + 1)).all()
+        hidden = self.database.hidden()
+        if hidden is not None and hidden.hides(document_id):
+            return [], False
         told = [
             PlacedPassage(
                 *row[:3],
@@ -185,6 +196,9 @@ class Readings:
         r = t.readings.c
         with self.database.reading("reading where lines stand") as connection:
             packed = connection.scalar(sa.select(r.lines).where(r.document_id == document_id))
+        hidden = self.database.hidden()
+        if hidden is not None and hidden.hides(document_id):
+            return []
         return [] if packed is None else unpack_lines(packed, start, end)
 
     def worst_read(self, most: int) -> list[tuple[str, str, float]]:
@@ -196,6 +210,12 @@ class Readings:
         query = query.order_by(few.c.score, few.c.document_id)
         with self.database.reading("looking for documents that were read badly") as connection:
             return [(source_id, uri, float(score)) for source_id, uri, score in connection.execute(query)]
+
+
+def _hides(hidden: HiddenDocuments, one: HeldDocument) -> bool:
+    if one.document_id:
+        return hidden.hides(one.document_id)
+    return hidden.hides_address(one.source_id, one.uri)
 
 
 def _held() -> sa.Select[Any]:

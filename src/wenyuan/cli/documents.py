@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wenyuan.cli.document_readers import readers
 from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import SCREEN, Commands, OfSourceOption, PageOption, add_commands, opened
 from wenyuan.cli.retrieve import indented
@@ -179,5 +180,6 @@ _COMMANDS: Commands = {
     "upload": (upload, "Upload files."),
     "replace": (replace, "Replace one by its new version."),
     "delete": (delete, "Delete one."),
+    "readers": (readers, "Who may read one."),
 }
 add_commands(app, _COMMANDS)

@@ -1,4 +1,4 @@
-"""``key create``, ``list`` and ``revoke``."""
+"""``key create``, ``list``, ``change`` and ``revoke``."""
 
 from __future__ import annotations
 
@@ -25,8 +25,12 @@ _KEY_HELP = """Make and revoke keys: who may ask the served library, and for wha
 \b
 Example:
   wenyuan key create --agent support --rights retrieve,search --expires 90d
+  wenyuan key create --rights search --as user:li --groups hr,works
   wenyuan key list
 """
+_Id = Annotated[str, typer.Argument(metavar="ID", help="The key's id, not its secret.")]
+_AS = "Reads documents as this person: user:li."
+_GROUPS = "Reads documents as a member of these groups."
 keys_app = group(_KEY_HELP, "Make and revoke keys.")
 _SPAN = re.compile(r"([0-9]{1,5})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
@@ -40,19 +44,51 @@ def create(
     expires: Annotated[
         str | None, typer.Option(metavar="90d|DATE", help="After 12h, 90d, 4w, or that day.  [default: never]")
     ] = None,
+    as_: Annotated[str, typer.Option("--as", metavar="USER", help=_AS)] = "",
+    groups: Annotated[str, typer.Option("--groups", metavar="A,B", help=_GROUPS)] = "",
 ) -> None:
     """Make a key. Its secret is shown this once; the library keeps only a hash of it.
 
+    With --as and --groups it reads documents as that person and those groups may. One with the right admin reads all.
+
     Example:
       wenyuan key create --agent support --rights retrieve,search --name "Support desk" --expires 90d
+      wenyuan key create --rights search --as user:li --groups hr,works
     """
     terminal: Terminal = ctx.obj
     allowed, until = _rights(words(rights) or []), _expiry(expires)
     with opened_record(terminal) as found:
-        key, token = found.catalog.create_key(agent, allowed, until, name)
+        key, token = found.catalog.create_key(agent, allowed, until, name, user=as_, groups=words(groups) or [])
     terminal.document({"status": "SUCCESS", "key": _document(key), "token": token})
     terminal.show(token, wrap=False)
     terminal.say("key_made", id=key.key_id, until=local_time(until) or terminal.text("no_end"))
+
+
+def change(
+    ctx: typer.Context,
+    key: _Id,
+    as_: Annotated[str | None, typer.Option("--as", metavar="USER", help=_AS)] = None,
+    groups: Annotated[str | None, typer.Option("--groups", metavar="A,B", help=_GROUPS)] = None,
+) -> None:
+    """Change as whom a key reads documents; counts for its next request. What is not given stays; "" takes it away.
+
+    Example:
+      wenyuan key change 1f2e3d4c --groups hr,works
+      wenyuan key change 1f2e3d4c --as user:li --groups ""
+    """
+    terminal: Terminal = ctx.obj
+    with opened_record(terminal) as found:
+        keys = found.catalog.keys()
+        held = next((one for one in keys if one.key_id == key), None)
+        user = as_ if as_ is not None else held.user if held else ""
+        members = (words(groups) or []) if groups is not None else sorted(held.groups) if held else []
+        changed = found.catalog.change_key(key, user=user, groups=members)
+    terminal.document({"status": "SUCCESS", "key": _document(changed)})
+    terminal.say("key_changed", id=key, names=_names(changed) or "–")
+
+
+def _names(key: Key) -> str:
+    return ", ".join(filter(None, (key.user, *sorted(key.groups))))
 
 
 def _rights(named: list[str]) -> frozenset[str]:
@@ -105,6 +141,8 @@ def _document(key: Key) -> dict[str, Any]:
         "name": key.name,
         "agent_id": key.agent_id,
         "rights": sorted(key.rights),
+        "user": key.user,
+        "groups": sorted(key.groups),
         **shown,
         "state": _state(key),
     }
@@ -130,16 +168,18 @@ def list_keys(ctx: typer.Context) -> None:
         terminal.say("no_keys")
         return
     rows = (
-        (key.key_id, key.name or "–", key.agent_id or "–", ", ".join(sorted(key.rights)),
+        (key.key_id, key.name or "–", key.agent_id or "–", _names(key) or "–", ", ".join(sorted(key.rights)),
          local_time(key.expires_at) or terminal.text("no_end"), terminal.text(f"state_{_state(key)}"))
         for key in keys
     )  # fmt: skip
-    terminal.table(rows, "col_key", "col_name", "col_agent", "col_rights", "col_until", "col_state", whole=(0,))
+    terminal.table(
+        rows, "col_key", "col_name", "col_agent", "col_reads_as", "col_rights", "col_until", "col_state", whole=(0,)
+    )
 
 
 def revoke(
     ctx: typer.Context,
-    key: Annotated[str, typer.Argument(metavar="ID", help="The key's id, not its secret.")],
+    key: _Id,
 ) -> None:
     """Revoke a key, at once and for good.
 
@@ -156,6 +196,7 @@ def revoke(
 _KEY_COMMANDS: Commands = {
     "create": (create, "Make a key."),
     "list": (list_keys, "List all keys."),
+    "change": (change, "Change as whom one reads."),
     "revoke": (revoke, "Revoke one."),
 }
 add_commands(keys_app, _KEY_COMMANDS)

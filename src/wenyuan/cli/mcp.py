@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from wenyuan.cli.options import opened, without
+from wenyuan.cli.options import opened, without, words
 from wenyuan.cli.terminal import Terminal
 
 
@@ -15,14 +15,20 @@ from wenyuan.cli.terminal import Terminal
 def mcp(
     ctx: typer.Context,
     agent: Annotated[str | None, typer.Option(metavar="ID", help="See only what this agent may.")] = None,
+    as_: Annotated[str, typer.Option("--as", metavar="USER", help="Reads documents as this person: user:li.")] = "",
+    groups: Annotated[
+        str, typer.Option("--groups", metavar="A,B", help="Reads documents as a member of these groups.")
+    ] = "",
 ) -> None:
     """Serve an agent on this machine over MCP (standard input and output); agents start this command themselves.
 
     Example:
       wenyuan mcp --library ~/knowledge
       wenyuan mcp --library ~/knowledge --agent support
+      wenyuan mcp --library ~/knowledge --as user:li --groups hr,works
     """
     from wenyuan.core.access import Principal
+    from wenyuan.core.principals import parse_groups, parse_user
 
     terminal: Terminal = ctx.obj
     _need_package(terminal)
@@ -34,6 +40,11 @@ def mcp(
         if agent is not None:
             found.catalog.agent(agent)
         principal = Principal(key_id="local", agent_id=agent)
+        if as_ or groups:
+            principal = Principal(
+                key_id="local", agent_id=agent, rights=frozenset({"retrieve", "search"}),
+                user=as_ and parse_user(as_, "as"), groups=parse_groups(words(groups) or []),
+            )  # fmt: skip
         anyio.run(serve_stdio, found, principal)
 
 

@@ -87,6 +87,10 @@ class Connector(Protocol):
             SourceError: nothing can be had at the moment.
         """
 
+    # A connector that knows who may read an entry has a method ``permissions(entry) -> AccessList``, too (see
+    # `core.principals`), which raises what `fetch` raises. It is asked for each entry of each listing where the source
+    # says ``readers: {from: [permissions]}``; what it cannot tell, nobody may read until a later run.
+
     def close(self) -> None:
         """Close connections and delete temporary files; may be called twice."""
 

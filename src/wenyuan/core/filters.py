@@ -114,9 +114,13 @@ class Scope:
         """Reference semantics of a scope on a row."""
         return (
             self.covers(row.source_id, row.valid_from, row.valid_until)
-            and (self.hidden is None or not self.hidden.hides(row.document_id))
+            and not self.hides(row.document_id)
             and (self.filter is None or matches(self.filter, row))
         )
+
+    def hides(self, document_id: int) -> bool:
+        """Whether the caller may not see a document."""
+        return self.hidden is not None and self.hidden.hides(document_id)
 
     def covers(self, source_id: str, valid_from: int, valid_until: int) -> bool:
         """Whether a source is in it, and its day between two (proleptic ordinals, both included)."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from wenyuan.core.errors import EngineError, msg
 
@@ -13,21 +14,25 @@ class AccessClasses:
     """Which documents share their access lists: a snapshot, shared by all who ask.
 
     Attributes:
+        number: Of the snapshot, from 1: another one for each, in this process.
         of_document: The class of each document that a list stands for, from 1; of one that is absent none does.
         of_address: The same by source and address, of documents that are not held yet, too.
+        held: The addresses of all documents.
         closed: For each source that shows nothing without readers, the class of what has none.
         documents: By class, the documents.
         sources: By class that is in use, the sources in which it is.
     """
 
+    number: int
     of_document: Mapping[int, int]
     of_address: Mapping[tuple[str, str], int]
+    held: Container[tuple[str, str]]
     closed: Mapping[str, int]
     documents: Mapping[int, frozenset[int]]
     sources: Mapping[int, frozenset[str]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class HiddenDocuments:
     """The documents that somebody may not see: those of some classes.
 
@@ -43,13 +48,19 @@ class HiddenDocuments:
         return self.classes.of_document.get(document_id, 0) in self.unread
 
     def hides_address(self, source_id: str, uri: str) -> bool:
-        """Whether what a source holds, or will hold, at an address is hidden; at ``""``, whether any of it is."""
-        if not uri:
-            return source_id in self.sources
-        other = self.classes.closed.get(source_id, 0)
-        return self.classes.of_address.get((source_id, uri), other) in self.unread
+        """Whether what a source says at an address is hidden, of a whole document or of a place in it.
 
-    @property
+        Where the source has hidden documents and none is known to lie there, it may be in one of these, and is hidden.
+        """
+        if source_id not in self.sources:
+            return False
+        for one in (uri, uri.partition("#")[0]):
+            number = self.classes.of_address.get((source_id, one), 0)
+            if number or (source_id, one) in self.classes.held:
+                return number in self.unread
+        return True
+
+    @cached_property
     def sources(self) -> frozenset[str]:
         """The sources of which something is hidden."""
         return frozenset().union(*(self.classes.sources.get(number, frozenset()) for number in self.unread))

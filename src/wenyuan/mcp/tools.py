@@ -15,6 +15,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, NotPermitted, UnknownDomain, msg
 from wenyuan.core.fragment_metadata import OF_TOOLS
 from wenyuan.core.model import MAX_RESULTS, Fragment, RetrievalRequest
+from wenyuan.core.principals import seeing_as
 from wenyuan.core.restrictions import restricted
 from wenyuan.core.text.injection import visible
 from wenyuan.mcp.arguments import plain, schema_of
@@ -86,7 +87,8 @@ class Tool:
             raise NotPermitted(msg("this needs a key with the right {right}", right=repr(self.right)))
         given = plain(arguments, self.schema)
         page, asked = page_of(given), {name: value for name, value in given.items() if name not in PAGE}
-        return paged(self.run(library, asked, principal, page.max_tokens), page, asked)
+        with seeing_as(principal.sight):
+            return paged(self.run(library, asked, principal, page.max_tokens), page, asked)
 
     def waiting(self, arguments: Mapping[str, Any]) -> bool:
         """Whether a call waits for a language model; one whose arguments are refused does not."""

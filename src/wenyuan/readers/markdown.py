@@ -20,6 +20,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from wenyuan.core.anchors import slug
+from wenyuan.core.declared_readers import KEYS, UNREADABLE
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.redaction.columns import ColumnKinds
@@ -341,6 +342,8 @@ def _front_matter(text: str, name: str) -> _Front:
             setattr(front, field_name, _words(value, key, name))
         else:
             facet = _facet(value)
+            if facet is None and key.casefold() in KEYS and not (value == [] and key.casefold() == "deny"):
+                facet = UNREADABLE  # that something is said there is not to be lost
             if facet is not None:
                 front.metadata[key] = facet
     if front.effective_from and front.effective_until and front.effective_until < front.effective_from:

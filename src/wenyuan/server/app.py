@@ -34,6 +34,7 @@ from wenyuan.server.routes.answers import Answers
 from wenyuan.server.routes.ask import FragmentRoutes, KnowledgeRoutes
 from wenyuan.server.routes.audit import Audit
 from wenyuan.server.routes.dify import Dify
+from wenyuan.server.routes.document_readers import DocumentReaderRoutes
 from wenyuan.server.routes.documents import CorrectionRoutes, DocumentRoutes
 from wenyuan.server.routes.evaluations import EvaluationRoutes, FeedbackRoutes
 from wenyuan.server.routes.gaps import GapRoutes
@@ -79,6 +80,7 @@ _RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
     Stores: lambda of: Stores(of.library, of.handler),
     SourceRoutes: lambda of: SourceRoutes(of.library, of.handler, time.time, of.jobs),
     DocumentRoutes: lambda of: DocumentRoutes(of.library, of.handler),
+    DocumentReaderRoutes: lambda of: DocumentReaderRoutes(of.library, of.handler),
     CorrectionRoutes: lambda of: CorrectionRoutes(of.library, of.handler),
     OriginalRoutes: lambda of: OriginalRoutes(of.library, of.handler, of.book),
     UploadRoutes: lambda of: UploadRoutes(of.library, of.handler, of.jobs),
@@ -102,6 +104,8 @@ ROUTES: tuple[Route, ...] = tuple(one for part in (*_RESOURCES, Metrics, Probes)
 _OF_EACH = (FragmentRoutes, KnowledgeRoutes, Answers, ToolPages, Dify, Mcp, Stores, UnifiedRoutes, Probes)
 OF_EACH = tuple(one.path for part in _OF_EACH for _, one in declared(part))
 """Paths that each of several processes answers: questions, which take the time, and what is said of the process itself."""
+_NO_DOCUMENTS = ("/v1/agents", "/v1/tasks", "/v1/synonyms", "/metrics")
+_LISTED = "/v1/documents"
 PUBLIC = frozenset(one.path for one in ROUTES if one.right is None)
 """Paths that need no principal: probes carry no keys."""
 
@@ -134,7 +138,7 @@ def create_app(
     parts += [Metrics(service, numbers), Probes(service, document)]
     around = [] if book is None else [Middleware(RemoteAddresses, known=book)]
     app = Starlette(
-        routes=_routes(parts),
+        routes=_routes(parts, _hiding(service)),
         middleware=[
             *around,
             Middleware(
@@ -147,6 +151,17 @@ def create_app(
     app.router.redirect_slashes = False
     app.state.numbers = numbers
     return app
+
+
+def is_filtered(one: Route) -> bool:
+    """Whether a route gives no more of documents than its caller may see: the doors of questions, lists, and what is about no
+    document. Any other one is for whoever sees all of them.
+    """
+    return (
+        one.right in (None, "retrieve", "search")
+        or one.path.startswith(_NO_DOCUMENTS)
+        or (one.method, one.path) == ("GET", _LISTED)
+    )
 
 
 def _work_of(service: Service) -> Callable[[], LibraryWork] | None:
@@ -187,12 +202,20 @@ def _parts(
     return [make(parts) for make in _RESOURCES.values()]
 
 
-def _routes(parts: Iterable[object]) -> Sequence[BaseRoute]:
+def _hiding(service: Service) -> Callable[[], bool]:
+    """Whether something is hidden from those with whose eyes is read."""
+    if not isinstance(service, KnowledgeService):
+        return lambda: False
+    catalog = service.catalog
+    return lambda: catalog.hidden() is not None
+
+
+def _routes(parts: Iterable[object], hides: Callable[[], bool]) -> Sequence[BaseRoute]:
     """One route per path, for declared handlers only."""
     # A pack is called as its author likes, and its name may have a slash in it, as a path has.
     checked = {
         (one.method, one.path.replace("{pack}", "{pack:path}").replace("{path}", "{path:path}")): guarded(
-            one.right, getattr(part, name)
+            one.right, getattr(part, name), filtered=is_filtered(one), hides=hides
         )
         for part in parts
         for name, one in declared(type(part))

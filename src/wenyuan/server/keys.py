@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from asyncio import to_thread
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from starlette.responses import Response
 
 from wenyuan.core.access import Key, Principal
 from wenyuan.core.errors import ConfigError, NotPermitted, msg
+from wenyuan.core.principals import reading_as
 from wenyuan.server.pool import Pool
 from wenyuan.server.problems import Problem
 from wenyuan.server.request_origin import is_loopback
@@ -73,7 +75,9 @@ class KeyRing:
         key = await self._key(given)
         if key is None or key.revoked_at is not None or (key.expires_at or float("inf")) <= self._clock():
             raise Problem.unauthenticated("an API key is needed: Authorization: Bearer wy_…, not revoked or expired")
-        return Principal(key_id=key.key_id, agent_id=key.agent_id, rights=key.rights)
+        return Principal(
+            key_id=key.key_id, agent_id=key.agent_id, rights=key.rights, user=key.user, groups=key.groups
+        )
 
     def forget(self) -> None:
         """After a change of the keys: ask again whether there are any. Whether one counts is asked for each request."""
@@ -117,8 +121,16 @@ def key_ring(keys: Keys, host: str) -> KeyRing:
     return KeyRing(keys, open_without_keys=False)
 
 
-def guarded(right: str | None, handler: Handler) -> Handler:
-    """Wrap a handler: the caller needs `right`, and changes are recorded as the caller's in the audit log."""
+def guarded(
+    right: str | None, handler: Handler, *, filtered: bool = True, hides: Callable[[], bool] = lambda: False
+) -> Handler:
+    """Wrap a handler: the caller needs `right`, reads documents with their own eyes, and changes are recorded as theirs.
+
+    Args:
+        filtered: Whether all that it reads is without documents that are hidden from the caller; else it is refused to whom
+            something is hidden from.
+        hides: Whether something is hidden from those with whose eyes is read; it may wait for a database.
+    """
     if right is None:
         return handler
 
@@ -128,6 +140,13 @@ def guarded(right: str | None, handler: Handler) -> Handler:
             raise NotPermitted(msg("this needs a key with the right {right}", right=repr(right)))
         acting = ACTING.set(principal)  # the threads that work for this request take it over
         try:
+            with reading_as(principal.sight):
+                if filtered or principal.sight is None:
+                    return await handler(request)
+                if await to_thread(hides):
+                    raise NotPermitted(
+                        "documents are hidden from this key: this needs one that sees all, as an administrator's does"
+                    )
             return await handler(request)
         finally:
             ACTING.reset(acting)

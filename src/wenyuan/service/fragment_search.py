@@ -13,6 +13,8 @@ from wenyuan.core.arguments import checking_fields
 from wenyuan.core.conditions import Conditions, FieldComparison, compiled, of_sources
 from wenyuan.core.errors import InvalidRequest, NotPermitted, UnknownDomain, did_you_mean, msg
 from wenyuan.core.model import Facet, Fragment, RetrievalRequest, RetrievalResponse
+from wenyuan.core.ports import Deadline
+from wenyuan.core.principals import reading_as
 from wenyuan.core.restrictions import Restrictions, restrictions_of
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorded_search import RecordedSearch
@@ -176,7 +178,7 @@ class FragmentSearch:
             return query
         sources = self.retriever.registry()
         names = set(sources.by_id if query.sources is None else query.sources)
-        held = self.fields.held(self.catalog.seq(), self.settings.search.deadline)
+        held = self.fields.held(self.catalog, self.settings.search.deadline)
         day = query.as_of or date.today()
         seen = [s for n in sorted(names) if sources.in_force(n, day) for s in (sources.by_id[n],)]
         chosen = compiled(wanted.conditions, of_sources([s for s in seen if s.trust >= query.min_trust], held))
@@ -187,8 +189,16 @@ class Fields:
     """Filterable fields of each source's documents with their values; read again after a change of the catalog."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._fields = PerChange(lambda _, deadline: catalog.field_values(deadline))
+        self._fields = PerChange(lambda _, deadline: _all_fields(catalog, deadline))
 
-    def held(self, change: int, seconds: float) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
-        """The fields as of `change` or later; a `KnowledgeError` when reading takes longer than `seconds`."""
-        return self._fields.at(change, deadline_after(seconds))
+    def held(self, catalog: Catalog, seconds: float) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
+        """The fields of what the caller may see; a `KnowledgeError` when reading takes longer than `seconds`."""
+        deadline = deadline_after(seconds)
+        if catalog.hidden(deadline) is not None:  # what is kept is the same for all
+            return catalog.field_values(deadline)
+        return self._fields.at(catalog.seq(), deadline)
+
+
+def _all_fields(catalog: Catalog, deadline: Deadline | None) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
+    with reading_as(None):
+        return catalog.field_values(deadline)

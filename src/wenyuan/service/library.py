@@ -24,6 +24,7 @@ from wenyuan.core.errors import (
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, Source
 from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
+from wenyuan.core.principals import reading_as
 from wenyuan.core.restrictions import restricted
 from wenyuan.core.scanning import Scanner
 from wenyuan.runtime.delegation import delegate
@@ -32,6 +33,7 @@ from wenyuan.service.audit.recorded_search import RecordedSearch
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.audit.replay import fates_within
 from wenyuan.service.audit.rerun import Replay
+from wenyuan.service.callers_eyes import reading_for_principals
 from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
@@ -60,6 +62,7 @@ from wenyuan.service.operations.source_health import Freshness, listed_sources
 from wenyuan.service.originals import Draw, Originals
 from wenyuan.service.queries import narrowing
 from wenyuan.service.query import SearchAnswer
+from wenyuan.service.reader_lists import ReaderLists
 from wenyuan.service.reading import DocumentAccess
 from wenyuan.service.rules.cited_places import CitedPlaces
 from wenyuan.service.rules.derive import Deriver
@@ -70,6 +73,7 @@ from wenyuan.service.search.answer_cache import CacheStore
 from wenyuan.service.search.reranking import Reranking
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, CollectionTraits, Searcher, SearchRequest, SearchResult
+from wenyuan.service.search.source_selection import Allowed
 from wenyuan.service.search.sufficiency import Sufficiency
 from wenyuan.service.search.traces import Traces
 from wenyuan.service.uploads import Uploads
@@ -142,6 +146,7 @@ class Reading:
 
 @refusing_once_closed("retrieve_fragments")
 @checking_arguments()
+@reading_for_principals
 class Library:
     """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
 
@@ -257,7 +262,7 @@ class Library:
         self.uploads, self.correction_desk = (
             Uploads(catalog=catalog, ingestion=self.ingestion, keep=settings.uploads.keep_versions), CorrectionDesk(ingestion=self.ingestion),
         )  # fmt: skip
-        self._follower = IndexFollower(catalog, engine)
+        self._follower, self.reader_lists = IndexFollower(catalog, engine), ReaderLists(catalog=catalog)
 
     @property
     def quarantine(self) -> Quarantine:
@@ -426,6 +431,9 @@ class Library:
     correct = delegate("correction_desk", CorrectionDesk.correct)
     undo_correction = delegate("correction_desk", CorrectionDesk.undo)
     corrections = delegate("correction_desk", CorrectionDesk.corrections)
+    readers = delegate("reader_lists", ReaderLists.readers)
+    set_readers = delegate("reader_lists", ReaderLists.set_readers)
+    reader_counts = delegate("reader_lists", ReaderLists.reader_counts)
     list_documents = delegate("desk", DocumentDesk.list_documents)
     document = delegate("desk", DocumentDesk.document)
     document_history = delegate("past", DocumentHistory.history)
@@ -447,9 +455,16 @@ class Library:
         Raises:
             NotFound: there is no such record.
             InvalidRequest: `exact`, and the record is of no retrieval.
-            KnowledgeError: the audit is off, or the question cannot be asked again.
+            NotPermitted: documents are hidden from the caller.
+            KnowledgeError: the audit is off, or the question cannot be asked again, as the names of who asked are not known.
         """
+        if self.catalog.hidden() is not None:
+            raise NotPermitted("documents are hidden from the caller: what was answered from them is not asked again")
         allowed = self._searcher.allowed(principal)
+        with reading_as(self.recorder.sight_of(audit_id)):
+            return self._replayed(audit_id, allowed, exact=exact, principal=principal)
+
+    def _replayed(self, audit_id: str, allowed: Allowed | None, *, exact: bool, principal: Principal) -> Replay:
         if self.recorder.log is not None:
             self.recorder.log.flush()
             kept = self.recorder.log.show(audit_id)

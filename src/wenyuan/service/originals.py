@@ -186,10 +186,11 @@ class Originals:
         raise NotFound(msg("there is no such document: {document_id}", document_id=document_id))
 
     def _check_may_see(self, origin: Origin, source: Source, principal: Principal) -> None:
-        if keeps_library(principal):
-            return
         file = origin.uri.partition("?")[0].partition("#")[0]  # what is given holds other documents, too
-        if source.sensitivity != "public" or self.catalog.file_held(origin.source_id, file, _TAKEN_OUT):
+        hides = self.catalog.file_hidden(origin.source_id, file)
+        if keeps_library(principal) and not hides:
+            return
+        if hides or source.sensitivity != "public" or self.catalog.file_held(origin.source_id, file, _TAKEN_OUT):
             raise NotPermitted(
                 "its original may hold what was taken out of the text: only who keeps the library sees it"
             )

@@ -135,7 +135,8 @@ class DocumentAccess:
         """The view of the rules graph that the caller has today."""
         allowed = self.searcher.allowed(principal)
         trusts = {name: source.trust for name, source in self.readable_sources(principal).items()}
-        return View(trusts=trusts, day=date.today(), min_trust=1 if allowed is None else allowed.min_trust)
+        least = 1 if allowed is None else allowed.min_trust
+        return View(trusts=trusts, day=date.today(), min_trust=least, hidden=self.catalog.hidden())
 
     def _document(self, ref: str, passage: Passage, sources: Mapping[str, Source]) -> Fetched:
         today = date.today()
@@ -179,7 +180,7 @@ class DocumentAccess:
         quotes = [f"{e.clause} {e.quote}".strip() + f" <{cite(e)}>{_unverified(e)}" for e in live]
         conditions = dict.fromkeys(condition_labels(held.statement.condition, schema.parameters).values())
         condition = f"\n条件 condition: {' / '.join(conditions)}" if conditions else ""
-        trusts = (view.support(e.source_id, e.trust) for e in live)
+        trusts = (view.support(e.source_id, e.uri, e.trust) for e in live)
         metadata = {"strength": held.statement.strength, "trust": max(filter(None, trusts))}
         return Fetched(
             ref=ref, uri=cite(live[0]), title=said, text="\n".join((said + condition, *quotes)), metadata=metadata

@@ -290,7 +290,8 @@ class Verifier:
             known = registry.by_id if query.sources is None else query.sources
             own = (name for name in known if registry.by_id[name].type == "static_doc")
             seen = frozenset(name for name in own if registry.by_id[name].trust >= query.min_trust)
-            scope = Scope(sources=_in_force(registry, seen, day), as_of=day)
+            hidden = self.catalog.hidden(deadline)
+            scope = Scope(sources=_in_force(registry, seen, day), as_of=day, hidden=hidden)
             past = cache(partial(self._past, registry, seen, day))  # most answers say nothing that needs it
             visible = _Visible(query, registry, seen, scope, past, deadline)
             judged = tuple(self._judged(claim, request, visible) for claim in request.claims)
@@ -390,7 +391,8 @@ class Verifier:
         days = {end for end in ends if end is not None and end < day}
         days |= set(self.catalog.last_days(sorted(sources), day, _PAST_DAYS))
         last = sorted(days, reverse=True)[:_PAST_DAYS]
-        return tuple(Scope(sources=_in_force(registry, sources, end), as_of=end) for end in last)
+        hidden = self.catalog.hidden()
+        return tuple(Scope(sources=_in_force(registry, sources, end), as_of=end, hidden=hidden) for end in last)
 
     def _of_the_past(self, text: str, visible: _Visible) -> list[Passage]:
         """The passages no longer in force that share most words with a text."""

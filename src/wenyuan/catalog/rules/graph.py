@@ -39,6 +39,7 @@ from wenyuan.core.rules.graph import Edge, GraphNode, LexiconEntry, Support, Vie
 from wenyuan.runtime.delegation import delegate
 
 _WIDE = 2_000  # statements that are read of nodes at once to be kept; of more, only what is asked for is read
+_ALL = 2**31 - 1
 _COMPONENT = "rules graph"
 _RESTORE = "restore the library's catalog from a backup"
 
@@ -126,7 +127,7 @@ class RulesGraph:
         said: dict[int, Any] = {}
         supports: dict[int, list[Support]] = {}
         for row in sorted((row for row in rows if row[8] is not None), key=itemgetter(8)):
-            trust = view.support(row[9], row[13])
+            trust = view.support(row[9], row[10], row[13])
             if trust is not None:
                 said[row[2]] = row
                 supports.setdefault(row[2], []).append(support(row[9:], trust))
@@ -146,7 +147,7 @@ class RulesGraph:
             "sources": filled(_enough(view)),
             "least": view.min_trust,
             "day": view.day.toordinal(),
-            "most": limit + 1,
+            "most": limit + 1 if view.hidden is None else _ALL,  # what is hidden is left out below
             **_moment(view.at),
         }
         query = hop_query(inverse=inverse, past=view.at is not None, every=not relations, proposed=view.proposed)
@@ -156,8 +157,11 @@ class RulesGraph:
             rows += connection.execute(query, {**bound, "nodes": part}).all()
         if len(starts) > BATCH:  # each part came in order, cut at the limit
             rows.sort(key=lambda row: (row[0], -row[1], row[2]))
-            del rows[limit + 1 :]
+            if view.hidden is None:
+                del rows[limit + 1 :]
         supports = _supports(connection, [row[2] for row in rows], view, deadline)
+        if view.hidden is not None:
+            rows = [row for row in rows if row[2] in supports][: limit + 1]
         side = 3 if inverse else 5
         known = self._kept.nodes(rows[0][8] or "") if rows and view.at is None else {}
         missing = [number for number in dict.fromkeys(row[side] for row in rows) if number not in known]
@@ -267,7 +271,7 @@ def _supports(
     for part in batches(ids):
         deadline.check(_COMPONENT)
         for statement_id, *row in connection.execute(query, {**_moment(view.at), "ids": part}).all():
-            trust = view.support(row[0], row[4])
+            trust = view.support(row[0], row[1], row[4])
             if trust is not None:
                 found.setdefault(statement_id, []).append(support(row, trust))
     return found

@@ -11,7 +11,7 @@ from wenyuan.core.rules.graph import Edge, GraphNode, View
 MOST_KEPT = 50_000
 """Statements, and nodes, of about 1 kB each; beyond, all are forgotten."""
 
-Seen = tuple[bool, date, int, frozenset[tuple[str, int]]]
+Seen = tuple[bool, date, int, frozenset[tuple[str, int]], frozenset[int], int]
 """Direction and view: whose statements are kept."""
 
 
@@ -58,4 +58,6 @@ class KeptGraph:
 
 def seen_in(view: View, *, inverse: bool) -> Seen:
     """The cache key of a view and direction."""
-    return inverse, view.day, view.min_trust, frozenset(view.trusts.items())
+    hidden = view.hidden
+    unread, number = (frozenset[int](), 0) if hidden is None else (hidden.unread, hidden.classes.number)
+    return inverse, view.day, view.min_trust, frozenset(view.trusts.items()), unread, number

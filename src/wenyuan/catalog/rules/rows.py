@@ -76,7 +76,9 @@ class HeldStatement:
         if said.status != "approved" or not starts <= view.day <= ends:
             return ()
         live = (held for held in self.evidences if held.removed_seq is None)
-        return tuple(h for h in live if view.support(h.evidence.source_id, h.evidence.trust) is not None)
+        return tuple(
+            h for h in live if view.support(h.evidence.source_id, h.evidence.uri, h.evidence.trust) is not None
+        )
 
 
 def packed(value: Mapping[str, Any] | Iterable[Any]) -> str:

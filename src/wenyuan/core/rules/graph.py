@@ -8,6 +8,7 @@ from datetime import date
 from typing import Protocol
 
 from wenyuan.core.anchors import address_of
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.model import Strength
 
@@ -29,6 +30,7 @@ class View:
         min_trust: Evidence counts when the lower one of its own trust and its source's is at least this.
         at: The graph as of a change of the catalog; None: as it is.
         proposed: Statements that wait for a review are in view, too: only to count what would follow.
+        hidden: The documents that are not seen; evidence in them, or that may be in them, does not count.
     """
 
     trusts: Mapping[str, int]
@@ -36,11 +38,12 @@ class View:
     min_trust: int = 1
     at: int | None = None
     proposed: bool = False
+    hidden: HiddenDocuments | None = None
 
-    def support(self, source_id: str, own: int | None) -> int | None:
+    def support(self, source_id: str, uri: str, own: int | None) -> int | None:
         """Trust of an evidence in this view, by its own (None: its source's); None if it is not visible."""
         trust = self.trusts.get(source_id)
-        if trust is None:
+        if trust is None or (self.hidden is not None and self.hidden.hides_address(source_id, uri)):
             return None
         least = trust if own is None else min(own, trust)
         return least if least >= self.min_trust else None

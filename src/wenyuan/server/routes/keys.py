@@ -12,6 +12,7 @@ from starlette.responses import Response
 from wenyuan.contract.bodies import Strict
 from wenyuan.core.access import LONGEST_KEY_NAME, Key, Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted
+from wenyuan.core.principals import MAX_NAMES
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import kept
 from wenyuan.server.route import route
@@ -31,13 +32,26 @@ class KeyRequestShape(Strict):
     name: Annotated[str, Field(max_length=LONGEST_KEY_NAME)] = Field("", description="What people call it.")
     rights: Annotated[list[Right], Field(min_length=1)]
     expires_at: float | None = Field(None, description="Seconds since the epoch; without, it does not expire.")
+    user: str | None = Field(None, description="Reads documents as this person: `user:li`.")
+    groups: Annotated[list[str], Field(max_length=MAX_NAMES)] = Field(
+        default_factory=list, description="Reads documents as a member of these groups: `hr` or `group:hr`."
+    )
+
+
+class KeyEyesShape(Strict):
+    """As whom a key reads documents."""
+
+    user: str | None = Field(None, description="`user:li`; null for nobody.")
+    groups: Annotated[list[str], Field(max_length=MAX_NAMES)] = Field(description="All of them: `hr` or `group:hr`.")
 
 
 _TEXT, _MOMENT = {"type": "string"}, {"type": ["number", "null"], "description": "Seconds since the epoch."}
 _KEY: Mapping[str, Any] = {
     "type": "object",
-    "required": ["key_id", "name", "agent_id", "rights", "created_at", "expires_at", "revoked_at"],
+    "required": ["key_id", "name", "agent_id", "rights", "user", "groups", "created_at", "expires_at", "revoked_at"],
     "properties": {
+        "user": {**_TEXT, "description": "As whom it reads documents, or nothing."},
+        "groups": {"type": "array", "items": _TEXT},
         "key_id": _TEXT, "name": {**_TEXT, "description": "What people call it, or nothing."},
         "agent_id": {"type": ["string", "null"]}, "rights": {"type": "array", "items": _TEXT},
         "created_at": _MOMENT, "expires_at": _MOMENT, "revoked_at": _MOMENT,
@@ -88,6 +102,15 @@ class KeyRoutes:
             self._keys_changed()
 
     @route(
+        "PATCH",
+        "/v1/keys/{key_id}",
+        "admin",
+        kept("Change as whom a key reads documents; counts for its next request", _KEY, body=KeyEyesShape),
+    )
+    async def change(self, request: Request) -> Response:
+        return await self._handler.work(request, lambda body: self._change(request, checked(KeyEyesShape, body)))
+
+    @route(
         "DELETE",
         "/v1/keys/{key_id}",
         "admin",
@@ -121,8 +144,23 @@ class KeyRoutes:
             raise InvalidRequest("expires_at is past", faults=(Fault("expires_at", "must lie in the future"),))
         if not all(principal.may(right) for right in wanted.rights):
             raise NotPermitted("a key cannot give rights that it does not have")
-        key, secret = self._catalog.create_key(agent_id, frozenset(wanted.rights), wanted.expires_at, wanted.name)
+        key, secret = self._catalog.create_key(
+            agent_id,
+            frozenset(wanted.rights),
+            wanted.expires_at,
+            wanted.name,
+            user=wanted.user or "",
+            groups=wanted.groups,
+        )
         return json_response(_described(key) | {"key": secret}, 201)
+
+    def _change(self, request: Request, wanted: KeyEyesShape) -> Response:
+        key_id = request.path_params["key_id"]
+        if key_id not in {key.key_id for key in self._visible(request.state.principal)}:
+            raise missing("key")
+        return json_response(
+            _described(self._catalog.change_key(key_id, user=wanted.user or "", groups=wanted.groups))
+        )
 
     def _revoke(self, request: Request) -> Response:
         key_id = request.path_params["key_id"]
@@ -138,6 +176,8 @@ def _described(key: Key) -> dict[str, Any]:
         "name": key.name,
         "agent_id": key.agent_id,
         "rights": sorted(key.rights),
+        "user": key.user,
+        "groups": sorted(key.groups),
         "created_at": key.created_at,
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import TextsGone
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.model import (
     IndexRow,
     Label,
@@ -106,6 +107,9 @@ class RecordAt(FeedAt):
         if self._scope is None:
             return found
         return tuple(self._as_it_was(s) for s in found if s.source_id in self._scope)
+
+    def hidden(self, deadline: Deadline | None = None) -> HiddenDocuments | None:
+        return self._catalog.hidden(deadline)  # rights are those of now
 
     def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]:
         found = self._catalog.passages_at(passage_ids, self._generation, deadline)

@@ -17,6 +17,7 @@ from wenyuan.core.errors import KnowledgeError, NotFound, msg
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import RULE_IDS
 from wenyuan.core.ports import Encoder, Engine
+from wenyuan.core.principals import Sight
 from wenyuan.core.rules.inference import REVISION
 from wenyuan.service.audit.change_entry import Changed, change_record
 from wenyuan.service.audit.past import asked_of, rerun_at
@@ -32,6 +33,7 @@ from wenyuan.service.audit.retrieval_entry import (
     retrieval_record,
     verification_record,
 )
+from wenyuan.service.audit.sight_entry import recorded_sight, sight_entry
 from wenyuan.service.ingest.question_redaction import UNREADABLE, Questions
 from wenyuan.service.query import Query, SearchAnswer
 from wenyuan.service.search.reranking import Reranking
@@ -177,7 +179,7 @@ class AuditRecorder:
         """
         if self.log is None:
             return ""
-        return self.log.append(fetch_record(ref, uri, chars, principal, door))
+        return self.log.append(fetch_record(ref, uri, chars, principal, door) | sight_entry())
 
     def verified(
         self, claims: Sequence[Mapping[str, Any]], said: Sequence[Claim], citations: Mapping[str, str],
@@ -202,6 +204,7 @@ class AuditRecorder:
             "citations": {redacted(mark): redacted(source) for mark, source in citations.items()},
         }
         record = verification_record(claims, bounds, principal, door) | ({"redacted": counts} if counts else {})
+        record |= sight_entry()
         return self.log.append(record, None if UNREADABLE in counts else query)
 
     def written(
@@ -225,8 +228,20 @@ class AuditRecorder:
             "query": redacted(question),
             "output": [[redacted(text), passage, redacted(first), redacted(last)] for text, passage, first, last in output],
         }  # fmt: skip
-        record = answer_record({**said, "redacted": counts}, principal, door, action)
+        record = answer_record({**said, "redacted": counts}, principal, door, action) | sight_entry()
         return self.log.append(record, None if UNREADABLE in counts else kept)
+
+    def sight_of(self, audit_id: str) -> Sight | None:
+        """With whose eyes a recorded question was asked; None: with all rights.
+
+        Raises:
+            NotFound: there is no such record.
+            KnowledgeError: that is not known any more.
+        """
+        if self.log is None:
+            return None
+        self.log.flush()
+        return recorded_sight(self.log.show(audit_id).record)
 
     def _redacting(self, change: int) -> tuple[Callable[[str], str], Counter[str]]:
         """What redacts the texts of one record, and how many values of each kind it has taken out so far."""
@@ -309,7 +324,7 @@ class AuditRecorder:
 
 
 def _appended(log: AuditLog, record: dict[str, Any], query: Mapping[str, Any] | None) -> str:
-    recorded = _RECORDED.get()
+    recorded, record = _RECORDED.get(), record | sight_entry()
     if recorded is None:
         return log.append(record, query)
     recorded.append(log.append(record | ({"part_of": recorded[0]} if recorded else {}), query))

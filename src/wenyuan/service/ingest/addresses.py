@@ -45,6 +45,11 @@ class Addresses:
         self._renamed: dict[str, str] = {}
         self._former: dict[str, str] = {}
 
+    @property
+    def renamed(self) -> Mapping[str, str]:
+        """By stored address of before, the one that replaces it, of documents met so far."""
+        return self._renamed
+
     def stored(self, uri: str) -> str | None:
         """The stored address of a true one; None where nothing was stored under it, since another one has it."""
         base = self._redactor.uri(uri)

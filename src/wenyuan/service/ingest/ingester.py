@@ -16,8 +16,10 @@ from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.remote_addresses import is_remote
 from wenyuan.core.scanning import Scanner
+from wenyuan.core.source_readers import FRONT_MATTER, readers_of
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.runtime.presence import is_dir
+from wenyuan.service.ingest.file_permissions import ConnectorPermissions, LocalPermissions, check_no_permissions
 from wenyuan.service.ingest.local_files import LocalHoldings
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
 from wenyuan.service.ingest.progress import IngestReport, Progress
@@ -169,7 +171,10 @@ class Ingester:
         home = self.uploads.absolute() / source.source_id
         uploaded = Path(source.path) == home
         if uploaded:
+            check_no_permissions(source)
             run.arrivals = Arrivals(home)
+        else:
+            run.access.permissions = LocalPermissions(source, Path(source.path), run.unpermitted)
         found = LocalHoldings(Path(source.path), self.readable, self.read, FOLDER if uploaded else "")
         run.take_all(found)
         run.retire_vanished()
@@ -182,6 +187,7 @@ class Ingester:
         run.memory = memory = Memory(self.catalog, source.source_id, run.how.plain, run.redactor)
         with closing(self.remote.connect(source)) as connector:
             found = RemoteHoldings(source, connector, memory.known, self.readable, self.remote.read)
+            run.access.permissions = ConnectorPermissions(source, connector, run.unpermitted)
             memory.begin()
             try:
                 run.take_all(found)
@@ -204,6 +210,8 @@ class Ingester:
         Behind one and a colon stands the digest of the content; by that the catalog finds what is in two sources.
         """
         seen_by = () if self.scanner is None else (self.scanner.name,)  # what was taken in unseen is read again
+        if FRONT_MATTER in readers_of(source).origins:
+            seen_by = (*seen_by, FRONT_MATTER)
         how = (encoder, source.language, source.collection, self.redacting(source).fingerprint, *seen_by)
         return ReadingPrefixes(digest(READING, *how)[:16], digest(f"{READING}+{self.recognition.version}", *how)[:16])
 

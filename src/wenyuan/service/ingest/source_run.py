@@ -20,6 +20,7 @@ from wenyuan.core.corrections import Correction, corrected
 from wenyuan.core.errors import CatalogBusy, DocumentRejected, InvalidRequest, NoDocument, VectorsGone, msg
 from wenyuan.core.fidelity import Recognised
 from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source
+from wenyuan.core.principals import AccessList
 from wenyuan.core.text.analysis import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.leads import lead_of
@@ -30,6 +31,7 @@ from wenyuan.service.ingest.local_files import LocalFile
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
 from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.ingest.remote_files import Memory
+from wenyuan.service.ingest.run_access import RunAccess
 from wenyuan.service.ingest.stated_addresses import AddressTaken, StatedAddresses
 from wenyuan.service.ingest.supersession import dated, settle
 
@@ -58,6 +60,7 @@ class _Cut(NamedTuple):
     document: Document
     stamp: str
     passages: tuple[NewPassage, ...]
+    access: AccessList | None = None
 
 
 class IngestParts(Protocol):
@@ -110,6 +113,7 @@ class SourceRun:
         self._read: list[str] = []  # of the current file: the URIs of its documents
         self.memory: Memory | None = None  # of what a connector listed
         self.arrivals: Arrivals | None = None  # of files that were uploaded
+        self.access = RunAccess(ingester.catalog, source)
         self.redactor = ingester.redacting(source)
         self.addresses = Addresses(ingester.catalog, source.source_id, self.redactor)
         self._sentences = ingester.contexts.of(source, self.redactor) if ingester.contexts is not None else None
@@ -143,8 +147,7 @@ class SourceRun:
         """Read one file, unless its live version is of the same bytes, read in the same way."""
         uri, entry = holding.uri, holding.entry
         shown = self._address(uri)  # what is stored and told: a file's name may say too much
-        self._files.add(shown)
-        self._leads = {}
+        self._begin(holding, shown)
         self._at = (number, legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name))
         self._pages = (0, 0)
         self._tell(0)
@@ -166,10 +169,17 @@ class SourceRun:
                 self._fail(shown, error)
         except (DocumentRejected, OSError) as error:
             self._fail(shown, error)
+            self.access.note(uri for uri in self._live if _file_of(uri) == shown)  # an older version stays
             if entry is not None and self.memory is not None:
                 self._seen.update(self.memory.documents_of(entry))  # they stay, though they were not met
         if entry is not None and self.memory is not None:
             self.memory.note(entry, self._read if len(self.report.failed) == failed else ())
+
+    def _begin(self, holding: Holding, shown: str) -> None:
+        """Begin with a file, which is stored under an address."""
+        self._files.add(shown)
+        self._leads = {}
+        self.access.begin(holding)
 
     def _address(self, uri: str, file: tuple[str, str] = ("", "")) -> str:
         return self.addresses.give(uri, self._live, self._seen, file)
@@ -183,6 +193,7 @@ class SourceRun:
         if not documents or not all(map(self.how.has, stamps)):
             return False
         self._seen.update(documents)
+        self.access.note(documents)
         self.report.unchanged += len(documents)
         self._unread += 1
         self.memory.note(entry, documents)
@@ -216,7 +227,7 @@ class SourceRun:
 
     def _take(self, document: Document, content: str | None, file: tuple[str, str]) -> None:
         """Take one document of a file; `content` is the file's digest if it has the file's address."""
-        settled = self._stated.settled(document)
+        settled, declared = self.access.declared(self._stated.settled(document))
         own = self._address(settled.uri, file)
         document, counts = self.redactor.document(settled)
         document = replace(document, uri=own)
@@ -230,9 +241,10 @@ class SourceRun:
         document = replace(document, notes=notes, lead=self._lead(document))
         content = content or _content_digest(document)
         self._read.append(document.uri)
+        self.access.note((document.uri,))
         if not self._is_live(document.uri, content):
             self.report.redacted = dict(Counter(self.report.redacted) + Counter(counts))
-            self._add(document, f"{self.how.of(document)}:{content}")
+            self._add(document, f"{self.how.of(document)}:{content}", declared)
 
     def _lead(self, document: Document) -> str:
         """The lead of a redacted document; for a part of a text, the lead of the first part, or its title.
@@ -254,6 +266,7 @@ class SourceRun:
             return False
         if uri not in self._read:
             self._read.append(uri)
+        self.access.note((uri,))
         self._seen.add(uri)
         self.report.unchanged += 1
         return True
@@ -269,7 +282,11 @@ class SourceRun:
         code = getattr(error, "code", "unreadable")
         self._to.catalog.record_failure(self._source.source_id, uri, code, reason)
 
-    def _add(self, document: Document, stamp: str) -> None:
+    def unpermitted(self, uri: str, reason: str) -> None:
+        """Report that it cannot be told who may read what lies at an address."""
+        self._fail(self.redactor.uri(uri), DocumentRejected(reason))
+
+    def _add(self, document: Document, stamp: str, declared: AccessList | None) -> None:
         self._seen.add(document.uri)
         if document.notes:
             self.report.notes[document.uri] = document.notes
@@ -278,7 +295,9 @@ class SourceRun:
         else:
             self.report.added += 1
         told = Recognised(document.lines, document.uncertain)
-        cut = _Cut(document, stamp, tuple(self._passage(document, draft, told) for draft in chunk(document)))
+        cut = _Cut(
+            document, stamp, tuple(self._passage(document, draft, told) for draft in chunk(document)), declared
+        )
         made = self._made(cut)
         self._batch.append((cut, made))
         self._size += len(made.passages)
@@ -313,6 +332,7 @@ class SourceRun:
             originals=tuple(one for one in cut.passages if one not in kept),
             corrections=tuple(one.correction_id for one in corrections),
             corrections_lost=lost,
+            access=cut.access,
         )
 
     def _corrections_of(self, document: Document) -> tuple[Correction, ...]:
@@ -354,6 +374,7 @@ class SourceRun:
     def flush(self) -> None:
         """Embed new texts, commit the batch, and update the index from time to time."""
         self.addresses.keep()
+        self.access.keep(self.addresses.renamed)  # before the documents: none is seen before its readers are known
         if self._batch:
             self._commit()
         if self.memory is not None:

@@ -89,9 +89,21 @@ class Feedback:
             record = self.recorder.log.show(audit_id)
         except NotFound as error:
             raise _no_answer(audit_id) from error
-        if record.kind != "retrieval" or not _of(record, principal):
+        if record.kind != "retrieval" or not self._of(record, principal):
             raise _no_answer(audit_id)
         return record
+
+    def _of(self, record: AuditRecord, principal: Principal) -> bool:
+        """Whether a caller may judge an answer: their own, an answer to their agent with the same eyes, or any with the right
+        to audit, unless something is hidden from them.
+        """
+        if record.principal == principal.key_id:
+            return True
+        if self.catalog.hidden() is not None:
+            return False
+        if principal.agent_id is not None:
+            return bool(record.record.get("agent") == principal.agent_id)
+        return principal.may("audit")
 
 
 _WORDS = (("good", True), ("bad", False))
@@ -101,13 +113,6 @@ def _no_answer(audit_id: str) -> NotFound:
     return NotFound(
         msg("there is no answer {audit_id}", audit_id=repr(audit_id)), hint="wenyuan audit list --kind retrieval"
     )
-
-
-def _of(record: AuditRecord, principal: Principal) -> bool:
-    """Whether an answer was given to this caller."""
-    if principal.agent_id is not None:
-        return bool(record.record.get("agent") == principal.agent_id)
-    return principal.may("audit") or record.principal == principal.key_id
 
 
 def _ref_of(fragments: Sequence[Mapping[str, Any]], part: str) -> str | None:

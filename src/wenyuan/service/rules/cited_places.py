@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from wenyuan.core.anchors import parted, placed
 from wenyuan.core.model import Passage
+from wenyuan.core.principals import reading_as
 from wenyuan.core.rules.quotes import plain
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class CitedPlaces:
 
     def _passage(self, evidence: QuotedEvidence, seq: int) -> int | None:
         document = parted(evidence.uri)[0]
-        for uri in (*filter(None, (document,)), None):
+        for uri in (*filter(None, (document,)), *self._anywhere(evidence)):
             found = self._read(evidence.source_id, uri, seq).holding(plain(evidence.quote))
             if found is not None:
                 return found.passage_id
@@ -119,12 +120,17 @@ class CitedPlaces:
 
     def _address(self, evidence: QuotedEvidence, seq: int) -> str:
         document, fragment, _ = parted(evidence.uri)
-        anywhere = (None,) if evidence.quote and evidence.verified else ()
+        anywhere = self._anywhere(evidence) if evidence.quote and evidence.verified else ()
         for uri in (*filter(None, (document,)), *anywhere):
             found = self._read(evidence.source_id, uri, seq).address(evidence.clause or fragment, evidence.quote)
             if found:
                 return found
         return elsewhere(evidence)
+
+    def _anywhere(self, evidence: QuotedEvidence) -> tuple[None, ...]:
+        """Whether a quote is looked for in all of its source: not where some of that is hidden from the caller."""
+        hidden = self._catalog.hidden()
+        return () if hidden is not None and evidence.source_id in hidden.sources else (None,)
 
     def _read(self, source_id: str, uri: str | None, seq: int) -> _Read:
         with self._lock:
@@ -133,7 +139,8 @@ class CitedPlaces:
             known.seq = max(known.seq, seq)
             return known
         numbers = self._catalog.cited_passages(source_id, uri, _MOST_PASSAGES + 1)
-        held = self._catalog.passages(numbers) if len(numbers) <= _MOST_PASSAGES else {}
+        with reading_as(None):  # it is kept for others, too
+            held = self._catalog.passages(numbers) if len(numbers) <= _MOST_PASSAGES else {}
         passages = [held[number] for number in numbers if number in held]
         forms = [plain(passage.text) for passage in passages]
         begins = [0, *accumulate(map(len, forms))][:-1]

@@ -158,6 +158,7 @@ class Deriver:
             day=scope.as_of,
             min_trust=min_trust,
             at=self._at,
+            hidden=scope.hidden,
         )
         starts, recognised, unmatched = self._recognised(known, question, guess, view, deadline, bounded=bounded)
         if not starts:

@@ -123,7 +123,8 @@ class NameChooser:
             and (allowed is None or name in allowed.trusted)
             and not kept_from_model(source, self.settings.max_sensitivity)
         }
-        return View(trusts=trusts, day=day, min_trust=1 if allowed is None else allowed.min_trust)
+        least = 1 if allowed is None else allowed.min_trust
+        return View(trusts=trusts, day=day, min_trust=least, hidden=self.catalog.hidden())
 
     def _spoken_of(self, node: int, schema: Schema, view: View, deadline: Deadline) -> bool:
         edges = self.catalog.rules.edges
@@ -301,7 +302,8 @@ class RuleSearch:
         """A note on how many more rules would follow if waiting ones were approved, for callers who may do that."""
         graph = self.catalog.rules
         starts = [Start(one["node_id"]) for one in derived.recognised]
-        if principal.agent_id is not None or not starts or not graph.proposed(limit=1):
+        unbounded = principal.agent_id is None and self.catalog.hidden() is None
+        if not unbounded or not starts or not graph.proposed(limit=1):
             return ()
         deadline = deadline_after(self.settings.search.deadline)
         view, schema = self._view(), self.rulebook.schema()
@@ -366,7 +368,8 @@ class RuleSearch:
     def _view(self) -> View:
         """Everything in force today, of every source."""
         sources, day = self.retriever.registry(), date.today()
-        return View(trusts={n: s.trust for n, s in sources.by_id.items() if sources.in_force(n, day)}, day=day)
+        trusts = {n: s.trust for n, s in sources.by_id.items() if sources.in_force(n, day)}
+        return View(trusts=trusts, day=day, hidden=self.catalog.hidden())
 
     def rule_neighbors(self, name: str, relation: str | None = None) -> list[dict[str, Any]]:
         """All statements about a node, in both directions.

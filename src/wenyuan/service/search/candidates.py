@@ -143,7 +143,7 @@ def guard(passage: Passage, scope: Scope) -> None:
     """Check a passage against the scope again. A passage outside it means that the engine is faulty: it is an error,
     never filtered silently.
     """
-    within = scope.covers(passage.source_id, *_validity(passage))
+    within = scope.covers(passage.source_id, *_validity(passage)) and not scope.hides(passage.document_id)
     if not within or not (scope.filter is None or matches(scope.filter, _row(passage))):  # few requests have a filter
         raise EngineError(
             msg("passage {ref} lies outside the scope of the request; nothing is answered", ref=passage.ref),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from wenyuan.core.errors import EngineTimeout
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.model import Label, LabelVector, Passage, Source
 from wenyuan.core.ports import ChangeFeed, Deadline
 from wenyuan.core.scoring.adapt import Tuning
@@ -21,6 +22,10 @@ class Record(ChangeFeed, Protocol):
     """
 
     def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]: ...
+
+    def hidden(self, deadline: Deadline | None = None) -> HiddenDocuments | None:
+        """What those with whose eyes this thread reads may not see, now; None: nothing."""
+        ...
 
     def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]: ...
 

@@ -4,13 +4,15 @@ answer? → probabilities.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 
 import numpy as np
 
 from wenyuan.core.model import Passage
-from wenyuan.core.ports import Engine, Hit
+from wenyuan.core.ports import Deadline, Engine, Hit
+from wenyuan.core.principals import reading_as
 from wenyuan.core.scoring.answerable import FIRST
 from wenyuan.core.scoring.copies import Copies, distinct
 from wenyuan.core.scoring.fusion import (
@@ -150,6 +152,11 @@ class OwnSearch:
                 return found, ordered(kept), copies
             reach *= 4
 
+    def _passages(self, candidates: Sequence[Hit], deadline: Deadline) -> Mapping[int, Passage]:
+        """The passages of candidates, hidden ones too: else the guard could not tell what is hidden from what is gone."""
+        with reading_as(None):
+            return self._record.passages([hit.passage_id for hit in candidates], deadline)
+
     def _ranked(
         self,
         found: Candidates,
@@ -164,7 +171,7 @@ class OwnSearch:
             candidates = cut.placed(found, naming).hits()
         else:
             candidates = cut.liftable(found.taken(above(found.scores, cut.floor))).hits()
-        passages = self._record.passages([hit.passage_id for hit in candidates], context.deadline)
+        passages = self._passages(candidates, context.deadline)
         moved = len(passages) < len(candidates) and self._record.seq() != context.change
         if moved and context.deadline.remaining() > self._settings.deadline * _WAITS_FOR_INDEX:
             raise PassagesMoved

@@ -196,7 +196,7 @@ class Retriever:
             calibrated=self._abstention.measured,
             legs=tuple(legs),
             generation=change,
-            scope=scope,
+            scope=replace(scope, hidden=None),  # an answer may be kept, and rights are asked anew
             trusts=context.trusts,
             floors=profile.recorded,
             reason="" if ranked else own.why,
@@ -221,11 +221,14 @@ class Retriever:
         own, outside = registry.seen(query.sources, min_trust=query.min_trust, day=day)
         filter = self._of_type(query, change, deadline) if query.engineering_type else query.filter
         synonyms = self._synonyms.at(change, deadline)
-        questions = tuple(analysed(text, synonyms, self._engine.information) for text in query.texts)
+        # Of the catalog as it is, too, and not before its last change was read: nothing comes in unseen.
+        scope = Scope(sources=frozenset(own), as_of=day, filter=filter, hidden=self._record.hidden(deadline))
+        known = partial(self._words_in_view, scope, deadline)
+        questions = tuple(analysed(text, synonyms, known) for text in query.texts)
         context = SearchContext(
             query=query,
             questions=questions,
-            scope=Scope(sources=frozenset(own), as_of=day, filter=filter),
+            scope=scope,
             registry=registry,
             trusts={name: registry.by_id[name].trust for name in own},
             profile=self.profile(questions[0].script, self._tuned.at(change, deadline)),
@@ -234,6 +237,21 @@ class Retriever:
             deadline=deadline,
         )
         return context, outside
+
+    def _words_in_view(self, scope: Scope, deadline: Deadline, words: Sequence[str]) -> Mapping[str, float]:
+        """Inverse document frequency by term, by which misspelled words are told: what only hidden documents have, nobody
+        has.
+        """
+        told = self._engine.information(words)
+        if scope.hidden is None:
+            return told
+        unknown = max(told.values(), default=0.0)
+        return {
+            word: value
+            if value == unknown or self._engine.keyword([word], scope=scope, limit=1, deadline=deadline).hits
+            else unknown
+            for word, value in told.items()
+        }
 
     def _of_type(self, query: Query, change: int, deadline: Deadline) -> Filter:
         """The request's filter, combined with the one that its engineering type implies."""
@@ -258,7 +276,7 @@ class Retriever:
         given = question, scope, registry.by_id, change, deadline
         vectors = self._vectors if query.by_meaning else None
         embed = None if vectors is None else lambda: vectors.of(without_introduction(query.text), deadline)[0]
-        bounded = query.sources is not None
+        bounded = query.sources is not None or scope.hidden is not None
         return self._executor.begin(
             lambda: rules.derive(*given, min_trust=query.min_trust, embed=embed, bounded=bounded), "rules"
         )
@@ -288,7 +306,8 @@ class Retriever:
         day = query.as_of or date.today()
         registry = self.registry(change, deadline)
         own, _ = registry.seen(query.sources, min_trust=query.min_trust, day=day)
-        scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter)
+        hidden = self._record.hidden(deadline)
+        scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter, hidden=hidden)
         deriving = self._derive(query, scope, registry, change, deadline)
         if deriving is None:
             return self._nothing(change, scope, "the library has no rules")
@@ -398,7 +417,8 @@ class Retriever:
 
     def _nothing(self, change: int, scope: Scope, reason: str) -> SearchAnswer:
         return SearchAnswer(
-            hits=Ranking(), passages={}, mode=self.mode, floor=0.0, legs=(), generation=change, scope=scope,
+            hits=Ranking(), passages={}, mode=self.mode, floor=0.0, legs=(), generation=change,
+            scope=replace(scope, hidden=None),
             reason=reason,
         )  # fmt: skip
 

@@ -308,11 +308,12 @@ class Searcher:
         told = self._retriever.told(request.task_id, deadline)
         day = request.as_of or date.today()
         seen = _seen(agent, registry, day)
+        hidden = self._catalog.hidden(deadline)
         near = (request.source_document_uri, seen) if request.source_document_uri else None
         key = (
             generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
             repr(request.filter), day, near, told, bool(request.summary), request.rules,
-            request.nearest,
+            request.nearest, "" if hidden is None else hidden.digest,
             None if request.rewriting is None else (request.rewriting.wordings, request.rewriting.follows, request.rewriting.error),
         )  # fmt: skip
         led: list[bool] = []

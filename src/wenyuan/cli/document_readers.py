@@ -1,0 +1,90 @@
+"""``document readers``: who may read a document, and what is not read by anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import opened, words
+from wenyuan.cli.retrieve import indented
+from wenyuan.cli.terminal import Terminal, printable
+
+if TYPE_CHECKING:
+    from wenyuan.service.library import Library
+
+
+def readers(
+    ctx: typer.Context,
+    document: Annotated[
+        int | None,
+        typer.Argument(metavar="NUMBER", min=1, help="Of the list; without one, how many have readers."),
+    ] = None,
+    allow: Annotated[
+        str | None, typer.Option("--readers", metavar="A,B", help='user:li, group:hr, everyone; "" is nobody. 可读者')
+    ] = None,
+    deny: Annotated[str | None, typer.Option("--deny", metavar="A,B", help="Who may not.")] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Take the list back that was given here.")] = False,
+) -> None:
+    """Who may read a document: show its lists, or give it one of its own, which counts for the next question.
+
+    All lists that stand for a document count, those of patterns, folders and the document itself too; denying beats allowing.
+
+    Example:
+      wenyuan document readers 12 --readers group:hr,user:li --deny group:works
+      wenyuan document readers 12
+      wenyuan document readers
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        if document is None:
+            _counts(terminal, found)
+            return
+        if clear or allow is not None or deny is not None:
+            given = None if clear else _list(allow, deny)
+            found.set_readers(document, given)
+        told = found.readers(document)
+    terminal.document({"status": "SUCCESS", **told})
+    terminal.show(printable(told["uri"]), wrap=False)
+    for one in told["lists"]:
+        terminal.say(
+            "readers_list",
+            origin=terminal.text(f"readers_of_{one['origin'].partition('/')[0]}"),
+            names=_names(terminal, one),
+        )
+        if one["note"]:
+            indented(terminal, terminal.own(one["note"]))
+    if not told["lists"]:
+        terminal.say("readers_closed" if told["enforced"] else "readers_none")
+
+
+def _list(allow: str | None, deny: str | None) -> dict[str, Any]:
+    given: dict[str, Any] = {} if allow is None else {"readers": words(allow) or []}
+    return given | ({} if deny is None else {"deny": words(deny) or []})
+
+
+def _names(terminal: Terminal, one: Mapping[str, Any]) -> str:
+    parts = []
+    if one["readers"] is not None:
+        parts.append(
+            terminal.text("readers_allowed", names=", ".join(one["readers"]) or terminal.text("readers_nobody"))
+        )
+    if one["deny"]:
+        parts.append(terminal.text("readers_denied", names=", ".join(one["deny"])))
+    return terminal.text("comma").join(parts)
+
+
+def _counts(terminal: Terminal, found: Library) -> None:
+    told = found.reader_counts()
+    terminal.document({"status": "SUCCESS", "sources": told})
+    if not told:
+        terminal.say("readers_nowhere")
+        return
+    rows = ((one["source_id"], one["readers"], one["unread"], one["unreadable"]) for one in told)
+    terminal.table(
+        rows, "col_source", "col_with_readers", "col_unread", "col_unreadable", right=(1, 2, 3), whole=(0,)
+    )
+    for one in told:
+        for pattern in one["unmatched"]:
+            terminal.say("readers_unmatched", source=one["source_id"], pattern=pattern)
