@@ -35,11 +35,12 @@ from wenyuan.readers.adoc_lines import (
     styled,
 )
 from wenyuan.readers.adoc_source import own_text
-from wenyuan.readers.assemble import Original, assemble, left_out_note, unread
+from wenyuan.readers.assemble import Original, unread
 from wenyuan.readers.markup import Spanning, covered
+from wenyuan.readers.markup_document import markup_document
 from wenyuan.readers.outline import MAX_DEPTH, Outline, is_chinese
 from wenyuan.readers.tex_math import plain_formula
-from wenyuan.readers.text import measured, readable
+from wenyuan.readers.text import readable
 
 _UNDERLINE = re.compile(r"([=\-~^+])\1+\Z")
 _ENTRY = re.compile(r":(?P<off>!?)(?P<name>\w[\w-]*)(?P<off2>!?):(?:[ \t]+(?P<value>.*)|\Z)")
@@ -67,16 +68,11 @@ def read_adoc(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     """
     text, notes = readable(content, name)
     page = _Page(text)
-    document = assemble(
-        page.outline.pieces,
-        Original(content, uri, name),
-        title=page.title(),
-        media_type="text/asciidoc",
-        empty="it holds no text besides comments and attributes",
-        notes=(*notes, *left_out_note(page.left_out)),
-    )
-    return (measured(document, own_text(text), added=page.outline.added, pictures=page.pictures,
-                     warnings=page.warnings()),)  # fmt: skip
+    document = markup_document(
+        page, Original(content, uri, name), own_text=own_text(text), media_type="text/asciidoc", notes=notes,
+        title=page.outline.first_heading(), empty="it holds no text besides comments and attributes",
+    )  # fmt: skip
+    return (document,)
 
 
 class _Page:
@@ -94,10 +90,6 @@ class _Page:
         self._said: list[str] = []  # the marks of the lists that are open, outermost first
         self._blocks(list(self._met(lines)), 0)
         self.outline.end()
-
-    def title(self) -> str:
-        """The title that the file states, or its first heading."""
-        return next((piece.text for piece in self.outline.pieces if piece.kind == "heading"), "")
 
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the document should know."""

@@ -51,6 +51,10 @@ class Outline:
         self._lines: list[str] = []  # of the list
         self._first: int | None = None
 
+    def first_heading(self) -> str:
+        """The text of the first heading; ``""`` without one."""
+        return next((piece.text for piece in self.pieces if piece.kind == "heading"), "")
+
     def heading(self, text: str, level: int, line: int | None = None) -> None:
         """A heading; `level` is 1 for the outermost."""
         self.end()

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
-from wenyuan.readers.assemble import Original, assemble, left_out_note, unread
+from wenyuan.readers.assemble import Original, unread
 from wenyuan.readers.markup import Spanning
+from wenyuan.readers.markup_document import markup_document
 from wenyuan.readers.outline import MAX_DEPTH, Outline, box_names, is_chinese
 from wenyuan.readers.rst_inline import inline
 from wenyuan.readers.rst_lines import (
@@ -34,7 +35,7 @@ from wenyuan.readers.rst_lines import (
 from wenyuan.readers.rst_source import CODE, DIRECTIVE, NOTE, SILENT, TARGET, own_text
 from wenyuan.readers.rst_tables import GRID, SIMPLE, grid_rows, simple_rows
 from wenyuan.readers.tex_math import plain_formula
-from wenyuan.readers.text import measured, readable
+from wenyuan.readers.text import readable
 
 _TAB = 8
 _ADORNED = re.compile(r"([!-/:-@\[-`{-~])\1+\s*\Z")
@@ -73,16 +74,11 @@ def read_rst(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     """
     text, notes = readable(content, name)
     page = _Page(text)
-    document = assemble(
-        page.outline.pieces,
-        Original(content, uri, name),
-        title=page.title(),
-        media_type="text/x-rst",
-        empty="it holds no text besides comments",
-        notes=(*notes, *left_out_note(page.left_out)),
-    )
-    return (measured(document, own_text(text), added=page.outline.added, pictures=page.pictures,
-                     warnings=page.warnings()),)  # fmt: skip
+    document = markup_document(
+        page, Original(content, uri, name), own_text=own_text(text), media_type="text/x-rst", notes=notes,
+        title=page.outline.first_heading(), empty="it holds no text besides comments",
+    )  # fmt: skip
+    return (document,)
 
 
 class _Directive(NamedTuple):
@@ -113,10 +109,6 @@ class _Page:
         self._inline = partial(inline, named=self._named)
         self._body(lines, 0)
         self.outline.end()
-
-    def title(self) -> str:
-        """The first heading."""
-        return next((piece.text for piece in self.outline.pieces if piece.kind == "heading"), "")
 
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the document should know."""

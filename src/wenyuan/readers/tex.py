@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document
 from wenyuan.readers import notation
-from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, unread
+from wenyuan.readers.assemble import Original, Piece, unread
 from wenyuan.readers.markup import Spanning, covered
+from wenyuan.readers.markup_document import markup_document
 from wenyuan.readers.outline import Outline, is_chinese, one_line
 from wenyuan.readers.tex_cursor import TexSource, filled
 from wenyuan.readers.tex_math import plain_formula
@@ -34,7 +35,7 @@ from wenyuan.readers.tex_names import (
 )  # fmt: skip
 from wenyuan.readers.tex_source import JOINED, definitions, own_text, plain_code, without_comments
 from wenyuan.readers.tex_units import plain_number, plain_unit
-from wenyuan.readers.text import measured, readable
+from wenyuan.readers.text import readable
 
 _MAX_DEPTH = 40
 _MOST_PUT_IN = 200_000  # characters that names stand for, in all
@@ -57,15 +58,11 @@ def read_tex(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     """
     text, notes = readable(content, name)
     page = _Page(text)
-    document = assemble(
-        _levelled(page.outline.pieces),
-        Original(content, uri, name),
-        media_type="application/x-tex",
-        empty="it holds no text besides definitions and comments",
-        notes=(*notes, *left_out_note(page.left_out)),
-    )
-    return (measured(document, own_text(text), added=page.outline.added, pictures=page.pictures,
-                     warnings=page.warnings()),)  # fmt: skip
+    document = markup_document(
+        page, Original(content, uri, name), own_text=own_text(text), media_type="application/x-tex", notes=notes,
+        pieces=_levelled(page.outline.pieces), empty="it holds no text besides definitions and comments",
+    )  # fmt: skip
+    return (document,)
 
 
 def _levelled(pieces: Sequence[Piece]) -> list[Piece]:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,10 +22,9 @@ from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.scoring.formula import rescale
 from wenyuan.core.scoring.vector_checks import checked_vectors
-from wenyuan.engines.external.source_settings import SourceSettings
+from wenyuan.engines.external.vector_sources import VectorSourceSettings, check_encoder, cosine_scale, open_checked
 from wenyuan.engines.milvus.sessions import connect, leave, lost, seconds, translated
 from wenyuan.runtime.bounded_calls import BoundedCalls, CallTimedOut
-from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.settings import ENV_ALLOWED, VariableName, declared, secret
 
 MOST_AT_ONCE = 16
@@ -51,16 +50,13 @@ class MilvusFields(BaseModel):
     metadata: FieldName | None = None
 
 
-class AttachedMilvusSettings(SourceSettings):
+class AttachedMilvusSettings(VectorSourceSettings):
     """Settings of a source of type ``vector_index`` that names a collection.
 
     Attributes:
         uri_env: The environment variable that holds the address, ``https://host:19530``.
         token_env: That which holds ``user:password`` or an API key.
-        distance: Only the cosine gives a score that can be compared between sources.
-        encoder: What made the vectors: a model's id, or the key of an encoder's fingerprint.
         filter: What rows must have, by field; a value of the partition key is one, too.
-        scale: Cosines from unrelated to identical; without it the encoder's own.
     """
 
     uri_env: VariableName
@@ -68,11 +64,8 @@ class AttachedMilvusSettings(SourceSettings):
     database: FieldName | None = None
     collection: FieldName
     fields: MilvusFields
-    distance: Literal["cosine"] = "cosine"
-    encoder: Annotated[str, Field(min_length=1)]
     dimension: Annotated[int, Field(ge=1, le=32_768)]
     filter: Mapping[FieldName, str | int | float | bool] = Field(default_factory=dict)
-    scale: Annotated[tuple[float, float], Field(strict=False)] | None = None
 
 
 def open_milvus(
@@ -92,24 +85,9 @@ def open_milvus(
     """
     component = f"source {source.source_id}"
     settings = declared(AttachedMilvusSettings, source)
-    low, high = settings.scale or scale
-    if not -1.0 <= low < high <= 1.0:
-        raise ConfigError("scale must be two rising cosines", component=component)
-    if encoder is not None and (
-        settings.encoder not in (encoder.id, encoder.key) or settings.dimension != encoder.dimension
-    ):
-        raise ConfigError(
-            msg(
-                "its vectors are of {encoder} ({dimension} dimensions), questions are embedded by {id} "
-                "({dimension2}); they cannot be compared",
-                encoder=settings.encoder,
-                dimension=settings.dimension,
-                id=encoder.id,
-                dimension2=encoder.dimension,
-            ),
-            component=component,
-            hint="make the library with the encoder that made the collection's vectors",
-        )
+    bounds = cosine_scale(settings, scale, component)
+    hint = "make the library with the encoder that made the collection's vectors"
+    check_encoder(settings, settings.dimension, encoder, component, hint)
     address = secret(settings.uri_env, component, env_allowed)
     if not address.startswith(("http://", "https://")):
         raise ConfigError(
@@ -118,14 +96,8 @@ def open_milvus(
             hint=msg("export {uri_env}=https://host:19530", uri_env=settings.uri_env),
         )
     token = secret(settings.token_env, component, env_allowed) if settings.token_env else ""
-    collection = MilvusCollection(source.source_id, settings, address, token, (low, high))
-    if not lazy:
-        try:
-            collection.check(deadline_after(settings.timeout))
-        except BaseException:
-            collection.close()
-            raise
-    return collection
+    collection = MilvusCollection(source.source_id, settings, address, token, bounds)
+    return collection if lazy else open_checked(collection, settings.timeout)
 
 
 def condition(filter_: Mapping[str, str | int | float | bool], component: str) -> str:

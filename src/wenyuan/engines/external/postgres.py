@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wenyuan.core.errors import ConfigError, msg
 from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.engines.external.table_sessions import PostgresTable
 from wenyuan.engines.external.table_settings import AttachedSettings
-from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.engines.external.vector_sources import check_encoder, cosine_scale, open_checked
 from wenyuan.settings import ENV_ALLOWED, declared, secret
 
 
@@ -38,32 +37,8 @@ def open_attached(
     """
     component = f"source {source.source_id}"
     settings = declared(AttachedSettings, source)
-    low, high = settings.scale or scale
-    if not -1.0 <= low < high <= 1.0:
-        raise ConfigError("scale must be two rising cosines", component=component)
-    if encoder is not None:
-        _same_encoder(settings, encoder, component)
-    table = PostgresTable(source.source_id, settings, secret(settings.dsn_env, component, env_allowed), (low, high))
-    if not lazy:
-        try:
-            table.check(deadline_after(settings.timeout))
-        except BaseException:
-            table.close()
-            raise
-    return table
-
-
-def _same_encoder(settings: AttachedSettings, encoder: EncoderFingerprint, component: str) -> None:
-    if settings.encoder not in (encoder.id, encoder.key) or settings.dimension != encoder.dimension:
-        raise ConfigError(
-            msg(
-                "its vectors are of {encoder} ({dimension} dimensions), questions are embedded by {id} "
-                "({dimension2}); they cannot be compared",
-                encoder=settings.encoder,
-                dimension=settings.dimension,
-                id=encoder.id,
-                dimension2=encoder.dimension,
-            ),
-            component=component,
-            hint="make the library with the encoder that made the table's vectors",
-        )
+    bounds = cosine_scale(settings, scale, component)
+    hint = "make the library with the encoder that made the table's vectors"
+    check_encoder(settings, settings.dimension, encoder, component, hint)
+    table = PostgresTable(source.source_id, settings, secret(settings.dsn_env, component, env_allowed), bounds)
+    return table if lazy else open_checked(table, settings.timeout)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from wenyuan.engines.external.source_settings import SourceSettings
+from wenyuan.engines.external.vector_sources import VectorSourceSettings
 from wenyuan.settings import VariableName
 
 Name = Annotated[str, Field(min_length=1, max_length=63)]
@@ -35,27 +35,21 @@ class AttachedColumns(BaseModel):
     effective_until: Name | None = None
 
 
-class AttachedSettings(SourceSettings):
+class AttachedSettings(VectorSourceSettings):
     """Settings of a source of type ``vector_index``.
 
     Attributes:
         dsn_env: The environment variable that holds the connection string.
         table: A table or view, ``schema.table``; without a schema it is in ``public``.
-        distance: Only the cosine gives a score that can be compared between sources.
-        encoder: What made the vectors: a model's id, or the key of an encoder's fingerprint.
         dimension: Of the vectors.
         filter: What rows must have, by column.
-        scale: Cosines from unrelated to identical; without it the encoder's own.
     """
 
     dsn_env: VariableName
     table: Annotated[str, Field(pattern=r"^[^.\x00]{1,63}(\.[^.\x00]{1,63})?$")]
     columns: AttachedColumns
-    distance: Literal["cosine"] = "cosine"
-    encoder: Annotated[str, Field(min_length=1)]
     dimension: Annotated[int, Field(ge=1, le=16_000)]
     filter: Mapping[Name, str | int | float | bool] = Field(default_factory=dict)
-    scale: Annotated[tuple[float, float], Field(strict=False)] | None = None
 
     @property
     def place(self) -> tuple[str, str]:
