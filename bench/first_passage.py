@@ -40,7 +40,14 @@ from transfer import FIELDS, FITTED, family_of, logistic
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.filters import In
 from wenyuan.core.model import Passage
-from wenyuan.core.scoring.answerable import ABSTAIN, MODELS, WITHOUT_ITS_CODE, Model, Standing
+from wenyuan.core.scoring.answerable import (
+    ABSTAIN,
+    MODELS,
+    WITHOUT_ITS_CODE,
+    WITHOUT_ITS_THINGS,
+    Model,
+    Standing,
+)
 from wenyuan.core.scoring.blending import probability
 from wenyuan.core.scoring.probability import CURVES, WEIGHTS, Field, candidate
 from wenyuan.core.scoring.reliability import auc
@@ -91,7 +98,11 @@ def overheard(library: Library) -> Iterator[Row]:
     def judged(query: Any, found: Any, ranked: Any, coverage: Any, scope: Any, deadline: Any) -> Any:
         said = verdict(query, found, ranked, coverage, scope, deadline)
         how = abstention.standing(query, found, ranked, coverage, deadline) if ranked else Standing(keyword=0.0)
-        told.update({name: float(getattr(how, name)) for name in FIELDS}, missing=bool(said.missing))
+        told.update(
+            {name: float(getattr(how, name)) for name in FIELDS},
+            missing=bool(said.codes),
+            unnamed=0 < len(said.things) == len(coverage.things),
+        )
         told["sure"] = said.probability == 1.0
         return said._replace(why="")
 
@@ -232,8 +243,9 @@ def said(row: Row, numbers: Numbers) -> tuple[float, list[float]]:
     model, weights, intercept = numbers
     answerable = model.probability(Standing(**{name: row[name] for name in FIELDS}))
     answerable = 1.0 if row["sure"] else min(answerable, WITHOUT_ITS_CODE) if row["missing"] else answerable
+    most = WITHOUT_ITS_THINGS if row["unnamed"] else 1.0
     evidence = (float(np.dot(weights, features)) for features in row["features"])
-    return answerable, [answerable * probability(intercept + one) for one in accumulate(evidence, min)]
+    return answerable, [min(answerable, most) * probability(intercept + one) for one in accumulate(evidence, min)]
 
 
 def calibration(chances: Sequence[float], right: Sequence[bool]) -> float:

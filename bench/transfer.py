@@ -110,7 +110,7 @@ def overheard(library: Library) -> Iterator[dict[str, Any]]:
         said = real(query, found, ranked, coverage, scope, deadline)
         how = abstention.standing(query, found, ranked, coverage, deadline) if ranked else Standing(keyword=0.0)
         told.update({name: float(getattr(how, name)) for name in FIELDS}, p=said.probability)
-        told["missing"] = bool(said.missing)
+        told["missing"] = bool(said.codes)
         return Verdict(said.probability, "")
 
     abstention.verdict = verdict

@@ -21,6 +21,7 @@ from wenyuan.core.scoring.probability import (
     Candidate,
     Curve,
     Field,
+    WordMatch,
     candidate,
     curve_of,
     key_of,
@@ -91,7 +92,7 @@ def test_several_may_be_right() -> None:
     assert settled([0.6] * 10, 0.6).score == pytest.approx(settled([0.6] * 2, 0.6).score)
     assert settled([0.6] * 10, 0.6).score > 0.1
     assert settled([0.9] + [0.5] * 20, 0.9).score > 0.9
-    assert settled([0.9] + [0.5] * 20, 0.5).score < 0.02
+    assert settled([0.9] + [0.5] * 20, 0.5).score < 0.05
 
 
 @given(st.floats(0.4, 0.9), st.floats(0.0, 0.3), st.floats(0.0, 0.3))
@@ -120,12 +121,33 @@ def test_alone() -> None:
 def test_answers_under_one_heading_are_no_rivals() -> None:
     """Four answers under the question that is asked are as likely as one that stands alone before the next question."""
     scores = [0.7, 0.69, 0.69, 0.68, 0.5]
-    together = Field([Candidate(n, s, s, group="how" if s > 0.6 else None) for n, s in enumerate(scores)], USUAL)
-    alone = Field([Candidate(0, 0.7, 0.7), Candidate(4, 0.5, 0.5)], USUAL)
+    together = Field(
+        [Candidate(n, s, s, words=WordMatch(0.5, "how" if s > 0.6 else None)) for n, s in enumerate(scores)], USUAL
+    )
+    alone = Field([Candidate(n, s, s, words=WordMatch(0.5)) for n, s in ((0, 0.7), (4, 0.5))], USUAL)
     one = Hit(0, 0.7, parts={"keyword": 0.7})
-    (grouped,), (single,) = together.settled([one], {0: "how"}), alone.settled([one])
-    assert grouped.score == pytest.approx(single.score, abs=0.15)  # the middle is that of all
+    (grouped,), (single,) = (
+        together.settled([one], {0: WordMatch(0.5, "how")}),
+        alone.settled([one], {0: WordMatch(0.5)}),
+    )
+    assert grouped.score == pytest.approx(single.score, abs=0.2)  # the middle is that of all
     assert grouped.score > 1.5 * settled(scores, 0.7).score
+
+
+@given(shares, shares, shares, st.booleans())
+def test_more_of_the_words_is_no_less_likely(one: float, other: float, rival: float, alone: bool) -> None:
+    """The more of what the question says a passage has, the likelier it is; where that is not known, as one that has as much as the next."""
+    less, more = sorted((one, other))
+
+    def likely(covered: float | None) -> float:
+        words = {1: WordMatch(covered), 2: WordMatch(None if alone else rival)}
+        candidates = [Candidate(n, s, s, words=words[n]) for n, s in ((1, 0.6), (2, 0.5))]
+        (hit,) = Field(candidates, USUAL).settled([Hit(1, 0.6, parts={"keyword": 0.6})], words)
+        return hit.score
+
+    assert likely(less) <= likely(more)
+    if not alone:
+        assert likely(None) == pytest.approx(likely(rival))
 
 
 @given(st.lists(st.tuples(shares, shares, shares), min_size=1, max_size=12))

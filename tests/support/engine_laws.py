@@ -249,7 +249,13 @@ class EngineLaws:
         made = [Synonym(term=term, synonym=other) for term, *others in entries for other in others]
         wordings = SynonymTable(made).wordings("连接池 pool")
         query = AnalysedQuery(
-            text=wordings.text, subject=wordings.text, wordings=wordings, script="han", names=False, reference=None
+            text=wordings.text,
+            subject=wordings.text,
+            meant={},
+            wordings=wordings,
+            script="han",
+            names=False,
+            reference=None,
         )
         profile = CollectionProfile(
             traits=PLAIN, curve=CURVES["keyword-only"], fusion=Fusion(weight=0.0, scale=(0.0, 1.0)), tuning=None,

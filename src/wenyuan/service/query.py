@@ -187,7 +187,7 @@ class SearchAnswer:
             those by a language model, which have no entries; part ``wording`` of a hit is the number of the one that fits it
             best, counted from 1.
         answerable: The probability that what was searched of our own holds an answer; None where nothing was searched.
-        missing_terms: Codes that the question names and that stand nowhere in what was searched of our own.
+        missing_terms: Codes and things that the question names and that stand nowhere in what was searched of our own.
         calibrated: Whether probabilities were measured with the library's encoder; false for all but the built-in one.
         copies: Passages that say the same as one of `hits`, or as `nearest`, and are not given themselves.
         nearest: The best of our own passages where nothing is given since an answer is too unlikely, for who wants to see it;

@@ -127,7 +127,7 @@ class CoverageShape(BaseModel):
     )
     missing_terms: list[str] | SkipJsonSchema[None] = Field(
         None,
-        description="Codes that the question names and that stand nowhere in what was searched; not there for none.",
+        description="Codes and things that the question names and that stand nowhere in what was searched; not there for none.",
         json_schema_extra=no_default,
     )
     confidence: dict[str, dict[str, Any]] | SkipJsonSchema[None] = Field(

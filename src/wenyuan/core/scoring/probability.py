@@ -2,10 +2,10 @@
 
 Its score alone does not tell: .6 is high in one collection, and typical of any passage in another. What carries over is how
 far it lies above the best other candidate, in the score and in each of its two legs, and above the middle of all candidates
-relative to their spread:
+relative to their spread; and how much more it has of what the question's content words say (``covered``):
 
-    evidence(x) = 4.9 · (score − best other) + 2.8 · (keyword − best other) + 14.0 · (vector − best other)
-                  + .28 · (score − middle) / spread of the candidates
+    evidence(x) = 4.8 · (score − best other) + .9 · (keyword − best other) + 12.6 · (vector − best other)
+                  + .36 · (score − middle) / spread of the candidates + 2.4 · (covered − best other)
     p(x)        = 1 / (1 + e^−(intercept + slope · evidence))
 
 It is fitted passage by passage and does not add up to one: where several passages answer, each may be likely. Passages under
@@ -36,7 +36,7 @@ from wenyuan.core.scoring.blending import probability
 PARTS = ("calibration", "intercept", "slope")
 """What is recorded of a curve, by name."""
 
-CALIBRATE_VERSION = 4
+CALIBRATE_VERSION = 5
 """Changes with the form or its constants: an answer is replayed with the numbers that its record holds."""
 
 NEAR = 30
@@ -45,12 +45,14 @@ RIVALS = 10
 """How many of the first are looked at for the best other one."""
 _USUAL, _TRUST_IN_USUAL = 0.04, 10
 """The spread of most questions, and how many candidates it counts as: a handful has no spread of its own."""
-_AHEAD, _ABOVE = (4.9, 2.8, 14.0), 0.28
-"""What it counts that a passage lies before the best other one, in score, keyword and vector, and above the middle by a spread."""
-WEIGHTS = (*_AHEAD, _ABOVE)
+_AHEAD, _ABOVE, _MORE = (4.8, 0.9, 12.6), 0.36, 2.4
+"""What it counts that a passage lies before the best other one, in score, keyword and vector; above the middle by a spread; and has
+more of what the question says than the best other one."""
+WEIGHTS = (*_AHEAD, _ABOVE, _MORE)
 """Of the features of the evidence, see `Field.features`."""
-_ALONE = (0.2, 0.05)
-"""How far a passage without rivals counts as standing before them in keyword and vector; in the score, by half of it."""
+_ALONE, _MORE_ALONE = (0.2, 0.05), 0.2
+"""How far a passage without rivals counts as standing before them in keyword and vector, and in the share of words; in the score, by
+half of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Curve:
 
 
 CURVES: Mapping[str, Curve] = {
-    "hybrid": Curve(-0.96, 1.0),
+    "hybrid": Curve(-1.06, 1.0),
     "keyword-only": Curve(-0.7, 0.8),
 }
 """By mode of the library. bench/transfer.py says how well they do elsewhere."""
@@ -90,20 +92,35 @@ def key_of(measured: Mapping[str, float]) -> str:
     return "/".join(f"{measured[name]:g}" for name in PARTS) if measured.get("calibration") else ""
 
 
+class WordMatch(NamedTuple):
+    """How the words of a passage match the question.
+
+    Attributes:
+        covered: The share of what the question's words say that the passage has, 0..1; None: not known.
+        group: Of passages that are no rivals of each other; None: it has none.
+    """
+
+    covered: float | None = None
+    group: Hashable = None
+
+
+UNMATCHED = WordMatch()
+
+
 class Candidate(NamedTuple):
     """A candidate as it competes with the others of a question.
 
     Attributes:
         score: 0..1, of both legs.
         keyword, vector: Of each leg, 0..1; 0 where there is no such leg.
-        group: Of passages that are no rivals of each other; None: it has none.
+        words: What was compared of its words.
     """
 
     passage_id: int
     score: float
     keyword: float = 0.0
     vector: float = 0.0
-    group: Hashable = None
+    words: WordMatch = UNMATCHED
 
 
 class Field:
@@ -135,31 +152,34 @@ class Field:
         return math.fsum(weight * one for weight, one in zip(WEIGHTS, self.features(one), strict=True))
 
     def features(self, one: Candidate) -> tuple[float, ...]:
-        """How far a passage stands before the best other one, in score, keyword and vector, and above the middle in spreads."""
+        """How far a passage stands before the best other one, in score, keyword and vector, above the middle in spreads, and before
+        the best other one in the share of words.
+        """
+        group = one.words.group
         others = [
-            rival[1:4] for rival in self._rivals
-            if rival.passage_id != one.passage_id and (one.group is None or rival.group != one.group)
+            rival for rival in self._rivals
+            if rival.passage_id != one.passage_id and (group is None or rival.words.group != group)
         ]  # fmt: skip
         ahead = (0.5 * one.score, *_ALONE)
         if others:
-            best = map(max, zip(*others, strict=True))
+            best = map(max, zip(*(rival[1:4] for rival in others), strict=True))
             ahead = tuple(own - other for own, other in zip(one[1:4], best, strict=True))
-        return *ahead, (one.score - self._middle) / self._usual
+        return *ahead, (one.score - self._middle) / self._usual, _more_words(one, others)
 
     def evidences(self, candidates: Sequence[Candidate]) -> list[float]:
         """The evidence of each, none more than that of one which stands before it; they come in the order of their scores."""
         return list(accumulate(map(self.evidence, candidates), min))
 
-    def settled(self, hits: Sequence[Hit], groups: Mapping[int, Hashable] = MappingProxyType({})) -> list[Hit]:
+    def settled(self, hits: Sequence[Hit], words: Mapping[int, WordMatch] = MappingProxyType({})) -> list[Hit]:
         """The hits with their probabilities as scores, in the order given; the former score is kept among the parts.
 
         The trust of each (part ``trust``, 1 where there is none) is the last factor.
 
         Args:
-            groups: Of the candidates that have one, by passage id.
+            words: Of the candidates whose words were compared, by passage id.
         """
         order = sorted(range(len(hits)), key=lambda at: -hits[at].score)
-        points = [candidate(hits[at], groups) for at in order]
+        points = [candidate(hits[at], words) for at in order]
         settled = dict(zip(order, self.evidences(points), strict=True))
         return [self._settled(hit, settled[at]) for at, hit in enumerate(hits)]
 
@@ -172,11 +192,28 @@ class Field:
         return hit._replace(score=min(1.0, self._answerable * match * hit.parts.get("trust", 1.0)), parts=parts)
 
 
-def candidate(hit: Hit, groups: Mapping[int, Hashable]) -> Candidate:
-    """A hit as it competes with others."""
+def _more_words(one: Candidate, others: Sequence[Candidate]) -> float:
+    """How much more of what the question says a passage has than the best other one; 0 where that is not known."""
+    covered = one.words.covered
+    shares = [rival.words.covered for rival in others if rival.words.covered is not None]
+    if covered is None:
+        return 0.0
+    return covered - max(shares) if shares else _MORE_ALONE
+
+
+def candidate(hit: Hit, words: Mapping[int, WordMatch]) -> Candidate:
+    """A hit as it competes with others.
+
+    Args:
+        words: Of the candidates whose words were compared, by passage id.
+    """
     parts = hit.parts
     return Candidate(
-        hit.passage_id, hit.score, parts.get("keyword", 0.0), parts.get("vector", 0.0), groups.get(hit.passage_id)
+        hit.passage_id,
+        hit.score,
+        parts.get("keyword", 0.0),
+        parts.get("vector", 0.0),
+        words.get(hit.passage_id, UNMATCHED),
     )
 
 

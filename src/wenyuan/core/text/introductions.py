@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from wenyuan.core.text.frames import begin_of_question, end_of_question
+
 _SPACE = r"[\s,，:：;；.。!！~～、-]*"
 _LATIN = r"""
 (?:hi|hello|hey|dear\ all|sorry(?=\s*,)|good\ (?:morning|afternoon|evening)|excuse\ me|sorry\ to\ (?:bother|trouble)\ you)(?:\ there)?
@@ -37,18 +39,29 @@ _AFTER = re.compile(
     r"[\s,，.。!！?？~～]*(?:(?<![A-Za-z])(?:please|pls|thanks(?:\ a\ lot)?|thank\ you(?:\ very\ much)?)|谢谢(?:您|你|了|啦)?|多谢|拜托了?)[\s.。!！~～?？]*\Z",
     re.IGNORECASE | re.VERBOSE,
 )  # fmt: skip
-_MOST = 3  # introductions one after the other
+_MOST = 4  # introductions one after the other
+_MOST_THANKS, _LAST = 2, 80  # clauses behind the question, and the characters in which they lie
 _LEAST = 2  # letters that a question keeps
 
 
 def without_introduction(question: str) -> str:
-    """The question without its introduction and thanks; the whole of it where nothing else would be left."""
+    """The question without its introduction, its frame (see `core.text.frames`) and thanks; the whole of it where nothing else would be left."""
     text = question.strip()
     for _ in range(_MOST):
         found = _BEFORE.match(text)
-        if found is None or not found[0]:
+        begin = found.end() if found is not None and found[0] else begin_of_question(text)
+        if not begin:
             break
-        text = text[found.end() :]
-    if (found := _AFTER.search(text[-40:])) is not None:
-        text = text[: len(text) - len(text[-40:]) + found.start()]
-    return text if sum(map(str.isalnum, text)) >= _LEAST else question
+        text = text[begin:]
+    for _ in range(_MOST_THANKS):
+        end = len(text) - len(text[-_LAST:])
+        found = _AFTER.search(text[-_LAST:])
+        end += found.start() if found is not None else end_of_question(text[-_LAST:])
+        if end == len(text):
+            break
+        text = text[:end]
+    return text if _letters(text) >= _LEAST else question
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))

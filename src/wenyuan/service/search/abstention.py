@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from heapq import nlargest
 from typing import NamedTuple
 
@@ -14,72 +14,27 @@ from wenyuan.core.model import Passage
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.scoring.answerable import (
     ABSTAIN,
-    ACROSS,
     ALONE,
     FIRST,
     MEASURED_WITH,
     MODELS,
     WITHOUT_ITS_CODE,
+    WITHOUT_ITS_THINGS,
     Standing,
 )
-from wenyuan.core.scoring.vector_sums import CHINESE
-from wenyuan.core.scoring.word_frequencies import weights
+from wenyuan.core.scoring.content_words import Word, share_in, terms_for
 from wenyuan.core.text.analysis import fold, search_terms
 from wenyuan.core.text.literals import CODED, bare_name, codes, literal_names, may_stand_in, parts_of, stands_in
 from wenyuan.service.search.candidates import Ranked, why_empty
 from wenyuan.service.search.change_cache import Record
+from wenyuan.service.search.coverage import Coverage, whole_text
 from wenyuan.service.search.legs import LegOutput, OwnLegs
 from wenyuan.service.search.nonsense import strange
 from wenyuan.service.search.question import AnalysedQuery
 from wenyuan.settings import SearchSettings
 
-_TITLED, _LEAST = 0.7, 0.15
-_CODE_HITS = 10  # passages in which a code is looked for that none of the first has
-
-
-class Coverage:
-    """How much of what a question says its passages say, by words that are rare in general text.
-
-    Args:
-        terms: Of the question, as it is written.
-        script: Of the question, ``han`` or ``latin``.
-    """
-
-    def __init__(self, terms: Sequence[str], script: str) -> None:
-        self._script = script
-        self._weights = weights(terms)
-        self._shares: dict[str, float] = {}
-        self._all = sum(self._weights.values())
-
-    def among(self, passages: Sequence[Passage], language: str) -> float:
-        """The largest share of what the question's words say that one of the passages has, 0..1.
-
-        Args:
-            language: Of the best passage; `ACROSS` where it is not the question's.
-        """
-        if (language == CHINESE) != (self._script == "han"):
-            return ACROSS
-        return max(self._share("\n".join((one.title, *one.headings, one.lead, one.text))) for one in passages)
-
-    def group(self, passage: Passage) -> Hashable:
-        """The title and headings of a passage, if they alone have most of what it has of the question; else None.
-
-        Passages of one such group, as the answers under a question of a FAQ, are no rivals of each other; the rows of a table are.
-        """
-        if passage.cell:
-            return None
-        heading = (passage.title, *passage.headings)
-        share = self._share("\n".join(heading))
-        if share <= _LEAST or share < _TITLED * self._share("\n".join((*heading, passage.lead, passage.text))):
-            return None
-        return heading
-
-    def _share(self, text: str) -> float:
-        if text not in self._shares:
-            folded = fold(text)
-            said = sum(weight for term, weight in self._weights.items() if term in folded)
-            self._shares[text] = said / (self._all or 1.0)
-        return self._shares[text]
+_CODE_HITS = 10  # passages in which a code or a thing is looked for that none of the first has
+_MOSTLY = 0.5  # the share of what the question says that is missing at least where missing things are told
 
 
 class Verdict(NamedTuple):
@@ -88,12 +43,19 @@ class Verdict(NamedTuple):
     Attributes:
         probability: That the scope holds an answer, 0..1; 0 where nothing was found.
         why: Why nothing is given; ``""`` where something may be.
-        missing: Codes that the question names and that stand nowhere in the scope, as they were compared.
+        codes: Codes that the question names and that stand nowhere in the scope, as they were compared.
+        things: The same of other things, which may be there under another name.
     """
 
     probability: float
     why: str
-    missing: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    things: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Codes and things that stand nowhere in the scope."""
+        return (*self.codes, *self.things)
 
 
 class Abstention:
@@ -149,12 +111,17 @@ class Abstention:
         probability = max(model.probability(standing) for model in self._models)
         if missing:
             probability = min(probability, WITHOUT_ITS_CODE)
-        if self._settings.floor is not None or probability >= self.least:
-            return Verdict(probability, "", missing)
-        if not missing and _any_stands([*names, *named], ranked):  # it may be there and answer little
-            return Verdict(self.least, "")
+        things = _missing_things(query, ranked, coverage)
+        absent = tuple(word.shown for word in things if not self._stands_somewhere(word.text, scope, deadline))
         nearest = max(ranked, key=lambda pair: pair[0].parts["fused"])[0].score
-        return Verdict(probability, self._refusal(probability, nearest, missing), missing)
+        if self._settings.floor is None and probability < self.least:
+            if missing or not _any_stands([*names, *named], ranked):
+                why = self._refusal(probability, nearest, (*missing, *absent))
+                return Verdict(probability, why, missing, absent)
+            probability = self.least  # it may be there and answer little
+        if absent and len(absent) == len(coverage.things):
+            probability = min(probability, WITHOUT_ITS_THINGS)
+        return Verdict(probability, "", missing, absent)
 
     def standing(
         self, query: AnalysedQuery, found: LegOutput, ranked: Ranked, coverage: Coverage, deadline: Deadline
@@ -176,6 +143,12 @@ class Abstention:
             coverage=coverage.among([passage for _, passage in ranked[:FIRST]], passage.language),
             strange=strange(query.subject, self._encoder),
         )
+
+    def _stands_somewhere(self, word: str, scope: Scope, deadline: Deadline) -> bool:
+        """Whether a passage of the scope has a content word; see `core.scoring.content_words`."""
+        result = self._engine.keyword(terms_for(word), scope=scope, limit=_CODE_HITS, deadline=deadline)
+        passages = self._record.passages(sorted(hit.passage_id for hit in result.hits), deadline)
+        return any(share_in(word, fold(whole_text(passage))) == 1.0 for passage in passages.values())
 
     def _may_stand(self, code: str, ranked: Ranked, scope: Scope, deadline: Deadline) -> bool:
         """Whether a passage of the scope has a code, however it is joined."""
@@ -207,10 +180,18 @@ class Abstention:
         )
 
 
-def groups(ranked: Ranked, coverage: Coverage) -> Mapping[int, Hashable]:
-    """The group of each of the first passages that has one, by passage id; see `Coverage.group`."""
-    found = {passage.passage_id: coverage.group(passage) for _, passage in ranked[:FIRST]}
-    return {number: group for number, group in found.items() if group is not None}
+def _missing_things(query: AnalysedQuery, ranked: Ranked, coverage: Coverage) -> tuple[Word, ...]:
+    """Things that the question names and that none of the first passages has; none unless they are half of what it says.
+
+    Things that have synonyms in the library, and questions whose best passage is in another language, are left out: they may be there
+    in other words.
+    """
+    if coverage.of(ranked[0][1]) is None:
+        return ()
+    reworded = " ".join(fold(term) for other in query.wordings.others for term, _ in other.replaced)
+    texts = [reworded, *(coverage.folded(passage) for _, passage in ranked[:FIRST])]
+    absent = [word for word in coverage.things if not any(share_in(word.text, text) for text in texts)]
+    return tuple(absent) if sum(word.says for word in absent) >= _MOSTLY * coverage.total else ()
 
 
 def _any_stands(names: Sequence[str], ranked: Ranked) -> bool:

@@ -27,9 +27,10 @@ from wenyuan.core.scoring.fusion import (
     title_terms,
 )
 from wenyuan.core.scoring.probability import NEAR, Field, candidate
-from wenyuan.service.search.abstention import Abstention, Coverage, groups
+from wenyuan.service.search.abstention import Abstention
 from wenyuan.service.search.candidates import Cutoff, Ranked, above, guard
 from wenyuan.service.search.change_cache import Record
+from wenyuan.service.search.coverage import Coverage, word_matches
 from wenyuan.service.search.legs import LegOutput, LegRequest, OwnLegs
 from wenyuan.service.search.question import AnalysedQuery
 from wenyuan.service.search.reranking import Reranking, ordered
@@ -87,7 +88,7 @@ class OwnSearch:
         """Search for one wording of the question."""
         query, profile, floor = context.query, context.profile, self._settings.floor
         found, ranked, copies = self._candidates(context, question, floor)
-        coverage = Coverage(question.terms, question.script)
+        coverage = Coverage(question.subject, question.script, question.meant)
         bounds = coverage, context.scope, context.deadline
         verdict = self._abstention.verdict(question, found, ranked, *bounds)
         why = verdict.why
@@ -97,14 +98,14 @@ class OwnSearch:
                 verdict = self._abstention.verdict(question, found, ranked, *bounds)
         if ranked and (query.nearest or not why):
             copied = [copy.passage_id for same in copies.values() for copy in same]
-            alike = groups(ranked, coverage)
+            words = word_matches(ranked, coverage)
             rivals = found.candidates.taken(~np.isin(found.candidates.passage_ids, copied)).ordered()
             field = Field(
-                [candidate(hit, alike) for hit in rivals.taken(slice(NEAR)).hits()],
+                [candidate(hit, words) for hit in rivals.taken(slice(NEAR)).hits()],
                 profile.curve,
                 verdict.probability,
             )
-            hits = field.settled([hit for hit, _ in ranked], alike)
+            hits = field.settled([hit for hit, _ in ranked], words)
             ranked = ordered(list(zip(hits, (passage for _, passage in ranked), strict=True)))
         given = () if why else ranked
         place = question.reference and missing_place(question.text, question.reference, (p for _, p in given))

@@ -20,8 +20,8 @@ class AnalysedQuery:
 
     Attributes:
         text: As it was asked.
-        terms: Of the subject, as they are written.
         subject: Without introduction and thanks (see `core.text.introductions`): what is embedded and looked for.
+        meant: What stands for stems of it that are spelled wrongly.
         wordings: Its terms, and those of its other wordings by the library's synonyms.
         script: ``han`` or ``latin``; see `script_of`.
         names: Whether it has identifiers (see `core.text.analysis.identifiers`): a clause, a standard, a code.
@@ -30,7 +30,7 @@ class AnalysedQuery:
 
     text: str
     subject: str
-    terms: tuple[str, ...]
+    meant: Mapping[str, str]
     wordings: Wordings
     script: str
     names: bool
@@ -47,14 +47,14 @@ def analysed(
     """
     subject = without_introduction(text)
     wordings = synonyms.wordings(subject)
-    own = tuple(wordings.words)
-    if information is not None and (meant := respelled(wordings.words, information)):
+    meant = respelled(wordings.words, information) if information is not None else {}
+    if meant:
         wordings = wordings.with_terms(meant)
     names = any(word.startswith("#") for word in wordings.words)
     return AnalysedQuery(
         text=text,
         subject=subject,
-        terms=own,
+        meant=meant,
         wordings=wordings,
         script=script_of(text),
         names=names,

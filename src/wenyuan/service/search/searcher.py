@@ -190,7 +190,7 @@ class SearchResult:
         stale_by: See `SearchAnswer`; what is behind is not kept.
         answerable: The probability that any of what was searched holds an answer: the highest of its domains. None where
             nothing had to be asked.
-        missing_terms: Codes that the question names and that stand in none of the domains.
+        missing_terms: Codes and things that the question names and that stand in none of the domains.
         nearest: Of each domain in which an answer is too unlikely, its nearest passage, where that was asked for: no answer and no
             evidence.
         confidence: By domain whose ``top_k`` is ``confidence``, how many passages are given, and why.

@@ -1,0 +1,94 @@
+"""How much of what a question says its passages say, by words that are rare in general text."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+from wenyuan.core.model import Passage
+from wenyuan.core.scoring.answerable import ACROSS, FIRST
+from wenyuan.core.scoring.content_words import content_words, share_in
+from wenyuan.core.scoring.probability import WordMatch
+from wenyuan.core.scoring.vector_sums import CHINESE
+from wenyuan.core.text.analysis import fold
+from wenyuan.service.search.candidates import Ranked
+
+_TITLED, _LEAST = 0.7, 0.15
+_NAMED = 3.0
+"""What a word says at least that names a thing."""
+
+
+class Coverage:
+    """The content words of a question, and the share of what they say that passages have.
+
+    Args:
+        script: Of the question, ``han`` or ``latin``.
+        meant: What stands for stems of it that are spelled wrongly.
+
+    Attributes:
+        things: Those of its words that name something.
+        total: What all its words say together.
+    """
+
+    def __init__(self, question: str, script: str, meant: Mapping[str, str] | None = None) -> None:
+        self._script = script
+        self.words = content_words(question, meant)
+        self.things = tuple(word for word in self.words if word.thing and word.says >= _NAMED)
+        self.total = sum(word.says for word in self.words)
+        self._folded: dict[int, str] = {}
+        self._shares: dict[int, float] = {}
+
+    def among(self, passages: Sequence[Passage], language: str) -> float:
+        """The largest share of what the question's words say that one of the passages has, 0..1.
+
+        Args:
+            language: Of the best passage; `ACROSS` where it is not the question's, or no word of the question says anything.
+        """
+        if self._is_foreign(language) or not self.total:
+            return ACROSS
+        return max(self._whole(one) for one in passages)
+
+    def of(self, passage: Passage) -> float | None:
+        """The share that a passage has; None where words do not tell: it is in another language."""
+        return None if self._is_foreign(passage.language) or not self.total else self._whole(passage)
+
+    def group(self, passage: Passage) -> Hashable:
+        """The title and headings of a passage, if they alone have most of what it has of the question; else None.
+
+        Passages of one such group, as the answers under a question of a FAQ, are no rivals of each other; the rows of a table are.
+        """
+        if passage.cell or not self.total:
+            return None
+        heading = (passage.title, *passage.headings)
+        share = self._share(fold("\n".join(heading)))
+        return None if share <= _LEAST or share < _TITLED * self._whole(passage) else heading
+
+    def _is_foreign(self, language: str) -> bool:
+        return (language == CHINESE) != (self._script == "han")
+
+    def folded(self, passage: Passage) -> str:
+        """What a passage is found by, as it is compared."""
+        number = passage.passage_id
+        if number not in self._folded:
+            self._folded[number] = fold(whole_text(passage))
+        return self._folded[number]
+
+    def _whole(self, passage: Passage) -> float:
+        number = passage.passage_id
+        if number not in self._shares:
+            self._shares[number] = self._share(self.folded(passage))
+        return self._shares[number]
+
+    def _share(self, folded: str) -> float:
+        return sum(word.says * share_in(word.text, folded) for word in self.words) / self.total
+
+
+def word_matches(ranked: Ranked, coverage: Coverage) -> Mapping[int, WordMatch]:
+    """How the words of each of the first passages match the question, by passage id."""
+    return {
+        passage.passage_id: WordMatch(coverage.of(passage), coverage.group(passage)) for _, passage in ranked[:FIRST]
+    }
+
+
+def whole_text(passage: Passage) -> str:
+    """What a passage is found by: title, headings, lead and text."""
+    return "\n".join((passage.title, *passage.headings, passage.lead, passage.text))

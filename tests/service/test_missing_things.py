@@ -1,0 +1,80 @@
+"""Things that a question names and that stand nowhere in scope: they are told, and what is found is not said to be likely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import wenyuan
+from wenyuan.core.filters import parse_filter
+from wenyuan.core.scoring.answerable import WITHOUT_ITS_THINGS
+from wenyuan.core.text.synonyms import Synonym
+
+TEXTS = {
+    "门禁": "# 门禁管理\n\n办公楼大门早上七点半开门，晚上十点关门。忘带门禁卡的，在前台登记后由保安放行。\n\n补办门禁卡每张二十元。\n",
+    "考勤": "# 考勤制度\n\n员工工作时间为上午九点至下午六点。迟到三次记事假半天。\n\n## 请假\n\n事假须提前三个工作日申请，由部门负责人批准。\n",
+    "pool": "# Swimming pool\n\nThe pool opens at seven in the morning and closes at nine. Towels are lent for two pounds.\n",
+    "cards": "# Cards\n\nA lost card is replaced for five pounds at the front desk. Day passes are sold there, too.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[wenyuan.Library]:
+    folder = tmp_path_factory.mktemp("things")
+    with wenyuan.open(folder / "library", create=True, search={"deadline": 60, "abstain": "off"}) as made:
+        for name, text in TEXTS.items():
+            (folder / name).mkdir()
+            (folder / name / f"{name}.md").write_text(text, "utf-8")
+            made.add(wenyuan.Source(source_id=name.encode().hex()[:12], title=name, path=str(folder / name)))
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("question", "things"),
+    [
+        ("食堂几点开门", ("食堂",)),
+        ("食堂幾點開門", ("食堂",)),
+        ("请问健身房早上几点开门", ("健身房",)),
+        ("what time does the sauna open?", ("sauna",)),
+        ("what time does the cinema open", ("cinema",)),
+    ],
+)
+def test_a_thing_that_is_nowhere_is_told(library: wenyuan.Library, question: str, things: tuple[str, ...]) -> None:
+    """However near another opening time is: it is not called likely."""
+    answer = library.search(question)
+    assert answer.missing_terms == things
+    assert answer.answerable is not None and answer.answerable <= WITHOUT_ITS_THINGS
+    assert max(hit.score for hit in answer.hits) < WITHOUT_ITS_THINGS
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["大门几点开门", "大門幾點開門", "门禁卡丢了怎么补", "what time does the pool open?", "pools opening times", "how much are towels",
+     "我的卡丢了怎么办", "是什么", "what is it"],
+)  # fmt: skip
+def test_what_is_there_is_not_missing(library: wenyuan.Library, question: str) -> None:
+    """In either script, as another form of the word, and where the question names nothing."""
+    assert library.search(question).missing_terms == ()
+
+
+def test_words_of_the_other_language_are_not_missed(library: wenyuan.Library) -> None:
+    """A Chinese question whose best passage is English shares no words with it."""
+    pool = next(source.source_id for source in library.sources() if source.title == "pool")
+    answer = library.search("游泳池几点开放", sources=[pool])
+    assert answer.missing_terms == () and answer.answerable is not None and answer.answerable > WITHOUT_ITS_THINGS
+
+
+def test_the_scope_decides(library: wenyuan.Library) -> None:
+    """A thing that is there is missing in a source that lacks it."""
+    cards = next(source.source_id for source in library.sources() if source.title == "cards")
+    question = "when does the pool open in the morning"
+    assert library.search(question).missing_terms == ()
+    assert "pool" in library.search(question, filter=parse_filter({"source_id": cards})).missing_terms
+
+
+def test_a_synonym_of_the_library_is_not_missed(library: wenyuan.Library) -> None:
+    """What the library's table calls by another name is there."""
+    assert library.search("写字楼几点开门").missing_terms == ("写字楼",)
+    library.catalog.put_synonyms([Synonym(term="写字楼", synonym="办公楼")], "local")
+    assert library.search("写字楼几点开门").missing_terms == ()
