@@ -71,3 +71,10 @@ def test_an_english_name_in_any_sentence_is_found(text: str, name: str) -> None:
 def test_words_that_could_begin_a_name_stay(text: str) -> None:
     """Words of general text that begin with a surname, offices, products and places."""
     assert REDACTION.text(text).text == text
+
+
+def test_names_in_a_row_without_anything_between_them_settle() -> None:
+    """A mark beside a name is no edge of it, nor a part: what is left behind a round of redaction is no name in the next."""
+    once = REDACTION.text("王丽华张晓峰刘思琪" * 40 + "王丽" * 40 + " Anna Smith Omar Hassan" * 40).text
+    assert "⟦姓名⟧" in once
+    assert REDACTION.text(once).text == once

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS, DOUBLE, NOT_GIVEN, NOT_NAMES, SINGLE, surname_length
-from wenyuan.core.redaction.text_view import HAN, TextView
+from wenyuan.core.redaction.text_view import HAN, OPAQUE, TextView
 from wenyuan.core.scoring.word_frequencies import pairs
 
 ENOUGH = 3.0
@@ -41,6 +41,12 @@ _ORDINARY = frozenset(
     "联育胜能腾自至致航船节芬芹苏英范荔莫萃葆蒙蓝藏行衡西见观言计训识诚详语课谊谷贞财贤贯赐起超路轮辅辉达运进连道逢通遇道郎都里重量金银锁锡长门"
     "闻队阁防际院陶陵隆雨雷霜静非革顺须领风香马驹骄高魏鱼鲁鲜黄齐龙坚奋豪宁宪一丁三九二五七万中丹乐乔九书亚京亮人付代令任份众优会伦似伍位佐体"
 )
+# What a given name may begin with, though other words do more often.
+_POSSIBLE = frozenset(
+    "时为敷必在广臻复昕有亿桥法慎稔素赤作同佩珮繁肇克镕铁求赣丕聚研衍慕允甬显原挺侠寅笃沣侃儒兢冶凝勃厚叔召吟呈品唯啸坦垒垚域墨妙娆媚宓岱岸崎忱怀惜"
+    "攸效敢敦斯旻昂昆映晒晰暖朴枚桢棣椿楷槐横歌比毕汀沂沧潭潮湃湖滋演漾澍濂瀛炫炬炯烽焰爵献玖珅珑珣琎琏琥瑭瑷璁璠瓯疆皑盟盾眉瞻矩础碧祎祗禧竣竺筱紫纪缙"
+    "羚翁耘聆胤脉臣舜芃芙芦荆荻莱菱葳葵蒲蓁蓬蕙蕴融衷裳览觉诏诠谋谱象赋辞迅迢逾遐邈酌里铃铎锟镜闲闵隅隐集雍颐驿骐鲲鸥鸽鹰麾麦鼎龄多"
+)
 _LISTED = _TELLING | _ORDINARY
 _UNLISTED = 0.8
 
@@ -56,6 +62,11 @@ SPEAKS_BEHIND = re.compile(
     r"|说|称|讲|问|答|叫|想|要|去|来|在|到|等|写|做|买|卖|吃|喝|睡|打|拿|带|帮|找|请|让|发|收|看|听|住|病|死|伤|生|嫁|娶|哭|笑|骂|吵|跑|走|站|坐"
     r"|也|都|还|又|就|才|不|没|未|已|曾|将|会|能|可|刚|正|昨|今|明|早|晚|前|后|提|交|签|批|审|负责|主持|担任|出|离|入|辞|转|退|休|请|怀孕|生日|因|于|与|和|跟|同|及|、|为|是|有|的|把|被|给|对|向|从|受|获|荣|通|联|商|谈|点|看|手|腿|头|身|见|约|聊|合|登录|反映|回忆|留|接|完成|处理|修|整)"
 )
+# What follows a name that begins a clause, in a list of persons: with it any two characters behind a surname are a name.
+_PRESENTED = re.compile(
+    r"(?:先生|女士)|[ ]?[(,:，：（]?[ ]?(?:[男女](?:[,，;；。、 )]|\Z)|(?:中国|[^\s,，]{1,3})(?:国)籍|[汉满回藏壮苗]族|(?:19|20)[0-9]{2}年(?:[0-9]{1,2}月)?(?:[0-9]{1,2}日)?(?:出生|生)|[0-9]{1,2}岁|出生于|生于|毕业于)"
+)
+_CLAUSE = re.compile(r"(?:\A|[\n,.;:，。；：、!?|（(]) {0,4}\Z")
 _EDGES = frozenset(" \n\t,.;:!?()[]<>{}|/\\\"'“”‘’「」『』《》【】，。；：！？、（）…—-–~*_#=+@`&")
 # Surnames that are words of grammar: hardly a name where nothing speaks for one.
 _GRAMMAR = frozenset("和有后方向从经须能时于都别相应当全通段项权终但及并为可将被把对由与")
@@ -64,11 +75,18 @@ _PLACES = "路街道区站市县镇乡村省湖山河江海港岛寺庙院馆楼
 _THING = re.compile(rf"[{HAN}]{{1,3}}[{_PLACES}]\Z(?<![江海山河传军国品机书道行])")
 # Words that general text hardly has, and names hardly begin with.
 _WORDS = frozenset(
-    """水行 林木 林地 陆生 陆源 迟延 索道 计生 计征 计民 易燃 易爆 易行 查清 冷藏 有立 有纪 有道 有文 第五 金存 金领 金和 申领 强令 强震 容留 容教 许诺 储运 江河 苗木 养水 养育 边检 边海 公信 公积 公益 公德
-    高水 高质 高风 高毒 高残 高腐 高亮 哈希 高架 高温 高压 高空 高频 高清 全流 全程 国计 康乐 康养 单采 严相 严防 爱科 爱祖 爱劳 红树 班轮 商誉 商品 麻风 麻疹 麻醉 施策 付清 付汇 融通 明信 明细 游乐 古石 石刻 金刚
+    """水行 林木 林地 陆生 陆源 迟延 索道 计生 计征 计民 易燃 易爆 易行 查清 冷藏 有立 有纪 有道 有文 第五 金存 金领 金和 金加 申领 强令 强震 容留 容教 许诺 储运 江河 苗木 养水 养育 边检 边海 公信 公积 公益 公德
+    高水 高质 高风 高毒 高残 高腐 高亮 哈希 董事 籍贯 华晨 华夏 常宁 年起 石河 金牛 万份 万豪 许愿 牧马 季军 高富 高通 平常 高架 高温 高压 高空 高频 高清 全流 全程 国计 康乐 康养 单采 严相 严防 爱科 爱祖 爱劳 红树 班轮 商誉 商品 麻风 麻疹 麻醉 施策 付清 付汇 融通 明信 明细 游乐 古石 石刻 金刚
     白云 白喉 余火 费中 费和 费日 危重 危大 危房 水情 水源 石开 石漠 石流 井道 路缘 路畅 洪防 防洪 车船 涂改 涂放 通运 云计 仲裁 包虫 霍乱 曾任 林和 程和 纪律 纪检 范遵 范意 文档 段中 项中 储备 勾引 廉洁
     宿生 平强 年终 终加 后台 温控 钱包 项目 阳台 水印 路由 关机 别名 解锁 时效 解码 应答 成绩 农药 牛羊 鱼虾 谷物 花卉 苗圃 麻将 米粉 水果 景点 石化""".split()
 )
+_SELDOM = frozenset("会有为时在向本法章同证")
+_NEVER = NOT_GIVEN - _SELDOM
+# A name in the name of a firm, and 任 as what somebody was.
+_OF_A_FIRM = re.compile(
+    r"[^\s,.;:()，。；：、（）的]{0,2}(?:公司|集团|股份|有限|科技|实业|投资|国际|证券|银行(?![卡账])|大学(?!毕业)|学院|医院|中学|小学(?!生)|酒店|宾馆|基金|电子(?!邮)|生物|制药|汽车|会计师|律师事务|杂志|出版社|建设|化工|新材|石化|电气|纺织)"
+)
+_HELD = re.compile(r"(?:[曾现历担兼出主继连聘责信]|[月年起日,，、; ])\Z")
 _GOES_ON = frozenset("和之以中其日地上下非后前内外只全各")
 _OF_A_PLACE = re.compile(r"[路街道区站市县镇乡村省湖寺庙院馆苑奖](?![上里走过说，。])")
 
@@ -88,7 +106,7 @@ def _of_surname(surname: str) -> float:
 
 
 def _of_given(c: str) -> float:
-    return 0.9 if c in _TELLING else 0.3 if c in _ORDINARY else -_UNLISTED
+    return 0.9 if c in _TELLING else 0.3 if c in _ORDINARY else 0.0 if c in _POSSIBLE else -_UNLISTED
 
 
 def _of_pair(pair: str) -> float:
@@ -102,13 +120,13 @@ def _beginning(run: str) -> tuple[tuple[int, float], ...]:
     names = (
         run[: surname + given]
         for given in (2, 1)
-        if surname + given <= len(run) and run[surname + given - 1] > _LAST_MARK
+        if surname + given <= len(run) and _IS_HAN.match(run, surname + given - 1)
     )
     points = ((len(name), _inside(name)) for name in names)
     return tuple(each for each in points if each[1] >= ENOUGH - _MOST_OUTSIDE)
 
 
-_LAST_MARK = "\u33ff"
+_IS_HAN = re.compile(f"[{HAN}]")
 
 
 def _inside(name: str) -> float:
@@ -117,7 +135,7 @@ def _inside(name: str) -> float:
     given = name[surname:]
     if not surname or not 1 <= len(given) <= 2 or _THING.fullmatch(name) or name in NOT_NAMES or name in _WORDS:
         return -9.0
-    if not NOT_GIVEN.isdisjoint(given):
+    if not _NEVER.isdisjoint(given):
         return -9.0
     points = (
         _of_surname(name[:surname])
@@ -133,6 +151,7 @@ def _inside(name: str) -> float:
             points -= 0.5
         if given[1] in _GOES_ON:
             points -= 1.0
+        points -= 0.6 * len(_SELDOM.intersection(given))
     elif surname == 1 and name in pairs():  # a word of general text
         points -= 0.2 if name[0] in _FREQUENT else 0.8
     return points
@@ -143,24 +162,39 @@ _MOST_OUTSIDE = 1.0 + _BEFORE + _BEHIND
 """Points that what stands around a candidate can give."""
 
 
-def _around(text: str, start: int, end: int, points: float) -> float:
-    """The points of a candidate at ``[start:end]`` with those of what stands around it."""
-    before, behind = text[start - 1 : start] if start else "", text[end : end + 1]
+def _before(text: str, start: int) -> float:
+    """What stands right before a candidate says for its beginning there."""
+    before = text[start - 1 : start] if start else ""
     if not before or before in _EDGES or before.isascii():
-        points += 0.5
+        points = 0.5
     else:
-        points += max(-1.5, min(0.0, (rarity(before + text[start]) - 4.5) * 0.5))
+        points = max(-1.5, min(0.0, (rarity(before + text[start]) - 4.5) * 0.5))
         if start > 1 and rarity(text[start - 2 : start]) < 4:
             points += 0.3
-    if before == "·" or behind == "·":
-        return -9.0
+    if text[start] == "任" and _HELD.search(text, max(0, start - 1), start):
+        points -= 1.5
+    return points
+
+
+def _behind(text: str, end: int) -> float:
+    """What stands right behind a candidate says for its end there."""
+    behind = text[end : end + 1]
     if not behind or behind in _EDGES or behind.isascii():
-        points += 0.5
-    else:
-        points += max(-1.5, min(0.0, (rarity(text[end - 1] + behind) - 4.5) * 0.5))
-        points += 0.4 if rarity(text[end : end + 2]) < 5 else -0.4
-        if _OF_A_PLACE.match(text, end):
-            points -= 1.5
+        return 0.5
+    points = max(-1.5, min(0.0, (rarity(text[end - 1] + behind) - 4.5) * 0.5))
+    points += 0.4 if rarity(text[end : end + 2]) < 5 else -0.4
+    return points - 1.5 * (_OF_A_PLACE.match(text, end) is not None) - 1.5 * (_OF_A_FIRM.match(text, end) is not None)
+
+
+_APART = frozenset({"·", OPAQUE})
+"""What no name begins behind or ends before: the dot in a foreign name, and a mark, so that names in a row are not found one by one."""
+
+
+def _around(text: str, start: int, end: int, points: float) -> float:
+    """The points of a candidate at ``[start:end]`` with those of what stands around it."""
+    if not _APART.isdisjoint((text[start - 1 : start], text[end : end + 1])):
+        return -9.0
+    points += _before(text, start) + _behind(text, end)
     if points < ENOUGH - _BEHIND - _BEFORE:
         return points
     if SPEAKS_BEHIND.match(text, end):
@@ -171,7 +205,7 @@ def _around(text: str, start: int, end: int, points: float) -> float:
 
 
 _SURNAMES = "".join(sorted(SINGLE))
-_GIVEN = "".join(sorted(_LISTED))
+_GIVEN = "".join(sorted(_LISTED | _POSSIBLE))
 _CANDIDATE = re.compile(rf"[{_SURNAMES}][{_GIVEN}]|(?:{'|'.join(sorted(DOUBLE))})(?=[{HAN}])")
 
 
@@ -186,6 +220,25 @@ def _name(view: TextView, match: re.Match[str]) -> Span | None:
     return (start, start + length, text[start : start + length]) if length else None
 
 
+_ANY = re.compile(
+    rf"[{_SURNAMES}](?<![{HAN}·].)[{HAN}]{{1,2}}(?=[ ]?[(,:，：（]?[ ]?(?:先生|女士|[男女中汉满回藏壮苗19出生毕美加日英德法1-9]))"
+)
+
+
+def _presented(view: TextView, match: re.Match[str]) -> Span | None:
+    """A surname and any one or two characters between a clause's beginning and what is said of persons first."""
+    text, start, end = view.text, match.start(), match.end()
+    if not _CLAUSE.search(text, max(0, start - 5), start) or not _PRESENTED.match(text, end):
+        return None
+    name = match[0]
+    if name in NOT_NAMES or name in _WORDS or name[0] in _GRAMMAR or _THING.fullmatch(name) or rarity(name[:2]) < 2.5:
+        return None
+    return start, end, name
+
+
 _OF_TWO, _LONGEST = frozenset(name[0] for name in DOUBLE), 4
 
-RULES = (Rule("person", _CANDIDATE, _name, signs=IN_HAN, written=True),)
+RULES = (
+    Rule("person", _CANDIDATE, _name, signs=IN_HAN, written=True),
+    Rule("person", _ANY, _presented, signs=IN_HAN, written=True),
+)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction import neighbours
-from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN, is_pinyin
+from wenyuan.core.redaction.given_names import GIVEN
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS as COMMON
-from wenyuan.core.redaction.names import NO_NAME, is_plausible, surname_length
+from wenyuan.core.redaction.names import is_plausible, surname_length
 from wenyuan.core.redaction.text_view import HAN, TextView
 
 _GIVEN = 2  # characters of a Chinese given name, at most
-_WINDOW = 60
 _THING = re.compile(
     r"[率费价额量数期版图表书证章件器机物料款法式类型级度点线网站区市省县镇乡村路街楼室车船票卡号码名值性化力制权面季节日月年菜肉水油布纸城局处科部组司所院校馆店厂"
     r"长员师人工生客方家主体项目款者案会议位层段批条款户税账单项目标准本身后前内外中上下里间时分秒程序团队组群]\Z"
@@ -117,22 +115,16 @@ def _listed(view: TextView, match: re.Match[str]) -> Span | None:
 
 
 # -- English -----------------------------------------------------------------------------------------------------
-_WORD = r"[A-ZÀ-Þ][A-Za-zÀ-ÿ]{0,20}(?:['’\-][A-Za-zÀ-ÿ]{1,20})?"
-_INITIAL = r"[A-Z]\."
-_NAME = rf"[A-ZÀ-Þ](?<![\w'’\-].)[A-Za-zÀ-ÿ]{{0,20}}(?:['’\-][A-Za-zÀ-ÿ]{{1,20}})?(?:[ ](?:{_WORD}|{_INITIAL}|de|da|di|van|von|der|bin|al|la)){{1,3}}"
-_CAPITALS = re.compile(rf"{_NAME}(?![A-Za-zÀ-ÿ])")
-_BEFORE = re.compile(
+PLACED_BEFORE = re.compile(
     r"(?:(?:\A|\n)[A-Z][A-Za-z ,']{2,30}[,!]\n{1,2}[ ]{0,4}|\[[0-9:\-/. ,apmAPM]{4,24}\][ ]?|@|c/o |C/O |(?:ACTION|Action|TODO|To do|AP)[ ]?[:\-–][ ]?"
     r"|[a-z]{4,12}(?<!stand)(?<!near) by |[Ff]amily of |[Bb]ehalf of |[Pp]er |RE: |Re: |[Tt]hanks to |[Cc]redit to |[Kk]udos to |[Rr]eplaced? |[Rr]eplacing |[Ii]ntroduc(?:e|ing) |[Ww]elcome "
     r"|[Ll]oop(?:ing|ed)? in |[Cc]all |[Pp]ing |[Tt]ell |[Aa]sk |[Ee]mail |[Cc]ontact |[Rr]each out to |[Hh]and(?:ed)? over to |[Rr]eports? to )\Z"
 )
-_BEHIND = re.compile(
+ACTS_BEHIND = re.compile(
     r"(?:'s|’s)? (?:wrote|joined|left|dialled|dialed|arrived|presented|noted|asked|suggested|proposed|agreed|confirmed|raised|apologi[sz]ed|seconded|moved|thanked|said|says|told"
     r"|explained|replied|added|called|emailed|is on leave|is out of office|will be|has joined|has left|signed|resigned|chaired|volunteered|reminded|to (?:update|send|follow|check|draft|share"
     r"|review|confirm|schedule|prepare|circulate|contact|provide|arrange|speak|complete|fix|call))(?![a-z])|[ ]{1,3}[0-9]{1,2}:[0-9]{2}(?: ?[AaPp][Mm])?| v\. | vs\.? "
 )
-_OWNING = re.compile(r"['’]s\Z")
-_PLACE_BEFORE = re.compile(r"(?:San|Santa|Saint|St\.?|Fort|Mount|Mt\.?|Lake|Port|Los|Las|El|New|Cape|Point) \Z")
 OFFICES = frozenset(
     """Holdings Bank Clinic Hospital Airport Review Director Manager Shift Register Branch Queue Plan Contract Items Migration Cleanup Sales Legal Budget Board Market Court
     House Hotel Park Bridge County City Town Island Lake River Valley Hill University College Institute Foundation Museum Library Church Theatre Group Partners Solutions
@@ -150,39 +142,6 @@ OFFICES = frozenset(
     Minnesota Mississippi Missouri Montana Nebraska Nevada Jersey Hampshire Mexico York Ohio Oklahoma Oregon Pennsylvania Tennessee Texas Utah Vermont Washington Wisconsin Wyoming
     England Scotland Wales Ireland France Germany Spain Italy China Japan India Canada Australia London Paris Berlin Beijing Shanghai""".split()
 )
-
-
-def _english(name: str, *, cued: bool) -> bool:
-    """Whether words with capital letters are a person's name; `cued`: what stands beside them vouches for any."""
-    words = name.rstrip(".").split(" ")
-    if not (NO_NAME.isdisjoint(words) and OFFICES.isdisjoint(words) and neighbours.NO_PERSON.isdisjoint(words)):
-        return False
-    if any(word.isupper() and len(word.rstrip(".")) > 1 for word in words):  # Gary IN, Jade LLC
-        return False
-    if is_pinyin(words) or (words[0] in GIVEN and words[0] not in AMBIGUOUS):
-        return True
-    return cued
-
-
-def _beside(view: TextView, start: int, name: str) -> bool:
-    """Whether what stands before it speaks of a person, as `neighbours` knows."""
-    return (
-        neighbours.english_name(name)
-        and neighbours.CUES.search(view.text, max(0, start - neighbours.WINDOW), start) is not None
-    )
-
-
-def _anywhere(view: TextView, match: re.Match[str]) -> Span | None:
-    name = _OWNING.sub("", match[0].rstrip("."))
-    if _PLACE_BEFORE.search(view.text, max(0, match.start() - 8), match.start()):
-        return None
-    cued = (
-        _BEFORE.search(view.text, max(0, match.start() - _WINDOW), match.start()) is not None
-        or _BEHIND.match(view.text, match.start() + len(name)) is not None
-    )
-    if not _english(name, cued=cued) and not _beside(view, match.start(), name):
-        return None
-    return match.start(), match.start() + len(name), name.casefold()
 
 
 _GREETED = re.compile(
@@ -210,5 +169,4 @@ RULES = (
         needs=("hi ", "hello ", "hey ", "dear ", "morning ", "thank"),
         signs=IN_CAPITALS,
     ),
-    Rule("person", _CAPITALS, _anywhere, cased=True, signs=IN_CAPITALS),
 )

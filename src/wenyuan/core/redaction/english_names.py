@@ -11,31 +11,31 @@ import re
 from functools import lru_cache
 
 from wenyuan.core.redaction import neighbours
-from wenyuan.core.redaction.correspondence import OFFICES
+from wenyuan.core.redaction.correspondence import ACTS_BEHIND, OFFICES, PLACED_BEFORE
 from wenyuan.core.redaction.family_names import ENDINGS, FAMILY, WORLD
-from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN
+from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN, is_pinyin
 from wenyuan.core.redaction.matching import IN_CAPITALS, Rule, Span
 from wenyuan.core.redaction.names import NO_NAME
-from wenyuan.core.redaction.text_view import TextView
+from wenyuan.core.redaction.text_view import OPAQUE, TextView
 from wenyuan.core.scoring.word_frequencies import latin_words
 from wenyuan.core.text.analysis import search_terms
 
 ENOUGH = 2.5
 """Points; each piece of evidence below gives or takes up to two."""
 
-_WORD = r"[A-ZÀ-Þ][A-Za-zÀ-ɏ]{0,20}(?:['’\-][A-Za-zÀ-ɏ]{1,20})?"
+_WORD = r"[A-ZÀ-Þ][A-Za-zÀ-ɏ]{0,20}(?:['’\-](?!s(?![A-Za-z]))[A-Za-zÀ-ɏ]{1,20})?"
 _CANDIDATE = re.compile(
-    rf"[A-ZÀ-Þ](?<![\w'’\-./@].)[A-Za-zÀ-ɏ]{{1,20}}(?:['’\-][A-Za-zÀ-ɏ]{{1,20}})?"
-    rf"(?:[ ](?:{_WORD}|[A-Z]\.|(?:de|da|di|del|dos|van|von|der|den|bin|al|la|le|el)(?=[ ]))){{1,4}}(?![A-Za-zÀ-ɏ]|[-_/][A-Za-z0-9])"
+    rf"[A-ZÀ-Þ](?<![\w'’\-./].)[A-Za-zÀ-ɏ]{{1,20}}(?:['’\-](?!s(?![A-Za-z]))[A-Za-zÀ-ɏ]{{1,20}})?"
+    rf"(?:[ ](?:[A-Z]\.|{_WORD}|(?:de|da|di|del|dos|van|von|der|den|bin|al|la|le|el)(?=[ ]))){{1,4}}(?![A-Za-zÀ-ɏ]|[-_/][A-Za-z0-9])"
 )
 _PARTICLES = frozenset(
     "de da di del dos van von der den bin al la le el De Da Di Del Van Von Der Bin Al La Le El".split()
 )
 _AGAINST = re.compile(
-    r"(?:(?:[Tt]he|[Aa]n?|[Ee]very|[Ee]ach|[Tt]his|[Oo]ur|[Yy]our|[Nn]ew|[Oo]ld|[Ii]n|[Aa]t|[Oo]pen|[Ss]elect|[Cc]lick|[Ii]nstall|[Rr]un|[Uu]se|[Uu]sing|[A-Z][a-zA-Z]{1,20})[ ])\Z"
+    rf"(?:(?:[Tt]he|[Aa]n?|[Ee]very|[Ee]ach|[Tt]his|[Oo]ur|[Yy]our|[Nn]ew|[Oo]ld|[Ii]n|[Aa]t|[Oo]pen|[Ss]elect|[Cc]lick|[Ii]nstall|[Rr]un|[Uu]se|[Uu]sing|[A-Z][a-zA-Z]{{1,20}}|{OPAQUE})[ ])\Z"
 )
 _FOR = re.compile(
-    r"(?:(?:[Bb]y|[Aa]sk(?:ed)?|[Tt]old|[Tt]ell|[Tt]hank(?:s|ed)?|[Mm]et|[Cc]all(?:ed)?|[Nn]amed|[Pp]aged?|[Ss]poke (?:to|with)|[Ss]peak (?:to|with)|[Tt]alk(?:ed)? (?:to|with)|[Ii]nterviewed|[Hh]ired|[Ff]ired"
+    r"(?:(?:[Bb]y|[Hh]eard|[Ss]een|[Ss]aw|[Kk]nows?|[Aa]sk(?:ed)?|[Tt]old|[Tt]ell|[Tt]hank(?:s|ed)?|[Mm]et|[Cc]all(?:ed)?|[Nn]amed|[Pp]aged?|[Ss]poke (?:to|with)|[Ss]peak (?:to|with)|[Tt]alk(?:ed)? (?:to|with)|[Ii]nterviewed|[Hh]ired|[Ff]ired"
     r"|[Ii]nform(?:ed)?|[Rr]emind(?:ed)?|[Hh]elp(?:ed)?|[Aa]ccording to|belongs to|next to|[Ww]elcome|[Cc]ongratulations to|[Bb]irthday,?|said|says|wrote|ran into|bumped into|lunch with|meeting with|reviewed [a-z ]{3,20} with"
     r"|[Dd]ear|[Hh]i|[Hh]ello|manager|driver|nurse|user|student|patient|client|customer|colleague|friend|brother|sister|wife|husband|mother|father|son|daughter|uncle|aunt|neighbou?r|boss|teacher|tutor|engineer|technician|officer|doctor|lawyer|agent"
     r"|deceased|defendant|claimant|witness|suspect|victim|candidate|tenant|owner|author|contact|assignee|reporter|I am|I'm|[Ii]t's|this is|copied|cc'?d|replace[sd]?|replacing|between|transfer [a-z ]{3,20} to|received from|keys? to|give [a-z ]{3,20} to)[:,]?[ (\"“-]{1,3}"
@@ -50,8 +50,14 @@ _BEHIND = re.compile(
 )
 _EDGE_BEFORE = re.compile(r"(?:\A|\n|[|,;:(\[\"“>•])[ \t]{0,3}[\-*•]?[ ]?\Z")
 _EDGE_BEHIND = re.compile(r"[ \t]{0,3}(?:\n|\Z|[|,;:)\]\"”])")
-_CAPITAL_BEHIND = re.compile(r"[ ][A-Z][a-z]")
-_CERTAIN = frozenset("I'm".split())
+_LINKS_BEFORE = re.compile(r"(?:[ \n](?:to|with|of|under|and|from|for|add|including|by)|['’]s) \Z")
+_LINKS_BEHIND = re.compile(r" (?:from|of|and|as|over|is|was|has|at|or) |['’]s? ")
+_INNER_CAPITAL = re.compile(r"[a-z][A-Z](?<!Mc.)(?<!Mac.)(?<!De.)(?<!Di.)(?<!La.)(?<!Le.)(?<!Van.)(?<!Fitz.)")
+_GREETINGS = frozenset(
+    "Hello Hi Hey Dear Thanks Thank Good Welcome Greetings Cheers Regards Best Kind Happy Sorry Please Yes No Ok Okay".split()
+)
+# A mark counts like the name that it stands for, so that names in a row are not found one by one.
+_CAPITAL_BEHIND = re.compile(rf"[ ](?:[A-Z][a-z]|{OPAQUE})")
 
 
 @lru_cache(maxsize=16_384)
@@ -66,7 +72,9 @@ def _common(word: str) -> float:
 def _inside(name: str) -> float:
     """What the words of a candidate say for it."""
     words = name.split(" ")
-    plain = {word.removesuffix(".") for word in words}
+    plain = {word for word in words if len(word.removesuffix(".")) > 1}
+    if words[-1] in FAMILY and (words[0] in GIVEN or words[0] in WORLD) and words[0] not in AMBIGUOUS:
+        plain.discard(words[-1])  # Fletcher Hill
     if not (NO_NAME.isdisjoint(plain) and OFFICES.isdisjoint(plain) and neighbours.NO_PERSON.isdisjoint(plain)):
         return -9.0
     if (
@@ -76,10 +84,14 @@ def _inside(name: str) -> float:
     ):
         return -9.0
     first, last = words[0], words[-1].rstrip(".")
-    points = _given(first) + (_family(last) if len(last) > 1 else 0.3)
+    if len(last) < 2 or first in _GREETINGS or any(map(_INNER_CAPITAL.search, words)):
+        return -9.0
+    points = 3.0 if is_pinyin(words) else _given(first) + _family(last)
     points += 0.5 * any(word in _PARTICLES for word in words[1:-1]) + 0.6 * any(
         len(word.rstrip(".")) == 1 for word in words[1:]
     )
+    if _common(first) == _common(last) == 0:
+        points += 0.4 + 0.5 * (not name.isascii())
     return points - 0.4 * max(0, len(words) - 3)
 
 
@@ -105,32 +117,49 @@ def _family(word: str) -> float:
     return 0.7 if common == 0 else 0.4 if common < 1.5 else -0.6 if common < 3.5 else -1.4
 
 
-def _outside(text: str, start: int, end: int) -> float:
-    """What stands around a candidate says for it."""
-    points = 0.0
+_BY_PLACE = 2.6
+"""Points of a place that holds hardly anything but names: behind *Attendees:*, before *wrote:*."""
+
+
+def _before(text: str, start: int) -> float:
+    """What stands before a candidate says for it."""
     low = max(0, start - 40)
+    if PLACED_BEFORE.search(text, low, start):
+        return _BY_PLACE
     if _FOR.search(text, low, start):
-        points += 1.2
-    elif _AGAINST.search(text, low, start):
-        points -= 1.2
-    elif _EDGE_BEFORE.search(text, low, start):
-        points += 0.3
+        return 1.2
+    if neighbours.CUES.search(text, max(0, start - neighbours.WINDOW), start):
+        return _BY_PLACE
+    if _AGAINST.search(text, low, start):
+        return -1.2
+    return 0.4 if _EDGE_BEFORE.search(text, low, start) or _LINKS_BEFORE.search(text, low, start) else 0.0
+
+
+def _behind(text: str, end: int) -> float:
+    """What stands behind a candidate says for it."""
+    if ACTS_BEHIND.match(text, end):
+        return _BY_PLACE
     if _BEHIND.match(text, end):
-        points += 1.2
-    elif _CAPITAL_BEHIND.match(text, end):
-        points -= 1.0
-    elif _EDGE_BEHIND.match(text, end):
-        points += 0.3
-    return points
+        return 1.2
+    if _CAPITAL_BEHIND.match(text, end):
+        return -1.0
+    return 0.4 if _EDGE_BEHIND.match(text, end) or _LINKS_BEHIND.match(text, end) else 0.0
 
 
 def _name(view: TextView, match: re.Match[str]) -> Span | None:
     """The words that speak most for a name: the candidate, without a first word that begins the sentence."""
     text, start, name = view.text, match.start(), match[0]
+    if text[start - 1 : start] == "@" and text[start - 2 : start - 1].isalnum():
+        return None
+    before: float | None = None
     while " " in name:
-        inside = _inside(name)
-        if inside > 0 and inside + _outside(text, start, start + len(name)) >= ENOUGH:
-            return start, start + len(name), name.casefold()
+        points = _inside(name)
+        if points > _LEAST:
+            points += _behind(text, start + len(name))
+        if points >= ENOUGH - _BY_PLACE and points > _LEAST:
+            before = _before(text, start) if before is None else before
+            if points + before >= ENOUGH:
+                return start, start + len(name), name.casefold()
         if name.count(" ") < 2:
             return None
         shorter = name.rpartition(" ")[0]
@@ -140,4 +169,27 @@ def _name(view: TextView, match: re.Match[str]) -> Span | None:
     return None
 
 
-RULES = (Rule("person", _CANDIDATE, _name, cased=True, signs=IN_CAPITALS),)
+# Laura said; told Laura: a given name alone, where somebody is spoken of.
+_ALONE = re.compile(r"[A-ZÀ-Þ](?<![\w'’\-./@].)[a-zà-ɏ]{2,14}(?![\wÀ-ɏ]|[-_/.@][A-Za-z0-9]| [A-Z][a-z])")
+
+
+def _given_alone(view: TextView, match: re.Match[str]) -> Span | None:
+    word, text = match[0], view.text
+    if (word not in GIVEN and word not in WORLD) or word in AMBIGUOUS or _common(word) > _A_WORD:
+        return None
+    low = max(0, match.start() - 40)
+    if _CAPITAL_BEFORE.search(text, low, match.start()):
+        return None
+    if not (_FOR.search(text, low, match.start()) or _BEHIND.match(text, match.end())):
+        return None
+    return match.start(), match.end(), word.casefold()
+
+
+_LEAST = -1.0  # points of words that no place makes a name
+_A_WORD = 4.5  # of 6.5; names as frequent as words
+_CAPITAL_BEFORE = re.compile(r"[A-Z][a-zA-Z]{1,20} \Z")
+
+RULES = (
+    Rule("person", _ALONE, _given_alone, cased=True, signs=IN_CAPITALS),
+    Rule("person", _CANDIDATE, _name, cased=True, signs=IN_CAPITALS),
+)

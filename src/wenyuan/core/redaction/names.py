@@ -188,7 +188,7 @@ _ENGLISH_ROLE = re.compile(
 )
 # What no name begins or ends with, though headings write it with a capital letter.
 NO_NAME = frozenset(
-    """Training Shall Must Is Are Was And Or For Of In On At To The A An With By Role Roles Duties Duty Responsibilities Responsibility Program
+    """I Hello Hi Hey Training Shall Must Is Are Was And Or For Of In On At To The A An With By Role Roles Duties Duty Responsibilities Responsibility Program
 Programme Manual Checklist Report Reports Name Names Guide Guidelines Certification Certificate Course Courses License Licence Requirements
 Records Record Inspection Inspections Review Meeting Meetings Safety Handbook Policy Policies Plan Plans Procedure Procedures Form Forms Log
 Signature Approval Qualifications Qualification Job Description Position Contact Details Team Office Department Level Assistant Who When
