@@ -32,6 +32,7 @@ from wenyuan.plugins import JUDGES
 from wenyuan.runtime.cores import usable_cores
 from wenyuan.runtime.installation import install_command
 from wenyuan.scanners.selection import open_scanner
+from wenyuan.service.assembly import Models, Reading, Storage, assembled
 from wenyuan.service.audit.change_entry import change_record
 from wenyuan.service.governance import log_of, tasks_of
 from wenyuan.service.ingest.ingester import ConnectorAccess
@@ -41,7 +42,7 @@ from wenyuan.service.ingest.question_redaction import Questions
 from wenyuan.service.ingest.recognition import OcrReading
 from wenyuan.service.ingest.redaction import Redactor, load_names
 from wenyuan.service.ingest.scanning import behind_scanner
-from wenyuan.service.library import Library, Models, Reading, Storage
+from wenyuan.service.library import Library
 from wenyuan.service.search.answer_cache import CacheStore
 from wenyuan.service.search.reranking import Reranking
 from wenyuan.service.search.searcher import SearchResult
@@ -148,7 +149,7 @@ def _assembled(path: Path, settings: Settings, place: StoragePlace, catalog: Cat
     audit = log_of(place, settings, catalog)
     if audit is not None:
         opening.callback(audit.close)
-    return Library(
+    return assembled(
         settings=settings,
         storage=Storage(
             folder=path,

@@ -6,20 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
 from wenyuan.core.arguments import checking_fields
 from wenyuan.core.conditions import Conditions, FieldComparison, compiled, of_sources
 from wenyuan.core.errors import InvalidRequest, NotPermitted, UnknownDomain, did_you_mean, msg
+from wenyuan.core.filters import Filter
 from wenyuan.core.model import Facet, Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.core.ports import Deadline
 from wenyuan.core.principals import reading_as
-from wenyuan.core.restrictions import Restrictions, restrictions_of
+from wenyuan.core.restrictions import Restrictions, restricted, restrictions_of
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorded_search import RecordedSearch
 from wenyuan.service.fragments import fragments_of, nearest_of
-from wenyuan.service.queries import asked, both
+from wenyuan.service.queries import asked, both, narrowing
 from wenyuan.service.query import Query, SearchAnswer
 from wenyuan.service.search.change_cache import PerChange
 from wenyuan.service.search.retriever import Retriever
@@ -113,6 +114,37 @@ class FragmentSearch:
         return RetrievalResponse(
             status="SUCCESS", fragments=fragments_of(answer, applied), nearest=nearest_of(answer, applied)
         )
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        sources: Sequence[str] | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,
+        as_of: date | str | None = None,
+        context: Mapping[str, Any] | None = None,
+        domain: str | None = None,
+        min_trust: int | None = None,
+    ) -> SearchAnswer:
+        """As `retrieve_fragments`, with all that is known about the answer; raises instead of answering FAILED.
+
+        Args:
+            sources: Ids of the sources to search; an unknown one is refused.
+            filter: Of `core.filters`, or as JSON has it: ``{"metadata.year": {"ge": 2024}}``.
+            as_of: A day, or its ISO form.
+            domain, min_trust: As in `context`.
+
+        Raises:
+            InvalidRequest: an argument, named in its `faults`.
+            KnowledgeError: there is no answer.
+        """
+        narrowed = narrowing(limit=limit, sources=sources, filter=filter, as_of=as_of)
+        context = restricted(context, domain=domain, min_trust=min_trust)
+        request = RetrievalRequest(query=query, max_results=limit, context=context)
+        return self.answer(
+            request, LOCAL, "search", lambda bounded: narrowed.of(bounded, self.retriever.registry().by_id)
+        )[0]
 
     def answer(
         self, request: RetrievalRequest, principal: Principal, door: str,
