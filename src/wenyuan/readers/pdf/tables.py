@@ -14,12 +14,13 @@ from wenyuan.readers.pdf.paragraphs import joined
 
 _BETWEEN = " | "
 _NUMERIC = re.compile(r"[\s\d０-９.,，%％+\-–—−/:：()（）¥￥$€£]+")
+_LABEL = 4  # lines of a cell that says what all columns or rows are that it spans, at most
 _SAME_COLUMN = 6.0  # points by which the edges of columns may differ from page to page
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableCell:
-    """The lines of a cell from top to bottom. A cell that spans columns or rows is repeated in each of them."""
+    """The lines of a cell from top to bottom. A cell that spans columns or rows is repeated in each of them, if it is short."""
 
     lines: tuple[PrintedLine, ...] = ()
 
@@ -124,9 +125,13 @@ class _Writing:
         self._kinds = ColumnKinds()
 
     def write(self, row: Sequence[TableCell]) -> None:
-        """Write a non-empty row; a cell that spans all columns is a title within the table, written once."""
+        """Write a non-empty row; a cell that spans all columns is a title within the table, written once. A row that has nothing
+        but long cells of before is left out.
+        """
+        if all(self._is_long_again(cell) for cell in row if cell.lines):
+            return
         self.text += "\n" if self.text else ""
-        shown = {at: cell.text for at, cell in enumerate(row) if cell.lines}
+        shown = {at: cell.text for at, cell in enumerate(row) if cell.lines and not self._is_long_again(cell)}
         page = min(line.page for cell in row for line in cell.lines)
         if page > self._page:
             self._page = page
@@ -142,7 +147,7 @@ class _Writing:
                 self.cells.append((start, len(self.text), told[at]))
 
     def _write(self, cell: TableCell) -> None:
-        if not cell.lines:
+        if not cell.lines or self._is_long_again(cell):
             self.text += EMPTY_CELL
             self.added.append(EMPTY_CELL)
             return
@@ -152,6 +157,10 @@ class _Writing:
         self.text += paragraph.text
         self.added.append(paragraph.text if id(cell) in self._written else "")
         self._written.add(id(cell))
+
+    def _is_long_again(self, cell: TableCell) -> bool:
+        """Whether a cell is no label of what it spans, and was written before: said once it is said."""
+        return id(cell) in self._written and len(cell.lines) > _LABEL
 
 
 def in_order(lines: Sequence[PrintedLine]) -> tuple[PrintedLine, ...]:
