@@ -81,7 +81,7 @@ class Guess:
         """Whether a text has most of what a name says, and that says something."""
 
         def worded(at: int) -> bool:
-            said = weights(self.known.named[at].text)
+            said = weights(terms_of(self.known.named[at].text))
             shared = sum(weight for term, weight in said.items() if term in terms)
             return shared >= max(_SAYS, _MOST_OF_NAME * sum(said.values()))
 
