@@ -19,7 +19,7 @@ CHINESE = "工牌丢了补一张多少钱"
         "a colleague asked me {}", "{} - asking for a friend", "I've been trying to find out {}", "can anyone confirm {}",
         "we were discussing {}", "it would be great to understand {}", "before I forget, {}", "someone on my team needs to know {}",
         "I have been asked to check {}", "our new starter would like to hear whether {}", "could you look up {}", "help please, {}",
-        "{}, many thanks for your help",
+        "{}, many thanks for your help", "I'm new here, {}", "following up on this: {}", "would anyone be able to say {}",
     ],
 )  # fmt: skip
 def test_a_frame_is_cut_off(frame: str) -> None:
@@ -32,7 +32,7 @@ def test_a_frame_is_cut_off(frame: str) -> None:
     [
         "领导问我{}", "各位好，{}", "不知道{}", "帮忙看看{}", "我有点疑问，{}", "请帮我查一下{}", "我同事想了解{}", "{}，急", "有个朋友托我打听{}",
         "我搞不清楚{}", "新来的同事问{}", "在吗，{}", "我们主管让我确认一下{}", "{}，在线等", "我一直没弄明白{}", "想确认下{}", "家里人让我问{}",
-        "能不能帮我确认{}", "麻烦解答一下{}", "{}？感谢",
+        "能不能帮我确认{}", "麻烦解答一下{}", "{}？感谢", "今天有学员问我{}", "门口有人问{}", "我对这个不太熟悉，{}",
     ],
 )  # fmt: skip
 def test_a_chinese_frame_is_cut_off(frame: str) -> None:
@@ -48,7 +48,7 @@ def test_a_chinese_frame_is_cut_off(frame: str) -> None:
         "I'd like to limit who can see what I like", "a lady wants that novel taken off the shelves, what do I give her",
         "I've woken up ill, who do I tell and by when", "where is the help desk, please?",
         "能否查看他人考勤", "可以查工资条吗", "请看护怎么收费", "不懂英语能入职吗", "客户问我们要发票怎么开", "我要看病怎么请假", "不知道密码怎么办",
-        "问卷什么时候交", "我们公司有食堂吗", "领导请假谁批", "同事请假了谁确认", "朋友来能住宿舍吗", "谁能看监控", "帮同事代打卡怎么处罚",
+        "问卷什么时候交", "我们公司有食堂吗", "领导请假谁批", "同事请假了谁确认", "朋友来能住宿舍吗", "谁能看监控", "帮同事代打卡怎么处罚", "客户能问我要身份证吗", "厂里有人问题怎么上报",
     ],
 )  # fmt: skip
 def test_what_only_looks_like_a_frame_is_kept(question: str) -> None:

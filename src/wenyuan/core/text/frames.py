@@ -42,8 +42,9 @@ _CERTAIN = re.compile(
     rf"|(?:my|our|a|an|the|one|some|someone|somebody|another|people)(?:\s+{_OTHER}){{0,5}}?\s+"
     rf"(?:(?:want|wants|wanted|need|needs|needed|like|likes|wish|wishes|trying|asking|asks|asked|keen|curious)(?:\ me|\ us)?\ to\ {_LEARN_ENGLISH}"
     r"|(?:asked|asks|is\ asking|was\ asking|keeps\ asking)\ (?:me|us))"
+    r"|(?:just\ )?curious\ (?:about|to\ know)|just\ curious|(?:anyone|anybody|someone|somebody)\ knows?"
     rf"|(?:it|this)(?:['’][a-z]+)?(?:\s+{_OTHER}){{0,4}}?\s+to\ {_LEARN_ENGLISH}"
-    r"|(?:(?:please|kindly)\ )?(?:can|could|would|will)\ (?:you|someone|somebody|anyone|anybody)(?:\ (?:please|kindly|quickly|just|help\ me|help\ us))*"
+    r"|(?:(?:please|kindly)\ )?(?:can|could|would|will)\ (?:you|someone|somebody|anyone|anybody)(?:\ (?:please|kindly|quickly|just|be\ able\ to|help\ me|help\ us))*"
     r"\ (?:say|look\ up|check|confirm|clarify|explain|find\ out|verify))"
     rf"(?:\ (?:for\ me|for\ us|me|us|please))*{_ANY}",
     re.IGNORECASE | re.VERBOSE,
@@ -54,10 +55,10 @@ _PURPOSE = re.compile(
 )
 _COURTESY = frozenset(
     """
-a about advance advise again all already and another any anyone anybody anything apologies appreciate appreciated as asap ask asked
-asking asks basic be before best bother bothering busy but by can cant cheers clear colleague confused could day dear dont dumb else
-evening everybody everyone excuse fast find first folks for forget friend friends from good got gotta greetings guys have havent hello
-help here hey hi hope i id ill im in is it its ive just kind know last let like little looked looking lost made many may maybe me might
+a about advance advise afternoon again all already and another any anyone anybody anything apologies appreciate appreciated as asap ask asked
+asking asks basic be before best bother bothering busy but by can cant check cheers clear colleague confused could curious day dear dont dumb else
+evening everybody everyone excuse fast find first folks following for forget friend friends from good got gotta greetings guys have havent hello
+help here hey hi hope i id if ill im in is it its ive just kind know last let like little looked looking lost made many may maybe me might
 mind moment more morning much my need new not note obvious of off ok okay on once one only or our out please point possible probably
 question questions quick quickly quite real really records regards reply right say searched second seem short should silly simple
 small so some someone somebody something soon sorry stuck stupid sure team thank thanks that the them there thing this time to
@@ -67,7 +68,7 @@ yourself
 )
 _POLITE = frozenset(
     """
-    advise apologies appreciate appreciated asap ask asking bother cheers clear confused dumb excuse forget greetings hello help hey hi
+    advise afternoon apologies appreciate appreciated asap ask asking bother cheers curious evening following morning new clear confused dumb excuse forget greetings hello help hey hi
     hope note obvious please question questions quick quickly records regards reply silly simple sorry stuck stupid sure thank thanks
     trouble unsure urgent urgently wondering
     """.split()
@@ -80,7 +81,7 @@ _LAST = re.compile(
 _ASKS = re.compile(rf"(?:{_BEGIN})(?![a-z])", re.IGNORECASE)
 
 _PERSON = (
-    r"(?:(?:我们?|咱们?|俺)?(?:的|家|部门|公司|单位|组|店|新来的|一个|那个|有个|几个)*(?:领导|主管|经理|老板|上司|上级|同事|朋友|家里人|家人|家里|爱人|老公|老婆|客户|"
+    r"(?:(?:今天|昨天|刚才|早上|下午)?有(?:个|位|几个|些)?)?(?:(?:我们?|咱们?|俺)?(?:的|家|部门|公司|单位|组|店|新来的|一个|那个|有个|几个)*(?:领导|主管|经理|老板|上司|上级|同事|朋友|家里人|家人|家里|爱人|老公|老婆|客户|"
     r"学员|同学|邻居|新人|师傅|爸妈|妈妈|爸爸|爸|妈|孩子|亲戚)们?|我们?|咱们?|大家|有人|好多人|很多人)"
 )
 _MANNER = r"(?:一直|还是|总是|就是|就|也|都|今天|昨天|刚才|刚刚|最近|现在|实在|确实|有点|真的|老是|正|也许|其实|只是|主要|顺便|再|先|又|非要|必须|得)*"
@@ -93,6 +94,8 @@ _HELP = r"(?:帮我们?|帮忙|帮|给我|替我)"
 _ASKED = r"(?=.*(?:吗|么|呢|哪|几|多少|多久|多大|多长|谁|如何|咋|能不能|是否|是不是|有没有|要不要|会不会|可不可以))(?!.{1,6}(?:怎么办|咋办|咋整|怎么弄))"
 _HAN_FRAMES = (
     rf"{_PERSON}{_MANNER}{_WISH}{_MANNER}{_VERB}{_AFTER}",
+    r"[^\s，,。？?！!什怎哪几多谁吗能是]{1,10}(?:问我(?!们)|有人(?:一直|老是|总)?在?(?:追问|打听|咨询|问(?![题卷号诊责询答候我])))(?:一下)?",
+    rf"{_PERSON}{_MANNER}追问(?:我(?!们))?",
     rf"{_PERSON}{_MANNER}(?:问我(?!们)|问起|问道|在问|问了|问(?![题卷号诊责询答候我]))(?:一下)?",
     rf"{_PERSON}?{_MANNER}(?:搞不|弄不|不太|不大|没太|没有|不|没)(?:弄|搞)?(?:清楚|明白|确定|知道)(?:了)?(?!的|者){_ASKED}",
     rf"(?:麻烦|烦请|劳烦|请|求)(?:您|你|各位|大家)?(?:{_HELP}?(?:{_LOOK}|解答|解释|说明)|{_HELP}{_VERB}){_AFTER}",
@@ -106,7 +109,9 @@ _HAN_WORDS = (
     "谢谢|感谢|多谢|谢啦|拜托|求助|求解|求解答|求告知|求回复|请回复|请解答|请告知|请教|有个问题|有个疑问|有点疑问|我有点疑问|我有个疑问|我有疑问|一个问题|问个问题|问一下|随便问问|新人|小白|新手|"
     "我是新人|我是新来的|我是新手|刚来|刚入职|第一次|顺便问一句|顺便|另外|还有|再问一个|最后一个问题|帮个忙|帮忙|帮忙看看|帮看看|等回复|盼复|谢谢您|谢谢你|非常感谢|谢谢大家|麻烦您了|麻烦你了|辛苦您|提前谢谢|先谢谢|先谢了"
 )
-_HAN_CLAUSE = re.compile(rf"\s*(?:{_HAN_WORDS})[了啊呀啦哈哦吧]*\s*[，,：:。.！!？?、~～…—-]+\s*")
+_HAN_CLAUSE = re.compile(
+    rf"\s*(?:{_HAN_WORDS}|[^\s，,。？?！!]{{0,6}}不太?(?:懂|熟悉|熟|清楚|会)(?=[，,]))[了啊呀啦哈哦吧]*\s*[，,：:。.！!？?、~～…—-]+\s*"
+)
 _HAN_LAST = re.compile(rf"[，,。.！!？?、~～…—\s-]+(?:{_HAN_WORDS})[了啊呀啦哈哦吧]*[，,。.！!~～…\s]*\Z")
 
 
