@@ -116,6 +116,7 @@ def at(path: str, **ids: str) -> str:
             "page": "1",
             "path": "wiki.md",
             "passage_id": "3",
+            "gap_id": "0" * 16,
             "sha256": "0" * 64,
             **ids,
         }

@@ -22,7 +22,7 @@ def readers(
         typer.Argument(metavar="NUMBER", min=1, help="Of the list; without one, how many have readers."),
     ] = None,
     allow: Annotated[
-        str | None, typer.Option("--readers", metavar="A,B", help='user:li, group:hr, everyone; "" is nobody. 可读者')
+        str | None, typer.Option("--readers", metavar="A,B", help='user:li, group:hr, everyone; "" is nobody.')
     ] = None,
     deny: Annotated[str | None, typer.Option("--deny", metavar="A,B", help="Who may not.")] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Take the list back that was given here.")] = False,

@@ -87,7 +87,8 @@ class GapRoutes:
         kept("Decide about a gap, all its wordings at once", _GAP, body=GapDecisionShape),
     )
     async def decide(self, request: Request) -> Response:
-        _check_operator(request.state.principal)
+        if request.state.principal.agent_id is not None:
+            raise missing("gap")
         name = request.path_params["gap_id"]
         return await self._handler.work(request, lambda body: self._decide(name, body, request.state.principal))
 
