@@ -11,12 +11,14 @@ import httpx2
 from wenyuan.core.ports import Deadline
 from wenyuan.runtime.bounded_calls import CallTimedOut
 from wenyuan.runtime.responses import TooLarge
+from wenyuan.runtime.surplus_replies import refuse_surplus
 
 __all__ = ["TooLarge", "punctual", "read_whole", "until"]
 
 
 def punctual(client: httpx2.AsyncClient) -> httpx2.AsyncClient:
     """The client as it is: `until` cancels whatever it waits for."""
+    refuse_surplus()
     return client
 
 

@@ -20,6 +20,7 @@ from wenyuan.runtime.bounded_calls import CallTimedOut
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.runtime.guarded_http import GuardedBackend
 from wenyuan.runtime.responses import CORE_FAILURES, TooLarge, no_answer, read_whole
+from wenyuan.runtime.surplus_replies import refuse_surplus
 
 AGENT = "wenyuan"
 """How robots.txt calls us."""
@@ -73,6 +74,7 @@ class HttpClient:
         self._home = _origin(home) if home else ""
         self._own = dict(headers or {})
         self._timeout = timeout
+        refuse_surplus()
         self._pool = httpcore2.ConnectionPool(
             ssl_context=httpcore2.default_ssl_context(),
             max_connections=2,

@@ -14,6 +14,7 @@ import httpcore2
 import httpx2
 
 from wenyuan.core.ports import time_left
+from wenyuan.runtime.surplus_replies import refuse_surplus
 
 _LONGEST_STEP = 60.0
 """Seconds of a step that has neither a timeout nor a deadline."""
@@ -36,6 +37,7 @@ def punctual(client: httpx2.Client, *, step: float | None = None) -> httpx2.Clie
 
     httpx2 takes no network backend, so that of its pools is wrapped in place.
     """
+    refuse_surplus()
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx2.HTTPTransport):
             transport._pool._network_backend = _Punctual(transport._pool._network_backend, step)

@@ -12,6 +12,7 @@ import httpx2
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from wenyuan.runtime.surplus_replies import refuse_surplus
 from wenyuan.server.problems import Problem
 from wenyuan.server.refusals import refusal
 from wenyuan.server.request_body import ClientGone
@@ -51,6 +52,7 @@ class Forwarding:
     def __init__(self, app: ASGIApp, own: Collection[str], door: str) -> None:
         self._app, self._own = app, patterns_of(own)
         limits = httpx2.Limits(max_connections=_MOST_CONNECTIONS, max_keepalive_connections=16, keepalive_expiry=5.0)
+        refuse_surplus()
         self._client = httpx2.AsyncClient(
             transport=httpx2.AsyncHTTPTransport(uds=door, limits=limits),
             timeout=httpx2.Timeout(None, connect=_TO_CONNECT, pool=_TO_CONNECT),

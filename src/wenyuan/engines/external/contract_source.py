@@ -31,6 +31,7 @@ from wenyuan.engines.external.source_settings import SourceSettings
 from wenyuan.runtime.bounded_calls import CallTimedOut
 from wenyuan.runtime.guarded_http import GuardedBackend
 from wenyuan.runtime.responses import CORE_FAILURES, TooLarge, no_answer, read_whole
+from wenyuan.runtime.surplus_replies import refuse_surplus
 from wenyuan.settings import ENV_ALLOWED, VariableName, declared, secret
 
 PATH = "/v1/retrieve_fragments"
@@ -151,6 +152,7 @@ class RemoteService:
         self._url, self._headers, self._timeout = endpoint.url, headers, timeout
         self._library_id, self._passed, self._traced = library_id, passed, traced
         self._closed = False
+        refuse_surplus()
         self._pool = httpcore2.ConnectionPool(
             ssl_context=httpcore2.default_ssl_context() if endpoint.url.scheme == b"https" else None,
             max_connections=32,
