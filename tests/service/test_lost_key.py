@@ -166,9 +166,9 @@ def test_counts_of_an_older_copy_go_on(library: Path, tmp_path: Path) -> None:
         with pytest.raises(CatalogUnavailable, match="older copy"):
             opened.get_context(NEEDED)
         opened.renew_counts()
-        with opened._tasks.reserved(None, "t", {"x"}):
+        with opened.task_counts.ledger.reserved(None, "t", {"x"}):
             pass
-        with opened._tasks.counting("looking") as connection:
+        with opened.task_counts.ledger.counting("looking") as connection:
             assert connection.exec_driver_sql("SELECT sum(characters) FROM given").scalar()
 
 
@@ -181,7 +181,7 @@ def test_the_catalog_is_never_ahead_of_the_counts(library: Path) -> None:
             number = 0
             while not ended.is_set():
                 number += 1
-                with opened._tasks.reserved(None, f"task {number}", {"x"}) as counts:
+                with opened.task_counts.ledger.reserved(None, f"task {number}", {"x"}) as counts:
                     counts["x"] = 1
 
         asking = threading.Thread(target=ask)
@@ -192,7 +192,7 @@ def test_the_catalog_is_never_ahead_of_the_counts(library: Path) -> None:
                 with opened.catalog.database.reading("looking") as connection:
                     key = "SELECT value FROM library WHERE key = 'task_anchor'"
                     known = CountMark.parse(str(connection.exec_driver_sql(key).scalar()))
-                with opened._tasks.counting("looking") as connection:
+                with opened.task_counts.ledger.counting("looking") as connection:
                     there = connection.exec_driver_sql("SELECT changes FROM ledger").scalar()
                 assert known.changes <= there
         finally:

@@ -47,7 +47,7 @@ def made(folder: Path) -> None:
     with wenyuan.open(folder / "library", create=True, **OPTIONS) as library:
         library.add(wenyuan.Source(source_id="docs", path=str(folder / "docs"), copyright="excerpt<=60", trust=5))
         library.catalog.put_source(wenyuan.Source(source_id="desk"))
-        with library._tasks.reserved(None, "t", {"x"}):
+        with library.task_counts.ledger.reserved(None, "t", {"x"}):
             pass
 
 
