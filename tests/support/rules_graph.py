@@ -89,7 +89,7 @@ class _Stored:
 
 def _in_view(said: Statement, view: View) -> bool:
     valid = (said.valid_from or DAY.min) <= view.day <= (said.valid_until or DAY.max)
-    seen = any(view.support(e.source_id, e.trust) is not None for e in said.evidences)
+    seen = any(view.support(e.source_id, e.uri, e.trust) is not None for e in said.evidences)
     return said.status == "approved" and valid and seen
 
 
@@ -176,7 +176,7 @@ class MemoryGraph:
                 trust=trust,
             )
             for e in said.evidences
-            if (trust := view.support(e.source_id, e.trust)) is not None
+            if (trust := view.support(e.source_id, e.uri, e.trust)) is not None
         )  # fmt: skip
         return Edge(
             statement_id=stored.number, src=stored.src, rel=said.rel, dst=stored.dst, condition=said.condition,
