@@ -73,9 +73,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "RowFiles.on_disk",
         "raise ValueError(f'{self._manifest.name} does not say what it names') from error",
     ): "who asks unpacks two values: of an empty list that is the ValueError that damage is told by anyway",
-    ("llm/chat_model.py", "ChatModel._asked", "raise AssertionError('the last attempt returns or raises')"): (
-        "cannot be reached, like that of the endpoint"
-    ),
+    (
+        "llm/chat_model.py",
+        "ChatModel._complete_and_read",
+        "raise AssertionError('the last attempt returns or raises')",
+    ): ("cannot be reached, like that of the endpoint"),
     ("llm/judge.py", "_real", "raise ValueError('no number')"): (
         "an empty list is no number either: what compares it raises a TypeError, which is told alike"
     ),

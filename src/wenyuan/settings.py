@@ -376,7 +376,9 @@ def load_settings(folder: Path | None = None, **overrides: Any) -> Settings:
             model_config = SettingsConfigDict(toml_file=file)
 
         chosen = FromFile
-    astray = [f"{name}: {_no_such(name, Settings)}" for name in _sections_told() if name not in Settings.model_fields]
+    astray = [
+        f"{name}: {_no_such(name, Settings)}" for name in _named_sections() if name not in Settings.model_fields
+    ]
     try:
         made = chosen(**overrides)
         if astray:
@@ -416,7 +418,7 @@ def _no_such(name: str, section: Any) -> str:
     return "there is no such setting" + (msg("; did you mean {near}?", near=repr(near[0])) if near else "")
 
 
-def _sections_told() -> list[str]:
+def _named_sections() -> list[str]:
     """The sections that variables name, whether there are any such; without ``__`` a variable may be somebody else's,
     as Kubernetes sets ``WENYUAN_PORT`` for a service of that name.
     """

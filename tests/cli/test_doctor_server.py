@@ -155,7 +155,7 @@ def test_every_reason_has_its_chinese() -> None:
     """Whatever a server of PostgreSQL is said to do is said in Chinese, too, with what helps."""
     said = [f"the server {reason}" for _, reason in (*postgres.REFUSED, *postgres._SAID_AT_LOGIN)]
     for _, kind, reason, hint in postgres._REASONS:
-        said += [f"counting: {reason}{postgres._shown(kind, '12345')}", *([hint] if hint else [])]
+        said += [f"counting: {reason}{postgres._describe_state(kind, '12345')}", *([hint] if hint else [])]
     said += [f"engine postgres at host:1: {reason} (12345)" for _, _, reason in (*sessions._MEANINGS, *_TO_ALL)]
     said += [sessions._LOOK, sessions._REBUILD, postgres.said_at_login("")]
     english = re.compile("(?<![A-Za-z])(the|is|has|of|to|at|its|or|not|it|another|took)(?![A-Za-z])")

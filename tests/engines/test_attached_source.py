@@ -43,7 +43,7 @@ from wenyuan.core.scoring.formula import rescale
 from wenyuan.engines.external import table_search, table_sessions
 from wenyuan.engines.external.postgres import open_attached
 from wenyuan.engines.external.table_search import Search
-from wenyuan.engines.external.table_sessions import PostgresTable, meant
+from wenyuan.engines.external.table_sessions import PostgresTable, translate_error
 from wenyuan.runtime import postgres, postgres_sessions
 from wenyuan.runtime.installation import install_command
 from wenyuan.settings import SourcesSettings
@@ -559,7 +559,7 @@ def test_every_exception_of_the_driver_is_meant() -> None:
     assert len(kinds) > 200
     assert [kind.__name__ for kind in kinds if not issubclass(kind, postgres.FAILURES)] == []
     for kind in kinds:
-        failure = meant(kind("postgresql://u:Geheim@h/db"), "source kb-1")
+        failure = translate_error(kind("postgresql://u:Geheim@h/db"), "source kb-1")
         assert isinstance(failure, EngineUnavailable | EngineTimeout)
         assert str(failure).startswith("source kb-1: ")
         assert "Geheim" not in str(failure)
@@ -586,4 +586,4 @@ def test_every_exception_of_the_driver_is_meant() -> None:
 def test_the_message_says_what_to_look_at(error: type[Exception], kind: type[EngineError], says: str) -> None:
     """What is late is a timeout; the rest says what refused."""
     with pytest.raises(kind, match=says):
-        raise meant(error("x"), "source kb-1")
+        raise translate_error(error("x"), "source kb-1")

@@ -34,7 +34,7 @@ from wenyuan.core.text.analysis import query_terms
 from wenyuan.engines.postgres import engine as postgres_engine
 from wenyuan.engines.postgres import tables
 from wenyuan.engines.postgres.engine import PostgresEngine
-from wenyuan.engines.postgres.sessions import meant
+from wenyuan.engines.postgres.sessions import translate_error
 from wenyuan.runtime import postgres as runtime_postgres
 from wenyuan.runtime import postgres_errors as postgres_words
 from wenyuan.runtime import postgres_sessions
@@ -286,7 +286,7 @@ def test_every_exception_of_the_driver_is_meant() -> None:
     assert len(kinds) > 200
     for kind in kinds:
         assert issubclass(kind, runtime_postgres.FAILURES)
-        failure = meant(kind("postgresql://u:Geheim@h/db"), "engine postgres")
+        failure = translate_error(kind("postgresql://u:Geheim@h/db"), "engine postgres")
         assert isinstance(failure, EngineError)
         assert "Geheim" not in str(failure)
 
@@ -313,7 +313,7 @@ def test_every_exception_of_the_driver_is_meant() -> None:
 def test_the_message_says_what_to_look_at(error: type[Exception], kind: type[EngineError], says: str) -> None:
     """What is late is a timeout, what is lost or damaged is to be built again, the rest says what refused."""
     with pytest.raises(kind, match=says):
-        raise meant(error("x"), "engine postgres")
+        raise translate_error(error("x"), "engine postgres")
 
 
 def test_modes(world: World) -> None:

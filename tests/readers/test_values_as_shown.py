@@ -50,14 +50,14 @@ def test_raised_lowered_and_struck_text_keeps_its_value(text: str, seen: str) ->
 )  # fmt: skip
 def test_a_number_is_shown_as_its_cell_shows_it(value: float, code: str, seen: str) -> None:
     """Formats of cells: percent, leading zeros, durations, days, units, sections and conditions."""
-    assert number_formats.shown(value, code) == seen
+    assert number_formats.format_number(value, code) == seen
 
 
 def test_letters_of_symbol_fonts_are_what_they_show() -> None:
     """Symbol and Wingdings have letters of their own; an unknown one is not guessed."""
-    assert [symbols.shown("Symbol", char) for char in "\uf0b3\uf06d"] == ["≥", "μ"]
-    assert [symbols.shown("Wingdings", char) for char in "\uf0fe\uf0a8"] == ["☑", "☐"]
-    assert symbols.shown("Wingdings", "\uf021") is None
+    assert [symbols.symbol_text("Symbol", char) for char in "\uf0b3\uf06d"] == ["≥", "μ"]
+    assert [symbols.symbol_text("Wingdings", char) for char in "\uf0fe\uf0a8"] == ["☑", "☐"]
+    assert symbols.symbol_text("Wingdings", "\uf021") is None
 
 
 def text_of(read, content: bytes, name: str) -> str:

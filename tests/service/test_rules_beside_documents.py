@@ -14,7 +14,7 @@ from wenyuan.core.model import RetrievalRequest
 from wenyuan.packs.shipped import located, shipped
 from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.rules.unified import RuleQuestion
-from wenyuan.service.search.placement import placed
+from wenyuan.service.search.placement import merge_by_score
 
 SPOKEN: dict[str, list[dict[str, Any]]] = yaml.safe_load(
     (Path(__file__).parents[1] / "data" / "spoken_questions.yaml").read_text("utf-8")
@@ -127,7 +127,7 @@ def test_a_rule_that_answers_comes_first(asked: tuple[Any, dict[str, list[Any]]]
 
 def test_without_passages_all_rules_are_given() -> None:
     """Nothing is kept free for nobody."""
-    assert placed([], [], set(), "x", 10, lambda _: {}) == []
+    assert merge_by_score([], [], set(), "x", 10, lambda _: {}) == []
 
 
 @pytest.mark.parametrize(

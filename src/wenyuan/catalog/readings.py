@@ -119,7 +119,7 @@ class Readings:
     def held_document(self, document_id: int, today: date) -> HeldDocument | None:
         """A held document; None when there is none with that id."""
         d, f = t.documents.c, t.failures.c
-        query = _held().where(d.document_id == document_id, d.removed_seq.is_(None))
+        query = _live_documents_select().where(d.document_id == document_id, d.removed_seq.is_(None))
         with self.database.reading("reading a document") as connection:
             row = connection.execute(query).mappings().first()
             # Asked of what is not there, too: it takes as long as what is another's.
@@ -129,7 +129,7 @@ class Readings:
         hidden = self.database.hidden()
         if row is None or (hidden is not None and hidden.hides(document_id)):
             return None
-        return _told(row, today, None if failure is None else (failure[0], failure[1]))
+        return _document_reading(row, today, None if failure is None else (failure[0], failure[1]))
 
     def passages_of_document(
         self, document_id: int, *, after: int = 0, limit: int = 50
@@ -218,7 +218,7 @@ def _hides(hidden: HiddenDocuments, one: HeldDocument) -> bool:
     return hidden.hides_address(one.source_id, one.uri)
 
 
-def _held() -> sa.Select[Any]:
+def _live_documents_select() -> sa.Select[Any]:
     d, p, r = t.documents.c, t.passages.c, t.readings.c
     count = (
         sa.select(sa.func.count())
@@ -265,11 +265,11 @@ def _of_source(
     if state is not None:
         meant = meant.where(_in_state(state, today.toordinal()))
     numbers = [] if state == "failed" else connection.scalars(meant).all()
-    held = _held().where(d.document_id.in_(numbers)).order_by(d.uri)
+    held = _live_documents_select().where(d.document_id.in_(numbers)).order_by(d.uri)
     rows = connection.execute(held).mappings().all() if numbers else []
     names = [row["uri"] for row in rows]
     reasons = {row.uri: (row.code, row.reason) for row in connection.execute(failed.where(f.uri.in_(names)))}
-    told = [_told(row, today, reasons.get(row["uri"])) for row in rows]
+    told = [_document_reading(row, today, reasons.get(row["uri"])) for row in rows]
     if state in (None, "failed"):
         live = sa.exists().where(d.source_id == f.source_id, d.uri == f.uri, d.removed_seq.is_(None))
         lost = failed.where(~live)
@@ -322,7 +322,7 @@ def _state(row: sa.RowMapping, today: int) -> DocumentState:
     return "expired" if row["own_until"] == row["effective_until"] else "superseded"
 
 
-def _told(row: sa.RowMapping, today: date, failure: tuple[str, str] | None) -> HeldDocument:
+def _document_reading(row: sa.RowMapping, today: date, failure: tuple[str, str] | None) -> HeldDocument:
     plain = (
         "document_id",
         "source_id",

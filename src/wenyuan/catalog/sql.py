@@ -19,7 +19,7 @@ from sqlalchemy.pool import QueuePool
 
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, Closed, ConfigError, EngineTimeout, msg
 from wenyuan.core.ports import Deadline, time_left, until
-from wenyuan.runtime.postgres_errors import driver_errors, meant
+from wenyuan.runtime.postgres_errors import driver_errors, translate_error
 
 # Connections to the catalog's database, and the one place where its driver's errors become ours.
 
@@ -150,7 +150,7 @@ def translated(doing: str) -> Iterator[None]:
     except _errors() as error:
         told = error.orig if isinstance(error, DBAPIError) else error
         if isinstance(told, driver_errors()):
-            raise meant(told, doing, COMPONENT) from error
+            raise translate_error(told, doing, COMPONENT) from error
         if isinstance(error, PoolTimeout):
             hint = "raise catalog.sessions, or ask less at once"
             raise CatalogUnavailable(

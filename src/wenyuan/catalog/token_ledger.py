@@ -45,7 +45,7 @@ class TokenLedger:
         day = self._day(self._clock())
         with self._ledger.counting("counting tokens") as connection:
             self._make(connection)
-            used = self._of(connection, day)
+            used = self._tokens_on(connection, day)
             if self._most and used + tokens > self._most:
                 raise LlmBudgetSpent(
                     msg(
@@ -62,13 +62,13 @@ class TokenLedger:
         """See `TokenBudget`."""
         with self._ledger.counting("counting tokens") as connection:
             self._make(connection)
-            self._put(connection, day, max(0, self._of(connection, day) - reserved + used))
+            self._put(connection, day, max(0, self._tokens_on(connection, day) - reserved + used))
 
     def used_today(self) -> int:
         """Tokens used or reserved today."""
         with self._ledger.counting("counting tokens") as connection:
             self._make(connection)
-            return self._of(connection, self._day(self._clock()))
+            return self._tokens_on(connection, self._day(self._clock()))
 
     @staticmethod
     def _day(moment: float) -> str:
@@ -82,7 +82,7 @@ class TokenLedger:
             self._made = True
 
     @staticmethod
-    def _of(connection: sa.Connection, day: str) -> int:
+    def _tokens_on(connection: sa.Connection, day: str) -> int:
         return int(connection.execute(sa.select(_used.c.used).where(_used.c.day == day)).scalar() or 0)
 
     @staticmethod

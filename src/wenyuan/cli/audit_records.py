@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.cli.progress import confidence_told, follow_up_told
+from wenyuan.cli.progress import confidence_text, follow_up_text
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.runtime.local_time import local_time
 
@@ -36,7 +36,7 @@ def show_line(terminal: Terminal, record: AuditRecord, parts: int = 0) -> None:
     terminal.show(line, wrap=False)
 
 
-def _answered(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[str]:
+def _show_answer(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[str]:
     yield _outcome(terminal, said)
     yield said.get("agent") or ""
     yield said.get("preview", "")
@@ -65,13 +65,13 @@ def _verified(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[str]:
     yield terminal.text("verified", count=len(said["claims"]), verdicts=terminal.text("comma").join(verdicts))
 
 
-def _written(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[str]:
+def _show_writing(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[str]:
     yield terminal.text(
         "answer_outcome", claims=len(said["claims"]), dropped=len(said["dropped"]), model=said["model"]
     )
 
 
-_TOLD_BY = {"retrieval": _answered, "verification": _verified, "answer": _written}
+_TOLD_BY = {"retrieval": _show_answer, "verification": _verified, "answer": _show_writing}
 
 
 def show_record(terminal: Terminal, record: AuditRecord) -> None:
@@ -84,20 +84,20 @@ def show_record(terminal: Terminal, record: AuditRecord) -> None:
         lines = _of_answer(terminal, record)
     else:
         lines = _of_change(terminal, record.record)
-    _tell(terminal, "audit_id", record.audit_id)
-    _tell(
+    _print_line(terminal, "audit_id", record.audit_id)
+    _print_line(
         terminal,
         "audit_at",
         f"{local_time(record.at, seconds=True)} ({terminal.text('audit_number', seq=record.seq)})",
     )
-    _tell(terminal, "audit_kind", terminal.text(f"audit_{record.kind}"))
-    _tell(terminal, "audit_by", record.principal)
+    _print_line(terminal, "audit_kind", terminal.text(f"audit_{record.kind}"))
+    _print_line(terminal, "audit_by", record.principal)
     for key, value in lines:
-        _tell(terminal, key, value)
-    _tell(terminal, "audit_hash", record.hash)
+        _print_line(terminal, key, value)
+    _print_line(terminal, "audit_hash", record.hash)
 
 
-def _tell(terminal: Terminal, key: str, value: object) -> None:
+def _print_line(terminal: Terminal, key: str, value: object) -> None:
     """Print one line; indented values are printed unchanged."""
     if value not in ("", None):
         terminal.show(f"{terminal.text(key)}: {printable(str(value))}" if key else printable(str(value)), wrap=False)
@@ -125,7 +125,7 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
     code = said.get("error_code", "")
     yield "audit_error", terminal.own(said.get("error", "")) + (f" ({code})" if code else "")
     yield "audit_degraded", ", ".join(said.get("degraded", ()))
-    yield from _judged(terminal, said, (record.query or {}).get("follow_up", "…"))
+    yield from _show_judge(terminal, said, (record.query or {}).get("follow_up", "…"))
     yield "audit_bounds", ", ".join(_bounds(terminal, said.get("request", {})))
     withheld: Mapping[str, Mapping[str, int]] = said.get("withheld", {})
     counts = [terminal.text(f"withheld_{reason}", count=len(refs)) for reason, refs in withheld.items()]
@@ -141,15 +141,15 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
             yield "", f"      {terminal.text('audit_lost', why=why, count=withheld[reason][entry['ref']])}"
 
 
-def _judged(terminal: Terminal, said: Mapping[str, Any], follow_up: str) -> Iterator[tuple[str, object]]:
+def _show_judge(terminal: Terminal, said: Mapping[str, Any], follow_up: str) -> Iterator[tuple[str, object]]:
     """The lines of the judge: how many passages suffice, then its numbers, raw and calibrated, by number of passages, and what
     came of asking it what is missing.
     """
     if "judge" in said:
-        yield "audit_judge", confidence_told(terminal, said["judge"])
+        yield "audit_judge", confidence_text(terminal, said["judge"])
         for k, raw, p in said["judge"].get("asked", ()):
             yield "", f"  {k:>4}  {raw:.3f} → {p:.3f}"
-        yield "", follow_up_told(terminal, said["judge"], follow_up)
+        yield "", follow_up_text(terminal, said["judge"], follow_up)
 
 
 def _of_verification(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str, object]]:
@@ -174,7 +174,7 @@ def _of_answer(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str, o
         yield "audit_asked", record.query["query"]
     else:
         yield "", f"  ({terminal.text('query_' + record.query_state)})"
-    yield "audit_outcome", next(_written(terminal, said))
+    yield "audit_outcome", next(_show_writing(terminal, said))
     yield "audit_error", terminal.own(said["error"])
     for one in said["claims"]:
         yield "", f"    {one['passage']}  {terminal.text('words_' + one['origin'])}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.options import opened, unlogged
-from wenyuan.cli.progress import confidence_told, follow_up_told
+from wenyuan.cli.progress import confidence_text, follow_up_text
 from wenyuan.cli.registry import stars
 from wenyuan.cli.terminal import Terminal, printable
 
@@ -110,8 +110,8 @@ def _show(terminal: Terminal, found: Knowledge) -> None:
         terminal.show("")
         terminal.show(terminal.text("withheld", reasons=", ".join(reasons)))
     for domain, judged in found.confidence.items():
-        terminal.show(terminal.text("context_confidence", domain=domain, told=confidence_told(terminal, judged)))
-        if missing := follow_up_told(terminal, judged, judged.get("follow_up", {}).get("query", "")):
+        terminal.show(terminal.text("context_confidence", domain=domain, told=confidence_text(terminal, judged)))
+        if missing := follow_up_text(terminal, judged, judged.get("follow_up", {}).get("query", "")):
             terminal.show(terminal.text("context_confidence", domain=domain, told=missing))
     if found.degraded:
         terminal.show(terminal.text("context_degraded", names=", ".join(found.degraded)))

@@ -64,16 +64,16 @@ def document_of(checked: EncoderCheck) -> Mapping[str, Any]:
         "dimension": checked.dimension,
         "pooling_stated": checked.says,
         "settings": settings_of(checked),
-        "best": _tried(checked.best),
-        "as_stated": _tried(checked.stated),
+        "best": _use_text(checked.best),
+        "as_stated": _use_text(checked.stated),
         "ahead_of_next_pooling": ahead and {"mean": ahead.mean, "lower": ahead.lower, "upper": ahead.upper},
         "sure": ahead is None or ahead.verdict == "better",
         "languages_not_known": list(checked.foreign),
-        "tried": [_tried(way) for way in checked.tried],
+        "tried": [_use_text(way) for way in checked.tried],
     }
 
 
-def _tried(way: Tried) -> Mapping[str, Any]:
+def _use_text(way: Tried) -> Mapping[str, Any]:
     return {
         "pooling": way.pooling, "query_prefix": way.query_prefix, "passage_prefix": way.passage_prefix,
         "found": dict(way.found), "margin": round(way.margin, 3), "unrelated": round(way.unrelated, 3),

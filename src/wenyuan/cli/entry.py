@@ -21,10 +21,10 @@ def main() -> None:
     except KeyboardInterrupt:  # before there was anything to interrupt
         raise SystemExit(130) from None
     except SystemExit as end:
-        raise SystemExit(_written(end.code)) from None
+        raise SystemExit(_flush_output(end.code)) from None
 
 
-def _written(code: str | int | None) -> str | int | None:
+def _flush_output(code: str | int | None) -> str | int | None:
     """Flush standard output; returns the exit code, or another one where that fails.
 
     Otherwise the interpreter would flush at exit, with its own message and exit code.

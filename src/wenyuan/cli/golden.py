@@ -78,7 +78,7 @@ def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, P
     before = since[0].figures if since else {}
     in_vain = ("no_answer_refused", "no_answer_first") if "no_answer" in own.figures else ()
     names = ("ndcg@10", "recall@10", "mrr@10", "hit@1", *_SHARES, *in_vain, "ece", "p50_ms", "p95_ms")
-    rows = [(text("eval_" + name.partition("@")[0]), *_said(name, own.figures, before)) for name in names]
+    rows = [(text("eval_" + name.partition("@")[0]), *_metric_text(name, own.figures, before)) for name in names]
     terminal.table(rows, right=(1, 2))
     _show_places(terminal, own)
     for key, found in (("eval_wrongly_refused", whole.refused), ("eval_wrongly_answered", whole.answered_in_vain)):
@@ -109,7 +109,7 @@ def _show_places(terminal: Terminal, own: Evaluation) -> None:
         terminal.table(rows, "eval_score_said", "eval_score_right", "col_questions", right=(0, 1, 2))
 
 
-def _said(name: str, now: Mapping[str, float | None], before: Mapping[str, float | None]) -> tuple[str, str]:
+def _metric_text(name: str, now: Mapping[str, float | None], before: Mapping[str, float | None]) -> tuple[str, str]:
     """A metric and its difference to the evaluation before; ``""`` where there is none."""
     value, former = now.get(name), before.get(name)
     if value is None:

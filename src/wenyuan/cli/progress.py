@@ -141,7 +141,7 @@ def _counts(at: Progress) -> dict[str, int]:
     return {"files": at.files + 1, "total": at.files_total, "passages": at.passages}
 
 
-def confidence_told(terminal: Terminal, judged: Mapping[str, Any]) -> str:
+def confidence_text(terminal: Terminal, judged: Mapping[str, Any]) -> str:
     """How many passages a judge found sufficient, as an answer or a record says it."""
     if judged["state"] == "auto":
         return terminal.text("confidence_auto", k=judged["k"], reason=terminal.own(judged.get("reason", "")))
@@ -153,7 +153,7 @@ def confidence_told(terminal: Terminal, judged: Mapping[str, Any]) -> str:
     return terminal.text(f"confidence_{judged['state']}", k=judged["k"], **bounds)
 
 
-def follow_up_told(terminal: Terminal, judged: Mapping[str, Any], query: str) -> str:
+def follow_up_text(terminal: Terminal, judged: Mapping[str, Any], query: str) -> str:
     """What came of asking the judge what is missing; ``""`` where it was not asked.
 
     Args:

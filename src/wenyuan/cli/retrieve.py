@@ -86,7 +86,7 @@ def retrieve(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         for name, origin in (("rules", "kg_rule"), ("cases", "vector"), ("templates", "template"))
     }
     terminal.show(terminal.text("united_found", count=len(response.items), **counts))
-    for line in _told(terminal, context):
+    for line in _show_notes(terminal, context):
         terminal.show(line)
     ranked = list(enumerate(response.items, 1))
     for rank, item in ranked if everything else _screen(ranked):
@@ -156,7 +156,7 @@ def _value(text: str) -> Value:
     return float(text) if _NUMBER.fullmatch(text) else text
 
 
-def _told(terminal: Terminal, context: Mapping[str, Any]) -> Iterator[str]:
+def _show_notes(terminal: Terminal, context: Mapping[str, Any]) -> Iterator[str]:
     """Notes on an answer besides its items."""
     for engine, state in context.get("engines", {}).items():
         if state != "ok":
@@ -224,7 +224,7 @@ def _show_rules(
         "unmatched_processes": answer.unmatched, "rules_reason": answer.reason, "truncated": answer.truncated,
         "notes": answer.notes,
     }  # fmt: skip
-    for line in _told(terminal, context):
+    for line in _show_notes(terminal, context):
         terminal.show(line)
     shown = range(len(answer.items)) if everything else _fair([str(i.metadata["group"]) for i in answer.items])
     kept = {id(answer.items[at]) for at in shown}

@@ -265,7 +265,7 @@ def _lines(terminal: Terminal, told: Mapping[str, Any]) -> Iterator[tuple[str, A
     state = terminal.text("rule_retired" if told["state"] == "retired" else f"state_{told['state']}")
     word = terminal.text("rule_since")
     since = f" ({word} {local_time(told['since'])})" if told["since"] else ""
-    yield "rule_id", f"{told['statement_id']}  {_said(terminal, told)}"
+    yield "rule_id", f"{told['statement_id']}  {_graph_summary(terminal, told)}"
     yield "status", f"{state}{since}"
     yield "rule_reason", terminal.own(told["reason"])
     yield "rule_condition", told["condition_labels"].get(terminal.language, "")
@@ -277,7 +277,7 @@ def _lines(terminal: Terminal, told: Mapping[str, Any]) -> Iterator[tuple[str, A
     yield "rule_pack", told["pack"]
 
 
-def _said(terminal: Terminal, told: Mapping[str, Any]) -> str:
+def _graph_summary(terminal: Terminal, told: Mapping[str, Any]) -> str:
     src, dst = (told[end]["labels"].get(terminal.language) or told[end]["name"] for end in ("src", "dst"))
     return f"{src} —{told['relation_labels'][terminal.language]}→ {dst}"
 
@@ -342,7 +342,10 @@ def _show_queue(terminal: Terminal, limit: int, after: int) -> None:
     for entry in told:
         condition = f" [{entry['condition_labels'][terminal.language]}]" if entry["condition"] else ""
         indented(
-            terminal, f"{entry['statement_id']:>4}  {_said(terminal, entry)}{condition}", hanging=" " * 6, first=""
+            terminal,
+            f"{entry['statement_id']:>4}  {_graph_summary(terminal, entry)}{condition}",
+            hanging=" " * 6,
+            first="",
         )
         _show_evidence(terminal, entry)
     if not terminal.as_json:

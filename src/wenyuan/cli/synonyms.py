@@ -222,7 +222,7 @@ def remove(
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         catalog = found.catalog
-        meant = _meant(catalog.synonyms(), term, synonym)
+        meant = _matching_entries(catalog.synonyms(), term, synonym)
         if not meant:
             named = f"{term!r}" if synonym is None else f"{term!r} and {synonym!r}"
             raise NotFound(msg("there is no synonym of {named}", named=named), hint="wenyuan synonyms list")
@@ -232,7 +232,7 @@ def remove(
         terminal.show(terminal.text("synonym_removed", synonym=printable(entry.label)))
 
 
-def _meant(entries: Iterable[Synonym], term: str, synonym: str | None) -> list[Synonym]:
+def _matching_entries(entries: Iterable[Synonym], term: str, synonym: str | None) -> list[Synonym]:
     """The entries with these two words in either direction, or with one word."""
     from wenyuan.core.text.synonyms import stems
 

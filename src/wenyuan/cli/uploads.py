@@ -41,7 +41,7 @@ def upload(
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        named = [one for file in files for one in _named(file)]
+        named = [one for file in files for one in _named_files(file)]
         if source not in {one.source_id for one in found.sources()}:
             found.catalog.put_source(Source(source_id=source))
         with found.uploads.incoming() as folder:
@@ -133,7 +133,7 @@ def _show_version(terminal: Terminal, one: Mapping[str, Any]) -> None:
         indented(terminal, said)
 
 
-def _named(path: Path) -> list[tuple[str, Path]]:
+def _named_files(path: Path) -> list[tuple[str, Path]]:
     """A file with its name, or the files of a folder with theirs; SourceError where there are none, or not all of them
     can be seen. As of any source, hidden ones and links that lead out of the folder are left out.
     """

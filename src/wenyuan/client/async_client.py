@@ -26,7 +26,7 @@ from wenyuan.core.contract import required_query
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, msg, refusing_once_closed
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.core.ports import Deadline
-from wenyuan.core.restrictions import check_applied, named, refuse_options, restricted
+from wenyuan.core.restrictions import check_applied, given_restrictions, refuse_options, restricted
 
 if TYPE_CHECKING:
     import httpx2
@@ -139,7 +139,7 @@ class AsyncClient(AsyncRulesCalls, AsyncDocumentCalls):
                 the contract; or it does not say that it applied a restriction. Logged as an error, without the query.
         """
         context = restricted(context, domain=domain, filter=filter, min_trust=min_trust)
-        wanted = named(domain=domain, filter=filter, min_trust=min_trust)
+        wanted = given_restrictions(domain=domain, filter=filter, min_trust=min_trust)
         body = _encode(RetrievalRequest(query=query, max_results=max_results, context=context))
 
         def read(reply: Reply) -> Fragments:

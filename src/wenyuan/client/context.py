@@ -25,7 +25,7 @@ from wenyuan.core.contract import failure, read_fragments, required_query
 from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed, msg
 from wenyuan.core.model import MAX_RESULTS, Fragment, RetrievalRequest
 from wenyuan.core.prompt_parts import ContextPolicy
-from wenyuan.core.restrictions import check_applied, named, refuse_options, restricted
+from wenyuan.core.restrictions import check_applied, given_restrictions, refuse_options, restricted
 
 _RULE = "kg_rule"
 _log = logging.getLogger("wenyuan.client")
@@ -69,7 +69,7 @@ def get_context_from(  # noqa: PLR0913 - each is said by its name
     """
     texts = (required_query("retrieval_query", retrieval_query, query), *extra_queries)
     context = restricted(context, domain=domain, filter=filter)
-    wanted = tuple(named(domain=domain, filter=filter))
+    wanted = tuple(given_restrictions(domain=domain, filter=filter))
     queries = [RetrievalRequest(query=text, max_results=max_results, context=context) for text in texts]
     policy = policy or ContextPolicy()
     if isinstance(service, str):

@@ -54,7 +54,7 @@ class AdapterTarget:
         except (TypeError, ValueError, InvalidRequest) as error:
             return Answer(400, None, msg("{kind}: {error}", kind=type(error).__name__, error=error), by_http=False)
         except Exception as error:  # whatever it is: the framework has no other word for failure
-            body: dict[str, Any] = {"status": "FAILED", "fragments": [], "error_message": _said(error)}
+            body: dict[str, Any] = {"status": "FAILED", "fragments": [], "error_message": _error_text(error)}
         else:
             body = {"status": "SUCCESS", "fragments": fragments}
         return Answer(200, body, repr(body), by_http=False)
@@ -71,7 +71,7 @@ class AdapterTarget:
         """Does nothing: no connection is kept open."""
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return msg("{kind}: {error}", kind=type(error).__name__, error=error)
 
 

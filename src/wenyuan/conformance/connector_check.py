@@ -32,13 +32,13 @@ def check_connector(make: Open, change: Callable[[], object] | None = None) -> t
         make: Makes a new connector over the same things.
         change: Changes the bytes of at least one entry there, and leaves at least one as it is; asked for last.
     """
-    found = [_tried(name, law, make) for name, law in LAWS.items()]
+    found = [_try_law(name, law, make) for name, law in LAWS.items()]
     if change is not None:
-        found.append(_tried("a-change-is-seen", lambda opened: _change_is_seen(opened, change), make))
+        found.append(_try_law("a-change-is-seen", lambda opened: _change_is_seen(opened, change), make))
     return tuple(found)
 
 
-def _tried(name: str, law: Callable[[Open], None], make: Open) -> CaseResult:
+def _try_law(name: str, law: Callable[[Open], None], make: Open) -> CaseResult:
     try:
         law(make)
     except _Broken as broken:
@@ -49,7 +49,7 @@ def _tried(name: str, law: Callable[[Open], None], make: Open) -> CaseResult:
     return CaseResult(name, True, "")
 
 
-def _listed(make: Open, known: Known | None = None) -> list[Entry]:
+def _list_entries(make: Open, known: Known | None = None) -> list[Entry]:
     with closing(make()) as connector:
         found: list[Entry] = []
         with suppress(ListingCut):
@@ -63,7 +63,7 @@ def _demand(holds: bool, told: str) -> None:
 
 
 def _entries_are_sound(make: Open) -> None:
-    entries = _listed(make)
+    entries = _list_entries(make)
     _demand(bool(entries), "nothing was listed")
     keys = [entry.key for entry in entries]
     _demand(len(set(keys)) == len(keys), "a key was listed twice")
@@ -79,7 +79,7 @@ def _entries_are_sound(make: Open) -> None:
 
 
 def _listing_is_steady(make: Open) -> None:
-    first, second = ({entry.key: entry for entry in _listed(make)} for _ in range(2))
+    first, second = ({entry.key: entry for entry in _list_entries(make)} for _ in range(2))
     _demand(first.keys() == second.keys(), "two listings of the same things differ")
     for key, entry in first.items():
         told = msg("the version or address of {key} changed though nothing did", key=repr(key))
@@ -87,9 +87,9 @@ def _listing_is_steady(make: Open) -> None:
 
 
 def _memory_changes_nothing(make: Open) -> None:
-    first = {entry.key: entry for entry in _listed(make)}
+    first = {entry.key: entry for entry in _list_entries(make)}
     for complete in (True, False):
-        again = {entry.key: entry.version for entry in _listed(make, Known(entries=first, complete=complete))}
+        again = {entry.key: entry.version for entry in _list_entries(make, Known(entries=first, complete=complete))}
         told = "with what was remembered, something else is listed"
         _demand(again == {key: entry.version for key, entry in first.items()}, told)
 
@@ -106,14 +106,14 @@ def _what_is_listed_can_be_fetched(make: Open) -> None:
 
 
 def _what_was_listed_before_can_be_fetched(make: Open) -> None:
-    entries = _listed(make)[:_MOST_FETCHED]
+    entries = _list_entries(make)[:_MOST_FETCHED]
     with closing(make()) as connector:
         for entry in entries:
             _demand(isinstance(connector.fetch(entry, MOST_BYTES), bytes), "what was fetched is not bytes")
 
 
 def _fetching_is_bounded(make: Open) -> None:
-    entries = _listed(make)
+    entries = _list_entries(make)
     with closing(make()) as connector:
         large = next((e for e in entries[:_MOST_FETCHED] if len(connector.fetch(e, MOST_BYTES)) > 1), None)
         if large is None:
@@ -129,7 +129,7 @@ def _fetching_is_bounded(make: Open) -> None:
 
 
 def _what_is_not_there_is_rejected(make: Open) -> None:
-    entries = _listed(make)
+    entries = _list_entries(make)
     missing = Entry(key=f"{entries[0].key}-gone", uri=entries[0].uri, name=entries[0].name, version="gone")
     with closing(make()) as connector:
         try:
@@ -148,9 +148,9 @@ def _closing_twice_is_harmless(make: Open) -> None:
 
 
 def _change_is_seen(make: Open, change: Callable[[], object]) -> None:
-    before = {entry.key: entry for entry in _listed(make)}
+    before = {entry.key: entry for entry in _list_entries(make)}
     change()
-    after = {entry.key: entry for entry in _listed(make, Known(entries=before, complete=True))}
+    after = {entry.key: entry for entry in _list_entries(make, Known(entries=before, complete=True))}
     both = [key for key in before if key in after]
     changed = [key for key in both if not after[key].version or after[key].version != before[key].version]
     _demand(bool(changed) or before.keys() != after.keys(), "a change was not seen")

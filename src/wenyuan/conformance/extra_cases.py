@@ -53,23 +53,23 @@ def _none_chinese(bench: Bench) -> str:
     return "SUCCESS with []"
 
 
-def _seen(fragments: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str, float], ...]:
+def _shared_parts(fragments: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str, float], ...]:
     """The parts that two answers to one request must share; metadata may hold a request id."""
     return tuple((f["source"], f["content"], round(f["retrieval_score"], 6)) for f in fragments)
 
 
 def _same_answer(bench: Bench) -> str:
-    first = _seen(bench.fragments("many"))
+    first = _shared_parts(bench.fragments("many"))
     for again in range(2, 6):
-        if _seen(bench.fragments("many")) != first:
+        if _shared_parts(bench.fragments("many")) != first:
             raise Mismatch("the same answer to the same request", msg("another one the {again}. time", again=again))
     return "5 times the same"
 
 
 def _any_order(bench: Bench) -> str:
-    first = {name: _seen(bench.fragments(name)) for name in ROUNDS}
+    first = {name: _shared_parts(bench.fragments(name)) for name in ROUNDS}
     for name in reversed(ROUNDS):
-        if _seen(bench.fragments(name)) != first[name]:
+        if _shared_parts(bench.fragments(name)) != first[name]:
             raise Mismatch(
                 "answers that do not depend on earlier requests", msg("another answer to {name}", name=repr(name))
             )
@@ -77,12 +77,12 @@ def _any_order(bench: Bench) -> str:
 
 
 def _parallel(bench: Bench) -> str:
-    alone = {name: _seen(bench.fragments(name)) for name in ROUNDS}
+    alone = {name: _shared_parts(bench.fragments(name)) for name in ROUNDS}
     names = ROUNDS * 3
     with ThreadPoolExecutor(THREADS) as pool:
         answers = list(pool.map(bench.ask, names))
     for name, answer in zip(names, answers, strict=True):
-        if _seen(successful(answer)) != alone[name]:
+        if _shared_parts(successful(answer)) != alone[name]:
             raise Mismatch("the answers of one thread in eight", msg("another answer to {name}", name=repr(name)))
     return f"{len(names)} requests in {THREADS} threads"
 

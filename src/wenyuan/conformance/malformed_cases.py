@@ -38,7 +38,7 @@ def refused(answer: Answer) -> str:
     return str(answer)
 
 
-def settled(answer: Answer) -> str:
+def outcome_of(answer: Answer) -> str:
     """A description, when the request was refused or answered with SUCCESS; `Mismatch` on any failure."""
     return refused(answer) if answer.refused else f"accepted, {len(successful(answer))} fragments"
 
@@ -72,17 +72,17 @@ _VALUES: tuple[tuple[str, str, Mapping[str, Any], Any], ...] = (
     ("max-results-negative", "-1 asks for less than nothing", {"max_results": -1}, refused),
     ("max-results-missing", "max_results is required", {"max_results": ...}, refused),
     ("max-results-huge", "a thousand million is refused, or is a limit like any other",
-     {"max_results": 10**9}, settled),
+     {"max_results": 10**9}, outcome_of),
     ("query-blank", "an empty query asks nothing", {"query": ""}, refused),
     ("query-whitespace", "white space, the ideographic space too, asks nothing", {"query": " \t\n\u3000"}, refused),
     ("query-number", "42 is no string", {"query": 42}, refused),
     ("query-null", "null is no string", {"query": None}, refused),
     ("query-array", "an array is no string", {"query": ["连接池"]}, refused),
-    ("query-nul", "U+0000 in a query breaks nothing", {"query": "连接池\x00pool"}, settled),
+    ("query-nul", "U+0000 in a query breaks nothing", {"query": "连接池\x00pool"}, outcome_of),
     ("context-string", "context is an object", {"context": "chapter 3"}, refused),
     ("context-array", "context is an object", {"context": []}, refused),
-    ("context-null", "a null context breaks nothing", {"context": None}, settled),
-    ("unknown-member", "an unknown member breaks nothing", {"max_result": 3}, settled),
+    ("context-null", "a null context breaks nothing", {"context": None}, outcome_of),
+    ("unknown-member", "an unknown member breaks nothing", {"max_result": 3}, outcome_of),
 )  # fmt: skip
 
 _BYTES: tuple[tuple[str, str, bytes, Any], ...] = (
@@ -97,13 +97,13 @@ _BYTES: tuple[tuple[str, str, bytes, Any], ...] = (
     ("json-infinity", "Infinity is no JSON", _raw(limit="Infinity"), refused),
     ("json-overflow", "1e400 is no integer and fits no float", _raw(limit="1e400"), refused),
     ("json-surrogate", "half a surrogate pair is no character", _raw(query='"\\ud800"'), refused),
-    ("json-bom", "a byte order mark is refused or ignored (RFC 8259 §8.1)", b"\xef\xbb\xbf" + _GOOD, settled),
+    ("json-bom", "a byte order mark is refused or ignored (RFC 8259 §8.1)", b"\xef\xbb\xbf" + _GOOD, outcome_of),
     ("json-invalid-utf8", "bytes that are no UTF-8", _raw(query='"?"').replace(b"?", b"\xff\xfe"), refused),
     ("json-gb18030", "Chinese in GB 18030 is no UTF-8", _GOOD.decode().encode("gb18030"), refused),
     ("json-utf16", "UTF-16 is no UTF-8", _GOOD.decode().encode("utf-16"), refused),
     ("nested-query", msg("an array {depth} deep", depth=DEPTH), _raw(query=_NESTED), refused),
     ("nested-context", msg("a context {depth} deep breaks nothing", depth=DEPTH), _raw(more=f', "context": {{"x": {_NESTED}}}'),
-     settled),
+     outcome_of),
     ("body-2mib", "2 MiB are too much", _raw(query='"' + "x" * BIG + '"'), refused),
 )  # fmt: skip
 

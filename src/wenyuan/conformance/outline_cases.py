@@ -66,7 +66,7 @@ def _limit(bench: Bench) -> str:
 
 
 def _order(bench: Bench) -> str:
-    fragments = _listed(bench)
+    fragments = _outline_fragments(bench)
     if len(fragments) < 2:
         raise Mismatch("at least 2 fragments to compare", len(fragments))
     demand("retrieval_score never to rise", order_faults(fragments))
@@ -108,13 +108,13 @@ def _bad_request(answer: Answer) -> Answer:
 
 
 def _score_range(bench: Bench) -> str:
-    fragments = _listed(bench)
+    fragments = _outline_fragments(bench)
     demand("every retrieval_score in 0.0 to 1.0", score_faults(fragments))
     return f"{fragments[-1]['retrieval_score']:.4g} to {fragments[0]['retrieval_score']:.4g}"
 
 
 def _source_format(bench: Bench) -> str:
-    fragments = _listed(bench)
+    fragments = _outline_fragments(bench)
     demand("every source to be a URI", source_faults(fragments))
     return f"{fragments[0]['source']} …"
 
@@ -127,7 +127,7 @@ def _context_accepted(bench: Bench) -> str:
     return f"SUCCESS with {count} fragments"
 
 
-def _listed(bench: Bench) -> list[dict[str, Any]]:
+def _outline_fragments(bench: Bench) -> list[dict[str, Any]]:
     """The fragments of TC-DP3-01's request with minimal checks, so that each case reports only its own fault."""
     answer = bench.ask("many")
     body = answer.body

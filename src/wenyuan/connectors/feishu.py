@@ -207,7 +207,7 @@ class FeishuDocuments:
         while True:
             self._check(len(seen), document)
             asked = dict(said) | ({"page_token": token} if token else {})
-            data = self._called(f"{path}?{urlencode(asked)}", document)
+            data = self._call(f"{path}?{urlencode(asked)}", document)
             items = data.get(name)
             items = [] if items is None else items
             if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
@@ -243,7 +243,7 @@ class FeishuDocuments:
             )
             raise ListingCut(told, component=self._component)
 
-    def _called(self, path: str, document: str) -> dict[str, Any]:
+    def _call(self, path: str, document: str) -> dict[str, Any]:
         for wait in (*_WAITS, None):
             answer = self._client.get(self._place.endpoint + path, _MOST_ANSWER, self._authorised())
             self._heard += len(answer.body)

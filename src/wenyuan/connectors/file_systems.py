@@ -151,7 +151,7 @@ def _check_endpoint(opening: Opening, settings: FilesSettings) -> None:
         check_host(opening, parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443), settings.timeout)
 
 
-def shown(opening: Opening, settings: FilesSettings, path: str, key: str) -> str:
+def file_link(opening: Opening, settings: FilesSettings, path: str, key: str) -> str:
     """The address of a file, as a link that people can open where one exists."""
     url = opening.url
     scheme = scheme_of(url)

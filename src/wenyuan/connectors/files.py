@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from wenyuan.connectors.archives import Archive, ListingBounds
-from wenyuan.connectors.file_systems import DRIVERS, chain, for_fsspec, options_of, protocol, scheme_of, shown
+from wenyuan.connectors.file_systems import DRIVERS, chain, file_link, for_fsspec, options_of, protocol, scheme_of
 from wenyuan.connectors.files_settings import FilesSettings, Secrets
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, SourceError, msg
@@ -67,7 +67,7 @@ def _archive(opening: Opening, settings: FilesSettings, secrets: Secrets) -> Arc
         kind=scheme_of(inner),
         below=inner.partition("://")[2],
         left_out=partial(_left_out, settings),
-        shown=lambda name: shown(opening, settings, name, name),
+        shown=lambda name: file_link(opening, settings, name, name),
         bounds=ListingBounds(max_files=settings.max_files, max_mb=settings.max_mb, max_minutes=settings.max_minutes),
     )
 
@@ -198,7 +198,7 @@ class Folder:
             url, options = self._opening.url, {}
             for part in chain(url):
                 options[protocol(part)] = options_of(part, self._opening, self._settings, self._secrets)
-            self._opened = self._call(lambda: _opened(fsspec, url, options))
+            self._opened = self._call(lambda: _open_file_system(fsspec, url, options))
         return self._opened
 
     def _call(self, call: Callable[[], T]) -> T:
@@ -227,7 +227,7 @@ class Folder:
         size = info.get("size")
         return Entry(
             key=key,
-            uri=shown(self._opening, self._settings, path, key),
+            uri=file_link(self._opening, self._settings, path, key),
             name=PurePosixPath(key).name,
             version=_version(info),
             size=size if isinstance(size, int) else None,
@@ -239,7 +239,7 @@ def _left_out(settings: FilesSettings, path: str) -> bool:
     return hidden or any(fnmatchcase(path, pattern) for pattern in settings.exclude)
 
 
-def _opened(fsspec: Any, url: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Any, str]:
+def _open_file_system(fsspec: Any, url: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Any, str]:
     """The file system of an address and the path in it, not shared with fsspec's instance cache."""
     fs, root = fsspec.core.url_to_fs(for_fsspec(url), **options, skip_instance_cache=True, use_listings_cache=False)
     return fs, str(root)

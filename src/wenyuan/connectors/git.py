@@ -215,7 +215,7 @@ class Repository:
             )
         index = self._looked(
             "index_of", pack=str(pack), objects=ENTRIES_OF_A_FILE * self._settings.max_files, largest=largest,
-            total=_UNPACKED * largest, seconds=max(0.0, self._left()), minutes=self._settings.max_minutes,
+            total=_UNPACKED * largest, seconds=max(0.0, self._seconds_left()), minutes=self._settings.max_minutes,
         )  # fmt: skip
         pack.with_suffix(".idx").write_bytes(base64.b64decode(index))
 
@@ -227,19 +227,19 @@ class Repository:
         """
         try:
             return self._opening.parse(
-                f"{_OBJECTS}:{function}", b"", asked, name=self._component, seconds=max(1.0, self._left())
+                f"{_OBJECTS}:{function}", b"", asked, name=self._component, seconds=max(1.0, self._seconds_left())
             )
         except DocumentRejected as error:
             raise SourceError(error.message, component=self._component, hint=error.hint) from error
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         """Seconds until the time of this run is over; it begins with the first question, whatever that is."""
         now = time.monotonic()
         self._until = self._until or now + self._settings.max_minutes * 60
         return self._until - now
 
     def _limit(self, most_mb: int) -> _Limit:
-        self._left()
+        self._seconds_left()
         return _Limit(most_mb, self._until, self._settings, self._component)
 
     def _client(self, limit: _Limit) -> Any:

@@ -92,16 +92,16 @@ class HttpClient:
             Unanswered: there is no complete response.
             AnswerTooLarge: its body has more than `most` bytes, and is not cut.
         """
-        return self._asked("GET", url, b"", most, headers or {}, cut=cut)
+        return self._request("GET", url, b"", most, headers or {}, cut=cut)
 
     def post(self, url: str, body: Any, most: int) -> HttpAnswer:
         """The response to a POST of JSON; see `get`."""
-        return self._asked("POST", url, json.dumps(body).encode(), most, {"Content-Type": "application/json"})
+        return self._request("POST", url, json.dumps(body).encode(), most, {"Content-Type": "application/json"})
 
     def close(self) -> None:
         self._pool.close()
 
-    def _asked(
+    def _request(
         self, method: str, url: str, body: bytes, most: int, headers: Mapping[str, str], *, cut: bool = False
     ) -> HttpAnswer:
         for tried in range(1, _TRIES + 1):

@@ -102,7 +102,7 @@ class MailFolder:
         if entry.size is not None and entry.size > most:
             raise DocumentRejected(msg("it is larger than {most} bytes", most=f"{most:,}"), component=entry.name)
         content = next(
-            (item[1] for item in self._asked("FETCH", found[2], "(BODY.PEEK[])") if _has_bytes(item)), None
+            (item[1] for item in self._command("FETCH", found[2], "(BODY.PEEK[])") if _has_bytes(item)), None
         )
         if content is None:
             raise DocumentRejected("it is no longer there", component=entry.name)
@@ -138,7 +138,7 @@ class MailFolder:
             said = []
         found: set[int] = set()
         for last in range(self._messages, 0, -_SEARCHED):
-            lines = self._asked("SEARCH", f"{max(1, last - _SEARCHED + 1)}:{last}", *said)
+            lines = self._command("SEARCH", f"{max(1, last - _SEARCHED + 1)}:{last}", *said)
             found.update(int(n) for line in lines if isinstance(line, bytes) for n in line.split() if n.isdigit())
             if len(found) > most:
                 break
@@ -146,14 +146,14 @@ class MailFolder:
 
     def _sizes(self, uids: Sequence[int]) -> dict[int, int]:
         sizes = {}
-        for line in self._asked("FETCH", ",".join(map(str, uids)), "(UID RFC822.SIZE)"):
+        for line in self._command("FETCH", ",".join(map(str, uids)), "(UID RFC822.SIZE)"):
             told = line if isinstance(line, bytes) else line[0] if line else b""
             uid, size = _UID.search(told), _SIZE.search(told)
             if uid and size:
                 sizes[int(uid[1])] = int(size[1])
         return sizes
 
-    def _asked(self, command: str, *said: str) -> Sequence[Any]:
+    def _command(self, command: str, *said: str) -> Sequence[Any]:
         server = self._connected()
         self._lines = self._bytes = 0
         try:

@@ -37,7 +37,7 @@ def members_of(_content: bytes, *, archive: str, kind: str, most: int) -> dict[s
     """
     found: dict[str, tuple[str, str, int]] = {}
     with _file(archive) as file:
-        for count, (name, version, size) in enumerate(_listed(file, kind, most)):
+        for count, (name, version, size) in enumerate(_member_list(file, kind, most)):
             if count >= most:
                 return {"members": list(found.values()), "cut": True}
             if size >= 0:
@@ -70,7 +70,7 @@ def _file(archive: str) -> Iterator[BinaryIO]:
         raise DocumentRejected("it is no sound archive") from error
 
 
-def _listed(file: BinaryIO, kind: str, most: int) -> Iterator[tuple[str, str, int]]:
+def _member_list(file: BinaryIO, kind: str, most: int) -> Iterator[tuple[str, str, int]]:
     """Name, version and size of each member; size -1: a folder, link or device."""
     if kind == "tar":
         with tarfile.open(fileobj=file, mode="r:*") as tar:

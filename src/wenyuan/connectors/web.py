@@ -114,7 +114,7 @@ class Site:
             for link in links:
                 if len(seen) > 2 * self._settings.max_pages:  # it will stop at that limit, whatever else is found
                     break
-                if link not in seen and self._wanted(link):
+                if link not in seen and self._is_wanted(link):
                     seen.add(link)
                     queue.append((link, depth + 1))
         if self._short:
@@ -185,7 +185,7 @@ class Site:
             todo += filter(None, (plain_address(one, url) for one in more[:_MOST_SITEMAPS]))
             for address, day in found.items():
                 plain = plain_address(address, url)
-                if plain and self._wanted(plain):
+                if plain and self._is_wanted(plain):
                     pages.setdefault(plain, day)
         return pages
 
@@ -206,7 +206,7 @@ class Site:
             )
         raise DocumentRejected(told)
 
-    def _wanted(self, url: str) -> bool:
+    def _is_wanted(self, url: str) -> bool:
         if time.monotonic() - self._begun > self._settings.max_minutes * 60:
             self._check_limits(0)  # a page may name thousands, and a robots.txt as many rules
         path = urlsplit(url).path
@@ -256,7 +256,7 @@ class Site:
                 return None, iter(())
             if answer.status != 200:
                 raise _rejected(answer.status)
-            return self._taken(url, answer, day)
+            return self._page_entries(url, answer, day)
         except Unanswered as error:
             self._silent += 1
             if first or self._silent >= _MOST_IN_A_ROW:
@@ -269,10 +269,10 @@ class Site:
                 ) from error
             return self._failed(url, error, before), remembered
 
-    def _taken(self, url: str, answer: HttpAnswer, day: str) -> tuple[Entry | None, Iterator[str]]:
+    def _page_entries(self, url: str, answer: HttpAnswer, day: str) -> tuple[Entry | None, Iterator[str]]:
         html = answer.content_type in _HTML or (not answer.content_type and _suffix(url) in _HTML_SUFFIXES)
         index, found = self._links(answer, url) if html else (True, [])
-        links = [link for link in found if self._wanted(link)]
+        links = [link for link in found if self._is_wanted(link)]
         if not index:
             return None, iter(links)
         self._last = (url, _decoded(answer) if html else answer.body)
@@ -287,7 +287,7 @@ class Site:
     def _elsewhere(self, url: str, answer: HttpAnswer, *, first: bool) -> tuple[None, Iterator[str]]:
         """A redirect counts as a link to follow, if it stays on the site."""
         target = plain_address(answer.headers.get("location", ""), url)
-        if first and not (target and self._wanted(target)):
+        if first and not (target and self._is_wanted(target)):
             raise SourceError(
                 msg("{url} leads to {target}, which is not below it", url=url, target=target or "nowhere"),
                 component=self._component,

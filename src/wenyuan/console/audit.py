@@ -20,10 +20,10 @@ _PAGE = 50
 
 async def listed(visit: Visit) -> Response:
     """Audit records, newest first, that pass the filter."""
-    return await _listed(visit)
+    return await _record_list_page(visit)
 
 
-async def _listed(visit: Visit, verified: Mapping[str, Any] | None = None) -> Response:
+async def _record_list_page(visit: Visit, verified: Mapping[str, Any] | None = None) -> Response:
     form = Form(visit.request.query_params.multi_items())
     asked: dict[str, object] = {name: form[name] for name in ("kind", "principal", "agent", "before")}
     refused, found, status = None, None, 200
@@ -54,15 +54,15 @@ async def verified(visit: Visit) -> Response:
     """Verify the audit chain and show the result."""
     form = await read_form(visit.request)
     body = {"head": form["head"]} if form["head"] else {}
-    return await _listed(visit, await visit.post("v1", "audit", "verify", body=body))
+    return await _record_list_page(visit, await visit.post("v1", "audit", "verify", body=body))
 
 
 async def shown(visit: Visit) -> Response:
     """One audit record in full."""
-    return await _shown(visit)
+    return await _record_page(visit)
 
 
-async def _shown(visit: Visit, replay: Mapping[str, Any] | None = None) -> Response:
+async def _record_page(visit: Visit, replay: Mapping[str, Any] | None = None) -> Response:
     found = await visit.get("v1", "audit", visit.request.path_params["audit_id"])
     by_ref: dict[str, list[Any]] = {}
     for difference in (replay or {}).get("differences", ()):
@@ -83,7 +83,7 @@ async def replayed(visit: Visit) -> Response:
     form = await read_form(visit.request)
     name = visit.request.path_params["audit_id"]
     body = {"exact": form["exact"] == "yes"}
-    return await _shown(visit, await visit.post("v1", "audit", name, "replay", body=body))
+    return await _record_page(visit, await visit.post("v1", "audit", name, "replay", body=body))
 
 
 AUDIT_PAGES: Mapping[tuple[str, str], Page] = {

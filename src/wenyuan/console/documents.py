@@ -21,10 +21,10 @@ _GIVEN_ON = ("content-type", "content-disposition", "content-security-policy")
 
 async def listed(visit: Visit) -> Response:
     """The documents of a source, including unreadable ones, and the upload form."""
-    return await _listed(visit)
+    return await _document_list_page(visit)
 
 
-async def _listed(visit: Visit, status: int = 200, refused: Refused | None = None) -> Response:
+async def _document_list_page(visit: Visit, status: int = 200, refused: Refused | None = None) -> Response:
     name = visit.request.path_params["source_id"]
     form = Form(visit.request.query_params.multi_items())
     source = await visit.get("v1", "sources", name)
@@ -51,7 +51,7 @@ async def uploaded(visit: Visit) -> Response:
     except Refused as refused:
         if refused.status not in (400, 403, 408, 413, 415, 503):
             raise
-        return await _listed(visit, refused.status, refused)
+        return await _document_list_page(visit, refused.status, refused)
     return visit.see(f"/console/sources/{name}/documents?report=1#report")
 
 
@@ -66,7 +66,7 @@ async def opened(visit: Visit) -> Response:
 
 async def shown(visit: Visit) -> Response:
     """A document: its passages in order, beside images of the pages."""
-    return await _shown(visit, visit.request.path_params["document_id"])
+    return await _document_page(visit, visit.request.path_params["document_id"])
 
 
 async def history(visit: Visit) -> Response:
@@ -77,7 +77,7 @@ async def history(visit: Visit) -> Response:
     return visit.page("document_history.html", number=number, history=found, source=source)
 
 
-async def _shown(visit: Visit, number: str, status: int = 200, **told: Any) -> Response:
+async def _document_page(visit: Visit, number: str, status: int = 200, **told: Any) -> Response:
     form = Form(visit.request.query_params.multi_items())
     document = await visit.get("v1", "documents", number)
     found = await visit.get("v1", "documents", number, "passages", limit=LISTED, **form.given("after"))
@@ -159,7 +159,7 @@ async def downloaded(visit: Visit) -> Response:
     except Refused as refused:
         if refused.status not in (403, 409):
             raise
-        return await _shown(visit, number, refused.status, refused=refused)
+        return await _document_page(visit, number, refused.status, refused=refused)
     return Response(reply.body, headers={**HEADERS, **{n: reply.headers[n] for n in _GIVEN_ON if n in reply.headers}})
 
 
@@ -172,10 +172,10 @@ async def replaced(visit: Visit) -> Response:
     except Refused as refused:
         if refused.status not in (400, 403, 408, 413, 415, 503):
             raise
-        return await _shown(visit, number, refused.status, refused=refused)
+        return await _document_page(visit, number, refused.status, refused=refused)
     [file] = told["files"]
     if file["state"] == "failed":
-        return await _shown(visit, number, 400, failed=file)
+        return await _document_page(visit, number, 400, failed=file)
     if not file["documents"]:
         return visit.see(f"/console/sources/{told['source_id']}/documents")
     return visit.see(f"/console/documents/{file['documents'][0]}")

@@ -23,10 +23,10 @@ _BETWEEN = re.compile(r"[\n,，、;；]")  # one term and the next, however they
 
 async def list_people(visit: Visit) -> Response:
     """Agents, tasks, synonyms and keys."""
-    return await _listed(visit)
+    return await _people_page(visit)
 
 
-async def _listed(visit: Visit, status: int = 200, **shown: Any) -> Response:
+async def _people_page(visit: Visit, status: int = 200, **shown: Any) -> Response:
     agents = await visit.glance("v1", "agents")
     tasks = await visit.glance("v1", "tasks")
     synonyms = await _synonyms(visit)
@@ -49,7 +49,7 @@ async def agent_put(visit: Visit) -> Response:
     body |= {name: number for name, number in numbers.items() if number is not None}
     if form["allow_low_trust"] == "yes":
         body["allow_low_trust"] = True
-    return await _done(visit, form, "POST", "agents", body=body)
+    return await _after_change(visit, form, "POST", "agents", body=body)
 
 
 async def agent_removed(visit: Visit) -> Response:
@@ -62,7 +62,7 @@ async def task_put(visit: Visit) -> Response:
     form = await read_form(visit.request)
     body: dict[str, Any] = {"profile_id": form["profile_id"], "title": form["title"], "domains": form.all("domain")}
     body |= {name: [one.strip() for one in _BETWEEN.split(form[name]) if one.strip()] for name in ("tasks", "terms")}
-    return await _done(visit, form, "POST", "tasks", body=body)
+    return await _after_change(visit, form, "POST", "tasks", body=body)
 
 
 async def task_removed(visit: Visit) -> Response:
@@ -84,7 +84,7 @@ async def synonym_put(visit: Visit) -> Response:
     """Add a synonym, or change its direction."""
     form = await read_form(visit.request)
     entry = {"term": form["term"], "synonym": form["synonym"], "direction": form["direction"] or "both"}
-    return await _done(visit, form, "POST", "synonyms", body=entry)
+    return await _after_change(visit, form, "POST", "synonyms", body=entry)
 
 
 async def synonym_removed(visit: Visit) -> Response:
@@ -109,7 +109,7 @@ async def key_made(visit: Visit) -> Response:
     except Refused as refused:
         return await _form_again(visit, form, refused)
     try:
-        return await _listed(visit, made=made)
+        return await _people_page(visit, made=made)
     except Refused as refused:
         if refused.status != 401 or visit.token:
             raise
@@ -125,7 +125,7 @@ async def key_revoked(visit: Visit) -> Response:
     form = await read_form(visit.request)
     if form["sure"] != "yes":
         return visit.see("/console/people")
-    return await _done(visit, form, "DELETE", "keys", form["key_id"])
+    return await _after_change(visit, form, "DELETE", "keys", form["key_id"])
 
 
 async def _removed(visit: Visit, kind: str, field: str) -> Response:
@@ -133,10 +133,10 @@ async def _removed(visit: Visit, kind: str, field: str) -> Response:
     form = await read_form(visit.request)
     if form["sure"] != "yes":
         return visit.see("/console/people")
-    return await _done(visit, form, "DELETE", kind, form[field])
+    return await _after_change(visit, form, "DELETE", kind, form[field])
 
 
-async def _done(visit: Visit, form: Form, method: str, *segments: str, **asked: Any) -> Response:
+async def _after_change(visit: Visit, form: Form, method: str, *segments: str, **asked: Any) -> Response:
     try:
         await visit.call(method, "v1", *segments, **asked)
     except Refused as refused:
@@ -147,7 +147,7 @@ async def _done(visit: Visit, form: Form, method: str, *segments: str, **asked: 
 async def _form_again(visit: Visit, form: Form, refused: Refused) -> Response:
     if refused.status not in (400, 403, 404, 409):
         raise refused
-    return await _listed(visit, refused.status, refused=refused, form=form)
+    return await _people_page(visit, refused.status, refused=refused, form=form)
 
 
 PEOPLE_PAGES: Mapping[tuple[str, str], Page] = {

@@ -57,7 +57,7 @@ async def node(visit: Visit) -> Response:
     parameters: Mapping[str, Any] = {}
     refused: Refused | None = None
     if own["kind"] in {pattern["start"] for pattern in schema["patterns"].values()}:
-        given = _given(form, schema)
+        given = _filled_parameters(form, schema)
         try:
             inferred, parameters = await _inferred(visit, own["name"], given, schema)
         except Refused as problem:
@@ -72,7 +72,7 @@ async def node(visit: Visit) -> Response:
     )  # fmt: skip
 
 
-def _given(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
+def _filled_parameters(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters filled in on the form."""
     return {
         parameter: _value(form[_GIVEN + parameter], described["type"])

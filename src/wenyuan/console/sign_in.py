@@ -18,7 +18,7 @@ _SIGNING_MOST = 200  # characters of a key
 
 async def sign_in(visit: Visit) -> Response:
     """The page that asks for a key."""
-    return _asked(visit, checked_next(visit.request.query_params.get("next", "")))
+    return _sign_in_page(visit, checked_next(visit.request.query_params.get("next", "")))
 
 
 async def signed_in(visit: Visit) -> Response:
@@ -27,11 +27,11 @@ async def signed_in(visit: Visit) -> Response:
     token, following = form["key"][:_SIGNING_MOST], checked_next(form["next"])
     address = visit.request.client.host if visit.request.client else ""
     if wait := visit.site.attempts.begun(address):
-        refused = _asked(visit, following, visit.text("key_too_often", seconds=wait), 429)
+        refused = _sign_in_page(visit, following, visit.text("key_too_often", seconds=wait), 429)
         refused.headers["Retry-After"] = str(wait)
         return refused
     if not token or not await _counts(visit, token):
-        return _asked(visit, following, visit.text("key_unknown"), 401)
+        return _sign_in_page(visit, following, visit.text("key_unknown"), 401)
     visit.site.attempts.counted(address)
     rights = await _rights(visit)
     if following == "/console/search" and "search" not in rights:
@@ -75,7 +75,7 @@ async def choose(visit: Visit) -> Response:
     return response
 
 
-def _asked(visit: Visit, following: str, fault: str = "", status: int = 200) -> Response:
+def _sign_in_page(visit: Visit, following: str, fault: str = "", status: int = 200) -> Response:
     return visit.page("sign_in.html", status, following=following, fault=fault)
 
 

@@ -54,10 +54,10 @@ def freshness(state: Mapping[str, Any], kind: str) -> str:
 
 async def shown(visit: Visit) -> Response:
     """One source, with its current or last refresh."""
-    return await _shown(visit)
+    return await _source_page(visit)
 
 
-async def _shown(visit: Visit, status: int = 200, refused: Refused | None = None) -> Response:
+async def _source_page(visit: Visit, status: int = 200, refused: Refused | None = None) -> Response:
     name = visit.request.path_params["source_id"]
     source = await visit.get("v1", "sources", name)
     run = await visit.glance("v1", "sources", name, "refresh")
@@ -119,7 +119,7 @@ async def refreshed(visit: Visit) -> Response:
     try:
         await visit.begin(visit.call("POST", "v1", "sources", name, "refresh", body={}), _RUNS_LONG)
     except Refused as refused:
-        return await _shown(visit, refused.status, refused)
+        return await _source_page(visit, refused.status, refused)
     return visit.see(f"/console/sources/{name}")
 
 

@@ -75,7 +75,7 @@ def as_kept(address: str) -> str:
     return with_fragment(readable(document), fragment, told)
 
 
-def placed(passages: Iterable[Passage], fragment: str) -> list[Passage]:
+def passages_at(passages: Iterable[Passage], fragment: str) -> list[Passage]:
     """The passages of a document (given in order) that an unescaped fragment refers to: by anchor or name of a place.
 
     A place may be named by its clause (``第十三条``), its heading, its cell, page or line. ``…-part-2``, as addresses were
@@ -102,14 +102,14 @@ def _again(passage: Passage, name: str) -> bool:
 def _names(passage: Passage) -> Sequence[str]:
     anchor = parted(passage.uri)[1]
     places = (anchor, anchor.partition("&part=")[0], passage.cell, f"page={passage.page}", f"L{passage.line}")
-    return (*filter(None, places), *_called(passage.headings))
+    return (*filter(None, places), *_label_forms(passage.headings))
 
 
 def _title_names(passage: Passage) -> Sequence[str]:
-    return () if passage.headings else _called((passage.title,))
+    return () if passage.headings else _label_forms((passage.title,))
 
 
-def _called(labels: Iterable[str]) -> Sequence[str]:
+def _label_forms(labels: Iterable[str]) -> Sequence[str]:
     return [name for label in labels for name in (label, slug(label), "-".join(label.split()))]
 
 
@@ -204,11 +204,12 @@ def _beginnings(run: str) -> Iterator[str]:
 
 def _escaped(words: str) -> str:
     return "".join(
-        c if _kept(c) else "".join(f"%{b:02X}" for b in c.encode("utf-8", "surrogateescape")) for c in words
+        c if _escape_character(c) else "".join(f"%{b:02X}" for b in c.encode("utf-8", "surrogateescape"))
+        for c in words
     )
 
 
-def _kept(char: str) -> bool:
+def _escape_character(char: str) -> bool:
     if char <= "\x7f":
         return char.isalnum() or char in "._~!$'()*+;:@/?"
     return unicodedata.category(char)[0] not in "CZ"

@@ -104,15 +104,17 @@ def answer_messages(
     """The prompt for answering. All retrieved text is in one JSON value, with hidden characters removed."""
     said = {"in_other_words": list(wordings)} if wordings else {}
     more = {"rules": [visible(rule) for rule in rules]} if rules else {}
-    return _told(ANSWER_SYSTEM, {"task": "answer", "question": question, **said, "passages": _as_data(shown), **more})
+    return _prompt_messages(
+        ANSWER_SYSTEM, {"task": "answer", "question": question, **said, "passages": _as_data(shown), **more}
+    )
 
 
 def summary_messages(shown: Sequence[Shown]) -> list[Mapping[str, str]]:
     """The prompt for choosing summary sentences; it does not contain the question."""
-    return _told(SUMMARY, {"task": "summarize", "passages": _as_data(shown)})
+    return _prompt_messages(SUMMARY, {"task": "summarize", "passages": _as_data(shown)})
 
 
-def _told(system: str, data: Mapping[str, Any]) -> list[Mapping[str, str]]:
+def _prompt_messages(system: str, data: Mapping[str, Any]) -> list[Mapping[str, str]]:
     return [{"role": "system", "content": system}, {"role": "user", "content": json.dumps(data, ensure_ascii=False)}]
 
 

@@ -60,7 +60,7 @@ def _checking(call: Callable[..., Any], owner: type | None = None) -> Callable[.
         except TypeError:
             return call(self, *given, **named)  # says which argument is missing, unknown or given twice
         faults = [
-            Fault(name, msg("must be {kinds}, not {given}", kinds=_named(hints[name]), given=_kind(value)))
+            Fault(name, msg("must be {kinds}, not {given}", kinds=_annotation_text(hints[name]), given=_kind(value)))
             for name, value in bound.items()
             if name in hints and not fits(value, hints[name])
         ]
@@ -133,17 +133,19 @@ def _fits_generic(value: object, origin: Any, parts: Sequence[Any]) -> bool:
     return True
 
 
-def _named(hint: Any) -> str:
+def _annotation_text(hint: Any) -> str:
     """An annotation as it is written."""
     if isinstance(hint, type) and get_origin(hint) is None:
         return "None" if hint is type(None) else hint.__name__
     parts = get_args(hint)
     if get_origin(hint) in (Union, types.UnionType):
-        return " | ".join(map(_named, parts))
+        return " | ".join(map(_annotation_text, parts))
     if get_origin(hint) is Literal:
         return " | ".join(map(repr, parts))
     if isinstance(get_origin(hint), type) and parts and isinstance(parts[0], (type, types.UnionType)):
-        return f"{get_origin(hint).__name__}[{', '.join('…' if one is ... else _named(one) for one in parts)}]"
+        return (
+            f"{get_origin(hint).__name__}[{', '.join('…' if one is ... else _annotation_text(one) for one in parts)}]"
+        )
     return str(hint).rpartition(".")[2][:_SHOWN]
 
 

@@ -20,7 +20,7 @@ from wenyuan.core.denials import (
 )
 from wenyuan.core.difference_kind import DifferenceKind
 from wenyuan.core.places import AlignedPair, TokenSpan
-from wenyuan.core.text.modality import BOUNDING, DEONTIC, Duty, DutyName, turned
+from wenyuan.core.text.modality import BOUNDING, DEONTIC, Duty, DutyName, negated_bound
 from wenyuan.core.tokens import Tokens, tokens_of
 
 FEW = 3
@@ -40,7 +40,7 @@ def bounds_of(text: Tokens, first: int = 0, end: int | None = None) -> Mapping[s
     bounded: set[int] = set()
     for duty in _with_turned(text):
         if duty.name in BOUNDING and first <= duty.first and duty.end <= end:
-            at = _bounded(text, duty, first, end)
+            at = _bounded_number(text, duty, first, end)
             if at is not None:
                 found[text.tokens[at].value].add(duty.name)
                 bounded.add(at)
@@ -59,7 +59,7 @@ def _with_turned(text: Tokens) -> list[Duty]:
             and text.values[found[-2].first] in NOBODY and last.first - found[-2].end <= FEW
         )  # fmt: skip
         denied = Duty("must not", found[-2].first, last.end) if nobody and last is not None else last
-        one = None if denied is None else turned(denied, duty)
+        one = None if denied is None else negated_bound(denied, duty)
         if one is None or denied is None or any(t.after for t in text.tokens[denied.end : duty.first + 1]):
             found.append(duty)
         else:
@@ -80,7 +80,7 @@ def _of_bounds(text: Tokens) -> set[int]:
     return {duty.first for duty in _with_turned(text) if duty.end != ends[duty.first]}
 
 
-def _bounded(text: Tokens, duty: Duty, first: int, end: int) -> int | None:
+def _bounded_number(text: Tokens, duty: Duty, first: int, end: int) -> int | None:
     """The number that a bound belongs to: right behind it, else right before it, else the next one."""
     after = next((n for n in range(duty.end, min(end, duty.end + 6)) if text.tokens[n].kind != "word"), None)
     if after == duty.end:

@@ -138,7 +138,7 @@ def _kind(value: Facet) -> str:
     return "truth" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
 
 
-def _alike(compare: Callable[[Facet, Facet], bool]) -> Callable[[Facet, Facet], bool]:
+def _same_type(compare: Callable[[Facet, Facet], bool]) -> Callable[[Facet, Facet], bool]:
     """A comparison restricted to one type; across types it is false: ``"1"`` is not ``1``."""
     return lambda value, given: _kind(value) == _kind(given) and compare(value, given)
 
@@ -148,12 +148,12 @@ def _in_text(find: Callable[[str, str], bool]) -> Callable[[Facet, Facet], bool]
 
 
 _HOLDS: Mapping[str, Callable[[Facet, Facet], bool]] = {
-    "eq": _alike(lambda value, given: value == given),
-    "in": _alike(lambda value, given: value == given),
-    "gt": _alike(lambda value, given: value > given),  # type: ignore[operator]
-    "gte": _alike(lambda value, given: value >= given),  # type: ignore[operator]
-    "lt": _alike(lambda value, given: value < given),  # type: ignore[operator]
-    "lte": _alike(lambda value, given: value <= given),  # type: ignore[operator]
+    "eq": _same_type(lambda value, given: value == given),
+    "in": _same_type(lambda value, given: value == given),
+    "gt": _same_type(lambda value, given: value > given),  # type: ignore[operator]
+    "gte": _same_type(lambda value, given: value >= given),  # type: ignore[operator]
+    "lt": _same_type(lambda value, given: value < given),  # type: ignore[operator]
+    "lte": _same_type(lambda value, given: value <= given),  # type: ignore[operator]
     "contains": _in_text(lambda value, given: given in value),
     "starts": _in_text(str.startswith),
     "ends": _in_text(str.endswith),

@@ -72,7 +72,7 @@ def corrected(passages: Iterable[NewPassage], corrections: Iterable[Correction])
     return CorrectedPassages(tuple(served), tuple(lost))
 
 
-def _found(served: Sequence[NewPassage], correction: Correction) -> tuple[int, int] | None:
+def _locate(served: Sequence[NewPassage], correction: Correction) -> tuple[int, int] | None:
     """Index of the passage for a correction and offset in it; an exact match is preferred to a longer passage."""
     held = [(n, at) for n, p in enumerate(served) if (at := p.text.find(correction.old)) >= 0]
     if not held:
@@ -83,17 +83,20 @@ def _found(served: Sequence[NewPassage], correction: Correction) -> tuple[int, i
 
 
 def _excluded(served: list[NewPassage], correction: Correction) -> list[NewPassage] | None:
-    place = _found(served, correction)
+    place = _locate(served, correction)
     if place is None:
         return None
     which, at = place
     passage = served[which]
-    rest = [_cut(passage, 0, at, correction), _cut(passage, at + len(correction.old), len(passage.text), correction)]
+    rest = [
+        _cut_passage(passage, 0, at, correction),
+        _cut_passage(passage, at + len(correction.old), len(passage.text), correction),
+    ]
     return [*served[:which], *filter(None, rest), *served[which + 1 :]]
 
 
-def _asked(served: list[NewPassage], correction: Correction) -> list[NewPassage] | None:
-    place = _found(served, correction)
+def _question_passages(served: list[NewPassage], correction: Correction) -> list[NewPassage] | None:
+    place = _locate(served, correction)
     if place is None:
         return None
     passage = served[place[0]]
@@ -104,7 +107,7 @@ def _asked(served: list[NewPassage], correction: Correction) -> list[NewPassage]
 
 
 def _reworded(served: list[NewPassage], correction: Correction) -> list[NewPassage] | None:
-    place = _found(served, correction)
+    place = _locate(served, correction)
     if place is None:
         return None
     which, at = place
@@ -119,14 +122,14 @@ def _reworded(served: list[NewPassage], correction: Correction) -> list[NewPassa
 
 
 def _parted(served: list[NewPassage], correction: Correction) -> list[NewPassage] | None:
-    place = _found(served, correction)
+    place = _locate(served, correction)
     if place is None:
         return None
     which, at = place
     passage = served[which]
     parts = [
-        _cut(passage, 0, at + correction.at, correction),
-        _cut(passage, at + correction.at, len(passage.text), correction),
+        _cut_passage(passage, 0, at + correction.at, correction),
+        _cut_passage(passage, at + correction.at, len(passage.text), correction),
     ]
     return [*served[:which], *filter(None, parts), *served[which + 1 :]]
 
@@ -185,7 +188,7 @@ def _line_of(new: str) -> Callable[[re.Match[str]], str]:
     return lambda found: f"{found[1] or ''}{new}{found[0][len(found[0].rstrip()) :]}" if new else ""
 
 
-def _cut(passage: NewPassage, start: int, end: int, correction: Correction) -> NewPassage | None:
+def _cut_passage(passage: NewPassage, start: int, end: int, correction: Correction) -> NewPassage | None:
     """``text[start:end]`` of a passage as a passage, stripped; None when nothing is left."""
     if (start, end) == (0, len(passage.text)):
         return passage
@@ -220,7 +223,7 @@ def _hashed(text: str) -> str:
 
 _APPLY: dict[CorrectionAction, Callable[[list[NewPassage], Correction], list[NewPassage] | None]] = {
     "exclude": _excluded,
-    "questions": _asked,
+    "questions": _question_passages,
     "text": _reworded,
     "split": _parted,
     "join": _joined,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wenyuan.core.places import AlignedPair, ClaimDifference, TokenSpan, shown
+from wenyuan.core.places import AlignedPair, ClaimDifference, TokenSpan, display_change
 from wenyuan.core.tokens import Token
 
 _SYMMETRIC = frozenset(("and", "or", "和", "与", "及", "或", "以 及", "/"))
@@ -21,12 +21,12 @@ def exchanged(pair: AlignedPair) -> tuple[ClaimDifference, ...]:
         apart = [n for n, (one, other) in enumerate(zip(said, was, strict=True)) if one != other]
         if len(apart) > 1 and len({(said[n], was[n]) for n in apart} | {(was[n], said[n]) for n in apart}) == 2:
             at = pair.low
-            return tuple(shown(pair, TokenSpan(n, n + 1, at + n, at + n + 1)) for n in apart)
+            return tuple(display_change(pair, TokenSpan(n, n + 1, at + n, at + n + 1)) for n in apart)
     places = pair.places
     if len(places) > 1 and all(a < b and c < d for a, b, c, d in places):
         swaps = {(tuple(pair.claim.values[a:b]), tuple(pair.text.values[c:d])) for a, b, c, d in places}
         if len(swaps) == 2 and {(one, other) for other, one in swaps} == swaps:
-            return tuple(shown(pair, place) for place in places)
+            return tuple(display_change(pair, place) for place in places)
     return _crossed(pair)
 
 
@@ -53,7 +53,7 @@ def _crossed(pair: AlignedPair) -> tuple[ClaimDifference, ...]:
                     TokenSpan(a, a + other, c, c + one),
                     TokenSpan(end - one, end, pair.low + end - other, pair.low + end),
                 )
-                return shown(pair, begin), shown(pair, stop)
+                return display_change(pair, begin), display_change(pair, stop)
     return ()
 
 

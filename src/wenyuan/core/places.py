@@ -57,7 +57,7 @@ def words_of(text: Tokens, first: int, end: int) -> str:
     return text.text[start:stop]
 
 
-def shown(pair: AlignedPair, place: TokenSpan) -> ClaimDifference:
+def display_change(pair: AlignedPair, place: TokenSpan) -> ClaimDifference:
     """A change for display; where one side is empty, neighbouring words are added on both."""
     a, b, c, d = place
     claim, text = pair.claim, pair.text

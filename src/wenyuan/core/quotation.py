@@ -68,18 +68,18 @@ def _goes_on(text: str, parts: list[Span], number: int) -> bool:
     """Whether a part of a text is continued by the next one."""
     end, follows = parts[number][1], parts[number + 1]
     return text[end - 1] in _ITEM_ENDS or (
-        _EXCEPTION.match(text, *follows) is not None and not _own(text[slice(*follows)])
+        _EXCEPTION.match(text, *follows) is not None and not _is_own_exception(text[slice(*follows)])
     )
 
 
-def _own(follows: str) -> bool:
+def _is_own_exception(follows: str) -> bool:
     """Whether what begins as an exception is one of itself: *Unless X, Y must Z*."""
     return _BEFORE_MAIN.match(follows) is not None and _MAIN.search(follows.rpartition(",")[2]) is not None
 
 
 def _takes_back(follows: str, before: str) -> bool:
     """Whether what follows is an exception, or, after a semicolon, a turn."""
-    return (_EXCEPTION.match(follows) is not None and not _own(follows)) or (
+    return (_EXCEPTION.match(follows) is not None and not _is_own_exception(follows)) or (
         before[-1:] in _ITEM_ENDS and _TURN.match(follows) is not None
     )
 

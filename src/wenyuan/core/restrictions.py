@@ -166,7 +166,7 @@ def misplaced_in(body: object, own: Collection[str], known: Mapping[str, str], p
     return faults
 
 
-def named(**restrictions: Any) -> dict[str, Any]:
+def given_restrictions(**restrictions: Any) -> dict[str, Any]:
     """Those restrictions that are given."""
     return {name: value for name, value in restrictions.items() if value is not None}
 
@@ -183,7 +183,7 @@ def restricted(
     Raises:
         InvalidRequest: it holds another value for one of them.
     """
-    given = named(domain=domain, filter=filter, min_trust=min_trust)
+    given = given_restrictions(domain=domain, filter=filter, min_trust=min_trust)
     if not given:
         return context
     if context is not None and not isinstance(context, Mapping):

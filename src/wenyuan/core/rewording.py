@@ -17,7 +17,7 @@ from wenyuan.core.places import ClaimDifference
 from wenyuan.core.quotation import conditional
 from wenyuan.core.text.analysis import has_han
 from wenyuan.core.text.boundaries import sentences
-from wenyuan.core.text.content import GLUE, alike, content_of, share_of
+from wenyuan.core.text.content import GLUE, content_of, same_stem, share_of
 from wenyuan.core.tokens import Token, Tokens, tokens_of
 
 Span = tuple[int, int]
@@ -66,7 +66,7 @@ def reworded(claim: Tokens, texts: Sequence[str]) -> Reworded | None:
     Args:
         texts: All that is near the claim: a figure that any of them has is none that was made up.
     """
-    said = _said(claim.text)
+    said = _has_statement(claim.text)
     if len(said.stems) < _LEAST:
         return None
     held: set[str] = set()
@@ -83,7 +83,7 @@ def reworded(claim: Tokens, texts: Sequence[str]) -> Reworded | None:
     share, number, span = best
     missing = [token for token in said.figures if token.value not in held]
     sentence = texts[number][slice(*span)]
-    there = _said(sentence)
+    there = _has_statement(sentence)
     if not _same_subject(said, there) or _says_more(said, there):
         return None
     if len(missing) == 1:
@@ -100,7 +100,7 @@ def said_so(claim: Tokens, texts: Sequence[str], than: str) -> bool:
     Args:
         than: The text whose figures differ.
     """
-    said, other = _said(claim.text), _said(than)
+    said, other = _has_statement(claim.text), _has_statement(than)
     figures = {token.value for token in said.figures}
     least = share_of(said.stems, other.stems)
     return not figures <= {token.value for token in other.figures} and any(
@@ -112,10 +112,10 @@ def said_so(claim: Tokens, texts: Sequence[str], than: str) -> bool:
 
 @lru_cache(maxsize=1_024)
 def _sentences(text: str) -> tuple[tuple[Span, _Said], ...]:
-    return tuple((span, _said(text[slice(*span)])) for span in sentences(text))
+    return tuple((span, _has_statement(text[slice(*span)])) for span in sentences(text))
 
 
-def _said(text: str) -> _Said:
+def _has_statement(text: str) -> _Said:
     words = tuple(dict.fromkeys(content_of(text)))
     return _Said(words, tuple(token for token in tokens_of(text).tokens if token.kind != "word"))
 
@@ -186,7 +186,7 @@ def _denial(claim: str, sentence: str, said: _Said) -> ClaimDifference | None:
     if _NONE.search((claim, sentence)[denials.index(0)]):
         return None
     for part in (sentence, *_CLAUSES.split(sentence)):
-        there = _said(part)
+        there = _has_statement(part)
         if not there.stems or min(share_of(there.stems, said.stems), share_of(said.stems, there.stems)) < _ENOUGH:
             continue
         own, other = _denials(claim), _denials(part)
@@ -195,7 +195,7 @@ def _denial(claim: str, sentence: str, said: _Said) -> ClaimDifference | None:
         if len(found) != 1:
             continue
         ((added, denied, words),) = found
-        if denied and any(alike(denied, stem) for stem in (there if added else said).stems):
+        if denied and any(same_stem(denied, stem) for stem in (there if added else said).stems):
             return ClaimDifference("", words) if added else ClaimDifference(words, "")
     return None
 

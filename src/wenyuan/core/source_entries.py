@@ -201,7 +201,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(map(_storable, value))
 
 
-def _given(value: Any) -> Any:
+def _as_given(value: Any) -> Any:
     return value
 
 
@@ -272,7 +272,7 @@ def _absolute(value: Any, base: Path | None) -> str:
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    "source_id": _text, "title": _text, "type": _text, "trust": _given, "domain": _text, "collection": _text,
+    "source_id": _text, "title": _text, "type": _text, "trust": _as_given, "domain": _text, "collection": _text,
     "language": _text, "owner": _text, "tags": _texts, "supersedes": _texts, "status": _status, "settings": _settings,
     "sensitivity": _sensitivity, "refresh_cycle": _cycle, "copyright": _copyright, "effective_from": _day,
     "effective_until": _day,

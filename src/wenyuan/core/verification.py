@@ -27,7 +27,7 @@ from wenyuan.core.denials import turned_round
 from wenyuan.core.differences import DIFFERENCES, changed
 from wenyuan.core.exchanged_parts import exchanged
 from wenyuan.core.figure_differences import another_thing
-from wenyuan.core.places import AlignedPair, ClaimDifference, TokenSpan, shown, span_of, words_of
+from wenyuan.core.places import AlignedPair, ClaimDifference, TokenSpan, display_change, span_of, words_of
 from wenyuan.core.quotation import governs, left_out, whole
 from wenyuan.core.text.alignment import aligned
 from wenyuan.core.text.modality import relation
@@ -209,7 +209,7 @@ def _differs(pair: AlignedPair, like: bool) -> tuple[Kind, tuple[ClaimDifference
     found: dict[Kind, list[ClaimDifference]] = {}
     for place in pair.places:
         if kind := changed(pair, place):
-            found.setdefault(kind, []).append(shown(pair, place))
+            found.setdefault(kind, []).append(display_change(pair, place))
     figures = sum(len(found.get(kind, ())) for kind in ("number_changed", "unit_changed", "date_changed"))
     if figures and another_thing(pair, figures):
         return None

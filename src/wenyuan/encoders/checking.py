@@ -142,7 +142,7 @@ def check_folder(folder: Path, tell: Callable[[int, int], None] = lambda done, t
     with _Reading(open_onnx_dir(folder, pooling="mean", query_prefix="", passage_prefix=""), tell) as reading:
         ways = list(dict.fromkeys([own, *PREFIXES]))
         reading.expect(known, ways)
-        tried = [way for prefixes in ways for way in _tried(reading, known, prefixes)]
+        tried = [way for prefixes in ways for way in _try_poolings(reading, known, prefixes)]
         dimension = reading.encoder.fingerprint.dimension
     usual = next(t for t in tried if (t.query_prefix, t.passage_prefix) == own and t.pooling in (says or "mean", ""))
     # What says the same of every text has no margin, and finds nothing: it is the last.
@@ -211,7 +211,7 @@ class _Reading:
         return vector / max(np.float32(np.linalg.norm(vector)), np.finfo(np.float32).tiny)
 
 
-def _tried(reading: _Reading, known: Sequence[Probe], prefixes: Prefixes) -> list[Tried]:
+def _try_poolings(reading: _Reading, known: Sequence[Probe], prefixes: Prefixes) -> list[Tried]:
     """Results of the given prefixes under each pooling."""
     query, passage = prefixes
     asked = [number for number, probe in enumerate(known) if probe.question]

@@ -25,13 +25,13 @@ def open_encoder(settings: EncoderSettings) -> Encoder | None:
         case "hashing":
             from wenyuan.encoders.checking import HashingEncoder
 
-            return HashingEncoder(**_given(dimension=settings.dimension))
+            return HashingEncoder(**_without_none(dimension=settings.dimension))
         case "onnx_dir":
             from wenyuan.encoders.onnx_encoder import open_onnx_dir
 
             if settings.path is None:
                 raise ConfigError("encoder.kind is onnx_dir, but encoder.path is not set", component="settings")
-            return open_onnx_dir(settings.path, **_given(pooling=settings.pooling, **_use(settings)))
+            return open_onnx_dir(settings.path, **_without_none(pooling=settings.pooling, **_use(settings)))
         case _:
             from wenyuan.encoders.http import open_http
 
@@ -40,7 +40,7 @@ def open_encoder(settings: EncoderSettings) -> Encoder | None:
                 settings.model,
                 key=settings.key.get_secret_value(),
                 timeout=settings.timeout,
-                **_given(dimension=settings.dimension, **_use(settings)),
+                **_without_none(dimension=settings.dimension, **_use(settings)),
             )
 
 
@@ -81,5 +81,5 @@ def _use(settings: EncoderSettings) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _without_none(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}

@@ -50,7 +50,7 @@ def translated(message: str, language: str = "zh") -> str:
     A `Message` carries its template and those of its values. For any other text (stored, or from a network or another
     program) the template is found by matching, see `_Templates.read`.
     """
-    return message if language == "en" else _of(language).said(message)
+    return message if language == "en" else _templates_of(language).said(message)
 
 
 class _Form(NamedTuple):
@@ -76,7 +76,7 @@ class _Templates:
         self._whole: dict[str, str] = {}
         forms = []
         for template, said in again.items():
-            pieces, names = _cut(template)
+            pieces, names = _template_pieces(template)
             fixed = "".join(pieces)
             if not fixed.strip() or (len(fixed) < _TELLING and any(map(str.isalnum, fixed))):
                 continue
@@ -117,7 +117,7 @@ class _Templates:
             return len(text), self._whole[text]
         best, said = 0, text
         for form in self._forms:
-            for parts in filter(_apart, _fitting(form, text)):
+            for parts in filter(_whole_sentences, _fitting(form, text)):
                 read = [self._read(part) for part in parts]
                 known = form.fixed + sum(known for known, _ in read)
                 if known > best:
@@ -148,7 +148,7 @@ def _rank(form: _Form) -> tuple[bool, bool, int]:
     return any(map(str.isalnum, "".join(form.pieces))), not form.pieces[0], -form.fixed
 
 
-def _cut(template: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _template_pieces(template: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Fixed pieces and names of a template; of adjacent names such as ``{word}{near}`` the first stands for all."""
     pieces, names = [""], list[str]()
     for fixed, name, _, _ in Formatter().parse(template):
@@ -184,13 +184,13 @@ def _fitting(form: _Form, text: str) -> Iterator[list[str]]:
         yield [*values, text[at:end]]
 
 
-def _apart(values: list[str]) -> bool:
+def _whole_sentences(values: list[str]) -> bool:
     """Whether no value begins or ends in the middle of a sentence (with a space, except for a bracketed remark)."""
     return all(value == value.rstrip() and (value[0] != " " or value[1] == "(") for value in values)
 
 
 @cache
-def _of(language: str) -> _Templates:
+def _templates_of(language: str) -> _Templates:
     said: dict[str, str] = {}
     for file in _folder(language, "templates").iterdir():
         said |= json.loads(file.read_text("utf-8"))

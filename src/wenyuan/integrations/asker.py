@@ -11,7 +11,7 @@ from wenyuan.client.caller import Client
 from wenyuan.client.context import Contract, asked_of
 from wenyuan.core.errors import ConfigError, msg
 from wenyuan.core.model import Fragment, RetrievalRequest
-from wenyuan.core.restrictions import named, refuse_options, restricted
+from wenyuan.core.restrictions import given_restrictions, refuse_options, restricted
 
 
 class Asker:
@@ -37,7 +37,7 @@ class Asker:
         min_trust: int | None = None,
         **options: Any,
     ) -> None:
-        self._restrictions = named(domain=domain, filter=filter, min_trust=min_trust)
+        self._restrictions = given_restrictions(domain=domain, filter=filter, min_trust=min_trust)
         if isinstance(service, str):
             made = Client(service, key=key, **options)
             self._service: Client | Contract = made

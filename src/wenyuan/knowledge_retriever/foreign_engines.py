@@ -55,25 +55,25 @@ class ForeignCases:
         collection.
         """
         narrow = self._takes("collection")
-        found = self._asked(question, question.chapter if narrow else "", question.limit)
+        found = self._query_engine(question, question.chapter if narrow else "", question.limit)
         notes: tuple[str, ...] = ()
         if question.chapter and not narrow:
             notes = ("the engine for cases takes no collection: the chapter does not narrow them",)
         elif question.chapter and not found:
-            found = self._asked(question, "", question.limit)
+            found = self._query_engine(question, "", question.limit)
             if found:
                 notes = (
                     msg("chapter {chapter} has no such case: others stand in for it", chapter=repr(question.chapter)),
                 )
         plans = [item for item in found if item.source == "template"]
         if narrow and question.templates and not plans:
-            asked = self._asked(question, self._templates, question.templates)
+            asked = self._query_engine(question, self._templates, question.templates)
             plans = [item for item in asked if item.source == "template"]
         cases = [item for item in found if item.source == "vector"][: question.limit]
         reason = "" if cases else f"the engine for cases has none that scores {question.threshold:g}"
         return Items([*cases, *plans[: question.templates]], reason=reason, notes=notes)
 
-    def _asked(self, question: CaseQuestion, collection: str, limit: int) -> list[RetrievalItem]:
+    def _query_engine(self, question: CaseQuestion, collection: str, limit: int) -> list[RetrievalItem]:
         given: dict[str, Any] = {
             "query": question.query,
             "collection": collection or None,
@@ -83,7 +83,7 @@ class ForeignCases:
         }
         named = {name: value for name, value in given.items() if self._takes(name)}
         first = () if "query" in named else (question.query,)
-        found = _called("vector", lambda: [self._case(one) for one in self._search(*first, **named)])
+        found = _call_engine("vector", lambda: [self._case(one) for one in self._search(*first, **named)])
         return sorted((one for one in found if one.score >= question.threshold), key=lambda one: -one.score)
 
     def _case(self, result: Any) -> RetrievalItem:
@@ -136,13 +136,13 @@ def foreign_rules(engine: Any, question: RuleQuestion) -> RuleItems:
     cut: list[str] = []
     for name in dict.fromkeys(question.processes or ()):
         try:
-            chain = _called("kg_rule", partial(engine.infer_process_chain, name))
+            chain = _call_engine("kg_rule", partial(engine.infer_process_chain, name))
         except NotPermitted:
             chain = None
         if chain is None:
             unmatched.append(name)
         else:
-            items += _called("kg_rule", partial(_items_of, chain))
+            items += _call_engine("kg_rule", partial(_items_of, chain))
             told = getattr(chain, "cut", ())
             cut += told if isinstance(told, (list, tuple)) else ()
     reason = "" if items else "no process was named" if not question.processes else "no rule was found"
@@ -151,7 +151,7 @@ def foreign_rules(engine: Any, question: RuleQuestion) -> RuleItems:
     )
 
 
-def _called(name: str, call: Callable[[], T]) -> T:
+def _call_engine(name: str, call: Callable[[], T]) -> T:
     """The result of an engine's call; any exception becomes a `KnowledgeError`."""
     try:
         return call()

@@ -87,7 +87,7 @@ class ChatModel:
         """See `LanguageModel`."""
         within = deadline.within(self._settings.timeout)
         try:
-            reply = self._asked(messages, schema, read, within, again)
+            reply = self._complete_and_read(messages, schema, read, within, again)
         except LlmError as error:
             hung_up = isinstance(error, LlmTimeout) and within.cancelled
             self._count("gone" if hung_up else error.code)
@@ -105,7 +105,7 @@ class ChatModel:
         """Close the connections."""
         self._server.close()
 
-    def _asked(
+    def _complete_and_read(
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], read: Callable[[Any], T],
         deadline: Deadline, again: bool,
     ) -> ModelReply[T]:  # fmt: skip
@@ -210,10 +210,10 @@ def _written_in(answer: Any, expected: int, component: str) -> _Written:
     except (TypeError, KeyError, IndexError, AttributeError) as error:
         raise LlmUnavailable("the answer is no chat completion", component=component, hint="check llm.url") from error
     text = _unicode(text[:_LONGEST])  # empty beside a refusal
-    return _Written(text, *tokens_told(answer, expected, estimate_tokens(text)))
+    return _Written(text, *token_counts(answer, expected, estimate_tokens(text)))
 
 
-def tokens_told(answer: Any, sent: int, written: int = 0) -> tuple[int, int]:
+def token_counts(answer: Any, sent: int, written: int = 0) -> tuple[int, int]:
     """The tokens of what was sent and of what was written, according to the endpoint; the estimates where it tells nothing.
 
     A sum above both counts as written: some endpoints count there alone what a model thinks. A sum alone counts as sent.

@@ -24,7 +24,7 @@ import httpx2
 from wenyuan.core.errors import ConfigError, LlmRejected, LlmTimeout, LlmUnavailable, msg
 from wenyuan.core.ports import Deadline, ModelUse, TokenBudget
 from wenyuan.core.text.token_meter import estimate_tokens
-from wenyuan.llm.chat_model import tokens_told
+from wenyuan.llm.chat_model import token_counts
 from wenyuan.llm.guard import STEP, Guard
 from wenyuan.llm.replies import content_of, without_thoughts
 from wenyuan.runtime.json_endpoint import EndpointKind, JsonEndpoint, NotUnderstood, address
@@ -150,11 +150,11 @@ class HttpJudge:
         until = deadline.within(self._settings.timeout)
 
         def ask(body: Body, forms: Sequence[Body]) -> Any:
-            return self._asked({"model": self._settings.model, **body}, forms, until)
+            return self._call({"model": self._settings.model, **body}, forms, until)
 
         return ask
 
-    def _asked(self, body: Body, forms: Sequence[Body], deadline: Deadline) -> Any:
+    def _call(self, body: Body, forms: Sequence[Body], deadline: Deadline) -> Any:
         """One call, within the limits on concurrency and tokens."""
         expected = estimate_tokens(json.dumps(body, ensure_ascii=False))
         with self._guard.call(expected, 0, deadline) as spent:
@@ -164,7 +164,7 @@ class HttpJudge:
                 raise LlmUnavailable(
                     "answered with an error", component=self.component, hint="the server's own log says which"
                 )
-            given, written = tokens_told(answer, expected)
+            given, written = token_counts(answer, expected)
             spent.tokens = given + written
         with self._counting:
             self._in, self._out = self._in + given, self._out + written

@@ -81,17 +81,17 @@ def inline(text: str, titles: Mapping[str, str], depth: int = 0) -> str:
             struck = bool(_STRUCK.search(match["span"]))
             return ""
         was, struck = struck, False
-        said = _shown(match, kind, titles, depth)
+        said = _inline_text(match, kind, titles, depth)
         return notation.struck(said) if was else said
 
     return _INLINE.sub(shown, text) if depth <= _MAX_DEPTH else text
 
 
-def _shown(match: re.Match[str], kind: str, titles: Mapping[str, str], depth: int) -> str:
+def _inline_text(match: re.Match[str], kind: str, titles: Mapping[str, str], depth: int) -> str:
     if match["macro"]:
         return _macro(match["macro"], match["to"], match["in"].replace("\\]", "]"), titles, depth)
     if match["url"]:
-        return _called(match["called"], titles, depth) or match["url"]
+        return _link_text(match["called"], titles, depth) or match["url"]
     if match["ref"]:
         return (match["refers"] or "").strip() or _place(match["ref"], titles)
     if match["quoted"]:
@@ -114,7 +114,7 @@ _WRITTEN: Mapping[str, Callable[[str], str]] = {
 }
 
 
-def _called(said: str, titles: Mapping[str, str], depth: int) -> str:
+def _link_text(said: str, titles: Mapping[str, str], depth: int) -> str:
     """The words of a link, without what is said of its window."""
     return inline(said.partition(",window=")[0].rstrip("^").strip('"'), titles, depth + 1)
 
@@ -122,7 +122,7 @@ def _called(said: str, titles: Mapping[str, str], depth: int) -> str:
 def _macro(name: str, to: str, said: str, titles: Mapping[str, str], depth: int) -> str:
     if name in _WITHIN:
         return _WITHIN[name](to, said)
-    inner = _called(said, titles, depth)
+    inner = _link_text(said, titles, depth)
     if name in ("footnote", "footnoteref"):
         return f" ({inner})" if inner else ""
     if inner or name == "indexterm2":

@@ -22,7 +22,7 @@ class BinaryCell(NamedTuple):
     value: float
 
 
-def shown(cells: Iterator[BinaryCell], codes: Sequence[str], since_1904: bool) -> ShownCells:
+def cell_texts(cells: Iterator[BinaryCell], codes: Sequence[str], since_1904: bool) -> ShownCells:
     found = ShownCells({}, [])
     for cell in cells:
         code = codes[cell.style] if cell.style < len(codes) else ""

@@ -80,7 +80,7 @@ class ContainerReader:
             reason = refused[0][1] if refused else msg("it holds no file of a kind that is read")
             raise rejected(reason if len(refused) < 2 else _none(refused), name)
         first, *others = documents
-        told = (*first.refused, *_bounded(refused, uri))
+        told = (*first.refused, *_bound_refusals(refused, uri))
         notes = (*first.notes, *found.notes, *left_out(data, suffix_of))
         return (replace(first, refused=told, notes=notes), *others)
 
@@ -102,7 +102,7 @@ def _none(refused: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _bounded(refused: Sequence[tuple[str, str]], uri: str) -> Sequence[tuple[str, str]]:
+def _bound_refusals(refused: Sequence[tuple[str, str]], uri: str) -> Sequence[tuple[str, str]]:
     if len(refused) <= _MOST_REFUSED:
         return refused
     rest = len(refused) - _MOST_REFUSED

@@ -347,7 +347,7 @@ class _Body:
         return self._shown_symbol(node.get(f"{_W}font") or "", chr(number)) if 0 < number < 0x110000 else ""
 
     def _shown_symbol(self, font: str, char: str) -> str:
-        shown = symbols.shown(font, char)
+        shown = symbols.symbol_text(font, char)
         if shown is None:
             self.unknown[f"{font or 'symbol'} {ord(char):04X}"] += 1
             shown = "\ufffd"

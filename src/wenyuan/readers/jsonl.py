@@ -65,7 +65,7 @@ def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     if not documents:
         raise rejected(_none_taken(refused), name)
     first, *others = documents.values()
-    return (replace(first, refused=_bounded(refused, uri)), *others)
+    return (replace(first, refused=_bound_refusals(refused, uri)), *others)
 
 
 _MOST_REFUSED = 200  # lines that are named one by one
@@ -87,7 +87,7 @@ def _none_taken(refused: Sequence[tuple[str, str]]) -> str:
     return refused[0][1] + more
 
 
-def _bounded(refused: Sequence[tuple[str, str]], uri: str) -> tuple[tuple[str, str], ...]:
+def _bound_refusals(refused: Sequence[tuple[str, str]], uri: str) -> tuple[tuple[str, str], ...]:
     if len(refused) <= _MOST_REFUSED:
         return tuple(refused)
     rest = len(refused) - _MOST_REFUSED

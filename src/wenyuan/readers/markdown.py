@@ -208,7 +208,7 @@ class _Anchors:
 
     def of(self, source: str) -> str:
         own = _OWN_ANCHOR.search(source)
-        return own[1] if own else self._numbered(slug(_shown(source)))
+        return own[1] if own else self._numbered(slug(_heading_text(source)))
 
     def _numbered(self, name: str) -> str:
         free = name
@@ -219,7 +219,7 @@ class _Anchors:
         return free
 
 
-def _shown(source: str) -> str:
+def _heading_text(source: str) -> str:
     """Text of a heading as displayed: no markup, no images, spaces unchanged."""
     if not _MARKUP.search(source):
         return source

@@ -97,7 +97,7 @@ def _fraction(match: re.Match[str]) -> str:
 
 
 def _exponent(text: str, before: str, after: str) -> str:
-    lead, body, tail = _cut(text)
+    lead, body, tail = _drop_notation(text)
     if not body or _ORDINAL.match(body):
         return text
     signs = bool(_UPPER_SIGNS.match(body))
@@ -110,7 +110,7 @@ def _exponent(text: str, before: str, after: str) -> str:
 
 
 def _index(text: str, before: str, after: str) -> str:
-    lead, body, tail = _cut(text)
+    lead, body, tail = _drop_notation(text)
     if not body or not before.strip() or body[0] in "[(（【":
         return lead + body + tail
     if _LOWER_SIGNS.match(body) and before not in _DIGITS and not after.isdigit():
@@ -119,12 +119,12 @@ def _index(text: str, before: str, after: str) -> str:
     return f"{lead}_{shown}{tail}" + (" " if after.isalnum() and not tail else "")
 
 
-def _cut(text: str) -> tuple[str, str, str]:
+def _drop_notation(text: str) -> tuple[str, str, str]:
     body = text.strip()
     lead = text[: len(text) - len(text.lstrip())]
     return lead, body, text[len(lead) + len(body) :]
 
 
 def _marked(match: re.Match[str]) -> str:
-    cut = (_cut(line) for line in match[1].split("\n"))
+    cut = (_drop_notation(line) for line in match[1].split("\n"))
     return "\n".join(f"{lead}~~{body}~~{tail}" if body else lead + tail for lead, body, tail in cut)

@@ -90,7 +90,7 @@ def is_date(code: str) -> bool:
     return any(section.has("date", "elapsed") for section in _sections(code))
 
 
-def shown(value: float, code: str, *, since_1904: bool = False) -> str:
+def format_number(value: float, code: str, *, since_1904: bool = False) -> str:
     """A number as a cell with this format code shows it; ``""`` where the code hides it.
 
     Args:

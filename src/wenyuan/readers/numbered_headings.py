@@ -29,7 +29,7 @@ def sectioned(pieces: Sequence[Piece], *, levels_are_sure: bool = True) -> list[
     depth = 0  # of the marked heading above
     for piece, parts in zip(pieces, found, strict=True):
         if piece.kind == "paragraph":
-            result.extend(_cut(piece, parts, depth))
+            result.extend(_split_piece(piece, parts, depth))
         elif piece.kind == "heading" and not levels_are_sure and (first := parts[0][1]):
             result.append(replace(piece, level=depth + first.level, label=heading_label(first)))
         else:
@@ -38,7 +38,7 @@ def sectioned(pieces: Sequence[Piece], *, levels_are_sure: bool = True) -> list[
     return result
 
 
-def _cut(piece: Piece, parts: Sequence[tuple[str, SectionOpening | None]], depth: int) -> Iterator[Piece]:
+def _split_piece(piece: Piece, parts: Sequence[tuple[str, SectionOpening | None]], depth: int) -> Iterator[Piece]:
     """Split a paragraph at each section opening, and after a line that is entirely a heading."""
     now, gathered = piece, [""]
     for text, accepted in parts:

@@ -101,7 +101,7 @@ _FORMS: dict[str, Callable[[int], str]] = {
 }  # fmt: skip
 
 
-def _written(number: int, form: str) -> str:
+def _format_number(number: int, form: str) -> str:
     write = _FORMS.get(form, str)
     return write(number)
 
@@ -181,7 +181,7 @@ class Numbering:
         def fill(slot: re.Match[str]) -> str:
             at = int(slot[1]) - 1
             other = levels.get(at, here)
-            return _written(counts.get(at, other.start), "decimal" if here.legal else other.form)
+            return _format_number(counts.get(at, other.start), "decimal" if here.legal else other.form)
 
         return _SLOT.sub(fill, here.pattern).strip()
 

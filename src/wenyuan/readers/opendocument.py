@@ -45,7 +45,7 @@ def read_odt(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     Raises:
         DocumentRejected: it is no ODT, encrypted, unpacks to too much, declares a DTD, or holds no text.
     """
-    package, body = _opened(content, name, _ODT)
+    package, body = _open_package(content, name, _ODT)
     with damaged(name):
         walk = _Walk(package)
         pieces = list(walk.pieces(body))
@@ -71,7 +71,7 @@ def read_odp(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     Raises:
         DocumentRejected: as `read_odt`.
     """
-    package, body = _opened(content, name, _ODP)
+    package, body = _open_package(content, name, _ODP)
     with damaged(name):
         walk = _Walk(package)
         pages = [child for child in body if local(child) == "page"]
@@ -103,7 +103,7 @@ def read_odp(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     )  # fmt: skip
 
 
-def _opened(content: bytes, name: str, media_type: str) -> tuple[Package, Any]:
+def _open_package(content: bytes, name: str, media_type: str) -> tuple[Package, Any]:
     """The package, and the body element of its content."""
     package = Package(content, name=name, needs="content.xml")
     if "META-INF/manifest.xml" in package and b"encryption-data" in package.read("META-INF/manifest.xml"):
@@ -273,7 +273,7 @@ _FORMS: Mapping[str, Callable[[int], str]] = {
 """By the first sign of the form."""
 
 
-def _written(number: int, form: str) -> str:
+def _number_text(number: int, form: str) -> str:
     """A number in one of ODF's number formats: ``1``, ``a``, ``I``, ``一, 二, 三, ...``, ``①, ②, ③, ...``."""
     return _FORMS.get(form[:1], str)(number)
 
@@ -298,7 +298,7 @@ class _Numbers:
         if not here.form:
             return ""
         numbers = [
-            _written(self._counts.get(at, 1), self._levels[at].form)
+            _number_text(self._counts.get(at, 1), self._levels[at].form)
             for at in range(max(1, level - here.shown + 1), level + 1)
             if at in self._levels and self._levels[at].form
         ]

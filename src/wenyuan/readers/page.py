@@ -137,7 +137,7 @@ class Page:
 
     def _flush(self, *, term: bool = False) -> None:
         if self._inline:
-            text = _settled("".join(self._inline))
+            text = _block_text("".join(self._inline))
             if term and text:
                 self._term.append(text.replace("\n", " "))
             elif text:
@@ -245,7 +245,7 @@ class Page:
                 parts.append(event)
             elif event.tag == "br" or event.tag in _BLOCKS:
                 parts.append("\n")
-        yield _Line(_settled("".join(parts)).replace("\n", " "), anchor or "")
+        yield _Line(_block_text("".join(parts)).replace("\n", " "), anchor or "")
 
     def _code_lines(self, root: Any) -> Iterator[_Line]:
         line, anchor = "", ""
@@ -270,7 +270,7 @@ class Page:
                 anchor = self._anchor if anchor is None and event.strip() else anchor
                 inline.append(event)
             elif event.tag in ("td", "th", "caption"):
-                text = _settled("".join(inline)).replace("\n", _BROKEN)
+                text = _block_text("".join(inline)).replace("\n", _BROKEN)
                 inline = []
                 if leaving and event.tag == "caption":
                     rows.append([text])
@@ -296,7 +296,7 @@ class Page:
                 anchor = self._anchor if anchor is None and event.strip() else anchor
                 line.append(event)
             elif event.tag == "br" or event.tag in _BLOCKS:
-                text = _settled("".join(line)).replace("\n", " ")
+                text = _block_text("".join(line)).replace("\n", " ")
                 line = []
                 if text:
                     yield _Line((mark or "  " * len(numbers)) + text, anchor or "")
@@ -308,7 +308,7 @@ class Page:
             elif event.tag == "li" and not leaving and numbers:
                 mark = "  " * (len(numbers) - 1) + (f"{numbers[-1]}. " if numbers[-1] else "- ")
                 numbers[-1] += bool(numbers[-1])
-        text = _settled("".join(line)).replace("\n", " ")
+        text = _block_text("".join(line)).replace("\n", " ")
         if text:
             yield _Line(text, anchor or "")
 
@@ -458,7 +458,7 @@ def _soft(text: str) -> str:
     return _SPACE.sub(lambda run: "\r" if "\n" in run[0] or "\r" in run[0] else " ", text)
 
 
-def _settled(text: str) -> str:
+def _block_text(text: str) -> str:
     r"""Text of a block: ``\n`` stays a line break; ``\r`` becomes a space between Latin words, nothing between
     Chinese characters.
     """

@@ -23,11 +23,11 @@ from wenyuan.readers.rst_lines import (
     SUBSTITUTED,
     Lines,
     as_written,
-    cut,
+    dedent,
     indented,
     joined,
     line_parts,
-    listed,
+    list_table,
     substitutions,
     until_blank,
     values,
@@ -133,7 +133,7 @@ class _Page:
                 at += 1
             elif line[0] == " ":
                 after = indented(lines, at)
-                self._body(cut(lines[at:after]), depth + 1)
+                self._body(dedent(lines[at:after]), depth + 1)
                 at = after
             else:
                 at = self._element(lines, at, depth)
@@ -205,7 +205,7 @@ class _Page:
             mark = "-" if "#" in mark else mark
         after = indented(lines, at + 1, least=1)
         rest = line[match.end() :]
-        body = cut(lines[at + 1 : after], most=match.end())
+        body = dedent(lines[at + 1 : after], most=match.end())
         with self.outline.item(mark):
             self._body([(number, rest), *body] if rest else body, depth + 1)
         return after
@@ -214,7 +214,7 @@ class _Page:
         name = self._inline(match["name"].replace("\\", ""))
         after = indented(lines, at + 1, least=1)
         rest = lines[at][1][match.end() :]
-        body = [(lines[at][0], rest), *cut(lines[at + 1 : after])]
+        body = [(lines[at][0], rest), *dedent(lines[at + 1 : after])]
         if name.lower() in _UNSET or not any(text for _, text in body):
             return after
         self.outline.term(name, lines[at][0])
@@ -228,7 +228,7 @@ class _Page:
         if not rest and after == at + 1:
             return 0
         self.outline.term(match["names"].strip(), lines[at][0])
-        self._body([(lines[at][0], rest), *cut(lines[at + 1 : after])], depth + 1)
+        self._body([(lines[at][0], rest), *dedent(lines[at + 1 : after])], depth + 1)
         self.outline.end_term()
         return after
 
@@ -236,7 +236,7 @@ class _Page:
         number, line = lines[at]
         after = indented(lines, at + 1, least=1)
         self.outline.term(self._inline(line), number)
-        self._body(cut(lines[at + 1 : after]), depth + 1)
+        self._body(dedent(lines[at + 1 : after]), depth + 1)
         self.outline.end_term()
         return after
 
@@ -317,7 +317,7 @@ class _Page:
             return at + 1  # it parts what stands above from what stands below
         after = indented(lines, at + 1, least=1)
         if match := NOTE.match(line):
-            body = [(number, match["said"]), *cut(lines[at + 1 : after])]
+            body = [(number, match["said"]), *dedent(lines[at + 1 : after])]
             self.outline.term(f"[{match['of'].lstrip('#') or '#'}]:", number)
             self._body(body, depth + 1)
             self.outline.end_term()
@@ -331,7 +331,7 @@ class _Page:
         return after
 
     def _directive(self, name: str, said: str, lines: Lines, depth: int) -> None:
-        arguments, options, body = line_parts(said, cut(lines[1:]), several=bool(_DESCRIBED.match(name)))
+        arguments, options, body = line_parts(said, dedent(lines[1:]), several=bool(_DESCRIBED.match(name)))
         found = _Directive(name, said.strip(), arguments, options, body, lines[0][0], depth)
         file = options.get("file") or (said if "include" in name else "")
         if name in _INCLUDES and file:
@@ -435,7 +435,9 @@ class _Page:
             rows = values(lines, options.get("delim", ","))
             self.outline.table([[Spanning(self._inline(cell)) for cell in row] for row in rows], number)
         elif found.name in ("list-table", "flat-table"):
-            self.outline.table([[Spanning(self._inline(cell)) for cell in row] for row in listed(found.body)], number)
+            self.outline.table(
+                [[Spanning(self._inline(cell)) for cell in row] for row in list_table(found.body)], number
+            )
         else:
             self._body(found.body, found.depth + 1)
 

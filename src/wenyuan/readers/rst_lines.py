@@ -40,7 +40,7 @@ def until_blank(lines: Lines, at: int) -> int:
     return at
 
 
-def cut(lines: Lines, *, most: int = 0) -> list[tuple[int, str]]:
+def dedent(lines: Lines, *, most: int = 0) -> list[tuple[int, str]]:
     """Lines without the indentation that they share, or at most so much of it."""
     least = min((len(line) - len(line.lstrip(" ")) for _, line in lines if line), default=0)
     least = min(least, most) if most else least
@@ -59,7 +59,7 @@ def joined(lines: Sequence[str]) -> str:
 
 
 def as_written(lines: Lines) -> str:
-    return "\n".join(line for _, line in cut(lines)).strip("\n")
+    return "\n".join(line for _, line in dedent(lines)).strip("\n")
 
 
 def line_parts(
@@ -92,7 +92,7 @@ def line_parts(
     return arguments, options, lines[at:]
 
 
-def listed(lines: Lines) -> Iterator[list[str]]:
+def list_table(lines: Lines) -> Iterator[list[str]]:
     """The rows of a table that is written as a list of lists."""
     row: list[list[str]] = []
     for _, line in lines:

@@ -122,7 +122,7 @@ class Sandbox:
 
     def _unpacked(self, content: bytes, uri: str, name: str) -> Unpacked:
         self._check_size(content, name)
-        answer = self._answered({"uri": uri, "name": name}, content, name)
+        answer = self._answer({"uri": uri, "name": name}, content, name)
         try:
             return decode_unpacked(answer)
         except (KeyError, TypeError, ValueError) as error:
@@ -139,7 +139,7 @@ class Sandbox:
             DocumentRejected: with the reason, naming the file.
             SourceError: the worker cannot be started at all.
         """
-        answer = self._answered({"name": name, "page": page, "width": width}, content, name)
+        answer = self._answer({"name": name, "page": page, "width": width}, content, name)
         return base64.b64decode(answer["png"])
 
     def call(
@@ -158,15 +158,15 @@ class Sandbox:
             SourceError: the worker cannot be started at all.
         """
         asked = {"function": function, "arguments": dict(arguments), "name": name, "seconds": seconds}
-        return self._answered(asked, content, name)["result"]
+        return self._answer(asked, content, name)["result"]
 
     def _isolated(self, content: bytes, asked: dict[str, Any], watch: Watch) -> tuple[Document, ...]:
         name, pages = str(asked["name"]), self._pages
-        answer = self._answered(asked | {"recognised": None if pages is None else {}}, content, name)
+        answer = self._answer(asked | {"recognised": None if pages is None else {}}, content, name)
         if "wanted" in answer and pages is not None:
             wanted = [int(page) for page in answer["wanted"]]
             found = pages.recognise(content, name=name, pages=wanted, watch=watch)
-            answer = self._answered(
+            answer = self._answer(
                 asked | {"recognised": {str(at): told for at, told in found.items()}}, content, name
             )
         try:
@@ -174,10 +174,10 @@ class Sandbox:
         except (KeyError, TypeError, ValueError) as error:
             raise _not_valid(error, name) from error
 
-    def _answered(self, asked: dict[str, Any], content: bytes, name: str) -> dict[str, Any]:
+    def _answer(self, asked: dict[str, Any], content: bytes, name: str) -> dict[str, Any]:
         with self._lock:
             try:
-                answer = self._asked(encode_json(asked), content, asked.get("seconds"))
+                answer = self._exchange(encode_json(asked), content, asked.get("seconds"))
             except Died as death:
                 raise DocumentRejected(str(death), component=name) from death
         if "rejected" in answer:
@@ -185,7 +185,7 @@ class Sandbox:
             raise kind(str(answer["rejected"]), component=name, hint=str(answer.get("hint", "")))
         return answer
 
-    def _asked(self, request: bytes, content: bytes, seconds: float | None) -> dict[str, Any]:
+    def _exchange(self, request: bytes, content: bytes, seconds: float | None) -> dict[str, Any]:
         """The worker's answer. When a reused worker dies, the request is repeated with a fresh one before the
         document is blamed.
         """

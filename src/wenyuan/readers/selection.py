@@ -287,7 +287,7 @@ def _read_by_plugin(content: bytes, *, uri: str, name: str, reader: str, plugin:
         read = plugins.load_function(reader, plugin=plugin)
     except ConfigError as error:
         raise DocumentRejected(error.message, component=name, hint=error.hint) from error
-    documents = _named(lambda: tuple(read(content, uri=uri, name=name)), name)
+    documents = _guard_errors(lambda: tuple(read(content, uri=uri, name=name)), name)
     for other in (one for one in documents if not isinstance(one, Document)):
         raise DocumentRejected(
             msg("the plugin {plugin} gave a {kind}, which is no document", plugin=plugin, kind=type(other).__name__),
@@ -314,15 +314,15 @@ def call_guarded(content: bytes, arguments: Mapping[str, Any], *, name: str, fun
     """
     module, _, attribute = function.partition(":")
     call = getattr(import_module(module), attribute)
-    return _named(lambda: call(content, **arguments), name)
+    return _guard_errors(lambda: call(content, **arguments), name)
 
 
 def _guarded(parse: Callable[..., T], content: bytes, uri: str, name: str) -> T:
     check_signature(content, name)
-    return _named(lambda: parse(content, uri=uri, name=name), name)
+    return _guard_errors(lambda: parse(content, uri=uri, name=name), name)
 
 
-def _named(parse: Callable[[], T], name: str) -> T:
+def _guard_errors(parse: Callable[[], T], name: str) -> T:
     """What a parser returns; its exceptions become a `DocumentRejected` that names the file."""
     try:
         return parse()

@@ -47,12 +47,12 @@ _FONTS = {
 }  # fmt: skip
 
 
-def known(font: str) -> bool:
+def is_symbol_font(font: str) -> bool:
     """Whether a font is one of symbols, whose letters are not what their codes say."""
     return _plain(font) in _FONTS
 
 
-def shown(font: str, char: str) -> str | None:
+def symbol_text(font: str, char: str) -> str | None:
     r"""What a character shows in a font: ``\uf0b3`` in Symbol is ``≥``; None where that is not known.
 
     Codes of the private area (F000 … F0FF) are those of the font itself; without a font they are taken for Symbol.

@@ -55,10 +55,10 @@ def measured(
         warnings: Sentences for users of the document, each a `core.errors.msg`.
     """
     read = characters(document.text)
-    own = None if source is None else read if source == document.text else characters(_one(source))
+    own = None if source is None else read if source == document.text else characters(_join_texts(source))
     lost = invented = 0
     if own is not None:
-        taken = read - characters(_one(added))
+        taken = read - characters(_join_texts(added))
         lost = (own - taken).total()
         invented = (taken - own - _structure(document)).total()
     return replace(
@@ -76,7 +76,7 @@ def measured(
     )
 
 
-def _one(text: str | Iterable[str]) -> str:
+def _join_texts(text: str | Iterable[str]) -> str:
     return text if isinstance(text, str) else "\n".join(text)
 
 

@@ -227,7 +227,7 @@ def _check_size(sheet: str, cells: int, name: str) -> None:
 def _sheet_rows(sheet: Any, told: tuple[Hidden, ShownCells | None], name: str) -> SheetRows:
     hidden, shown = told
     _check_size(sheet.name, sheet.total_height * sheet.total_width, name)
-    cells = [[_shown(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
+    cells = [[_value_text(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
     for number, texts in shown.texts.items() if shown else ():
         for at, text in texts:
             if number < len(cells) and at < len(cells[number]):
@@ -288,7 +288,7 @@ def _fill_merged(
     return repeated
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     """A cell's value as text: whole numbers without ``.0``, dates in ISO 8601."""
     match value:
         case bool():

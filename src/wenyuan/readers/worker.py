@@ -79,7 +79,7 @@ def _allow_seconds(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
 
 
-def _done(request: dict[str, Any], content: bytes) -> dict[str, Any]:
+def _handle_request(request: dict[str, Any], content: bytes) -> dict[str, Any]:
     """Carry out a request: call a function, draw a page, recognise a page, unpack a file, or read one."""
     name = request["name"]
     if "function" in request:
@@ -114,7 +114,7 @@ def _answer(request: dict[str, Any], content: bytes, answers: BinaryIO) -> bool:
     """Carry out a request and send the answer; False when the process should be replaced."""
     sound = True
     try:
-        answer = encode_json(_done(request, content))
+        answer = encode_json(_handle_request(request, content))
     except PagesWanted as wanted:
         answer = encode_json({"wanted": list(wanted.pages)})
     except DocumentRejected as error:

@@ -22,8 +22,8 @@ from wenyuan.readers.binary_cells import (
     STREAMS,
     XF,
     BinaryCell,
+    cell_texts,
     rk,
-    shown,
 )
 from wenyuan.readers.xlsx_cells import ShownCells
 
@@ -72,7 +72,7 @@ def _sheets_of_xls(stream: bytes) -> Iterator[ShownCells]:
             break
     codes = [formats.get(form, "") for form in styles]
     for place in places:
-        yield shown(_cells_of_xls(stream, place), codes, since_1904)
+        yield cell_texts(_cells_of_xls(stream, place), codes, since_1904)
 
 
 def _text_of_xls(body: bytes, wide: bool) -> str:

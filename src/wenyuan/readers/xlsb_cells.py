@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 
 from wenyuan.readers import number_formats
-from wenyuan.readers.binary_cells import MAX_STYLES, BinaryCell, rk, shown
+from wenyuan.readers.binary_cells import MAX_STYLES, BinaryCell, cell_texts, rk
 from wenyuan.readers.markup import beside, local, parse_xml
 from wenyuan.readers.xlsx_cells import ShownCells
 
@@ -48,7 +48,7 @@ def _sheets_of_xlsb(archive: zipfile.ZipFile) -> Iterator[ShownCells]:
         elif kind == _B_SHEET:
             sheets.append(related.get(_wide_text(body, 8), ""))
     for sheet in sheets:
-        yield shown(_cells_of_xlsb(part(sheet)), codes, since_1904)
+        yield cell_texts(_cells_of_xlsb(part(sheet)), codes, since_1904)
 
 
 def _related(rels: bytes, book: str) -> Mapping[str, str]:

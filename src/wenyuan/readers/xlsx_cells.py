@@ -93,7 +93,7 @@ def displayed(number: float, code: str, *, since_1904: bool = False) -> str:
     """A number as its cell shows it, and after it the plain value where one would not find that by the other."""
     if not code or code.lower() == "general":
         return number_formats.general(number)
-    shown = number_formats.shown(number, code, since_1904=since_1904)
+    shown = number_formats.format_number(number, code, since_1904=since_1904)
     if not shown:
         return ""
     value = number_formats.plain(number, code, since_1904=since_1904)

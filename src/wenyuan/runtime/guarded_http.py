@@ -105,7 +105,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
             EngineUnavailable: the name is not known, or leads where nothing may be connected to.
             httpcore2.ConnectError, httpcore2.ConnectTimeout: no address answers.
         """
-        *others, last = self._judged(host, port, timeout)
+        *others, last = self._allowed_addresses(host, port, timeout)
         for later, address in zip(range(len(others), 0, -1), others, strict=True):
             seconds = seconds_left(timeout, httpcore2.ConnectTimeout)
             share = seconds / (later + 1)  # one that is silent leaves time for the others
@@ -115,7 +115,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
                 continue
         return TimedStream(self._connect(last, port, seconds_left(timeout, httpcore2.ConnectTimeout)))
 
-    def _judged(self, host: str, port: int, timeout: float | None) -> list[str]:
+    def _allowed_addresses(self, host: str, port: int, timeout: float | None) -> list[str]:
         """The addresses of a host. If one is refused all are: a legitimate name has addresses of one kind."""
         try:
             seconds = seconds_left(timeout, httpcore2.ConnectTimeout)

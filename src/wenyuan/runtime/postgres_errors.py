@@ -127,13 +127,13 @@ def driver_errors() -> tuple[type[Exception], ...]:
     return (driver.Error, driver.Warning) if driver is not None else ()
 
 
-def meant(error: BaseException, doing: str, component: str) -> KnowledgeError:
+def translate_error(error: BaseException, doing: str, component: str) -> KnowledgeError:
     """The error for an exception of the driver."""
     driver: Any = sys.modules["psycopg"]
     state = getattr(error, "sqlstate", None) or ""
     for beginning, kind, reason, hint in _REASONS:
         if state.startswith(beginning):
-            return kind(f"{doing}: {reason}" + _shown(kind, state), component=component, hint=hint)
+            return kind(f"{doing}: {reason}" + _describe_state(kind, state), component=component, hint=hint)
     if isinstance(error, driver.errors.ConnectionTimeout) and time_left() == 0:
         return EngineTimeout(
             msg("{doing}: the server did not answer before the deadline", doing=doing), component=component
@@ -152,5 +152,5 @@ def meant(error: BaseException, doing: str, component: str) -> KnowledgeError:
     )
 
 
-def _shown(kind: type[KnowledgeError], state: str) -> str:
+def _describe_state(kind: type[KnowledgeError], state: str) -> str:
     return f" ({state})" if issubclass(kind, CatalogError) else ""

@@ -86,7 +86,7 @@ class PostgresSessions:
         def errand() -> T:
             begun.set()
             with until(deadline):
-                return self._done(work, hold, deadline, mode, chosen)
+                return self._run(work, hold, deadline, mode, chosen)
 
         try:
             return self._errands.run(errand, deadline.remaining())
@@ -110,7 +110,7 @@ class PostgresSessions:
         made.prepare_threshold = None  # a pooler between us may change servers
         return made
 
-    def _done(
+    def _run(
         self,
         work: Callable[[Connection[Any]], T],
         hold: HeldConnection,

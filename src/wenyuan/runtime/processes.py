@@ -11,7 +11,7 @@ _PROC = Path("/proc")
 
 def own_name(number: int) -> str:
     """A unique name for this process, from host, process id and start time, and `number`."""
-    return f"{socket.gethostname()}-{os.getpid()}-{_begun(os.getpid())}.{_numbering()}-{number:x}"
+    return f"{socket.gethostname()}-{os.getpid()}-{_start_time(os.getpid())}.{_numbering()}-{number:x}"
 
 
 def has_ended(name: str) -> bool:
@@ -21,10 +21,10 @@ def has_ended(name: str) -> bool:
         return False
     begun, _, numbering = rest[1].partition(".")
     # In another container of this host the same number is another process, and cannot be seen.
-    return bool(begun) and numbering == _numbering() and _begun(int(rest[0])) != begun
+    return bool(begun) and numbering == _numbering() and _start_time(int(rest[0])) != begun
 
 
-def _begun(pid: int) -> str:
+def _start_time(pid: int) -> str:
     """Start time of a process in system ticks; ``""`` where unknown, ``gone`` when there is no such process."""
     if not _PROC.joinpath("self/stat").exists():
         return ""

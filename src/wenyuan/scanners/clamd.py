@@ -43,7 +43,7 @@ class ClamdScanner:
 
     def scan(self, content: bytes, name: str) -> ScanVerdict:
         try:
-            said = self._said(content)
+            said = self._answer(content)
         except TimeoutError as error:
             told = msg("no verdict within {seconds} s", seconds=f"{self._timeout:g}")
             raise ScannerFailed(told, component=self.name) from error
@@ -61,7 +61,7 @@ class ClamdScanner:
 
     def close(self) -> None: ...
 
-    def _said(self, content: bytes) -> str:
+    def _answer(self, content: bytes) -> str:
         """The daemon's answer to a file; `z` makes both sides end their words with a zero byte."""
         ends = time.monotonic() + self._timeout
         with self._connected() as connection:

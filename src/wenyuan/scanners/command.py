@@ -95,10 +95,10 @@ class CommandScanner:
                 ) from error
             assert process.stdout is not None
             stack.callback(process.stdout.close)
-            said = self._said(process)
+            said = self._output(process)
             return process.returncode, said.decode("utf-8", "replace").strip()
 
-    def _said(self, process: subprocess.Popen[bytes]) -> bytes:
+    def _output(self, process: subprocess.Popen[bytes]) -> bytes:
         """The output of a process until it has ended, whoever else still holds it open.
 
         Raises:

@@ -20,12 +20,12 @@ def open_scanner(settings: RedactionSettings, releasing: ExitStack) -> Scanner |
     said = settings.scanner.strip()
     if not said:
         return None
-    scanner = _opened(said, settings)
+    scanner = _scanner_of(said, settings)
     releasing.callback(scanner.close)
     return scanner
 
 
-def _opened(said: str, settings: RedactionSettings) -> Scanner:
+def _scanner_of(said: str, settings: RedactionSettings) -> Scanner:
     scheme = said.partition("://")[0].lower()
     if scheme == "clamd":
         from wenyuan.scanners.clamd import ClamdScanner

@@ -64,7 +64,7 @@ class Buckets(Protocol):
         ...
 
 
-def _begun(bucket: Bucket, *, rate: float, concurrency: int, now: float) -> tuple[int, float]:
+def _bucket_at(bucket: Bucket, *, rate: float, concurrency: int, now: float) -> tuple[int, float]:
     if concurrency and bucket.open >= concurrency:
         return bucket.open, 0.0
     if rate and (wait := bucket.wait(now)):
@@ -86,7 +86,7 @@ class OwnBuckets:
             while len(self._callers) > _REMEMBERED:
                 self._callers.popitem(last=False)
         self._callers.move_to_end(name)
-        return _begun(caller, rate=rate, concurrency=concurrency, now=now)
+        return _bucket_at(caller, rate=rate, concurrency=concurrency, now=now)
 
     def end(self, name: str) -> None:
         if (caller := self._callers.get(name)) is not None:
@@ -148,7 +148,7 @@ class SharedBuckets:
             else:
                 open_ = [0] * len(open_)
             bucket.open = sum(open_)
-            refused = _begun(bucket, rate=rate, concurrency=concurrency, now=now)
+            refused = _bucket_at(bucket, rate=rate, concurrency=concurrency, now=now)
             open_[self._number] += refused == (0, 0.0)
             self._row.pack_into(self._map, place, digest, bucket.tokens, bucket.at, *open_)
             return refused

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, msg
 from wenyuan.core.ports import unless
-from wenyuan.engines.external.question_path import JOURNEY, VIA, QuestionPath, arrived, told
+from wenyuan.engines.external.question_path import JOURNEY, VIA, QuestionPath, arrived, refused_path
 from wenyuan.runtime.shortage import is_shortage, tell_shortage
 from wenyuan.server.pool import Pool
 from wenyuan.server.problems import Problem
@@ -207,7 +207,7 @@ class RequestHandler:
     ) -> Response:
         try:
             if journey.refused:
-                raise told(journey.refused)
+                raise refused_path(journey.refused)
             with fault:
                 body = question.answer(asked)
             payload = contract.encode(body)

@@ -19,7 +19,7 @@ from wenyuan.core.errors import NotPermitted
 from wenyuan.core.ports import ModelUse
 from wenyuan.server.exposition import MetricFamilies, counter, gauge, histogram
 from wenyuan.server.numbers import Numbers, NumbersNow
-from wenyuan.server.openapi import got
+from wenyuan.server.openapi import read_operation
 from wenyuan.server.pool import Pool
 from wenyuan.server.route import route
 from wenyuan.service.operations.background_refresh import WorkerProgress
@@ -35,7 +35,7 @@ class _Measured(Protocol):
     def vitals(self) -> LibraryStats: ...
 
 
-_NUMBERS = got(
+_NUMBERS = read_operation(
     "metrics", "Numbers for Prometheus; needs the right audit", {"text/plain": {"schema": {"type": "string"}}},
     401, 403, 429, 500, 503,
 )  # fmt: skip

@@ -122,7 +122,7 @@ def _parameters(route: Route, query: type[BaseModel] | None) -> dict[str, Any]:
     return {"parameters": told} if told else {}
 
 
-def got(
+def read_operation(
     name: str,
     summary: str,
     answer: Mapping[str, Any] | type[Any],
@@ -146,7 +146,7 @@ def got(
     )
 
 
-def asked(name: str, summary: str, takes: type[Any], gives: type[Any], *problems: int) -> Operation:
+def question_operation(name: str, summary: str, takes: type[Any], gives: type[Any], *problems: int) -> Operation:
     """A question whose response may have status FAILED."""
 
     def described(_route: Route, failed: int) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def foreign(
     return Operation(described, takes=() if takes is None else (takes,), gives=(gives, error))
 
 
-def kept(
+def storage_operation(
     summary: str = "",
     answer: Mapping[str, Any] = _OBJECT,
     *,
@@ -224,7 +224,7 @@ def kept(
     def described(route: Route, _failed: int) -> dict[str, Any]:
         ok = {"description": "Done.", "headers": _HEADERS, "content": {"application/json": {"schema": answer}}}
         return {
-            "operationId": _named(route),
+            "operationId": _operation_name(route),
             "summary": summary or f"Needs the right {route.right}",
             "responses": {
                 **{str(status): ok for status in statuses},
@@ -249,7 +249,7 @@ def file_given(summary: str, types: Iterable[str], *, query: type[BaseModel] | N
     def described(route: Route, _failed: int) -> dict[str, Any]:
         ok = {"description": summary, "headers": _HEADERS, "content": content}
         return {
-            "operationId": _named(route),
+            "operationId": _operation_name(route),
             "summary": summary,
             "responses": {"200": ok, **_problems(400, 401, 403, 404, 409, 429, 500, 503)},
             **_parameters(route, query),
@@ -258,7 +258,7 @@ def file_given(summary: str, types: Iterable[str], *, query: type[BaseModel] | N
     return Operation(described)
 
 
-def _named(route: Route) -> str:
+def _operation_name(route: Route) -> str:
     words = [part for part in route.path.split("/")[2:] if not part.startswith("{")]
     return "_".join([route.method.lower(), *words, *(["one"] if _in_path(route) else [])])
 
@@ -281,7 +281,9 @@ def _protocol(_route: Route, _failed: int) -> dict[str, Any]:
 MCP = Operation(_protocol)
 """A protocol of its own: https://modelcontextprotocol.io."""
 
-SOURCES_LISTED = got("list_sources", "The registered sources", contract.SourceListShape, 401, 403, 429, 500, 503)
+SOURCES_LISTED = read_operation(
+    "list_sources", "The registered sources", contract.SourceListShape, 401, 403, 429, 500, 503
+)
 
 
 def document_of(settings: ServerSettings, served: Iterable[Route], known: Iterable[Route]) -> dict[str, Any]:

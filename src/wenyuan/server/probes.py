@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.server.handling import json_response
-from wenyuan.server.openapi import content_of, got
+from wenyuan.server.openapi import content_of, read_operation
 from wenyuan.server.pool import Pool
 from wenyuan.server.route import route
 from wenyuan.server.service_port import Service
@@ -34,7 +34,7 @@ class Probes:
         self._document = document
         self._pool = Pool(2, 16)
 
-    @route("GET", "/livez", None, got("livez", "Whether the process runs", _LIVE, 500))
+    @route("GET", "/livez", None, read_operation("livez", "Whether the process runs", _LIVE, 500))
     async def livez(self, _request: Request) -> Response:
         return json_response({"live": True})
 
@@ -42,7 +42,9 @@ class Probes:
         "GET",
         "/readyz",
         None,
-        got("readyz", "Whether the service can answer", ReadinessShape, 500, 503, also=content_of(ReadinessShape)),
+        read_operation(
+            "readyz", "Whether the service can answer", ReadinessShape, 500, 503, also=content_of(ReadinessShape)
+        ),
     )
     async def readyz(self, request: Request) -> Response:
         return await self._pool.run(partial(self._readiness, request.state.request_id))
@@ -54,7 +56,7 @@ class Probes:
     def _readiness(self, request_id: str) -> Response:
         try:
             state = self._service.readiness()
-            ready, parts = state.ready, {name: _shown(part) for name, part in state.parts.items()}
+            ready, parts = state.ready, {name: _public_state(part) for name, part in state.parts.items()}
         except Exception as error:
             known = isinstance(error, KnowledgeError)
             _log.error("readiness could not be told: request_id=%s: %s", request_id, error, exc_info=not known)
@@ -63,6 +65,6 @@ class Probes:
         return json_response({"ready": ready, "parts": parts}, 200 if ready else 503)
 
 
-def _shown(part: Mapping[str, object]) -> dict[str, object]:
+def _public_state(part: Mapping[str, object]) -> dict[str, object]:
     """A part's state without its hints: a prober cannot act on the server."""
     return {name: value for name, value in part.items() if name != "hint"}

@@ -50,24 +50,24 @@ def _reached(paths: Mapping[str, Any], schemas: Mapping[str, Any]) -> set[str]:
     """The components that request bodies are made of."""
     bodies = [said.get("requestBody") for methods in paths.values() for said in methods.values()]
     found: set[str] = set()
-    todo = [name for body in bodies for name in _named(body)]
+    todo = [name for body in bodies for name in _definition_name(body)]
     while todo:
         name = todo.pop()
         if name not in found and name != "Json" and name in schemas:
             found.add(name)
-            todo.extend(_named(schemas[name]))
+            todo.extend(_definition_name(schemas[name]))
     return found
 
 
-def _named(value: Any) -> Iterator[str]:
+def _definition_name(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         if isinstance(told := value.get("$ref"), str):
             yield told.removeprefix(REF)
         for inner in value.values():
-            yield from _named(inner)
+            yield from _definition_name(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _named(inner)
+            yield from _definition_name(inner)
 
 
 def _strict_body(body: Mapping[str, Any]) -> dict[str, Any]:

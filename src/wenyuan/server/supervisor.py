@@ -104,14 +104,14 @@ class Supervisor:
 
     @contextmanager
     def _handling(self) -> Iterator[None]:
-        before = {one: signal.signal(one, self._told) for one in (signal.SIGTERM, signal.SIGINT)}
+        before = {one: signal.signal(one, self._on_signal) for one in (signal.SIGTERM, signal.SIGINT)}
         try:
             yield
         finally:
             for one, handler in before.items():
                 signal.signal(one, handler)
 
-    def _told(self, _signal: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, _signal: int, _frame: FrameType | None) -> None:
         self._signals += 1
         self._tell_all()
 

@@ -106,7 +106,7 @@ class DocumentDesk:
         Raises:
             NotFound: there is no such document, or none that the caller may see; the two are told alike.
         """
-        held, sources = self._held(document_id, principal)
+        held, sources = self._document(document_id, principal)
         return {**self._described(held, sources, principal), "notes": list(held.notes)}
 
     def passages(
@@ -121,7 +121,7 @@ class DocumentDesk:
         Raises:
             NotFound: as `document`.
         """
-        held, sources = self._held(document_id, principal)
+        held, sources = self._document(document_id, principal)
         terms = parse_copyright(sources[held.source_id].copyright)
         # Before the page is read: of a document that is removed between the two, nothing is given.
         chars = self.catalog.document_chars({document_id}).get(document_id, 0)
@@ -131,7 +131,7 @@ class DocumentDesk:
         found, more = self.catalog.passages_of_document(document_id, after=after, limit=limit)
         start, end = min((p.start for p in found), default=0), max((p.end for p in found), default=0)
         lines = self.catalog.document_lines(document_id, start, end) if found else []
-        texts = _given([one.text for one in found], room)
+        texts = _cut_texts([one.text for one in found], room)
         told = tuple(_passage(one, text, lines) for one, text in zip(found, texts, strict=True))
         return PassagePage(
             document={**self._described(held, sources, principal), "credit": terms.credit},
@@ -150,7 +150,7 @@ class DocumentDesk:
             raise InvalidRequest(msg("{place} {fault}", place="page", fault=msg("must be at least {limit}", limit=1)))
         found = self.catalog.passages([passage_id]).get(passage_id)
         try:  # the document of what is not there is looked up, too: it takes as long as what is another's
-            self._held(0 if found is None else found.document_id, principal)
+            self._document(0 if found is None else found.document_id, principal)
         except NotFound:
             found = None
         order = [] if found is None else [row[0] for row in self.catalog.document_passages(found.document_id)]
@@ -170,7 +170,7 @@ class DocumentDesk:
             return self.access.readable_sources(principal)
         return {source.source_id: source for source in self.catalog.sources()}
 
-    def _held(self, document_id: int, principal: Principal) -> tuple[HeldDocument, Mapping[str, Source]]:
+    def _document(self, document_id: int, principal: Principal) -> tuple[HeldDocument, Mapping[str, Source]]:
         held, sources = self.catalog.held_document(document_id, date.today()), self._sources(principal)
         if held is None or held.source_id not in sources or (principal.agent_id is not None and held.state != "live"):
             raise NotFound(
@@ -248,7 +248,7 @@ def _place(mark: str) -> tuple[str, str] | None:
     return source_id, uri
 
 
-def _given(texts: Sequence[str], room: int | None) -> list[str | None]:
+def _cut_texts(texts: Sequence[str], room: int | None) -> list[str | None]:
     """The texts until `room` characters are used (None: all); None for the rest."""
     given: list[str | None] = []
     for text in texts:

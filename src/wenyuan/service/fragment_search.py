@@ -20,7 +20,7 @@ from wenyuan.core.restrictions import Restrictions, restricted, restrictions_of
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorded_search import RecordedSearch
 from wenyuan.service.fragments import fragments_of, nearest_of
-from wenyuan.service.queries import asked, both, narrowing
+from wenyuan.service.queries import both, narrowing, query_of
 from wenyuan.service.query import Query, SearchAnswer
 from wenyuan.service.search.change_cache import PerChange
 from wenyuan.service.search.retriever import Retriever
@@ -165,7 +165,7 @@ class FragmentSearch:
             InvalidRequest, NotPermitted: the request itself is at fault; it was not executed.
             KnowledgeError: a leg that had to answer did not, or the audit cannot be written.
         """
-        query, wanted = asked(request, self.settings.rules), restrictions_of(request.context)
+        query, wanted = query_of(request, self.settings.rules), restrictions_of(request.context)
         try:
             query, principal = self._bounded(query, wanted, principal)
             query = self.rewriter.reworded(narrow(query))

@@ -142,7 +142,7 @@ class Originals:
         self._check_may_see(origin, source, principal)
         self._check_may_copy(source)
         found = self._as_read(origin, source)
-        self._told(origin, principal, door)
+        self._record_access(origin, principal, door)
         return found
 
     def page_picture(
@@ -169,7 +169,7 @@ class Originals:
         if png is None:
             png = self.draw(found.content, name=found.name, page=page, width=width)
             self.pictures.put(what, png)
-        self._told(origin, principal, door)
+        self._record_access(origin, principal, door)
         return png
 
     # -- who may see what --------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class Originals:
         if parse_copyright(source.copyright).excerpt != "allow":
             raise NotPermitted("its terms do not allow to give the whole document")
 
-    def _told(self, origin: Origin, principal: Principal, door: str) -> None:
+    def _record_access(self, origin: Origin, principal: Principal, door: str) -> None:
         self.recorder.fetched(f"document-{origin.document_id}", origin.uri, 0, principal, door=door)
 
     # -- the file ----------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from wenyuan.settings import RulesSettings
 _TEXTS = ("source_document_uri", "task_id", "chapter", "engineering_type")
 
 
-def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Query:
+def query_of(request: RetrievalRequest, settings: RulesSettings | None = None) -> Query:
     """The query for a request; InvalidRequest lists the faults in its context.
 
     Args:

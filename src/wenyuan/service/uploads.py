@@ -385,7 +385,7 @@ class Uploads:
             self._drop_empty(home)
         report.files, report.unchanged = len(placed), sum(one.same for one in placed)  # not those that were there
         live = self.catalog.live_documents(source.source_id)
-        taken = {one.name: _told(one, report, live) for one in placed}
+        taken = {one.name: _upload_state(one, report, live) for one in placed}
         for one in placed:
             state = taken[one.name].state
             if state in ("added", "changed"):
@@ -397,7 +397,7 @@ class Uploads:
         self, home: Path, named: Mapping[str, Given], instead_of: Path | None, spare: Path
     ) -> tuple[list[_Placed], dict[Path, Path | None]]:
         """The files with their places, and the moves that bring them there and keep what was there before."""
-        placed = [_placed(home, name, given.path) for name, given in named.items()]
+        placed = [_upload_place(home, name, given.path) for name, given in named.items()]
         moves: dict[Path, Path | None] = {home / name: given.path for name, given in named.items()}
         for one in placed if self.keep else ():
             former = one.target if one.before and not one.same else None
@@ -492,13 +492,13 @@ def _second(file: Path, spare: Path) -> Path:
     return other
 
 
-def _placed(home: Path, name: str, given: Path) -> _Placed:
+def _upload_place(home: Path, name: str, given: Path) -> _Placed:
     target = home / name
     before = target.is_file()
     return _Placed(name, target, before, before and filecmp.cmp(target, given, shallow=False))
 
 
-def _told(one: _Placed, report: IngestReport, live: Mapping[str, tuple[int, str]]) -> Taken:
+def _upload_state(one: _Placed, report: IngestReport, live: Mapping[str, tuple[int, str]]) -> Taken:
     if reason := report.failed.get(one.shown) or report.data.get(one.shown):
         reason = reason.removeprefix(f"{one.target.name}: ")
         return Taken(name=one.name, state="failed", reason=reason)

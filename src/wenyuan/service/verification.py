@@ -294,10 +294,10 @@ class Verifier:
             scope = Scope(sources=_in_force(registry, seen, day), as_of=day, hidden=hidden)
             past = cache(partial(self._past, registry, seen, day))  # most answers say nothing that needs it
             visible = _Visible(query, registry, seen, scope, past, deadline)
-            judged = tuple(self._judged(claim, request, visible) for claim in request.claims)
+            judged = tuple(self._judge(claim, request, visible) for claim in request.claims)
         return Verification(claims=judged, generation=change, as_of=day)
 
-    def _judged(self, claim: Claim, request: VerifyRequest, visible: _Visible) -> JudgedClaim:
+    def _judge(self, claim: Claim, request: VerifyRequest, visible: _Visible) -> JudgedClaim:
         tokens, cited = tokens_of(claim.text), self._cited(claim, request.citations, visible)
         passages = self._by_words(claim.text, visible.scope, visible.deadline)
         if cited.documents:

@@ -18,7 +18,7 @@ from wenyuan.core.errors import MOST_CHARS, MOST_DEPTH, MOST_PARTS, Fault, Inval
 from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS, Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.core.query_rewriting import MOST_TURNS
 from wenyuan.core.restrictions import faults_of
-from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, said_of, shown, walk
+from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, safe_key, said_of, walk
 
 # The JSON shapes of the contract: what comes in is checked whole, what goes out is made in one place.
 #
@@ -236,7 +236,7 @@ def _unknown(key: str) -> Fault:
         if close
         else "; unknown keys are accepted only inside context"
     )
-    return Fault(shown(key), msg("is unknown{near}", near=hint))
+    return Fault(safe_key(key), msg("is unknown{near}", near=hint))
 
 
 def _fault(error: ErrorDetails) -> Fault:

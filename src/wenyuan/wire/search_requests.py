@@ -18,7 +18,7 @@ from wenyuan.core.query_rewriting import Turn, conversation
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest
 from wenyuan.wire.search import ContextRequestShape, Rewritable, SearchRequestShape
-from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, unbranched
+from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, safe_key, unbranched
 
 T = TypeVar("T")
 
@@ -42,14 +42,16 @@ _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def _fault(steps: Sequence[str | int], kind: str, said: str, shape: type[Any]) -> Fault:
-    path = "".join(f"[{step}]" if isinstance(step, int) else f".{shown(step)}" for step in steps)
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{safe_key(step)}" for step in steps)
     path = path.removeprefix(".") or ROOT
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
-        return Fault(path, msg("is unknown{near}", near=did_you_mean(str(steps[-1]), _known(shape, steps[:-1]))))
+        return Fault(
+            path, msg("is unknown{near}", near=did_you_mean(str(steps[-1]), _member_names(shape, steps[:-1])))
+        )
     return Fault(path, said)
 
 
-def _known(shape: type[Any], steps: Iterable[str | int]) -> Iterable[str]:
+def _member_names(shape: type[Any], steps: Iterable[str | int]) -> Iterable[str]:
     """The member names of the model at a place within a model, or of a dataclass."""
     if is_dataclass(shape):
         return tuple(_adapter(shape).json_schema()["properties"])

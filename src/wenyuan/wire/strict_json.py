@@ -82,7 +82,7 @@ class _Marks:
         return members
 
 
-def shown(key: str) -> str:
+def safe_key(key: str) -> str:
     """A key for an error message: itself if it looks like an identifier, else ``?``."""
     return key if _SHOWABLE_KEY.fullmatch(key) else "?"
 
@@ -108,7 +108,7 @@ def path_of(place: Place) -> str:
     parts: list[str] = []
     while place:
         place, step = place
-        parts.append(f"[{step}]" if isinstance(step, int) else f".{shown(step)}")
+        parts.append(f"[{step}]" if isinstance(step, int) else f".{safe_key(step)}")
     path = "".join(reversed(parts))
     return path[1:] if path.startswith(".") else f"{ROOT}{path}"
 

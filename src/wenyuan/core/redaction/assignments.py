@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, near
+from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, cue_before
 from wenyuan.core.redaction.passwords import holds_the_place, is_telling
 from wenyuan.core.redaction.text_view import TextView
 
@@ -19,7 +19,7 @@ _SECTION = re.compile(r"(?:\A|\n)[ \t]{0,4}\[[^\[\]\n\"']{1,60}\][ \t]{0,3}\n")
 _BACK = 1_500  # characters before a line in which its section begins
 
 
-def _named(view: TextView, match: re.Match[str]) -> Span | None:
+def _assigned_name(view: TextView, match: re.Match[str]) -> Span | None:
     """Without quotes, a word behind ``=`` with spaces is a name of a program, but below a section it is a value."""
     value, start = match["value"], match.start("value")
     if match[0][0].isalnum() and not match[0][1].isupper():
@@ -95,12 +95,12 @@ _DOOR = re.compile(
 )
 
 
-def _told(view: TextView, match: re.Match[str]) -> Span | None:
+def _secret_behind_colon(view: TextView, match: re.Match[str]) -> Span | None:
     """A word with letters, digits and, but behind a colon, signs."""
     before = view.lower[match.start() - 1 : match.start()]
     if before.isalnum() and before.isascii() and match.re is not _ACCOUNT:
         return None
-    if match.re is _ENTERS and match["later"] and not near(view, match.start(), _OF_AN_ACCOUNT, 100):
+    if match.re is _ENTERS and match["later"] and not cue_before(view, match.start(), _OF_AN_ACCOUNT, 100):
         return None  # the level was changed to 3-A
     start, value = match.start("value"), view.text[match.start("value") : match.end("value")]
     while value and value[-1] in ".,;:!?)]}\"'`*”":
@@ -128,15 +128,15 @@ _NO_WORD = re.compile(
 )
 
 RULES = (
-    Rule("secret", _NAMED, _named, needs=("pass", "pwd", "pw", "psk"), cased=True),
+    Rule("secret", _NAMED, _assigned_name, needs=("pass", "pwd", "pw", "psk"), cased=True),
     Rule("secret", _PASS, _pass, needs=("pass", "pw", "secret", "psk")),
     Rule("secret", _CALL, _any, needs=("connection", "auth", "credential", "login", "usernamepassword")),
     Rule("secret", _DSN, _any, needs=("@tcp(", "@unix(")),
     Rule("secret", _IPSEC, _any, needs=("psk", "eap", "xauth", "ntlm", "pin")),
     Rule("secret", _CHAP, _any, needs=("pptpd", "l2tpd", "ppp", "chap", " * ", "\t*\t")),
     Rule("secret", _PASS_ELEMENT, _any, needs=("<pass", ":pass", "<pw", "<psk", "token", "clientsecret")),
-    Rule("secret", _SHORT, _told, needs=("pw", "pass"), signs=IN_DIGITS),
-    Rule("secret", _ENTERS, _told, needs=("log", "sign", "reset", "changed", "unlock", "open"), signs=IN_DIGITS),
-    Rule("secret", _ACCOUNT, _told, needs=("@",), signs=IN_DIGITS),
+    Rule("secret", _SHORT, _secret_behind_colon, needs=("pw", "pass"), signs=IN_DIGITS),
+    Rule("secret", _ENTERS, _secret_behind_colon, needs=("log", "sign", "reset", "changed", "unlock", "open"), signs=IN_DIGITS),
+    Rule("secret", _ACCOUNT, _secret_behind_colon, needs=("@",), signs=IN_DIGITS),
     Rule("secret", _DOOR, _any, needs=("code", "pin", "combination", "密码", "编码"), signs=IN_DIGITS),
 )  # fmt: skip

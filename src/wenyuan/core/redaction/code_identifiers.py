@@ -6,7 +6,7 @@ import re
 
 from wenyuan.core.redaction import checks
 from wenyuan.core.redaction.identifiers import above, span
-from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, adjacent, near, plain_number
+from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, adjacent, cue_before, plain_number
 from wenyuan.core.redaction.text_view import TextView
 
 _PASSPORT_CUE = re.compile(r"护照|旅行证|证件号|passport")
@@ -17,7 +17,7 @@ _PASSPORT_WORDS = ("护照", "旅行证", "证件号", "passport")
 
 
 def _passport(view: TextView, match: re.Match[str]) -> Span | None:
-    if not near(view, match.start(), _PASSPORT_CUE) and not above(view, match.start(), _PASSPORT_SAID):
+    if not cue_before(view, match.start(), _PASSPORT_CUE) and not above(view, match.start(), _PASSPORT_SAID):
         return None
     return match.start(), match.end(), plain_number(match[0])
 
@@ -34,7 +34,7 @@ _BEFORE_PERMIT = re.compile(
 
 
 def _passport_said(view: TextView, match: re.Match[str]) -> Span | None:
-    return span(match) if near(view, match.start(), _PASSPORT_SAID, 24) else None
+    return span(match) if cue_before(view, match.start(), _PASSPORT_SAID, 24) else None
 
 
 def _before_its_name(view: TextView, match: re.Match[str]) -> Span | None:
@@ -50,9 +50,9 @@ _DAY = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])
 
 
 def _permit(view: TextView, match: re.Match[str]) -> Span | None:
-    if not (near(view, match.start(), _PERMIT_CUE) or above(view, match.start(), _PERMIT_SAID)) or _DAY.fullmatch(
-        match[0]
-    ):
+    if not (
+        cue_before(view, match.start(), _PERMIT_CUE) or above(view, match.start(), _PERMIT_SAID)
+    ) or _DAY.fullmatch(match[0]):
         return None
     return match.start(), match.end(), plain_number(match[0])
 
@@ -73,7 +73,7 @@ _TAIWAN_CUE = re.compile(r"身[份分]证|统一编号|统一证号|台湾")
 
 def _taiwan(view: TextView, match: re.Match[str]) -> Span | None:
     number = match[0].upper()
-    if not checks.tw_id(number) or not near(view, match.start(), _TAIWAN_CUE):
+    if not checks.tw_id(number) or not cue_before(view, match.start(), _TAIWAN_CUE):
         return None
     return match.start(), match.end(), number
 
@@ -93,9 +93,9 @@ _PLATE_CUE = re.compile(r"车|牌|驾驶|plate|vehicle")
 def _plate(view: TextView, match: re.Match[str]) -> Span | None:
     start, end = match.span()
     code = plain_number(match[0])
-    if sum(c.isdigit() for c in code) < 2 and not near(view, start, _PLATE_CUE, 8):
+    if sum(c.isdigit() for c in code) < 2 and not cue_before(view, start, _PLATE_CUE, 8):
         return None
-    if _WORD.search(view.lower, max(0, start - 1), start + 1) and not near(view, start, _PLATE_CUE, 8):
+    if _WORD.search(view.lower, max(0, start - 1), start + 1) and not cue_before(view, start, _PLATE_CUE, 8):
         return None
     return start, end, code
 

@@ -197,7 +197,7 @@ _PARTS = re.compile(rf"[^、,;/\n|{OPAQUE}]+")
 _COLUMNS_WORD = re.compile(r"[^\W_]")
 
 
-def told(text: str, start: int, end: int, kind: str) -> Iterator[Finding]:
+def column_values(text: str, start: int, end: int, kind: str) -> Iterator[Finding]:
     """The values in ``text[start:end]``, of which its column says that it holds values of a kind.
 
     Several may stand in one cell, parted by commas and the like. What has two stars in it has been masked before.

@@ -106,7 +106,7 @@ _LIST_LABEL = re.compile(
 )
 
 
-def _listed(view: TextView, match: re.Match[str]) -> Span | None:
+def _list_entries(view: TextView, match: re.Match[str]) -> Span | None:
     if not _person(match[0], sure=True) or not _LIST_LABEL.search(
         view.text, max(0, match.start() - 160), match.start()
     ):
@@ -160,7 +160,7 @@ RULES = (
     Rule("person", _AT, _mentioned, needs=("@",), signs=IN_HAN, written=True),
     Rule("person", _ROSTER, _rostered, signs=IN_HAN, written=True),
     Rule("person", _DOES, _doing, signs=IN_HAN, written=True),
-    Rule("person", _ITEM, _listed, signs=IN_HAN, written=True),
+    Rule("person", _ITEM, _list_entries, signs=IN_HAN, written=True),
     Rule(
         "person",
         _GREETED,

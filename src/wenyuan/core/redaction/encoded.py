@@ -68,7 +68,7 @@ _CUES = {
 _SHORTEST_PLAIN = 2
 
 
-def _said(cue: str, rules: tuple[Rule, ...], view: TextView, match: re.Match[str]) -> Span | None:
+def _cued_value(cue: str, rules: tuple[Rule, ...], view: TextView, match: re.Match[str]) -> Span | None:
     """The value that a word under a cue stands for."""
     written = view.text[match.start("value") : match.end("value")].rstrip("=")
     try:
@@ -106,7 +106,7 @@ def _under_cue(kind: str, cues: str) -> Rule:
     )
     spoken = cues.split("|")
     needs = tuple(cue.replace("e-?mail", "mail") for cue in spoken)
-    return Rule(kind, pattern, partial(_said, spoken[0], _rules_of(kind)), needs=needs)
+    return Rule(kind, pattern, partial(_cued_value, spoken[0], _rules_of(kind)), needs=needs)
 
 
 RULES = (

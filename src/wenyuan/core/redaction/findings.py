@@ -32,7 +32,7 @@ from wenyuan.core.redaction import (
     stated_secrets,
     tokens,
 )
-from wenyuan.core.redaction.columns import told
+from wenyuan.core.redaction.columns import column_values
 from wenyuan.core.redaction.matching import SIGNS, Finding, Rule, find, find_together
 from wenyuan.core.redaction.names import NAME_RULES
 from wenyuan.core.redaction.policy import KINDS, RedactionPolicy
@@ -99,11 +99,11 @@ def findings(
     before = None if known is None else known.get(text)
     by_rules, by_names = before or (
         [
-            _placed(view, each)
+            _in_original(view, each)
             for number, view in enumerate(views)
             for each in _in_view(view, policy, first=not number)
         ],
-        [_placed(views[0], each) for each in _recognised(views[0], names)]
+        [_in_original(views[0], each) for each in _recognised(views[0], names)]
         if names is not None and policy.actions["person"] != "keep"
         else [],
     )
@@ -111,12 +111,12 @@ def findings(
         known[text] = by_rules, by_names
     found = [*by_rules]
     if repeats:
-        found += (_placed(view, each) for view in views for each in repeats.find(view))
+        found += (_in_original(view, each) for view in views for each in repeats.find(view))
     found += by_names
     for cell in cells:
         if {policy.actions[kind] for kind in (cell[2], *_ALSO.get(cell[2], ()))} == {"keep"}:
             continue
-        found += (each for each in told(text, *cell) if policy.actions[each.kind] != "keep")
+        found += (each for each in column_values(text, *cell) if policy.actions[each.kind] != "keep")
     return _choose(found, len(text))
 
 
@@ -136,7 +136,7 @@ def _in_view(view: TextView, policy: RedactionPolicy, *, first: bool) -> Iterato
         yield from find(rule, view) if own is None else next(own)
 
 
-def _placed(view: TextView, finding: Finding) -> Finding:
+def _in_original(view: TextView, finding: Finding) -> Finding:
     """A finding with its span in the original text."""
     start, end = view.original(finding.start, finding.end)
     return finding._replace(start=start, end=end)

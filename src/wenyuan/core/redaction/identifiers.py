@@ -6,7 +6,16 @@ import re
 from collections.abc import Sequence
 
 from wenyuan.core.redaction import checks
-from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, adjacent, in_a_column, near, plain_number, serial
+from wenyuan.core.redaction.matching import (
+    IN_DIGITS,
+    Rule,
+    Span,
+    adjacent,
+    cue_before,
+    in_a_column,
+    plain_number,
+    serial,
+)
 from wenyuan.core.redaction.text_view import TextView
 
 
@@ -71,7 +80,7 @@ def _id18(view: TextView, match: re.Match[str]) -> Span | None:
     number = plain_number(match[0]).replace("×", "X")
     if not checks.id_body(number):
         return None
-    if not checks.id_check(number) and not near(view, match.start(), _ID_CUE, 16):
+    if not checks.id_check(number) and not cue_before(view, match.start(), _ID_CUE, 16):
         return None
     return match.start(), match.end(), number
 
@@ -83,7 +92,7 @@ def _id15(view: TextView, match: re.Match[str]) -> Span | None:
     number, (start, end) = plain_number(match[0]), match.span()
     if not checks.id_body(number):
         return None
-    if near(view, start, _ID_CUE, 16):
+    if cue_before(view, start, _ID_CUE, 16):
         return start, end, number
     if serial(view, start, end) or _joined_to_word(view, start) or _joined_after(view, end):
         return None
@@ -106,7 +115,7 @@ def _uscc(view: TextView, match: re.Match[str]) -> Span | None:
     code, start = plain_number(match[0]), match.start()
     if code[:2] not in _USCC_OFFICES or not checks.uscc(code):
         return None
-    if code.isdigit() and not near(view, start, _USCC_CUE):  # could be any number: one in 31 passes the check
+    if code.isdigit() and not cue_before(view, start, _USCC_CUE):  # could be any number: one in 31 passes the check
         groups = _GROUP.findall(match[0])
         if any(len(group) < 4 for group in groups[:-1]) or serial(view, start, match.end()):
             return None
@@ -132,13 +141,13 @@ def _card(view: TextView, match: re.Match[str]) -> Span | None:
             if _is_card(view, start, end, number[:length]):
                 return start, end, number[:length]
         length -= groups[i][1]
-    if len(number) >= 15 and near(view, start, _ACCOUNT_CUE, 12):
+    if len(number) >= 15 and cue_before(view, start, _ACCOUNT_CUE, 12):
         return start, match.end(), number  # the word right before vouches for it: a slip of the pen
     return None
 
 
 def _is_card(view: TextView, start: int, end: int, number: str) -> bool:
-    if near(view, start, _CARD_CUE):
+    if cue_before(view, start, _CARD_CUE):
         return True
     if in_a_column(view, start, end):
         return above(view, start, _ACCOUNT_CUE)
@@ -152,7 +161,7 @@ _SSN_CUE = re.compile(r"ssn|social\s+security|社会安全号|社保号|社会�
 
 
 def _ssn(view: TextView, match: re.Match[str]) -> Span | None:
-    if match[1] != "-" and not near(view, match.start(), _SSN_CUE, 32):
+    if match[1] != "-" and not cue_before(view, match.start(), _SSN_CUE, 32):
         return None
     return _ssn_number(view, match)
 
@@ -170,7 +179,7 @@ _SSN_SAID = adjacent(r"ssn|social\s+security(?:\s+(?:number|no\.?))?|社会安�
 
 
 def _ssn_apart(view: TextView, match: re.Match[str]) -> Span | None:
-    return _ssn_number(view, match) if near(view, match.start(), _SSN_SAID, 40) else None
+    return _ssn_number(view, match) if cue_before(view, match.start(), _SSN_SAID, 40) else None
 
 
 _MOBILE = re.compile(rf"1(?:{_LINE_END})?[3-9](?:(?:[ .\-·_]{{0,3}}|{_LINE_END})[0-9]){{9}}(?![0-9])")
@@ -210,7 +219,7 @@ _LANDLINE = re.compile(
 
 def _landline(view: TextView, match: re.Match[str]) -> Span | None:
     start, end = match.span()
-    if match["gap"] in {"", "."} and not near(view, start, _PHONE_CUE, 16):
+    if match["gap"] in {"", "."} and not cue_before(view, start, _PHONE_CUE, 16):
         return None
     if _joined_to_word(view, start) or _joined_after(view, end) or serial(view, start, end):
         return None
@@ -235,7 +244,7 @@ def _of_a_line(view: TextView, number: str, start: int) -> bool:
     digits = "".join(c for c in own if c.isdecimal())
     if _LAND_DIGITS.fullmatch(digits):
         return own.startswith("+86") or digits[0] == "0"
-    return bool(_LOCAL.fullmatch(own)) and near(view, start, _OFFICE, 16)
+    return bool(_LOCAL.fullmatch(own)) and cue_before(view, start, _OFFICE, 16)
 
 
 _PLUS = re.compile(rf"\+[1-9](?:[ .\-()]{{0,3}}[0-9]){{6,14}}(?![0-9]){_EXTENSION}")
@@ -280,26 +289,26 @@ def _american(view: TextView, match: re.Match[str]) -> Span | None:
     return span(match)
 
 
-def _said(view: TextView, match: re.Match[str]) -> Span | None:
+def _named_phone(view: TextView, match: re.Match[str]) -> Span | None:
     """A number that a word calls a telephone number; company hotlines are not personal."""
     if _LETTER_BEFORE.search(view.lower, max(0, match.start() - 1), match.start()) and match[0][0].isascii():
         return None  # hotel 1234567
     if _of_a_line(view, match["number"], match.start("number")):
         return None
-    return _called(view, match["number"], match.start("number"))
+    return _call_name(view, match["number"], match.start("number"))
 
 
 def _said_land(view: TextView, match: re.Match[str]) -> Span | None:
     if not _of_a_line(view, match["number"], match.start("number")):
         return None
-    return _called(view, match["number"], match.start("number"))
+    return _call_name(view, match["number"], match.start("number"))
 
 
 def _said_after(view: TextView, match: re.Match[str]) -> Span | None:
-    return None if _of_a_line(view, match[0], match.start()) else _called(view, match[0], match.start())
+    return None if _of_a_line(view, match[0], match.start()) else _call_name(view, match[0], match.start())
 
 
-def _called(view: TextView, number: str, start: int) -> Span | None:
+def _call_name(view: TextView, number: str, start: int) -> Span | None:
     if _DATE.match(number) or _FREE_CALL.match(number) or _AFTER_LETTER.match(view.lower, start + len(number)):
         return None
     return start, start + len(number), plain_number(number)
@@ -318,6 +327,6 @@ NUMBER_RULES = (
     Rule("cn_landline", _SAID, _said_land, needs=_PHONE_NEEDS),
     Rule("phone", _PLUS, _plus, needs=("+",)),
     Rule("phone", _AMERICAN, _american, signs=IN_DIGITS),
-    Rule("phone", _SAID, _said, needs=_PHONE_NEEDS),
+    Rule("phone", _SAID, _named_phone, needs=_PHONE_NEEDS),
     Rule("phone", _SAID_AFTER, _said_after, needs=(*_PHONE_NEEDS, "home", "work")),
 )

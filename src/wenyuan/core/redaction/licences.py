@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import IN_CAPITALS, IN_DIGITS, IN_HAN, Rule, Span, adjacent, near, plain_number
+from wenyuan.core.redaction.matching import (
+    IN_CAPITALS,
+    IN_DIGITS,
+    IN_HAN,
+    Rule,
+    Span,
+    adjacent,
+    cue_before,
+    plain_number,
+)
 from wenyuan.core.redaction.text_view import TextView
 
 _NEAR = 32  # characters before a number in which its word stands
@@ -15,7 +24,7 @@ def _span(match: re.Match[str]) -> Span:
     return match.start(group), match.end(group), plain_number(match[group])
 
 
-def _taken(_view: TextView, match: re.Match[str]) -> Span:
+def _take_match(_view: TextView, match: re.Match[str]) -> Span:
     return _span(match)
 
 
@@ -25,7 +34,7 @@ def _beside(cue: str, pattern: str, *needs: str) -> Rule:
 
     def check(view: TextView, match: re.Match[str]) -> Span | None:
         above = told.search(view.lower, max(0, match.start() - _NEAR), match.start())
-        return _span(match) if above or near(view, match.start(), told, _NEAR) else None
+        return _span(match) if above or cue_before(view, match.start(), told, _NEAR) else None
 
     return Rule("passport", re.compile(rf"{pattern}(?![0-9a-z])"), check, needs, signs=IN_DIGITS)
 
@@ -38,7 +47,7 @@ def _cpf(view: TextView, match: re.Match[str]) -> Span | None:
     digits = [int(c) for c in match[0] if c.isdigit()]
     for length in (9, 10):
         total = sum(digit * (length + 1 - at) for at, digit in enumerate(digits[:length])) * 10 % 11 % 10
-        if total != digits[length] and not near(view, match.start(), _CPF_CUE, 16):
+        if total != digits[length] and not cue_before(view, match.start(), _CPF_CUE, 16):
             return None
     return _span(match)
 
@@ -53,7 +62,7 @@ _SOLDIER_CUE = re.compile(r"(?:军官|士兵|文职|警官|军人|武警|执法|
 
 
 def _soldier(view: TextView, match: re.Match[str]) -> Span | None:
-    return _span(match) if near(view, match.start(), _SOLDIER_CUE, 16) else None
+    return _span(match) if cue_before(view, match.start(), _SOLDIER_CUE, 16) else None
 
 
 # 对公账号 11014567890123; account number 12345678, sort code 20-00-00.
@@ -129,15 +138,15 @@ RULES = (
     _beside(r"pan(?: card)?(?: number| no\.?)?", r"[a-z](?<![0-9a-z].)[a-z]{4}[0-9]{4}[a-z]", "pan"),
     _beside(r"(?:driver|national|identity|id|tax|citizen)[ \-](?:id|number|no\.?|card)(?: number| no\.?)?", r"[a-z](?<![0-9a-z].)[a-z]{0,3}[0-9]{6,12}", *_CARD_WORDS),
     Rule("passport", _CPF, _cpf, needs=("-",), signs=IN_DIGITS),
-    Rule("passport", _ITALY, _taken, signs=IN_DIGITS),
-    Rule("passport", _BRITAIN, _taken, signs=IN_DIGITS),
+    Rule("passport", _ITALY, _take_match, signs=IN_DIGITS),
+    Rule("passport", _BRITAIN, _take_match, signs=IN_DIGITS),
     Rule("passport", _SOLDIER, _soldier, needs=("字",), signs=IN_DIGITS),
     Rule("bank_card", _ACCOUNT, _account, needs=("账", "帐", "account", "acct", "kontonummer"), signs=IN_DIGITS),
-    Rule("bank_card", _SORT_CODE, _taken, needs=("sort",), signs=IN_DIGITS),
-    Rule("plate", _SPACED_PLATE, _taken, signs=IN_HAN),
+    Rule("bank_card", _SORT_CODE, _take_match, needs=("sort",), signs=IN_DIGITS),
+    Rule("plate", _SPACED_PLATE, _take_match, signs=IN_HAN),
     Rule("plate", _FOREIGN_PLATE, _foreign_plate, needs=("plate", "reg", "vrm", "kennzeichen"), signs=IN_DIGITS),
     _beside(r"nhs(?: number| no\.?)?", r"[0-9](?<![0-9a-z].)[0-9]{2} ?[0-9]{3} ?[0-9]{4}", "nhs"),
-    Rule("phone", _BRITISH, _taken, needs=("07",), signs=IN_DIGITS),
+    Rule("phone", _BRITISH, _take_match, needs=("07",), signs=IN_DIGITS),
     Rule("person", _PASSENGER, _passenger, needs=("/",), cased=True, signs=IN_CAPITALS),
-    Rule("cn_mobile", _MOBILE_APART, _taken, needs=("(1",), signs=IN_DIGITS),
+    Rule("cn_mobile", _MOBILE_APART, _take_match, needs=("(1",), signs=IN_DIGITS),
 )  # fmt: skip

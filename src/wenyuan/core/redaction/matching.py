@@ -83,7 +83,7 @@ def find_together(rules: Sequence[Rule], view: TextView) -> list[list[Finding]]:
     return found
 
 
-def near(view: TextView, start: int, cue: re.Pattern[str], width: int = 24) -> bool:
+def cue_before(view: TextView, start: int, cue: re.Pattern[str], width: int = 24) -> bool:
     """Whether a cue word stands in the `width` characters before `start`, on the same line."""
     low = max(0, start - width, view.lower.rfind("\n", max(0, start - width), start) + 1)
     return cue.search(view.lower, low, start) is not None
@@ -93,7 +93,7 @@ _FILLER = r"(?:[\s:=#*_\"'“「【(\[]|号码|号|为|是|is|no\.?|number|码){
 
 
 def adjacent(words: str) -> re.Pattern[str]:
-    """A cue that stands right before the value, but for a colon, quotes and the like; for `near`."""
+    """A cue that stands right before the value, but for a colon, quotes and the like; for `cue_before`."""
     return re.compile(f"(?:{words}){_FILLER}")
 
 
@@ -107,7 +107,7 @@ _UNIT = re.compile(r"\.[0-9]{1,2}(?![0-9])|\s?(?:元|%|吨|美元|港币|人民�
 
 def serial(view: TextView, start: int, end: int) -> bool:
     """Whether the text says that ``[start:end]`` is an order number, an amount or the like."""
-    return near(view, start, _SERIAL, 12) or _UNIT.match(view.lower, end) is not None
+    return cue_before(view, start, _SERIAL, 12) or _UNIT.match(view.lower, end) is not None
 
 
 def in_a_column(view: TextView, start: int, end: int) -> bool:

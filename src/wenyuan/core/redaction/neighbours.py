@@ -99,7 +99,7 @@ def english_name(name: str) -> bool:
     return NO_NAME.isdisjoint(words) and NO_PERSON.isdisjoint(words) and not all(word.isupper() for word in words)
 
 
-def _near(view: TextView, match: re.Match[str]) -> Span | None:
+def _neighbour_match(view: TextView, match: re.Match[str]) -> Span | None:
     name = match["name"].rstrip(".")
     return (match.start(), match.start() + len(name), name.casefold()) if english_name(name) else None
 
@@ -107,5 +107,5 @@ def _near(view: TextView, match: re.Match[str]) -> Span | None:
 RULES = (
     Rule("person", _BESIDE, _beside, signs=IN_HAN),
     Rule("person", _STANDS, _stands, signs=IN_HAN, written=True),
-    Rule("person", _NEAR, _near, cased=True, signs=IN_CAPITALS),
+    Rule("person", _NEAR, _neighbour_match, cased=True, signs=IN_CAPITALS),
 )

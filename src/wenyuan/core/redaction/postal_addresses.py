@@ -65,7 +65,7 @@ _SAID = re.compile(
 _LOCAL = re.compile(rf"[路街道巷弄村庄里苑园镇乡屯号室栋幢座]|{_PROVINCES}")
 
 
-def _said(view: TextView, match: re.Match[str]) -> Span | None:
+def _named_address(view: TextView, match: re.Match[str]) -> Span | None:
     """What a form calls an address, up to the next punctuation mark."""
     place = match["place"].rstrip(" -#")
     if not _ADMIN.search(place) or not _LOCAL.search(place):
@@ -76,5 +76,5 @@ def _said(view: TextView, match: re.Match[str]) -> Span | None:
 
 RULES = (
     Rule("address", _HOUSE, _house, signs=IN_HAN),
-    Rule("address", _SAID, _said, needs=("地址", "住址", "住所", "居住地", "户籍")),
+    Rule("address", _SAID, _named_address, needs=("地址", "住址", "住所", "居住地", "户籍")),
 )

@@ -97,7 +97,7 @@ class Redaction:
         spans += [(doubt.start, doubt.end) for doubt in document.uncertain]
         text, parts, counts = rewrite(document.text, spans, document.cells)
         moved = iter(parts)
-        gone = _gone(document.text, text)
+        gone = _redacted_words(document.text, text)
 
         def clean(said: str) -> str:
             if not said:
@@ -193,7 +193,7 @@ def redact(text: str, policy: RedactionPolicy, key: bytes = b"", names: NameReco
     return Redaction(policy, key, names).text(text)
 
 
-def _gone(text: str, redacted: str) -> set[str]:
+def _redacted_words(text: str, redacted: str) -> set[str]:
     """The words that redaction took out of a text, in lower case."""
     if text == redacted:
         return set()

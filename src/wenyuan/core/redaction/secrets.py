@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
-from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, near
+from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, cue_before
 from wenyuan.core.redaction.text_view import TextView
 
 # Rules for addresses on the net: e-mail, IP, accounts of messengers.
@@ -104,7 +104,7 @@ def _local_before(view: TextView, at: int) -> tuple[int, str] | None:
     return (low + local.start(), name) if local and name not in _NOBODY else None
 
 
-def _worded(view: TextView, match: re.Match[str]) -> Span | None:
+def _spelled_address(view: TextView, match: re.Match[str]) -> Span | None:
     """*at* and *dot* between words: an address where the name is no word, or where a word speaks of mail.
 
     Of some countries only with such a word; where theirs is a word itself (dot us), no sentence may go on after it.
@@ -112,7 +112,7 @@ def _worded(view: TextView, match: re.Match[str]) -> Span | None:
     local = _local_before(view, match.start())
     if local is None or local[1] in _WORDS_BEFORE_AT:
         return None
-    told = near(view, local[0], _MAIL_CUE, 40)
+    told = cue_before(view, local[0], _MAIL_CUE, 40)
     if match["word"][0].isspace() and local[1].isalpha() and not told:
         return None
     if match["top"] not in _TOPS and not told:
@@ -128,7 +128,7 @@ _HASH = re.compile(rf"#(?P<far>(?:{_LABEL}\.){{1,4}}(?:{_TOP})){_NO_MORE}")
 def _hashed(view: TextView, match: re.Match[str]) -> Span | None:
     """``zhang#qq.com`` after a word that speaks of mail: to be read with an @."""
     local = _local_before(view, match.start())
-    if local is None or not near(view, local[0], _MAIL_CUE, 40):
+    if local is None or not cue_before(view, local[0], _MAIL_CUE, 40):
         return None
     return local[0], match.end(), f"{local[1]}@{match['far']}"
 
@@ -151,7 +151,7 @@ def _ipv4(view: TextView, match: re.Match[str]) -> Span | None:
         return None
     if address.startswith(_SAYS_NOTHING) or _VERSION.search(view.lower, max(0, start - 10), start):
         return None
-    if max(map(int, address.split("."))) < _LARGE and not near(view, start, _IP_CUE, 16):
+    if max(map(int, address.split("."))) < _LARGE and not cue_before(view, start, _IP_CUE, 16):
         follows = view.lower[match.end() : match.end() + 2]
         if not (follows[:1] in {":", "/"} and follows[1:].isdigit()):
             return None
@@ -201,7 +201,7 @@ def _account(view: TextView, match: re.Match[str]) -> Span | None:
 NETWORK_RULES = (
     Rule("email", _AT, _email, needs=("@",)),
     Rule("email", _HIDDEN_AT, _hidden, needs=("@", "at", "艾特", "圈a", "(a)", "[a]", "%40")),
-    Rule("email", _AT_WORD, _worded, needs=("dot",)),
+    Rule("email", _AT_WORD, _spelled_address, needs=("dot",)),
     Rule("email", _HASH, _hashed, needs=("#",)),
     Rule("ip", _IPV4, _ipv4, signs=IN_DIGITS),
     Rule("ip", _IPV6, _ipv6, needs=(":",)),
@@ -306,7 +306,7 @@ def _mixed(value: str) -> bool:
     return kinds + any(not c.isalnum() and c not in ".-" for c in value) >= 2
 
 
-def _said(view: TextView, match: re.Match[str]) -> Span | None:
+def _named_secret(view: TextView, match: re.Match[str]) -> Span | None:
     value = view.text[match.start("value") : match.end("value")].rstrip(".")
     if match[0][:3].lower() == "pwd" and _FOLDER.fullmatch(value):
         return None  # what the command of that name says: where one is
@@ -341,7 +341,7 @@ def _credentials(view: TextView, match: re.Match[str]) -> Span | None:
 RULES = (
     Rule("secret", _PEM_BEGIN, _pem, needs=("private key",), cased=True),
     *_SHAPES,
-    Rule("secret", _SAID, _said, needs=_SAID_NEEDS),
+    Rule("secret", _SAID, _named_secret, needs=_SAID_NEEDS),
     Rule("secret", _BEARER, _bearer, needs=("bearer", "basic")),
     Rule("secret", _URL, _credentials, needs=("://",), cased=True),
 )

@@ -137,7 +137,7 @@ def _moved(text: str) -> tuple[str, list[int], dict[int, int]]:
     odd = re.compile(f"{_LONG.pattern}|[{re.escape(moving)}]" if moving else _LONG.pattern)
     for match in odd.finditer(text):
         start, written = match.start(), match[0]
-        new = folds[written] if len(written) == 1 and written != "\\" else _told(written)
+        new = folds[written] if len(written) == 1 and written != "\\" else _reference_text(written)
         if len(written) > 1:
             long[start] = match.end()
         pieces += (text[at:start].translate(_FOLDS), new)
@@ -149,7 +149,7 @@ def _moved(text: str) -> tuple[str, list[int], dict[int, int]]:
     return "".join(pieces), offsets, long
 
 
-def _told(token: str) -> str:
+def _reference_text(token: str) -> str:
     """What stands for a mark or a character reference."""
     if token.startswith("⟦"):
         return OPAQUE

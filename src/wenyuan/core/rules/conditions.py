@@ -73,7 +73,7 @@ def checked_parameters(declared: Mapping[str, Parameter], given: Mapping[str, ob
     faults = []
     for name, value in given.items():
         parameter = declared.get(name)
-        checked[name] = value if value is None else _taken(value, parameter.type if parameter else _type_of(value))
+        checked[name] = value if value is None else _convert(value, parameter.type if parameter else _type_of(value))
         if value is not None and checked[name] is None:
             nature = _NATURE[parameter.type] if parameter else "a finite number, a text, or true or false"
             what = described(parameter, "en") if parameter else name
@@ -99,7 +99,7 @@ def _type_of(value: object) -> str:
     return {bool: "boolean", int: "integer", float: "number", str: "string"}.get(type(value), "")
 
 
-def _taken(value: object, kind: str) -> object:
+def _convert(value: object, kind: str) -> object:
     """The value converted to a type, or None if it does not fit. True is no number, and neither is "six"."""
     if kind in ("string", "boolean"):
         return value if isinstance(value, str if kind == "string" else bool) else None

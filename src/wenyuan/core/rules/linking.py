@@ -161,11 +161,11 @@ class Linker:
         """
         allowed = _Allowed(self._kinds, kinds, form_of(scope) if scope else "", without)
         spelling = spell(text)
-        spans = self._named(text, spelling, allowed)
+        spans = self._exact_mentions(text, spelling, allowed)
         if not spans:
             spans = self._nearly(text, spelling, allowed)
         if not spans and similar is not None and text.strip() and (likely := similar(text)):
-            spans = self._meant(text, likely, allowed)
+            spans = self._similar_names(text, likely, allowed)
         return Linked(spans, "" if spans else NOTHING_RECOGNISED)
 
     def resolve(
@@ -191,7 +191,7 @@ class Linker:
         likely = [(at, _GUESSED * score) for at, score in whole if score >= _LIKE_AS_NAME]
         return self._best(likely, allowed)
 
-    def _named(self, text: str, spelling: Spelling, allowed: _Allowed) -> tuple[Span, ...]:
+    def _exact_mentions(self, text: str, spelling: Spelling, allowed: _Allowed) -> tuple[Span, ...]:
         """Exact mentions, without those inside longer ones; of matches with the same end, the longest."""
         form = spelling.text
         found: list[tuple[int, int, tuple[NodeCandidate, ...]]] = []
@@ -229,7 +229,7 @@ class Linker:
             spans.append(Span(first, last, text[first:last], guesses, "spelling"))
         return tuple(sorted(spans, key=lambda span: span.start))
 
-    def _meant(self, text: str, similar: Sequence[tuple[int, float]], allowed: _Allowed) -> tuple[Span, ...]:
+    def _similar_names(self, text: str, similar: Sequence[tuple[int, float]], allowed: _Allowed) -> tuple[Span, ...]:
         nodes = np.frombuffer(self._nodes, np.int64) if self._nodes else np.empty(0, np.int64)
         scores: dict[tuple[int, str], float] = {}
         for node_id, score in similar:

@@ -42,7 +42,7 @@ def judge(proposals: Sequence[Proposal], shown: Sequence[Shown], holdings: Known
     for one in shown:
         beside[one.passage.document_id] += (one.text,)
     for case in cases:
-        _attempt(case, lambda case: _cut(case, by_ref))
+        _attempt(case, lambda case: _locate_quote(case, by_ref))
         if case.passage is not None:
             case.beside = beside[case.passage.document_id]
     for case in cases:
@@ -52,7 +52,7 @@ def judge(proposals: Sequence[Proposal], shown: Sequence[Shown], holdings: Known
     for case in cases:
         _attempt(case, lambda case: says(case, holdings.schema))
         _attempt(case, lambda case: contradictions_beside(case, holdings, taken))
-    return [_judged(case, holdings) for case in cases]
+    return [_judge_case(case, holdings) for case in cases]
 
 
 def _attempt(case: ProposalCase, check: Callable[[ProposalCase], None]) -> None:
@@ -63,7 +63,7 @@ def _attempt(case: ProposalCase, check: Callable[[ProposalCase], None]) -> None:
             case.refused = refused
 
 
-def _judged(case: ProposalCase, holdings: KnownRules) -> JudgedProposal:
+def _judge_case(case: ProposalCase, holdings: KnownRules) -> JudgedProposal:
     if case.refused is not None:
         why = case.refused
         return JudgedProposal(
@@ -74,7 +74,7 @@ def _judged(case: ProposalCase, holdings: KnownRules) -> JudgedProposal:
     return JudgedProposal(proposal=case.proposal, statement=said, nodes=new, quote=case.quote)
 
 
-def _cut(case: ProposalCase, shown: Mapping[str, Shown]) -> None:
+def _locate_quote(case: ProposalCase, shown: Mapping[str, Shown]) -> None:
     """Find the quote in the stored text, and check that it matches the proposal's text."""
     one = shown.get(case.proposal.passage)
     if one is None:

@@ -32,15 +32,15 @@ def says(case: ProposalCase, schema: Schema) -> None:
     said, passage = cast("Statement", case.statement), cast("Passage", case.passage)
     quote = tokens_of(case.quote)
     context = tokens_of("\n".join((passage.title, *passage.headings, *case.beside)))
-    _named(case.ends[said.src], case.proposal.src, context)
-    _named(case.ends[said.dst], case.proposal.dst, quote)
+    _require_name(case.ends[said.src], case.proposal.src, context)
+    _require_name(case.ends[said.dst], case.proposal.dst, quote)
     if said.condition:
         _condition_said(said.condition, schema.parameters, quote)
     _strength_said(said, case.quote, quote, tokens_of(_lead_in(passage.text[: case.span[0]])))
     _polarity_said(schema.relations[said.rel], case.proposal.dst, quote)
 
 
-def _named(node: Node, written: str, text: Tokens) -> None:
+def _require_name(node: Node, written: str, text: Tokens) -> None:
     """Refuse unless a text contains the node's name as written, or another of its names in the graph."""
     own = {token.value for token in text.tokens}
     names = dict.fromkeys((written, node.name, *node.labels.values(), *(alias.text for alias in node.aliases)))
@@ -228,10 +228,14 @@ def _contradicts(said: Statement, held: KnownStatement, schema: Schema) -> bool:
     parameters, or one forbids what the other demands.
     """
     if held.rel == said.rel:
-        return not held.condition or not said.condition or _asked(held.condition) == _asked(said.condition)
+        return (
+            not held.condition
+            or not said.condition
+            or _condition_text(held.condition) == _condition_text(said.condition)
+        )
     relation = schema.relations.get(held.rel)
     return relation is not None and negative(relation) != negative(schema.relations[said.rel])
 
 
-def _asked(condition: str) -> tuple[str, ...]:
+def _condition_text(condition: str) -> tuple[str, ...]:
     return compile_condition(condition).names

@@ -26,7 +26,7 @@ def messages(holdings: KnownRules, shown: Sequence[Shown]) -> list[Mapping[str, 
     """The prompt. Of the graph it contains the schema, and only names that occur in the passages."""
     data = {
         "task": "propose",
-        "schema": _schema_told(holdings.schema),
+        "schema": _schema_text(holdings.schema),
         "names": _names_in(holdings.nodes.values(), shown),
         "passages": [
             {
@@ -39,7 +39,7 @@ def messages(holdings: KnownRules, shown: Sequence[Shown]) -> list[Mapping[str, 
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": json.dumps(data, ensure_ascii=False)}]
 
 
-def _schema_told(schema: Schema) -> dict[str, Any]:
+def _schema_text(schema: Schema) -> dict[str, Any]:
     return {
         "kinds": {kind.id: list(kind.labels.values()) for kind in schema.kinds.values()},
         "relations": {

@@ -69,7 +69,7 @@ def stated(question: str, names: Iterable[tuple[int, int]], parameters: Collecti
             continue
         said = text[quantity.start : quantity.end]
         around = _around(text, quantity, quantities[at - 1].end if at else 0)
-        meant = _meant(quantity.unit, around, tuple(fitting))
+        meant = _parameters_for(quantity.unit, around, tuple(fitting))
         if meant and not _is_exact(text, quantity):
             doubtful.append((said, ()))
         elif len(meant) > 1:
@@ -136,7 +136,7 @@ def _dimensions(text: str) -> frozenset[frozenset[str]]:
     return frozenset(dimension for dimension in _DIMENSIONS if dimension & words)
 
 
-def _meant(unit: str, around: _Around, fitting: Sequence[Parameter]) -> tuple[Parameter, ...]:
+def _parameters_for(unit: str, around: _Around, fitting: Sequence[Parameter]) -> tuple[Parameter, ...]:
     """The parameters that a quantity may state; empty if it belongs to something else."""
     points = {}
     for parameter in fitting:

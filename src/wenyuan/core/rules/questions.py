@@ -101,20 +101,20 @@ class IntentReader:
         nodes = {end.node_id for rule in rules for end in (rule.start, *(step.edge.end for step in rule.steps))}
         parts = {part for rule in rules for part in (rule.relation, rule.end.kind)}
         about = list(about)
-        written = _written(text, {node: _forms(ways) for node, ways in names(nodes).items()})
+        written = _exact_names(text, {node: _forms(ways) for node, ways in names(nodes).items()})
         beside = [one for one in written if not any(_within(one, span) for span in about)]
-        rest = _cut(text, [*about, *((start, end) for start, end, _ in beside)])
+        rest = _text_outside(text, [*about, *((start, end) for start, end, _ in beside)])
         words = _terms_of(rest)
         meant = {part for part in parts if any(len(p) > 1 and p <= words for p in self._phrases.get(part, ()))}
         others: list[str] = []
         for piece in rest:
-            said = _written(piece, {part: self._ways.get(part, ()) for part in parts})
+            said = _exact_names(piece, {part: self._ways.get(part, ()) for part in parts})
             meant |= {part for *_, ids in said for part in ids}
-            others += _cut(piece, [(start, end) for start, end, _ in said])
+            others += _text_outside(piece, [(start, end) for start, end, _ in said])
         named = frozenset(node for *_, ids in beside for node in ids)
         characters = _characters(rest)
         return QuestionIntent(
-            named, frozenset(meant), words, _terms_of(others), _terms_of(_cut(text, about)), characters
+            named, frozenset(meant), words, _terms_of(others), _terms_of(_text_outside(text, about)), characters
         )
 
 
@@ -123,7 +123,7 @@ def _forms(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(form for form in dict.fromkeys(map(form_of, words)) if form and not only_as_whole(form))
 
 
-def _written(text: str, ways: Mapping[T, Iterable[str]]) -> list[tuple[int, int, set[T]]]:
+def _exact_names(text: str, ways: Mapping[T, Iterable[str]]) -> list[tuple[int, int, set[T]]]:
     """Exact occurrences of names as whole words, without those inside longer ones."""
     spelling = spell(text)
     found: dict[Span, set[T]] = {}
@@ -147,11 +147,11 @@ def relevances(asked: QuestionIntent, rules: Sequence[DerivedRule], names: Names
     """The relevance of each rule to what is asked for, 0..1."""
     written = names({rule.end.node_id for rule in rules})
     ways = [written.get(rule.end.node_id, ()) for rule in rules]
-    texts = [_said(rule, names) for rule, names in zip(rules, ways, strict=True)]
+    texts = [_rule_terms(rule, names) for rule, names in zip(rules, ways, strict=True)]
     told = [_Told.of(asked, rule) for rule in rules]
     narrowed = any(one.part and one.through for one in told)
     bases = [one.base(narrowed) for one in told]
-    alike = _alike(asked.words, asked.all_words, texts, ways)
+    alike = _word_relevance(asked.words, asked.all_words, texts, ways)
     best: dict[float, float] = {}  # of the rules that are as near otherwise, the one that shares most words
     for base, share in zip(bases, alike, strict=True):
         best[base] = max(share, best.get(base, 0.0))
@@ -159,7 +159,7 @@ def relevances(asked: QuestionIntent, rules: Sequence[DerivedRule], names: Names
     whole = [_said_whole(own, asked.all_words | longer) for own in ways]
     spoken = asked.others if any(one.part for one in told) else asked.words
     spoken = asked.all_words if any(whole) else spoken  # "sign the special plan" asks for no warning signs
-    besides = _alike(spoken, asked.all_words if spoken is asked.words else spoken, texts, ways)
+    besides = _word_relevance(spoken, asked.all_words if spoken is asked.words else spoken, texts, ways)
     if asked.words and not any((*bases, *alike)):
         return [_BY_WORDS * share for share in _shares(asked.characters, [_characters(own) for own in ways])]
     return [
@@ -191,7 +191,7 @@ class _Told:
         return _THROUGH if self.through else 0.0
 
 
-def _alike(
+def _word_relevance(
     words: frozenset[str],
     with_names: frozenset[str],
     texts: Sequence[frozenset[str]],
@@ -203,7 +203,7 @@ def _alike(
     longer = _longer(words, texts)
     shares = _shares(words, [text | {longer[t] for t in text & longer.keys()} for text in texts])
     spoken = with_names | longer.keys()
-    called = (_called(ways, spoken) if words else 0.0 for ways in names)
+    called = (_best_name_share(ways, spoken) if words else 0.0 for ways in names)
     return [max(pair) for pair in zip(called, shares, strict=True)]
 
 
@@ -232,12 +232,12 @@ def _characters(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(c for text in texts for c in fold(text) if has_han(c))
 
 
-def _called(names: Iterable[str], words: frozenset[str]) -> float:
+def _best_name_share(names: Iterable[str], words: frozenset[str]) -> float:
     """The largest share of one of the names that the words contain."""
     return max((len(own & words) / len(own) for own in map(_terms, names) if own), default=0.0)
 
 
-def _said(rule: DerivedRule, names: Iterable[str]) -> frozenset[str]:
+def _rule_terms(rule: DerivedRule, names: Iterable[str]) -> frozenset[str]:
     """Terms of a rule's end, its own sentences, and its quotes."""
     edge = rule.steps[-1].edge
     texts = (*names, *edge.sentence.values(), *(e.quote for e in edge.evidences))
@@ -255,7 +255,7 @@ def _terms_of(texts: Iterable[str]) -> frozenset[str]:
     return frozenset().union(*map(_terms, texts))
 
 
-def _cut(text: str, spans: Iterable[Span]) -> list[str]:
+def _text_outside(text: str, spans: Iterable[Span]) -> list[str]:
     """The text outside of these spans."""
     kept, reached = [], 0
     for start, end in sorted(spans):

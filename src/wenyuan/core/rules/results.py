@@ -91,7 +91,7 @@ def united(found: Iterable[RetrievalItem], query_context: Mapping[str, Any] | No
         seen |= same
         kept.append(item)
         if item.source == "kg_rule":
-            rules.append(_said(item))
+            rules.append(_rule_texts(item))
     context = dict(query_context or {})
     if len(kept) < len(ordered):
         context["repeated"] = len(ordered) - len(kept)
@@ -110,7 +110,7 @@ def _item_identity(item: RetrievalItem) -> set[str]:
     return {f"text {item.source == 'kg_rule'} {text}"} | ({f"passage {passage}"} if passage else set())
 
 
-def _said(rule: RetrievalItem) -> str:
+def _rule_texts(rule: RetrievalItem) -> str:
     """The texts of a rule: its sentence and the quotes of its evidence."""
     evidences: Sequence[Any] = rule.metadata.get("evidence") or ()
     quotes = [e["quote"] for e in evidences if isinstance(e, Mapping) and e.get("quote")]

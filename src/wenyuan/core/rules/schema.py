@@ -253,10 +253,12 @@ def _both(old: T, new: T, path: str, faults: list[Fault]) -> T:
                 if x[tag] != y[tag]
             ]
         elif x != y:
-            faults.append(Fault(f"{path}.{each.name}", msg("is {x} here and {y} there", x=_shown(x), y=_shown(y))))
+            faults.append(
+                Fault(f"{path}.{each.name}", msg("is {x} here and {y} there", x=_value_text(x), y=_value_text(y)))
+            )
     # Which fields a value has is known to `fields`, not to the type checker.
     return replace(old, **adding)
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     return "[" + ", ".join(value) + "]" if isinstance(value, tuple) else repr(value)

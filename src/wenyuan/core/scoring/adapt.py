@@ -166,7 +166,7 @@ def learn(
         ValueError: there is no query, or one without an answer, or without what keywords find of it.
     """
     told = len(queries) == len(answers) == len(words)
-    if not len(queries) or not told or not all(answers) or not all(map(_held, answers)):
+    if not len(queries) or not told or not all(answers) or not all(map(_held_positions, answers)):
         raise ValueError("every query needs an answer, and every answer a passage")
     rows = _pool(queries, answers, passages, settings)
     place = np.full(len(passages), -1, dtype=np.int64)
@@ -180,7 +180,7 @@ def learn(
     return _adam(lesson, settings)
 
 
-def _held(answers: Sequence[NDArray[np.int64]]) -> bool:
+def _held_positions(answers: Sequence[NDArray[np.int64]]) -> bool:
     return all(len(answer) for answer in answers)
 
 

@@ -85,7 +85,7 @@ def before(hit: Hit) -> Hit:
     return hit._replace(score=hit.parts["retrieved"], parts=parts)
 
 
-def told(hit: Hit) -> str:
+def explain_blend(hit: Hit) -> str:
     """The derivation of a blended score, as a sum that a person can check."""
     p = hit.parts
     share = p["share"]

@@ -27,15 +27,15 @@ def passage_bodies(passages: Sequence[tuple[str, str]]) -> list[str]:
     codes = np.frombuffer("\n".join([*texts, ""]).encode("utf-32-le", "surrogatepass"), dtype="<u4")
     cjk = _is_cjk(codes)
     ends = np.cumsum([len(text) + 1 for text in texts])[1::2]  # of each passage; no pair goes over a line's end
-    singles = _cut(codes, np.flatnonzero(cjk), 1, ends)
-    pairs = _cut(codes, np.flatnonzero(cjk[:-1] & cjk[1:]), 2, ends)
+    singles = _slices(codes, np.flatnonzero(cjk), 1, ends)
+    pairs = _slices(codes, np.flatnonzero(cjk[:-1] & cjk[1:]), 2, ends)
     return [
         f"{single}{pair}{' '.join(words + more)}"
         for single, pair, ((_, words), (_, more)) in zip(singles, pairs, told, strict=True)
     ]
 
 
-def _cut(codes: Any, at: Any, length: int, ends: Any) -> list[str]:
+def _slices(codes: Any, at: Any, length: int, ends: Any) -> list[str]:
     """``codes[i : i + length]`` for each ``i`` in `at`, each followed by a space; split into one text for each of
     `ends`.
     """

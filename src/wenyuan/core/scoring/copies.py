@@ -102,12 +102,12 @@ def beside(found: Found, copies: Copies, more: Found) -> tuple[list[tuple[Hit, P
 
 def _original(passage: Passage, others: Sequence[Passage]) -> Passage | None:
     """The passage that this one duplicates, or that has most of its sentences; None if it says something new."""
-    said = _said(passage.text)
+    said = _comparable_text(passage.text)
     shared = [0] * len(others)
     if len(said.whole) < _SHORT:
-        same = (o for o in others if _said(o.text).whole == said.whole and _same_place(o, passage))
+        same = (o for o in others if _comparable_text(o.text).whole == said.whole and _same_place(o, passage))
         return next(same, None)
-    texts = [_said(other.text) for other in others]
+    texts = [_comparable_text(other.text) for other in others]
     titles = _titles(passage)
     body = [part for part in said.parts if part not in titles] or said.parts
     leads = {lead for lead in (said.lead, *said.parts) if lead and (lead in titles or lead == said.lead)}
@@ -132,7 +132,7 @@ def _stands_under(leads: Iterable[str], other: Passage) -> bool:
     """Whether another passage has these headings, or has none and they number nothing: "Allowed" and "Forbidden"
     differ.
     """
-    said, titles = _said(other.text), _titles(other)
+    said, titles = _comparable_text(other.text), _titles(other)
     missing = [lead for lead in leads if not said.says(lead) and lead not in titles]
     return not missing or not (said.lead or other.headings or any(map(_NUMBERED.search, missing)))
 
@@ -195,7 +195,7 @@ class _Said(NamedTuple):
 
 
 @lru_cache(maxsize=1_024)
-def _said(text: str) -> _Said:
+def _comparable_text(text: str) -> _Said:
     text = _unmarked(text)
     spans = sentences(text)
     headed = len(spans) > 1 and _HEADING.fullmatch(text, *spans[0])

@@ -28,9 +28,9 @@ from wenyuan.core.addresses import folder_of
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
-from wenyuan.core.scoring.blending import before, told
+from wenyuan.core.scoring.blending import before, explain_blend
 from wenyuan.core.scoring.formula import rescale, trust_factor
-from wenyuan.core.scoring.probability import Curve, shown, unsettled
+from wenyuan.core.scoring.probability import Curve, explain_probability, unsettled
 from wenyuan.core.text.analysis import fold, has_han, identifiers, query_terms, terms
 from wenyuan.core.text.literals import CODED, literal_names, stands_in
 from wenyuan.core.text.structure import CLAUSE
@@ -476,9 +476,9 @@ def explain(hit: Hit, weight: float, curve: Curve | None = None) -> str:
         curve: What made scores probabilities, where anything did.
     """
     if "reranker" in hit.parts:
-        return f"{explain(before(hit), weight, curve)}; {told(hit)}"
+        return f"{explain(before(hit), weight, curve)}; {explain_blend(hit)}"
     if curve is not None and "raw" in hit.parts:
-        return f"{explain(unsettled(hit), weight)}; {shown(hit, curve)}"
+        return f"{explain(unsettled(hit), weight)}; {explain_probability(hit, curve)}"
     p = hit.parts
     if "fused" not in p:
         text = " · ".join(f"{name} {value:.3f}" for name, value in p.items())

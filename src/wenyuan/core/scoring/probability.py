@@ -231,7 +231,7 @@ def unsettled(hit: Hit) -> Hit:
     return hit._replace(score=raw_of(hit), parts=parts)
 
 
-def shown(hit: Hit, curve: Curve) -> str:
+def explain_probability(hit: Hit, curve: Curve) -> str:
     """The derivation of a probability from its score, so that a person can check it."""
     p = hit.parts
     logit = curve.intercept + curve.slope * (p["raw"] - p["rivals"]) / p["spread"]

@@ -23,7 +23,7 @@ def content_of(text: str) -> Iterator[str]:
     return (stem for stem, _, _ in placed_stems(text)[1] if stem not in GLUE and any(map(str.isalpha, stem)))
 
 
-def alike(one: str, other: str) -> bool:
+def same_stem(one: str, other: str) -> bool:
     """Whether two stems are the same, or one begins with the other: weigh, weight."""
     return one == other or (min(len(one), len(other)) >= _HEAD and (one.startswith(other) or other.startswith(one)))
 
@@ -32,7 +32,7 @@ def share_of(said: Sequence[str], there: Sequence[str]) -> float:
     """Share of stems that others have, too; 1 of none."""
     exact, heads = set(there), _heads(tuple(there))
     held = sum(
-        one in exact or (len(one) >= _HEAD and any(alike(one, other) for other in heads.get(one[:_HEAD], ())))
+        one in exact or (len(one) >= _HEAD and any(same_stem(one, other) for other in heads.get(one[:_HEAD], ())))
         for one in said
     )
     return held / len(said) if said else 1.0

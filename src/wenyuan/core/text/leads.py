@@ -42,7 +42,7 @@ def lead_of(document: Document) -> str:
 
 def _first_words(text: str, start: int, end: int) -> str:
     start, end = trimmed(text, start, end)
-    words = text[start : _cut(text, start, end)].rstrip()
+    words = text[start : _lead_end(text, start, end)].rstrip()
     return words if any(map(str.isalnum, words)) else ""
 
 
@@ -79,7 +79,7 @@ def _names(document: Document, block: Block) -> bool:
     return block.kind == "heading" and not opening(document.text[block.start : block.end])
 
 
-def _cut(text: str, start: int, end: int) -> int:
+def _lead_end(text: str, start: int, end: int) -> int:
     """Where the lead ends that begins at `start`, at most at `end`."""
     stop = min(end, start + _LOOKED_AT)
     widths = list(accumulate(_WIDE if c >= _FIRST_WIDE else 1.0 for c in text[start:stop]))

@@ -63,7 +63,7 @@ _BETWEEN = {"not": 1, "must not": 4}
 """Tokens between a *not* and the bound that it turns, at most."""
 
 
-def turned(duty: Duty, follows: Duty) -> Duty | None:
+def negated_bound(duty: Duty, follows: Duty) -> Duty | None:
     """A bound that a *not* before it turns: 不得登记 | 超过, *not* take *more than* are at most; None where these are no such two."""
     if follows.name not in BOUNDING or follows.first - duty.end > _BETWEEN.get(duty.name, -1):
         return None

@@ -123,7 +123,7 @@ def clause_key(text: str) -> str | None:
     stripped = text.strip().strip("*_ ")
     match = CLAUSE.match(stripped)
     if match:
-        return _key(*_named(match))
+        return _key(*_kind_and_number(match))
     point = _OPEN_POINT.match(stripped.translate(NARROW))
     return _key("clause", ascii_number(point["dotted"])) if point and point["dotted"] else None
 
@@ -140,7 +140,7 @@ def clause_label(headings: Sequence[str]) -> str:
 
 def clause_keys(text: str) -> tuple[str, ...]:
     """All clauses that a running text names, in order, each once; bare dotted numbers are not among them."""
-    return tuple(dict.fromkeys([_key(*_named(match)) for match in _clauses_of(text).finditer(text)]))
+    return tuple(dict.fromkeys([_key(*_kind_and_number(match)) for match in _clauses_of(text).finditer(text)]))
 
 
 def without_clauses(text: str) -> str:
@@ -157,7 +157,7 @@ def _key(kind: str, number: str) -> str:
     return f"clause:{number}" if "." in number else f"{kind}:{number}"
 
 
-def _named(match: re.Match[str]) -> tuple[OpeningKind, str]:
+def _kind_and_number(match: re.Match[str]) -> tuple[OpeningKind, str]:
     """Kind and ASCII number of a match of `_NTH` or `_WORD`."""
     groups = match.groupdict()
     if groups.get("unit"):
@@ -183,7 +183,7 @@ def _open_nth(text: str) -> SectionOpening | None:
     match = _OPEN_NTH.match(text)
     if not match:
         return None
-    kind, number = _named(match)
+    kind, number = _kind_and_number(match)
     rest = text[match.end() :]
     title = rest.lstrip(_GAP + ":：")
     loose = bool(rest) and rest[0] not in _GAP + ":：【〔[（(《"
@@ -204,7 +204,7 @@ def _open_word(text: str) -> SectionOpening | None:
     match = _OPEN_WORD.match(_SHOUTED.sub(lambda m: m[0].capitalize(), text, count=1))
     if not match:
         return None
-    kind, number = _named(match)
+    kind, number = _kind_and_number(match)
     rest = text[match.end() :]
     title = rest.lstrip(_GAP + ".:：—–-")
     if (rest and rest[0] not in _GAP + ".:：—–-") or title[:1].islower():

@@ -100,7 +100,7 @@ def quoted(text: str, spans: Sequence[Span], mark: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _asked(query: str) -> frozenset[str]:
+def _kept_query_terms(query: str) -> frozenset[str]:
     """The query's terms, kept: one query is asked of many passages."""
     return frozenset(term for term in query_terms(query) if not term.startswith(OWN))
 
@@ -117,7 +117,7 @@ class _Selection:
         self._headers = table_headers(text)
         self._sentences = [part for sentence in sentences(text) for part in self._rows(sentence)]
         self._terms = [frozenset(terms(text[a:b])) for a, b in self._sentences]
-        asked = _asked(query)
+        asked = _kept_query_terms(query)
         self._asked = [asked & held for held in self._terms]
         holding = Counter(term for held in self._asked for term in held)
         found = {t: weights.get(t, idf(len(self._terms), holding[t])) for t in sorted(asked)}

@@ -176,7 +176,7 @@ class SynonymTable:
         made = {tuple(words)}
         others = []
         for choice in _choices([len(one.others) for one in found]):
-            wording = _worded(read, found, choice)
+            wording = _with_synonyms(read, found, choice)
             if wording is not None and tuple(wording.words) not in made:
                 made.add(tuple(wording.words))
                 others.append(wording)
@@ -227,7 +227,7 @@ def _choices(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
             return
 
 
-def _worded(read: str, found: Sequence[_Found], choice: Sequence[int]) -> Wording | None:
+def _with_synonyms(read: str, found: Sequence[_Found], choice: Sequence[int]) -> Wording | None:
     """A question with the synonyms of a choice; None where that is longer than a question may be."""
     taken = [(one, one.others[n - 1]) for one, n in zip(found, choice, strict=True) if n]
     parts = sorted((place, other.text) for one, other in taken for place in one.places)

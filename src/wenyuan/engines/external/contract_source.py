@@ -26,7 +26,7 @@ from wenyuan.core.fragment_metadata import NO_FACETS
 from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, Source
 from wenyuan.core.ports import Deadline, OutsideHit, until
 from wenyuan.core.validity_dates import parse_date
-from wenyuan.engines.external.question_path import VIA, passed_here, refused_way, told, via_header
+from wenyuan.engines.external.question_path import VIA, passed_here, refused_path, refused_way, via_header
 from wenyuan.engines.external.source_settings import SourceSettings
 from wenyuan.runtime.bounded_calls import CallTimedOut
 from wenyuan.runtime.guarded_http import GuardedBackend
@@ -231,7 +231,7 @@ class RemoteService:
         """Raise the error of a refused path, instead of an error about the response's status."""
         way = refused_way(sent, _header(answer, VIA.lower().encode())) if sent else ""
         if way:
-            error = told(way)
+            error = refused_path(way)
             raise EngineUnavailable(error.message, component=self.component, hint=error.hint)
 
     def _check_head(self, answer: httpcore2.Response) -> None:

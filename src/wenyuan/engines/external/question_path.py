@@ -60,7 +60,7 @@ def arrived(library_id: str, received: str) -> QuestionPath:
     return journey
 
 
-def told(way: str) -> EngineUnavailable:
+def refused_path(way: str) -> EngineUnavailable:
     """The error for a refused path; it names the whole path."""
     ids = way.split(",")
     shown = " → ".join(ids)
@@ -86,7 +86,7 @@ def via_header(library_id: str, received: str = "") -> str:
     """
     passed = _ids(received)
     if library_id in passed or len(passed) >= MOST_HOPS:
-        raise told(_refuse([*passed, library_id]))
+        raise refused_path(_refuse([*passed, library_id]))
     return ",".join([*passed, library_id])
 
 

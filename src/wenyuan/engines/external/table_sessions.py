@@ -52,7 +52,7 @@ class PostgresTable:
         self.component = f"source {source_id} at {place(params)}"
         self._sessions = PostgresSessions(
             params, self.component, {"default_transaction_read_only": "on"},
-            most=MOST_SESSIONS, idle=MOST_IDLE, lifetime=LIFETIME, meaning=meant,
+            most=MOST_SESSIONS, idle=MOST_IDLE, lifetime=LIFETIME, meaning=translate_error,
         )  # fmt: skip
         self._looked: tuple[Search, float] | None = None
 
@@ -139,6 +139,6 @@ def _asking(vector: list[float], limit: int, day: date) -> dict[str, Any]:
     return {"vector": str(vector), "limit": limit, "as_of": day}
 
 
-def meant(error: Exception, component: str) -> EngineError:
+def translate_error(error: Exception, component: str) -> EngineError:
     """Translate an exception of a query."""
     return translated(error, component, _MEANINGS)

@@ -141,7 +141,7 @@ class Segments:
 
     def _copied(self, path: Path) -> _Copy:
         digest, size = hashlib.sha256(), 0
-        with _told(msg("copying {path}", path=path)):
+        with _disk_error(msg("copying {path}", path=path)):
             copy = _nameless(self._folder)
             try:
                 origin = OpenFile(open_regular(path))
@@ -193,7 +193,7 @@ class Segments:
         said = {"seq": state.seq, "stamp": state.stamp, "key": self._key, "meta": state.meta, "files": files}
         raw = json.dumps(said | {"sha256": _hash(said)}).encode()
         part = self._manifest.with_suffix(".part")
-        with _told(f"writing {self._manifest}"):
+        with _disk_error(f"writing {self._manifest}"):
             _sync(self._folder)
             with part.open("wb") as file:
                 file.write(raw)
@@ -239,7 +239,7 @@ class Segments:
         same = now is not None and copy.made_of(_content(path))
         if not same:
             part = path.with_name(name + ".part")
-            with _told(f"writing {path}"):
+            with _disk_error(f"writing {path}"):
                 part.write_bytes(copy.content())
                 part.replace(path)
         self._seen[name] = signature(path)
@@ -322,7 +322,7 @@ def _content(path: Path) -> bytes:
 
 
 def _made(folder: Path) -> None:
-    with _told(msg("making {folder}", folder=folder)):
+    with _disk_error(msg("making {folder}", folder=folder)):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
@@ -335,7 +335,7 @@ def _sync(folder: Path) -> None:
 
 
 @contextmanager
-def _told(doing: str) -> Iterator[None]:
+def _disk_error(doing: str) -> Iterator[None]:
     """What the disk does not take is no damage: nothing is rebuilt for it."""
     try:
         yield

@@ -265,7 +265,7 @@ class MilvusEngine:
         return LegResult.ok([Hit(passage_id=i, score=score, parts={"keyword": score}) for i, score in found])
 
     def vector(self, vector: Any, *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
-        asked = self._asked(vector)
+        asked = self._validated(vector)
 
         def work(session: Session, mark: Mark) -> list[tuple[float, Mapping[str, Any]]]:
             where = f"{condition(scope, mark.watermark)} and embedded == true"
@@ -298,11 +298,11 @@ class MilvusEngine:
         if not passage_ids:
             return {}
         return self._read(
-            lambda session, mark: keyword.given(session, self._names, terms, passage_ids, mark), deadline
+            lambda session, mark: keyword.scores_of(session, self._names, terms, passage_ids, mark), deadline
         )
 
     def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
-        asked = np.asarray(self._asked(vector), np.float32)
+        asked = np.asarray(self._validated(vector), np.float32)
         if not passage_ids:
             return {}
 
@@ -315,7 +315,7 @@ class MilvusEngine:
         return self._read(work, deadline)
 
     def mean_cosine(self, vector: Any) -> float:
-        asked, mark = np.asarray(self._asked(vector), np.float64), self._mark
+        asked, mark = np.asarray(self._validated(vector), np.float64), self._mark
         return mark.sums.mean_cosine(asked)
 
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
@@ -339,7 +339,7 @@ class MilvusEngine:
     def close(self) -> None:
         self._sessions.close()
 
-    def _asked(self, vector: Any) -> list[float]:
+    def _validated(self, vector: Any) -> list[float]:
         if not self._names.vectors:
             raise EngineError("this index was built without an encoder", component="engine milvus/vector")
         if len(vector) != self._names.vectors:

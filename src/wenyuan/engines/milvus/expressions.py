@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.hidden_documents import listed_documents
 from wenyuan.core.model import Facet, IndexRow
-from wenyuan.engines.milvus.sessions import listed
+from wenyuan.engines.milvus.sessions import value_list
 
 # A scope as an expression of Milvus, and the values of a row as that expression finds them.
 #
@@ -58,7 +58,7 @@ def compared(row: IndexRow) -> dict[str, float | str]:
 def condition(scope: Scope, watermark: int) -> str:
     """What a row must meet, of those that were there at change `watermark`."""
     parts = [
-        f"source in {listed(sorted(token('source_id', source) for source in scope.sources))}"
+        f"source in {value_list(sorted(token('source_id', source) for source in scope.sources))}"
         if scope.sources
         else NOTHING,
         f"valid_from <= {scope.day}",
@@ -66,7 +66,7 @@ def condition(scope: Scope, watermark: int) -> str:
         f"seq <= {watermark}",
     ]
     if scope.hidden is not None and (hidden := listed_documents(scope.hidden, "milvus", MOST_HIDDEN)):
-        parts.append(f"document_id not in {listed(hidden)}")
+        parts.append(f"document_id not in {value_list(hidden)}")
     if scope.filter is not None:
         parts.append(_test(scope.filter))
     return " and ".join(parts)
@@ -88,9 +88,9 @@ def _test(test: Filter) -> str:
 
 def _in(test: In) -> str:
     if test.field != "document_id":
-        return f"array_contains_any(tokens, {listed([token(test.field, value) for value in test.values])})"
+        return f"array_contains_any(tokens, {value_list([token(test.field, value) for value in test.values])})"
     numbers = [int(v) for v in test.values if not isinstance(v, (str, bool)) and v == int(v)]
-    return f"document_id in {listed(numbers)}" if numbers else NOTHING
+    return f"document_id in {value_list(numbers)}" if numbers else NOTHING
 
 
 def _range(test: Range) -> str:

@@ -50,12 +50,12 @@ def best(
         found = session.nearest(names.passages, "words", asked, where=where, limit=fetched, fields=_FIELDS, search={})
         shares = {int(row["passage_id"]): _share(query, row) for _, row in found}
         ranked = sorted(shares.items(), key=lambda pair: (-pair[1], pair[0]))
-        if len(found) < fetched or fetched == MOST_HITS or _settled(query, ranked, limit, found[-1][0]):
+        if len(found) < fetched or fetched == MOST_HITS or _is_complete(query, ranked, limit, found[-1][0]):
             return [(passage, squash(share)) for passage, share in ranked[:limit] if share > 0]
         fetched = min(MOST_HITS, 4 * fetched)
 
 
-def given(
+def scores_of(
     session: Session, names: CollectionNames, terms: Sequence[str], passage_ids: Sequence[int], mark: Mark
 ) -> dict[int, float]:
     """The scores of given passages; those without any of the terms are absent."""
@@ -72,7 +72,7 @@ def _share(query: MilvusQueryTerms, row: Mapping[str, Any]) -> float:
     return bm25(held, length, query.mean, query.worth) / query.total if held else 0.0
 
 
-def _settled(query: MilvusQueryTerms, ranked: Sequence[tuple[int, float]], limit: int, last: float) -> bool:
+def _is_complete(query: MilvusQueryTerms, ranked: Sequence[tuple[int, float]], limit: int, last: float) -> bool:
     """Whether no row that the server ranks behind `last` could enter the ranking."""
     drift = max(1.0, query.mean / query.least)
     return ranked[limit - 1][1] >= drift * last / query.total

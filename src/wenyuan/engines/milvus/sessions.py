@@ -194,7 +194,7 @@ class Session:
         """Rows by the values of a field that no two rows share: numbers, or texts that need no quoting."""
         found: list[Row] = []
         for part in parts(values, NAMED_AT_ONCE):
-            found += self.rows(collection, f"{key} in {listed(part)}", fields)
+            found += self.rows(collection, f"{key} in {value_list(part)}", fields)
         return found
 
     def count(self, collection: str, where: str) -> int:
@@ -210,7 +210,7 @@ class Session:
 
     def drop(self, collection: str, key: str, values: Sequence[int]) -> None:
         for part in parts(values, NAMED_AT_ONCE):
-            self.drop_where(collection, f"{key} in {listed(part)}")
+            self.drop_where(collection, f"{key} in {value_list(part)}")
 
     def drop_where(self, collection: str, where: str) -> None:
         self.client.delete(collection, filter=where, **self._told)
@@ -310,7 +310,7 @@ def parts(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
         yield items[begin : begin + size]
 
 
-def listed(values: Sequence[int | str]) -> str:
+def value_list(values: Sequence[int | str]) -> str:
     """Values in an expression. Texts are digests (hexadecimal): they hold nothing that would have to be quoted."""
     assert all(isinstance(value, int) or value.isalnum() for value in values)
     return "[" + ", ".join(str(value) if isinstance(value, int) else f'"{value}"' for value in values) + "]"

@@ -344,7 +344,9 @@ class PostgresEngine:
         written = self._written(vector)
         if not passage_ids:
             return {}
-        return self._sessions.run(lambda connection: vector_search.given(connection, written, passage_ids), deadline)
+        return self._sessions.run(
+            lambda connection: vector_search.cosines_of(connection, written, passage_ids), deadline
+        )
 
     def mean_cosine(self, vector: Any) -> float:
         self._written(vector)

@@ -35,10 +35,17 @@ def open_sessions(dsn: str, most: int) -> PostgresSessions:
     params = parsed(dsn, refusal)
     component = msg("engine postgres at {params}", params=place(params))
     return PostgresSessions(
-        params, component, {}, most=most, idle=most, lifetime=LIFETIME, meaning=meant, busy="postgres.sessions"
+        params,
+        component,
+        {},
+        most=most,
+        idle=most,
+        lifetime=LIFETIME,
+        meaning=translate_error,
+        busy="postgres.sessions",
     )
 
 
-def meant(error: Exception, component: str) -> EngineError:
+def translate_error(error: Exception, component: str) -> EngineError:
     """What an exception of the driver means here."""
     return translated(error, component, _MEANINGS, look=_LOOK, rebuild=_REBUILD)

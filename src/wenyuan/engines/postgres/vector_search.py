@@ -75,6 +75,6 @@ def _walks(connection: Connection[Any], condition: SqlCondition, values: dict[st
     return matching is not None and matching[0] > EXACT_ROWS
 
 
-def given(connection: Connection[Any], vector: str, passage_ids: Sequence[int]) -> dict[int, float]:
+def cosines_of(connection: Connection[Any], vector: str, passage_ids: Sequence[int]) -> dict[int, float]:
     """The cosines of given passages; one without a vector is absent."""
     return dict(connection.execute(_NEAREST_GIVEN, {"vector": vector, "passages": list(passage_ids)}).fetchall())

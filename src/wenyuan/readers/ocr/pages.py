@@ -63,12 +63,12 @@ def recognised(content: bytes, *, name: str, page: int) -> dict[str, Any]:
         "size": [round(side * points, 1) for side in picture.size],
         "upright": upright,
         "dropped": len(lines) - len(kept),
-        "rows": [[_told(line, picture.size, points) for line in row] for row in own if row],
-        "seals": [_told(line, picture.size, points) for row in rows for line in row if id(line.read) in pressed],
+        "rows": [[_line_json(line, picture.size, points) for line in row] for row in own if row],
+        "seals": [_line_json(line, picture.size, points) for row in rows for line in row if id(line.read) in pressed],
     }
 
 
-def _told(line: Upright, size: tuple[int, int], points: float) -> dict[str, Any]:
+def _line_json(line: Upright, size: tuple[int, int], points: float) -> dict[str, Any]:
     corners = line.read.rect.corners()
     (left, top), (right, bottom) = corners.min(axis=0), corners.max(axis=0)
     shares = (left / size[0], top / size[1], right / size[0], bottom / size[1])

@@ -64,7 +64,7 @@ class Recogniser:
     def lines(self, picture: Image) -> list[RecognisedLine]:
         """The lines of an RGB image, in no order; what of a picture was taken for one has little confidence."""
         found = self.boxes(picture)
-        crops = [cut(picture, rect) for rect in found]
+        crops = [crop(picture, rect) for rect in found]
         turned = self._upside_down(crops)
         whole = (
             sum(crop.width for crop, turn in zip(crops, turned, strict=True) if turn)
@@ -138,7 +138,7 @@ def _batches(widths: Sequence[int]) -> list[list[int]]:
     return batches
 
 
-def cut(picture: Image, rect: Rect) -> Image:
+def crop(picture: Image, rect: Rect) -> Image:
     """Cut a rectangle out of an image, rotated so that its text runs from left to right."""
     from PIL import Image
 

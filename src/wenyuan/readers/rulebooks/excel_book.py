@@ -134,12 +134,12 @@ def _letters(column: int) -> str:
 
 def _sheet_lines(sheet: Any, file: str) -> Iterator[TableLine]:
     for number, row in enumerate(sheet.to_python(skip_empty_area=False), 1):
-        cells = [_shown(value) for value in row]
+        cells = [_cell_text(value) for value in row]
         if any(cells):
             yield TableLine(cells, EntryPlace(file, cell=f"{sheet.name}!{number}"))
 
 
-def _shown(value: object) -> str:
+def _cell_text(value: object) -> str:
     match value:
         case float() if value.is_integer() and abs(value) < 1e15:
             return str(int(value))

@@ -102,7 +102,7 @@ def _example(schema: Schema, language: str) -> Iterator[list[str]]:
     relation = next((r for r in typed if r.sources[0] in starts and r.targets[0] not in starts), typed[0])
     kinds = _titles(schema.kinds.values(), language)
     number = next((p for p in schema.parameters.values() if p.type == "number"), None)
-    condition = f"{_called(number, language)} >= 5" if number else ""
+    condition = f"{_condition_name(number, language)} >= 5" if number else ""
     zh = language == "zh"
     ends = [
         f"某{kinds[kind]}" if zh else f"some {kinds[kind]}" for kind in (relation.sources[0], relation.targets[0])
@@ -135,7 +135,7 @@ def _parameter_rows(schema: Schema, language: str) -> Iterator[list[str]]:
         ]  # fmt: skip
 
 
-def _called(parameter: Parameter, language: str) -> str:
+def _condition_name(parameter: Parameter, language: str) -> str:
     """A parameter's name for use in a condition: a one-word alias or label in the language, else its id."""
     ways = [*parameter.aliases, label_in(parameter.labels, language, "")]
     return next((way for way in ways if way.isidentifier() and way.isascii() == (language != "zh")), parameter.name)

@@ -22,7 +22,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 _MAX_TEXT = 20_000
 
 
-def near(key: str, known: Collection[str]) -> bool:
+def is_misspelling(key: str, known: Collection[str]) -> bool:
     """Whether a key is most likely a misspelling of a known one, rather than another word."""
     close = get_close_matches(key[:64].lower(), known, n=1, cutoff=0.75)
     return bool(close) and abs(len(close[0]) - len(key)) <= 1

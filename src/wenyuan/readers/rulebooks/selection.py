@@ -42,7 +42,7 @@ def read_book(path: Path, *, pack: str = "") -> Book:
             several packs.
     """
     if path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.suffix.lower() in _READERS and _shown(p, path))
+        files = sorted(p for p in path.rglob("*") if p.suffix.lower() in _READERS and _is_rule_file(p, path))
         files = [file for file in files if not _STORES.fullmatch(file.name)]
         if not files:
             raise InvalidRequest(
@@ -65,7 +65,7 @@ def read_book(path: Path, *, pack: str = "") -> Book:
     return joined(pack or (named[0] if named else path.resolve().stem), books)
 
 
-def _shown(file: Path, folder: Path) -> bool:
+def _is_rule_file(file: Path, folder: Path) -> bool:
     """Whether a file should be read: not hidden, and no lock file of an office program."""
     return file.is_file() and not any(part.startswith((".", "~$")) for part in file.relative_to(folder).parts)
 

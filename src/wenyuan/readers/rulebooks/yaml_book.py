@@ -18,7 +18,7 @@ from wenyuan.core.rules.book import Book
 from wenyuan.core.rules.model import EntryPlace
 from wenyuan.readers.decoding import clean, decode
 from wenyuan.readers.rulebooks.entries import STATEMENT_KEYS, Writing
-from wenyuan.readers.rulebooks.form import near, place_in
+from wenyuan.readers.rulebooks.form import is_misspelling, place_in
 from wenyuan.readers.rulebooks.trees import LocatedList, Tree, yaml_tree
 
 _LISTS = ("sources", "nodes", "statements")
@@ -75,7 +75,7 @@ class _Reading:
                 self.writing.schema(value, place)
         elif key in _ABOUT_THE_PACK:
             return
-        elif key not in _TOP and key not in kinds and near(key, _TOP):
+        elif key not in _TOP and key not in kinds and is_misspelling(key, _TOP):
             self._lost(
                 key,
                 value,
@@ -100,9 +100,9 @@ class _Reading:
     def _lost(self, key: str, value: Any, code: str, message: str, place: EntryPlace) -> None:
         """Record a part that is refused as a whole; its entries are counted by their most likely kind."""
         count = len(value) if isinstance(value, list) else 0
-        if near(key, ("statements",)):
+        if is_misspelling(key, ("statements",)):
             self.writing.refuse(code, message, place, statements=_count_statements(value))
-        elif near(key, ("nodes",)) or (key not in _TOP and not near(key, _TOP)):
+        elif is_misspelling(key, ("nodes",)) or (key not in _TOP and not is_misspelling(key, _TOP)):
             self.writing.refuse(code, message, place, nodes=count)
         else:
             self.writing.fault(code, message, place)
@@ -167,7 +167,7 @@ class _Reading:
             return
         own = {"to", *_BELOW}
         unknown = (key for key in entry if key not in own and key not in self.relations)
-        own |= {key for key in unknown if near(key, own)}  # misspelled, and no relation
+        own |= {key for key in unknown if is_misspelling(key, own)}  # misspelled, and no relation
         flat = _with(entry.line, src=subject, rel=relation)
         for key in entry:
             if key in own:

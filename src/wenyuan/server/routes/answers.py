@@ -16,7 +16,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, msg
 from wenyuan.core.ports import caller_gone
 from wenyuan.server.handling import GONE, RequestHandler, RequestKind
-from wenyuan.server.openapi import asked
+from wenyuan.server.openapi import question_operation
 from wenyuan.server.problems import Problem
 from wenyuan.server.route import route
 from wenyuan.server.routes.ask import KnowledgeRoutes
@@ -40,7 +40,7 @@ class Answers:
         self._check = KnowledgeRoutes(service, handler).check
         self._pool = handler.waiting
 
-    @route("POST", "/v1/answer", "search", asked("answer", *_ANSWER))
+    @route("POST", "/v1/answer", "search", question_operation("answer", *_ANSWER))
     async def answer(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         content = await self._handler.content(request)

@@ -12,7 +12,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import NotFound, NotPermitted
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 from wenyuan.server.handling import RequestHandler, RequestKind, missing
-from wenyuan.server.openapi import asked
+from wenyuan.server.openapi import question_operation
 from wenyuan.server.route import route
 from wenyuan.server.service_port import KnowledgeService, Service
 from wenyuan.service.context import ContextRequest
@@ -41,8 +41,10 @@ class FragmentRoutes:
         self._governed = service if isinstance(service, KnowledgeService) else None
         self._handler = handler
 
-    @route("POST", "/v1/retrieve_fragments", "retrieve", asked("retrieve_fragments", *_CONTRACT))
-    @route("POST", "/retrieve_fragments", "retrieve", asked("retrieve_fragments_unversioned", *_CONTRACT))
+    @route("POST", "/v1/retrieve_fragments", "retrieve", question_operation("retrieve_fragments", *_CONTRACT))
+    @route(
+        "POST", "/retrieve_fragments", "retrieve", question_operation("retrieve_fragments_unversioned", *_CONTRACT)
+    )
     async def retrieve(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         return await self._handler.ask(
@@ -70,8 +72,8 @@ class KnowledgeRoutes:
         self._service = service
         self._handler = handler
 
-    @route("POST", "/v1/search", "search", asked("search", *_SEARCH))
-    @route("POST", "/search", "search", asked("search_unversioned", *_SEARCH))
+    @route("POST", "/v1/search", "search", question_operation("search", *_SEARCH))
+    @route("POST", "/search", "search", question_operation("search_unversioned", *_SEARCH))
     async def search(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         question = RequestKind(
@@ -82,7 +84,7 @@ class KnowledgeRoutes:
         )
         return await self._handler.ask(request, question)
 
-    @route("POST", "/v1/context", "search", asked("get_context", *_CONTEXT))
+    @route("POST", "/v1/context", "search", question_operation("get_context", *_CONTEXT))
     async def context(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         question = RequestKind(
@@ -93,7 +95,7 @@ class KnowledgeRoutes:
         )
         return await self._handler.ask(request, question)
 
-    @route("POST", "/v1/verify", "search", asked("verify", *_VERIFY))
+    @route("POST", "/v1/verify", "search", question_operation("verify", *_VERIFY))
     async def verify(self, request: Request) -> Response:
         principal: Principal = request.state.principal
 

@@ -19,7 +19,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted, listed
 from wenyuan.core.records import KINDS, AuditRecord
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import kept
+from wenyuan.server.openapi import storage_operation
 from wenyuan.server.request_body import Body
 from wenyuan.server.route import route
 from wenyuan.wire import strict_json
@@ -83,7 +83,7 @@ class Audit:
         "GET",
         "/v1/audit",
         "audit",
-        kept(
+        storage_operation(
             "Audit records, newest first",
             _object(records={"type": "array", "items": _RECORD}, next=_OR_NULL),
             query=AuditQueryShape,
@@ -96,7 +96,7 @@ class Audit:
         "GET",
         "/v1/audit/{audit_id}",
         "audit",
-        kept(
+        storage_operation(
             "An audit record, with what was asked where that is kept",
             {"allOf": [_RECORD, _object(query={"type": ["object", "null"]})]},
         ),
@@ -108,7 +108,7 @@ class Audit:
         "POST",
         "/v1/audit/verify",
         "audit",
-        kept(
+        storage_operation(
             "Whether the audit is whole",
             _object(ok=_TRUTH, records={"type": "integer"}, head=_TEXT, first_fault=_FAULT),
             body=AuditVerifyShape,
@@ -124,7 +124,7 @@ class Audit:
         "POST",
         "/v1/audit/{audit_id}/replay",
         "audit",
-        kept(
+        storage_operation(
             "A recorded question asked again, and why the answer differs, or why it cannot be asked",
             _object(
                 audit_id=_TEXT,
@@ -156,7 +156,7 @@ class Audit:
             record = self._library.audit.show(audit_id)
         except NotFound as error:
             raise missing("audit record") from error
-        if not _of(record, principal.agent_id):
+        if not _is_of_agent(record, principal.agent_id):
             raise missing("audit record")
         return record
 
@@ -197,7 +197,7 @@ def queried(request: Request, shape: type[S]) -> S:
     return checked(shape, dict(given))
 
 
-def _of(record: AuditRecord, agent_id: str | None) -> bool:
+def _is_of_agent(record: AuditRecord, agent_id: str | None) -> bool:
     """Whether a record is of an answer to that agent; for None (an operator) every record is."""
     return agent_id is None or record.record.get("agent") == agent_id
 

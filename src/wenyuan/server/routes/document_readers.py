@@ -13,7 +13,7 @@ from wenyuan.contract.bodies import Strict
 from wenyuan.core.errors import NotFound
 from wenyuan.core.principals import MAX_NAMES
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import kept
+from wenyuan.server.openapi import storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.documents import document_number
 from wenyuan.wire.search_requests import checked
@@ -78,13 +78,17 @@ class DocumentReaderRoutes:
     def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library, self._handler = library, handler
 
-    @route("GET", "/v1/readers", "registry", kept("How many documents of each source have readers", _COUNTS))
+    @route(
+        "GET", "/v1/readers", "registry", storage_operation("How many documents of each source have readers", _COUNTS)
+    )
     async def counts(self, request: Request) -> Response:
         if request.state.principal.agent_id is not None:
             raise missing("document")
         return await self._handler.pool.run(lambda: json_response({"sources": self._library.reader_counts()}))
 
-    @route("GET", "/v1/documents/{document_id}/readers", "registry", kept("Who may read a document", _LISTS))
+    @route(
+        "GET", "/v1/documents/{document_id}/readers", "registry", storage_operation("Who may read a document", _LISTS)
+    )
     async def show(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._show(request))
 
@@ -92,13 +96,18 @@ class DocumentReaderRoutes:
         "PUT",
         "/v1/documents/{document_id}/readers",
         "registry",
-        kept("Say who may read a document; counts for the next question", _LISTS, body=ReadersShape),
+        storage_operation("Say who may read a document; counts for the next question", _LISTS, body=ReadersShape),
     )
     async def put(self, request: Request) -> Response:
         self._number(request)
         return await self._handler.work(request, lambda body: self._set(request, body))
 
-    @route("DELETE", "/v1/documents/{document_id}/readers", "registry", kept("Take back what was said here", _LISTS))
+    @route(
+        "DELETE",
+        "/v1/documents/{document_id}/readers",
+        "registry",
+        storage_operation("Take back what was said here", _LISTS),
+    )
     async def remove(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._set(request, None))
 

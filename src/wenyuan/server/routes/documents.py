@@ -15,7 +15,7 @@ from wenyuan.core.corrections import CORRECTION_ACTIONS
 from wenyuan.core.errors import Conflict, KnowledgeError, NotFound, msg
 from wenyuan.core.model import DOCUMENT_STATES
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import kept
+from wenyuan.server.openapi import storage_operation
 from wenyuan.server.problems import Problem
 from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
@@ -237,12 +237,14 @@ class DocumentRoutes:
         "GET",
         "/v1/documents",
         "registry",
-        kept("Documents by source and address, failures among them", _PAGE, query=DocumentsQueryShape),
+        storage_operation("Documents by source and address, failures among them", _PAGE, query=DocumentsQueryShape),
     )
     async def list(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._list(request))
 
-    @route("GET", "/v1/documents/{document_id}", "search", kept("A document, and how it was read", _SHOWN))
+    @route(
+        "GET", "/v1/documents/{document_id}", "search", storage_operation("A document, and how it was read", _SHOWN)
+    )
     async def show(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._show(request))
 
@@ -250,7 +252,7 @@ class DocumentRoutes:
         "GET",
         "/v1/documents/{document_id}/passages",
         "search",
-        kept(
+        storage_operation(
             "The passages of a document in its order, as far as its terms allow", _PASSAGES, query=PassagesQueryShape
         ),
     )
@@ -261,7 +263,9 @@ class DocumentRoutes:
         "GET",
         "/v1/documents/{document_id}/history",
         "ingest",
-        kept("The versions of a document, the newest first, and what changed from one to the next", _HISTORY),
+        storage_operation(
+            "The versions of a document, the newest first, and what changed from one to the next", _HISTORY
+        ),
     )
     async def history(self, request: Request) -> Response:
         if request.state.principal.agent_id is not None:
@@ -317,7 +321,9 @@ class CorrectionRoutes:
         "GET",
         "/v1/corrections",
         "ingest",
-        kept("Corrections, also undone ones, the newest first", _CORRECTIONS, query=CorrectionsQueryShape),
+        storage_operation(
+            "Corrections, also undone ones, the newest first", _CORRECTIONS, query=CorrectionsQueryShape
+        ),
     )
     async def list(self, request: Request) -> Response:
         operator(request.state.principal)
@@ -327,7 +333,7 @@ class CorrectionRoutes:
         "POST",
         "/v1/corrections",
         "ingest",
-        kept(
+        storage_operation(
             "Correct a passage or exclude a document; the next answer has it",
             _CORRECTION,
             body=CorrectionRequest,
@@ -338,7 +344,7 @@ class CorrectionRoutes:
         operator(principal)
         return await self._handler.work(request, lambda body: self._make(body, principal))
 
-    @route("DELETE", "/v1/corrections/{correction_id}", "ingest", kept("Undo a correction", _CORRECTION))
+    @route("DELETE", "/v1/corrections/{correction_id}", "ingest", storage_operation("Undo a correction", _CORRECTION))
     async def undo(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._undo(request))
 

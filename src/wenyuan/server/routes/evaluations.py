@@ -18,7 +18,7 @@ from wenyuan.core.errors import KnowledgeError, NotFound, msg
 from wenyuan.core.evaluation_records import WholeEvaluation
 from wenyuan.readers.golden import read_golden
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import kept
+from wenyuan.server.openapi import storage_operation
 from wenyuan.server.problems import Problem
 from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
@@ -87,7 +87,7 @@ class EvaluationRoutes:
         "GET",
         "/v1/evaluations",
         "registry",
-        kept(
+        storage_operation(
             "How well the library answered questions whose answers are known, newest first, and what runs now",
             {
                 "type": "object",
@@ -111,7 +111,7 @@ class EvaluationRoutes:
         "POST",
         "/v1/evaluations",
         "registry",
-        kept(
+        storage_operation(
             "Ask the questions of a golden file, or of an earlier evaluation again; answers when it is done",
             _EVALUATION,
             statuses=(201,),
@@ -126,7 +126,7 @@ class EvaluationRoutes:
         "DELETE",
         "/v1/evaluations/running",
         "registry",
-        kept(
+        storage_operation(
             "Stop the evaluation that runs, after the question it is at; nothing of it is kept",
             {"type": "object", "properties": {"stopping": {"type": "boolean"}}},
             statuses=(202,),
@@ -145,7 +145,7 @@ class EvaluationRoutes:
         "GET",
         "/v1/evaluations/{evaluation_id}",
         "registry",
-        kept(
+        storage_operation(
             "An evaluation with what became of each question, perhaps beside an earlier one of the same questions",
             _EVALUATION,
             query=evaluations.EvaluationQueryShape,
@@ -158,7 +158,7 @@ class EvaluationRoutes:
         "DELETE",
         "/v1/evaluations/{evaluation_id}",
         "registry",
-        kept(
+        storage_operation(
             "Forget an evaluation, and its questions where no other has them",
             {"type": "object", "properties": {"evaluation_id": {"type": "integer"}}},
         ),
@@ -258,7 +258,7 @@ class FeedbackRoutes:
         "POST",
         "/v1/feedback",
         "search",
-        kept(
+        storage_operation(
             "Which parts of an answer are right or wrong",
             FeedbackAnswerShape.model_json_schema(),
             body=FeedbackRequestShape,

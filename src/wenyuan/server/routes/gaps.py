@@ -13,7 +13,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import NotFound, NotPermitted
 from wenyuan.core.gaps import REASONS, STATES, KnowledgeGap
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import kept
+from wenyuan.server.openapi import storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
 from wenyuan.wire.gaps import GapDecisionShape, GapsAskShape, GapsQueryShape
@@ -53,7 +53,7 @@ class GapRoutes:
         "GET",
         "/v1/gaps",
         "audit",
-        kept(
+        storage_operation(
             "What was asked and not answered well, asked most often first; failures apart",
             _object(
                 gaps={"type": "array", "items": _GAP}, failed={"type": "array", "items": _FAILED}, questions=_COUNT,
@@ -70,7 +70,7 @@ class GapRoutes:
         "POST",
         "/v1/gaps/ask",
         "audit",
-        kept(
+        storage_operation(
             "Ask the open gaps again; those that are answered well now are closed",
             _object(closed={"type": "array", "items": _GAP}),
             body=GapsAskShape,
@@ -84,7 +84,7 @@ class GapRoutes:
         "POST",
         "/v1/gaps/{gap_id}",
         "audit",
-        kept("Decide about a gap, all its wordings at once", _GAP, body=GapDecisionShape),
+        storage_operation("Decide about a gap, all its wordings at once", _GAP, body=GapDecisionShape),
     )
     async def decide(self, request: Request) -> Response:
         if request.state.principal.agent_id is not None:

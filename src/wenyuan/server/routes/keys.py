@@ -14,7 +14,7 @@ from wenyuan.core.access import LONGEST_KEY_NAME, Key, Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted
 from wenyuan.core.principals import MAX_NAMES
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import kept
+from wenyuan.server.openapi import storage_operation
 from wenyuan.server.route import route
 from wenyuan.wire.search_requests import checked
 
@@ -75,7 +75,7 @@ class KeyRoutes:
         "GET",
         "/v1/keys",
         "admin",
-        kept(
+        storage_operation(
             "The keys, without their secrets",
             {
                 "type": "object",
@@ -93,7 +93,9 @@ class KeyRoutes:
         "POST",
         "/v1/keys",
         "admin",
-        kept("Make a key", {**_KEY, "required": [*_KEY["required"], "key"]}, statuses=(201,), body=KeyRequestShape),
+        storage_operation(
+            "Make a key", {**_KEY, "required": [*_KEY["required"], "key"]}, statuses=(201,), body=KeyRequestShape
+        ),
     )
     async def create(self, request: Request) -> Response:
         try:
@@ -105,7 +107,9 @@ class KeyRoutes:
         "PATCH",
         "/v1/keys/{key_id}",
         "admin",
-        kept("Change as whom a key reads documents; counts for its next request", _KEY, body=KeyEyesShape),
+        storage_operation(
+            "Change as whom a key reads documents; counts for its next request", _KEY, body=KeyEyesShape
+        ),
     )
     async def change(self, request: Request) -> Response:
         return await self._handler.work(request, lambda body: self._change(request, checked(KeyEyesShape, body)))
@@ -114,7 +118,7 @@ class KeyRoutes:
         "DELETE",
         "/v1/keys/{key_id}",
         "admin",
-        kept(
+        storage_operation(
             "Revoke a key",
             {
                 "type": "object",

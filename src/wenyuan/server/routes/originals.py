@@ -14,7 +14,7 @@ from starlette.responses import Response
 from wenyuan.contract.bodies import QueryString
 from wenyuan.core.errors import DocumentRejected, NotFound, OriginalUnavailable
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import file_given, kept
+from wenyuan.server.openapi import file_given, storage_operation
 from wenyuan.server.problems import Problem
 from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
@@ -86,7 +86,7 @@ class OriginalRoutes:
         "GET",
         "/v1/documents/{document_id}/original/state",
         "search",
-        kept("Whether the file that a document was read from can be had, and why not", _state()),
+        storage_operation("Whether the file that a document was read from can be had, and why not", _state()),
     )
     async def state(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._state(request))
@@ -115,7 +115,9 @@ class OriginalRoutes:
         "GET",
         "/v1/passages/{passage_id}",
         "search",
-        kept("Which document a passage is of, and `after` which one its page of 50 passages begins", _PLACE),
+        storage_operation(
+            "Which document a passage is of, and `after` which one its page of 50 passages begins", _PLACE
+        ),
     )
     async def place(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._place(request))

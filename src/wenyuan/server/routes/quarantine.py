@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from wenyuan.core.errors import NotFound
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import kept
+from wenyuan.server.openapi import storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.registry import operator
 
@@ -46,7 +46,7 @@ class QuarantineRoutes:
         "GET",
         "/v1/quarantine",
         "admin",
-        kept(
+        storage_operation(
             "The files that a scanner had set aside, the newest first",
             {"type": "object", "required": ["files"], "properties": {"files": {"type": "array", "items": _FILE}}},
         ),
@@ -61,7 +61,7 @@ class QuarantineRoutes:
         "POST",
         "/v1/quarantine/{sha256}/release",
         "admin",
-        kept("Let a file in at the next refresh or upload, whatever the scanner says of it", _FILE),
+        storage_operation("Let a file in at the next refresh or upload, whatever the scanner says of it", _FILE),
     )
     async def release(self, request: Request) -> Response:
         return await self._decided(request, self._library.quarantine.release)
@@ -70,7 +70,7 @@ class QuarantineRoutes:
         "POST",
         "/v1/quarantine/{sha256}/discard",
         "admin",
-        kept("Delete the copy of a file; the scanner judges the file anew when it comes again", _FILE),
+        storage_operation("Delete the copy of a file; the scanner judges the file anew when it comes again", _FILE),
     )
     async def discard(self, request: Request) -> Response:
         return await self._decided(request, self._library.quarantine.discard)

@@ -33,7 +33,7 @@ from wenyuan.core.registry import Registry
 from wenyuan.core.remote_addresses import is_remote, local_places
 from wenyuan.core.source_entries import parse_source, shown_source, source_to_wire, supersession_faults
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import SOURCES_LISTED, kept
+from wenyuan.server.openapi import SOURCES_LISTED, storage_operation
 from wenyuan.server.problems import Problem
 from wenyuan.server.route import route
 from wenyuan.server.routes.ingest_jobs import IngestJobs
@@ -166,7 +166,10 @@ class SourceRoutes:
         return await self._handler.pool.run(lambda: self._list(request.state.principal))
 
     @route(
-        "GET", "/v1/sources/{source_id}", "registry", kept("A source, what is held of it, and how", _DESCRIBED_SOURCE)
+        "GET",
+        "/v1/sources/{source_id}",
+        "registry",
+        storage_operation("A source, what is held of it, and how", _DESCRIBED_SOURCE),
     )
     async def show(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._show(request))
@@ -175,7 +178,7 @@ class SourceRoutes:
         "POST",
         "/v1/sources",
         "registry",
-        kept(
+        storage_operation(
             "Register a source; one with a path is taken in before this answers, to one without documents are uploaded",
             _DESCRIBED_SOURCE,
             statuses=(201,),
@@ -190,7 +193,7 @@ class SourceRoutes:
         "PATCH",
         "/v1/sources/{source_id}",
         "registry",
-        kept("Change what is said of a source", _DESCRIBED_SOURCE, body=_SOURCE),
+        storage_operation("Change what is said of a source", _DESCRIBED_SOURCE, body=_SOURCE),
     )
     async def change(self, request: Request) -> Response:
         return await self._handler.work(
@@ -201,7 +204,7 @@ class SourceRoutes:
         "DELETE",
         "/v1/sources/{source_id}",
         "registry",
-        kept(
+        storage_operation(
             "Remove a source with all that is held of it",
             {
                 "type": "object",
@@ -217,12 +220,17 @@ class SourceRoutes:
         "POST",
         "/v1/sources/{source_id}/refresh",
         "ingest",
-        kept("Read a source anew; answers when it is done, also with FAILED", _REFRESHED),
+        storage_operation("Read a source anew; answers when it is done, also with FAILED", _REFRESHED),
     )
     async def refresh(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._refresh(self._found(request, to_change=True)))
 
-    @route("GET", "/v1/sources/{source_id}/refresh", "ingest", kept("How the refresh of a source is getting on"))
+    @route(
+        "GET",
+        "/v1/sources/{source_id}/refresh",
+        "ingest",
+        storage_operation("How the refresh of a source is getting on"),
+    )
     async def watch(self, request: Request) -> Response:
         return await self._handler.pool.run(
             lambda: json_response(self._runs.told(self._found(request, to_change=True).source_id))
@@ -293,7 +301,7 @@ class SourceRoutes:
         self._check_supersession(changed)
         # As with a registry file: what has to be read differently is due at once.
         wanted = Registry(sources=(changed,), sections=frozenset({"sources"}))
-        reports = [_told(outcome) for outcome in apply(self._library, plan(self._library, wanted))]
+        reports = [_outcome_json(outcome) for outcome in apply(self._library, plan(self._library, wanted))]
         return json_response(self._described(changed) | ({"refresh": reports[0]} if reports else {}))
 
     def _check_supersession(self, source: Source) -> None:
@@ -316,9 +324,9 @@ class SourceRoutes:
     def _refresh(self, source: Source) -> Response:
         with self._runs.of(source.source_id) as run:
             outcome = Worker(self._library).refresh(source.source_id, run.tell)
-            run.ended = _told(outcome)
+            run.ended = _outcome_json(outcome)
         state = self._described(source)["state"]
-        return json_response({"source_id": source.source_id, "state": state, **_told(outcome)})
+        return json_response({"source_id": source.source_id, "state": state, **_outcome_json(outcome)})
 
 
 def _visible(library: Library, principal: Principal) -> Callable[[str, str], bool]:
@@ -357,7 +365,7 @@ class Agents:
         "GET",
         "/v1/agents",
         "registry",
-        kept(
+        storage_operation(
             "The agents",
             {
                 "type": "object",
@@ -369,7 +377,7 @@ class Agents:
     async def list(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._list(request.state.principal))
 
-    @route("GET", "/v1/agents/{agent_id}", "registry", kept("An agent", _AGENT))
+    @route("GET", "/v1/agents/{agent_id}", "registry", storage_operation("An agent", _AGENT))
     async def show(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: json_response(agent_to_wire(self._found(request))))
 
@@ -377,7 +385,9 @@ class Agents:
         "POST",
         "/v1/agents",
         "registry",
-        kept("Put an agent: a new one, or instead of the one of that id", _AGENT, statuses=(200, 201), body=_AGENT),
+        storage_operation(
+            "Put an agent: a new one, or instead of the one of that id", _AGENT, statuses=(200, 201), body=_AGENT
+        ),
     )
     async def put(self, request: Request) -> Response:
         operator(request.state.principal)
@@ -387,7 +397,7 @@ class Agents:
         "DELETE",
         "/v1/agents/{agent_id}",
         "registry",
-        kept(
+        storage_operation(
             "Remove an agent, and revoke its keys",
             {
                 "type": "object",
@@ -439,7 +449,7 @@ class Agents:
         return json_response({"agent_id": agent.agent_id, "keys_revoked": revoked})
 
 
-def _told(outcome: RefreshOutcome) -> dict[str, Any]:
+def _outcome_json(outcome: RefreshOutcome) -> dict[str, Any]:
     """The outcome of a refresh as JSON values."""
     told = {
         "status": "FAILED" if outcome.failure else "SUCCESS",

@@ -20,7 +20,7 @@ from wenyuan.core.errors import Fault, InvalidRequest, NotFound, did_you_mean, m
 from wenyuan.packs.shipped import located
 from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.server.handling import RequestHandler, RequestKind, json_response, missing
-from wenyuan.server.openapi import asked, kept
+from wenyuan.server.openapi import question_operation, storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
@@ -83,7 +83,7 @@ class UnifiedRoutes:
         "POST",
         "/v1/retrieve",
         "search",
-        asked(
+        question_operation(
             "retrieve",
             "Rules above similar cases above templates",
             UnifiedRequest,
@@ -105,7 +105,9 @@ class UnifiedRoutes:
         "POST",
         "/v1/infer_rules",
         "search",
-        asked("infer_rules", "Rules that follow for processes", unified.InferRequestShape, unified.InferAnswerShape),
+        question_operation(
+            "infer_rules", "Rules that follow for processes", unified.InferRequestShape, unified.InferAnswerShape
+        ),
     )
     async def infer_rules(self, request: Request) -> Response:
         principal: Principal = request.state.principal
@@ -166,7 +168,7 @@ class RuleRoutes:
         "GET",
         "/v1/rules",
         "registry",
-        kept(
+        storage_operation(
             "Counts, packs and schema of the rules graph; with any parameter, its nodes",
             {
                 "oneOf": [
@@ -186,7 +188,7 @@ class RuleRoutes:
         "GET",
         "/v1/rules/nodes/{node_id}",
         "registry",
-        kept(
+        storage_operation(
             "A node, and the statements in force from it and into it",
             _members(node=_OBJECT, out=_list(_OBJECT), **{"in": _list(_OBJECT)}, truncated=_list(_TEXT)),
             query=shapes.NodeQueryShape,
@@ -199,7 +201,9 @@ class RuleRoutes:
         "GET",
         "/v1/rules/statements/{statement_id}",
         "registry",
-        kept("A statement by number or key, with its evidence, what became of it, and its reviews", _STATEMENT),
+        storage_operation(
+            "A statement by number or key, with its evidence, what became of it, and its reviews", _STATEMENT
+        ),
     )
     async def statement(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._statement(request))
@@ -208,7 +212,7 @@ class RuleRoutes:
         "GET",
         "/v1/rules/review",
         "registry",
-        kept(
+        storage_operation(
             "Statements that wait for a review",
             _members(statements=_list(_STATEMENT), next=_NEXT),
             query=shapes.QueueQueryShape,
@@ -222,7 +226,7 @@ class RuleRoutes:
         "POST",
         "/v1/rules/review",
         "registry",
-        kept(
+        storage_operation(
             "Approve, reject or retire statements, all or none",
             {
                 **_members(action=_TEXT, changed=_COUNT),
@@ -243,7 +247,7 @@ class RuleRoutes:
         "POST",
         "/v1/rules/import",
         "registry",
-        kept(
+        storage_operation(
             "Import rules, or tell what that would change",
             _members(
                 pack=_TEXT,
@@ -266,7 +270,7 @@ class RuleRoutes:
         "POST",
         "/v1/rules/propose",
         "registry",
-        kept(
+        storage_operation(
             "Have the language model read a part of a source for rules; what passes the checks waits for a review",
             _PROPOSALS,
             body=shapes.ProposeShape,
@@ -280,7 +284,7 @@ class RuleRoutes:
         "DELETE",
         "/v1/rules/packs/{pack}",
         "registry",
-        kept(
+        storage_operation(
             "Take back all that a pack has brought; what others support stays",
             _members(pack=_TEXT, nodes_retired=_COUNT, statements_retired=_COUNT, evidences_removed=_COUNT),
         ),

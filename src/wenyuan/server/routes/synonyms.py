@@ -12,7 +12,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import NotFound
 from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, containing, described
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import kept
+from wenyuan.server.openapi import storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import operator
@@ -55,7 +55,7 @@ _ENTRIES: Mapping[str, Any] = {
 }
 
 
-def _told(**members: Mapping[str, Any]) -> Mapping[str, Any]:
+def _report_members(**members: Mapping[str, Any]) -> Mapping[str, Any]:
     list_of = {"type": "array", "items": _HELD}
     return {
         "type": "object",
@@ -75,9 +75,9 @@ class SynonymRoutes:
         "GET",
         "/v1/synonyms",
         "registry",
-        kept(
+        storage_operation(
             "The synonyms of the library",
-            _told(count=_COUNT, next={"type": ["integer", "null"]}),
+            _report_members(count=_COUNT, next={"type": ["integer", "null"]}),
             query=SynonymsQueryShape,
         ),
     )
@@ -89,9 +89,9 @@ class SynonymRoutes:
         "POST",
         "/v1/synonyms",
         "registry",
-        kept(
+        storage_operation(
             "Enter synonyms, all or none; answers change at once",
-            _told(added=_COUNT, changed=_COUNT, unchanged=_COUNT),
+            _report_members(added=_COUNT, changed=_COUNT, unchanged=_COUNT),
             statuses=(200, 201),
             body={"oneOf": [_ENTRY, _ENTRIES]},
         ),
@@ -105,7 +105,9 @@ class SynonymRoutes:
         "DELETE",
         "/v1/synonyms/{number}",
         "registry",
-        kept("Remove a synonym", {"type": "object", "required": ["number"], "properties": {"number": _COUNT}}),
+        storage_operation(
+            "Remove a synonym", {"type": "object", "required": ["number"], "properties": {"number": _COUNT}}
+        ),
     )
     async def remove(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._remove(request))

@@ -12,7 +12,7 @@ from wenyuan.core.errors import Fault, InvalidRequest, NotFound, did_you_mean, l
 from wenyuan.core.task_profiles import MOST, TaskProfile, parse_profile, profile_to_wire
 from wenyuan.core.task_profiles import MOST_CHARS as PROFILES_MOST_CHARS
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import kept
+from wenyuan.server.openapi import storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.registry import operator
 
@@ -50,7 +50,7 @@ class Tasks:
         "GET",
         "/v1/tasks",
         "registry",
-        kept(
+        storage_operation(
             "What tasks are about",
             {"type": "object", "properties": {"profiles": {"type": "array", "items": _PROFILE}}},
         ),
@@ -59,7 +59,9 @@ class Tasks:
         operator(request.state.principal)
         return await self._handler.pool.run(self._list)
 
-    @route("GET", "/v1/tasks/{profile_id}", "registry", kept("What tasks of one kind are about", _PROFILE))
+    @route(
+        "GET", "/v1/tasks/{profile_id}", "registry", storage_operation("What tasks of one kind are about", _PROFILE)
+    )
     async def show(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._handler.pool.run(lambda: json_response(profile_to_wire(self._found(request))))
@@ -68,7 +70,7 @@ class Tasks:
         "POST",
         "/v1/tasks",
         "registry",
-        kept(
+        storage_operation(
             "Say what tasks of one kind are about; answers to them change at once",
             _PROFILE,
             statuses=(200, 201),
@@ -79,7 +81,7 @@ class Tasks:
         operator(request.state.principal)
         return await self._handler.work(request, self._put)
 
-    @route("DELETE", "/v1/tasks/{profile_id}", "registry", kept())
+    @route("DELETE", "/v1/tasks/{profile_id}", "registry", storage_operation())
     async def remove(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._handler.pool.run(lambda: self._remove(request))

@@ -13,7 +13,7 @@ from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS
 from wenyuan.mcp.paging import DEFAULT_TOKENS
 from wenyuan.mcp.tools import TOOLS
 from wenyuan.server.handling import json_response
-from wenyuan.server.openapi import got
+from wenyuan.server.openapi import read_operation
 from wenyuan.server.route import route
 
 
@@ -24,7 +24,7 @@ class ToolPages:
         "GET",
         "/openapi-tools.json",
         None,
-        got(
+        read_operation(
             "openapi_tools",
             "This document for tool builders, in OpenAPI 3.0",
             {"application/json": {"schema": {"type": "object"}}},
@@ -35,7 +35,10 @@ class ToolPages:
         return json_response(tools_document(str(request.base_url).rstrip("/")))
 
     @route(
-        "GET", "/llms.txt", None, got("llms", "How a model asks", {"text/plain": {"schema": {"type": "string"}}}, 500)
+        "GET",
+        "/llms.txt",
+        None,
+        read_operation("llms", "How a model asks", {"text/plain": {"schema": {"type": "string"}}}, 500),
     )
     async def llms(self, request: Request) -> Response:
         return PlainTextResponse(_llms(str(request.base_url).rstrip("/")))

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, msg
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import kept
+from wenyuan.server.openapi import storage_operation
 from wenyuan.server.problems import Problem
 from wenyuan.server.request_body import Body
 from wenyuan.server.route import route
@@ -221,7 +221,9 @@ class UploadRoutes:
         "POST",
         "/v1/sources/{source_id}/documents",
         "ingest",
-        kept("Upload documents to a source without a path; answers when they are read", _REPORT, files=True),
+        storage_operation(
+            "Upload documents to a source without a path; answers when they are read", _REPORT, files=True
+        ),
     )
     async def upload(self, request: Request) -> Response:
         source_id = request.path_params["source_id"]
@@ -235,7 +237,7 @@ class UploadRoutes:
         "PUT",
         "/v1/documents/{document_id}",
         "ingest",
-        kept("Upload a new version of a document that was uploaded", _REPORT, files=True),
+        storage_operation("Upload a new version of a document that was uploaded", _REPORT, files=True),
     )
     async def replace(self, request: Request) -> Response:
         number = number_in(request, "document_id", "document")
@@ -247,7 +249,9 @@ class UploadRoutes:
         "DELETE",
         "/v1/documents/{document_id}",
         "ingest",
-        kept("Delete the file of a document that was uploaded, and all documents that were read from it", _DELETED),
+        storage_operation(
+            "Delete the file of a document that was uploaded, and all documents that were read from it", _DELETED
+        ),
     )
     async def delete(self, request: Request) -> Response:
         number = number_in(request, "document_id", "document")

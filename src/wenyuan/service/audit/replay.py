@@ -43,7 +43,7 @@ def replay(
     """
     if "fragments" not in record or "scope" not in record:
         raise ValueError("only records of retrievals can be replayed")
-    shown = _shown(record["fragments"], record.get("nearest", ()))
+    shown = _shown_fragments(record["fragments"], record.get("nearest", ()))
     given = [entry for entry in shown if visible is None or entry["source_id"] in visible]
     less = len(given) < len(shown)
     gone = visible is not None and not visible >= set(record["scope"].get("sources") or ())
@@ -51,13 +51,13 @@ def replay(
     record = {**record, "fragments": given}
     try:
         if query is None:
-            return _unasked(no_query(record), *narrower, *_gone(record, describe_passage))
+            return _unasked(no_query(record), *narrower, *_lost_passages(record, describe_passage))
         now = rerun(query)
-        now = replace(now, fragments=_shown(now.fragments, now.nearest))
+        now = replace(now, fragments=_shown_fragments(now.fragments, now.nearest))
     except TextsGone as error:  # an outcome: removed texts are meant to be gone
         told = error if visible is None or error.source_id in visible else TextsGone(error.change)
         reason = Difference(what="texts not kept", detail=str(told))
-        return _unasked(reason, *narrower, *_gone(record, describe_passage))
+        return _unasked(reason, *narrower, *_lost_passages(record, describe_passage))
     if _same(record, now, tolerance):
         return Replay(identical=not less, differences=narrower if less else ())
     found = _Comparison(record, now, describe_passage, tolerance).differences()
@@ -67,7 +67,9 @@ def replay(
     return Replay(identical=False, differences=(*narrower, *found))
 
 
-def _shown(fragments: Iterable[Mapping[str, Any]], nearest: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _shown_fragments(
+    fragments: Iterable[Mapping[str, Any]], nearest: Iterable[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
     """All that was shown: what was given, and what was only the nearest passage, which is marked so."""
     return [*fragments, *({**entry, "nearest": True} for entry in nearest)]
 
@@ -127,7 +129,7 @@ def explained_by_redaction(record: Mapping[str, Any], found: list[Difference]) -
     return [redacted, *(one for one in found if one.what not in _OF_OTHER_WORDS)]
 
 
-def _gone(record: Mapping[str, Any], describe: Callable[[int], Fate]) -> Iterator[Difference]:
+def _lost_passages(record: Mapping[str, Any], describe: Callable[[int], Fate]) -> Iterator[Difference]:
     """The passages of a record that no longer exist; known without repeating the request."""
     for entry in record["fragments"]:
         fate = describe(entry["passage_id"]) if entry["passage_id"] > 0 else {"state": "live"}

@@ -21,13 +21,13 @@ def preview_of(text: str, most: int = PREVIEW_CHARS) -> str:
     """
     plain = unicodedata.normalize("NFKC", text)
     if not (plain.isascii() and plain.isprintable()):
-        plain = plain.translate({ord(c): shown for c in set(plain) if (shown := _shown(c)) != c})
+        plain = plain.translate({ord(c): shown for c in set(plain) if (shown := _masked_character(c)) != c})
     plain = MASKED.sub(HIDDEN, MAIL.sub(HIDDEN, plain))
     plain = NUMBER.sub(HIDDEN, TOKEN.sub(_hide_mixed, plain)).strip()
     return plain if len(plain) <= most else plain[: most - 1] + "…"
 
 
-def _shown(c: str) -> str:
+def _masked_character(c: str) -> str:
     """A character in the form that the masking rules expect: ASCII digits, nothing for invisible characters."""
     category = unicodedata.category(c)
     if category == "Nd":

@@ -160,10 +160,10 @@ class Answerer:
         result = self.recorded.attested(result, search, principal, door)
         with self.recorded.failures(search, principal, door):
             tell("retrieved", {"passages": len(result.passages)})
-            answered = self._answered(request, result, principal, tell, gone)
+            answered = self._answer(request, result, principal, tell, gone)
             return self._recorded(request, answered, principal, door)
 
-    def _answered(
+    def _answer(
         self, request: AnswerRequest, result: SearchResult, principal: Principal, tell: Tell, gone: Callable[[], bool]
     ) -> Answered:
         rules = [found for found in result.passages if found.hit.origin == "kg_rule"]
@@ -186,7 +186,7 @@ class Answerer:
                 raise not_again(self.settings.model)
             wordings = result.rewriting.wordings if result.rewriting is not None else ()
             seen = [found for found in rules if self._may_see(found)]
-            reply = self._asked(request, shown, seen, wordings, tell, gone)
+            reply = self._propose(request, shown, seen, wordings, tell, gone)
         except LlmError as error:
             if request.on_failure == "fail":
                 raise
@@ -221,7 +221,7 @@ class Answerer:
             name in registry and not kept_from_model(registry[name], self.settings.max_sensitivity) for name in names
         )
 
-    def _asked(
+    def _propose(
         self, request: AnswerRequest, shown: Sequence[Shown], rules: Sequence[ResultPassage], wordings: Sequence[str],
         tell: Tell, gone: Callable[[], bool],
     ) -> ModelReply[Any]:  # fmt: skip

@@ -143,14 +143,14 @@ class CorrectionDesk:
         for _ in range(_TRIES):
             document = catalog.cut_document(document_id)
             if document is None:
-                raise _gone(wanted.ref or f"document-{document_id}")
+                raise _missing_passage(wanted.ref or f"document-{document_id}")
             self._check_redacted(source_id)
             correction = self._correction(wanted, passage_id, document, actor)
             before = self._counting(document)
             if correction.action == "exclude" and not correction.old and any(not one.old for one in before):
                 raise InvalidRequest("the document is excluded already", hint="wenyuan corrections")
             if correction.correction_id in corrected(document.passages, (*before, correction)).lost:
-                raise _gone(wanted.ref or "")
+                raise _missing_passage(wanted.ref or "")
             reason = self._redacted(source_id)(wanted.reason.strip())
             number = self._stored(document, before, made=(correction, reason))
             if number is not None:
@@ -220,7 +220,7 @@ class CorrectionDesk:
         if document_id is not None:
             held = catalog.held_document(document_id, date.today())
             if held is None or source not in (None, held.source_id):
-                raise _gone(f"document-{document_id}")
+                raise _missing_passage(f"document-{document_id}")
             source, uri = held.source_id, held.uri
         return [
             self._described(one) for one in catalog.corrections(source_id=source, uri=uri, before=before, limit=limit)
@@ -232,7 +232,7 @@ class CorrectionDesk:
         if wanted.document_id is not None:
             held = catalog.held_document(wanted.document_id, date.today())
             if held is None:
-                raise _gone(f"document-{wanted.document_id}")
+                raise _missing_passage(f"document-{wanted.document_id}")
             return held.source_id, held.document_id, 0
         passage = self._passage(wanted.ref or "")
         return passage.source_id, passage.document_id, passage.passage_id
@@ -241,7 +241,7 @@ class CorrectionDesk:
         match = _PASSAGE.fullmatch(ref)
         found = self.ingester.catalog.passages([int(match[2])]).get(int(match[2])) if match else None
         if match is None or found is None or found.source_id != match[1]:
-            raise _gone(ref)
+            raise _missing_passage(ref)
         return found
 
     def _correction(
@@ -396,7 +396,7 @@ def _refused(where: str, why: str) -> InvalidRequest:
     return InvalidRequest(listed(faults), faults=faults)
 
 
-def _gone(ref: str) -> NotFound:
+def _missing_passage(ref: str) -> NotFound:
     return NotFound(
         msg("there is no passage or document {ref}, or no longer", ref=repr(ref[:80])),
         hint="its number changes when it is read again or corrected: wenyuan document show NUMBER --passages",

@@ -197,15 +197,15 @@ def _read(folder: Path) -> Quarantined:
     try:
         about = json.loads(read_regular(folder / _ABOUT))
         return Quarantined(
-            sha256=folder.name, suffix=_of(str, about["suffix"]), size=_of(int, about["size"]),
-            scanner=_of(str, about["scanner"]), reason=plain_reason(_of(str, about["reason"])), at=_of(float, about["at"]),
+            sha256=folder.name, suffix=_checked_value(str, about["suffix"]), size=_checked_value(int, about["size"]),
+            scanner=_checked_value(str, about["scanner"]), reason=plain_reason(_checked_value(str, about["reason"])), at=_checked_value(float, about["at"]),
         )  # fmt: skip
     except (OSError, ValueError, TypeError, LookupError, RecursionError):
         said = msg("what it was set aside for cannot be read: {file}", file=_ABOUT)
         return Quarantined(sha256=folder.name, suffix="", size=0, scanner="", reason=said, at=0.0)
 
 
-def _of(kind: type[_Value], value: object) -> _Value:
+def _checked_value(kind: type[_Value], value: object) -> _Value:
     if not isinstance(value, kind):
         raise TypeError
     return value

@@ -42,7 +42,7 @@ def dated(document: Document) -> Document:
     Raises:
         DocumentRejected: it ends before it begins.
     """
-    said, faults = validity_from(document.metadata, _own(document))
+    said, faults = validity_from(document.metadata, _document_name(document))
     notes = tuple(f"validity: {fault.path}: {fault.message}" for fault in faults)
     begin, end = said.effective_from, said.effective_until
     stem = _path(document.uri).stem
@@ -59,7 +59,7 @@ def dated(document: Document) -> Document:
     return replace(document, effective_from=begin, effective_until=end, notes=(*document.notes, *notes))
 
 
-def _own(document: Document) -> Mapping[str, date]:
+def _document_name(document: Document) -> Mapping[str, date]:
     days = {"effective_from": document.effective_from, "effective_until": document.effective_until}
     return {name: day for name, day in days.items() if day is not None}
 
@@ -72,7 +72,7 @@ def settle(catalog: Catalog, source_id: str) -> Mapping[str, tuple[str, ...]]:
     """
     live = catalog.live_versions(source_id)
     series, replaced = _series(live), superseded_by(live)
-    named, notes = _named(live)
+    named, notes = _superseded_ids(live)
     items = [
         Validity(
             id=str(v.document_id),
@@ -141,7 +141,7 @@ def _series(live: Sequence[LiveVersion]) -> Mapping[int, tuple[str, ...]]:
     return before
 
 
-def _named(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mapping[str, tuple[str, ...]]]:
+def _superseded_ids(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mapping[str, tuple[str, ...]]]:
     """By document, the ids of those that its front matter says it supersedes; and by URI, notes on ambiguous names.
 
     A name is a file's, with or without its folder, a title or a URI. What it names may come later. Where many documents
@@ -149,7 +149,7 @@ def _named(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mappin
     """
     saying: dict[tuple[PurePosixPath, str], LiveVersion] = {}
     for version in sorted(live, key=lambda v: (v.effective_from or date.min, v.document_id)):
-        for name in _said(version):
+        for name in _version_label(version):
             saying.setdefault((_path(version.uri), name), version)
     known: dict[str, list[LiveVersion]] = {}
     for version in live if saying else ():
@@ -160,7 +160,7 @@ def _named(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mappin
     found: dict[int, list[str]] = {}
     notes: dict[str, tuple[str, ...]] = {}
     for (_, name), version in saying.items():
-        meant = [v for v in _meant(name, version, known) if v is not version]
+        meant = [v for v in _versions_named(name, version, known) if v is not version]
         here = [v for v in meant if _path(v.uri).parent == _path(version.uri).parent]
         if not here and len({_bare(_path(v.uri)) for v in meant}) > 1:
             note = (
@@ -172,11 +172,11 @@ def _named(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mappin
     return found, notes
 
 
-def _said(version: LiveVersion) -> tuple[str, ...]:
+def _version_label(version: LiveVersion) -> tuple[str, ...]:
     return validity_from({k: v for k, v in version.facets.items() if validity_field(k) == "supersedes"})[0].supersedes
 
 
-def _meant(name: str, version: LiveVersion, known: Mapping[str, list[LiveVersion]]) -> Sequence[LiveVersion]:
+def _versions_named(name: str, version: LiveVersion, known: Mapping[str, list[LiveVersion]]) -> Sequence[LiveVersion]:
     """The versions that a name may refer to. A name with a folder matches the end of a path, or a path relative to
     the document.
     """

@@ -36,7 +36,7 @@ from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.learning.lessons import Lesson, TrainingPassages, load_holdings, resolve
 from wenyuan.service.learning.training import Step
-from wenyuan.service.queries import asked
+from wenyuan.service.queries import query_of
 from wenyuan.service.query import SearchAnswer
 from wenyuan.service.search.general_texts import SCRIPTS
 from wenyuan.service.search.nonsense import junk_queries
@@ -89,7 +89,7 @@ class Evaluator:
         pairs = [replace(pair, question=self.recorder.questions.text(pair.question)) for pair in pairs]
         step("read", 0, 1)
         self.retriever.follow()
-        holdings, own = self._held()
+        holdings, own = self._searchable()
         found = resolve(pairs, self.catalog, holdings)
         questions, silent = _questions(pairs), _silent(pairs)
         if not found.pairs:
@@ -162,7 +162,7 @@ class Evaluator:
         self.catalog.remove_evaluation(evaluation_id)
         self.recorder.changed("evaluation", "removed", str(evaluation_id), {"name": name}, None)
 
-    def _held(self) -> tuple[TrainingPassages, tuple[str, ...]]:
+    def _searchable(self) -> tuple[TrainingPassages, tuple[str, ...]]:
         """All passages searchable today, without vectors, and their sources."""
         day, registry = date.today(), self.retriever.registry()
         own = [s.source_id for s in registry.by_id.values() if s.type == "static_doc"]
@@ -188,7 +188,7 @@ class Evaluator:
         """A function that queries these sources, with a longer deadline than a request has."""
 
         def ask(question: str) -> SearchAnswer:
-            query = asked(RetrievalRequest(query=question, max_results=_DEPTH), self.settings.rules)
+            query = query_of(RetrievalRequest(query=question, max_results=_DEPTH), self.settings.rules)
             deadline = deadline_after(_PATIENT)
             try:
                 return self.retriever.retrieve(replace(query, rules="none", sources=sources), deadline)

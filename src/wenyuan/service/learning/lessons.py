@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.addresses import readable, with_fragment
-from wenyuan.core.anchors import as_kept, parted, placed
+from wenyuan.core.anchors import as_kept, parted, passages_at
 from wenyuan.core.filters import Scope
 from wenyuan.core.learning_records import Judgement, QuestionAddress
 from wenyuan.core.records import AuditRecord
@@ -210,7 +210,7 @@ class _Addresses:
         self._ends = {**self._ends, **documents_under(catalog, (one for one in wanted if not len(self.rows(one))))}
         self._found = {**self._found, **catalog.passages_of(self._ends.values())}
         lost = [address for address in wanted if not len(self.rows(address))]
-        self._placed = _placed(catalog, {address: self._ends.get(address, address) for address in lost})
+        self._placed = _passages_at(catalog, {address: self._ends.get(address, address) for address in lost})
         self._files = _of_files(catalog, holdings, [address for address in lost if not len(self.rows(address))])
 
     def rows(self, address: str) -> Rows:
@@ -228,7 +228,7 @@ class _Addresses:
         return np.array(sorted(self._holdings.place[i] for i in ids if i in self._holdings.place), dtype=np.int64)
 
 
-def _placed(catalog: Catalog, addresses: Mapping[str, str]) -> Mapping[str, Sequence[int]]:
+def _passages_at(catalog: Catalog, addresses: Mapping[str, str]) -> Mapping[str, Sequence[int]]:
     """By name, the passages of addresses whose fragment is not stored but names a place: a clause, a heading."""
     told = {name: parted(address)[:2] for name, address in addresses.items() if parted(address)[1]}
     documents = catalog.passages_of({readable(document) for document, _ in told.values()})
@@ -236,7 +236,7 @@ def _placed(catalog: Catalog, addresses: Mapping[str, str]) -> Mapping[str, Sequ
     for name, (document, fragment) in told.items():
         ids = sorted({i for own in documents.get(readable(document), {}).values() for i in own})
         passages = catalog.passages(ids)
-        if meant := placed((passages[i] for i in ids if i in passages), fragment):
+        if meant := passages_at((passages[i] for i in ids if i in passages), fragment):
             found[name] = [passage.passage_id for passage in meant]
     return found
 
@@ -347,9 +347,9 @@ def judged_pairs(
             lost += 1
             continue
         question = unicodedata.normalize("NFKC", str(record.query["query"]).strip())
-        uri, part = _judged(record, judgement.ref)
+        uri, part = _judged_part(record, judgement.ref)
         votes.setdefault((question, part), []).append((judgement, uri))
-    held = _held(catalog, [(judgement.ref, uri) for said in votes.values() for judgement, uri in said])
+    held = _current_texts(catalog, [(judgement.ref, uri) for said in votes.values() for judgement, uri in said])
     pairs = []
     for (question, part), said in votes.items():
         last, uri = said[-1]
@@ -365,7 +365,7 @@ def judged_pairs(
     return pairs, lost
 
 
-def _judged(record: AuditRecord, ref: str) -> tuple[str, _Part]:
+def _judged_part(record: AuditRecord, ref: str) -> tuple[str, _Part]:
     """The address and text hash of a judged part of an answer."""
     parts: Sequence[Mapping[str, object]] = record.record.get("fragments", ())
     part = next((part for part in parts if part.get("ref") == ref), {})
@@ -373,12 +373,12 @@ def _judged(record: AuditRecord, ref: str) -> tuple[str, _Part]:
     return uri, _Part(ref.partition("#")[0], uri.partition("#")[0] or ref, str(part.get("sha256") or ref))
 
 
-def _held(catalog: Catalog, parts: Sequence[tuple[str, str]]) -> Mapping[_Part, Mapping[str, str]]:
+def _current_texts(catalog: Catalog, parts: Sequence[tuple[str, str]]) -> Mapping[_Part, Mapping[str, str]]:
     """For the documents of judged parts: every current text with its addresses and refs.
 
     A document that is changed has other passages: most of their texts are what they were, and what was said of them counts.
     """
-    gone = _gone(catalog, parts)
+    gone = _lost_addresses(catalog, parts)
     names = {name for uri in gone for name in (uri, uri.partition("#")[0]) if name}
     ids = {i for own in catalog.passages_of(names).values() for passages in own.values() for i in passages}
     held: dict[_Part, dict[str, str]] = {}
@@ -388,7 +388,7 @@ def _held(catalog: Catalog, parts: Sequence[tuple[str, str]]) -> Mapping[_Part, 
     return held
 
 
-def _gone(catalog: Catalog, parts: Sequence[tuple[str, str]]) -> list[str]:
+def _lost_addresses(catalog: Catalog, parts: Sequence[tuple[str, str]]) -> list[str]:
     """The addresses of judged passages that no longer exist."""
     numbers = {ref: int(found[2]) for ref, _ in parts if (found := _REF.fullmatch(ref))}
     live = catalog.passages(sorted(set(numbers.values())))

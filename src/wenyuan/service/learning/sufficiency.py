@@ -50,7 +50,7 @@ from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.learning.lessons import Lesson, TrainingPassages, load_holdings, resolve
 from wenyuan.service.learning.training import Step
-from wenyuan.service.queries import asked
+from wenyuan.service.queries import query_of
 from wenyuan.service.query import SearchAnswer
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import falling
@@ -163,7 +163,7 @@ class JudgeTuner:
                 "no judge is set up: judge.dialect names one", component="judge", hint="see docs/judge.md"
             )
         risk = self.settings.judge.risk
-        questions, unknown = self._asked(pairs, sources, step)
+        questions, unknown = self._answers(pairs, sources, step)
         report = JudgeReport(
             outcome="too few", judge=judge.model, questions=len(questions), risk=risk,
             needed=max(LEAST_QUESTIONS, least_questions(risk)), unknown=len(unknown),
@@ -171,7 +171,7 @@ class JudgeTuner:
         )  # fmt: skip
         if report.questions >= report.needed:
             course = self._course(judge, questions, step)
-            report = self._judged(judge, course, report, dry_run=dry_run)
+            report = self._verdict(judge, course, report, dry_run=dry_run)
         return replace(report, seconds=round(time.monotonic() - begun, 1))
 
     def undo_judge(self) -> KeptCalibration:
@@ -184,14 +184,14 @@ class JudgeTuner:
         if kept is None:
             raise NotFound("the library has no calibrated judge", hint="wenyuan tune --judge --golden FILE")
         self.catalog.undo_calibration()
-        self.recorder.changed("tuning", "removed", f"judge {kept.calibration_id}", _noted(kept), None)
+        self.recorder.changed("tuning", "removed", f"judge {kept.calibration_id}", _calibration_entry(kept), None)
         return kept
 
     def judge_calibration(self) -> KeptCalibration | None:
         """The active calibration, of any judge; None without one."""
         return self.catalog.calibration_at(self.catalog.seq())
 
-    def _asked(
+    def _answers(
         self, pairs: Sequence[QuestionAddress], sources: Collection[str] | None, step: Step
     ) -> tuple[list[_Question], Sequence[QuestionAddress]]:
         """All questions with the library's answers, and the pairs whose addresses are unknown."""
@@ -231,7 +231,7 @@ class JudgeTuner:
 
     def _answer(self, text: str, sources: tuple[str, ...]) -> SearchAnswer:
         most = self.settings.search.auto_most
-        query = asked(RetrievalRequest(query=text, max_results=most), self.settings.rules)
+        query = query_of(RetrievalRequest(query=text, max_results=most), self.settings.rules)
         return self.retriever.retrieve(replace(query, rules="none", sources=sources), deadline_after(_PATIENT))
 
     def _course(self, judge: Judge, questions: Sequence[_Question], step: Step) -> _Course:
@@ -256,13 +256,13 @@ class JudgeTuner:
             questions=questions,
             steps=steps,
             raw=np.array(raw).reshape(len(questions), len(steps)),
-            own=np.array([_own(question.answer, steps) for question in questions]).reshape(
+            own=np.array([_own_probabilities(question.answer, steps) for question in questions]).reshape(
                 len(questions), len(steps)
             ),
             sufficient=np.array([[q.enough is not None and q.enough <= k for k in steps] for q in questions]),
         )
 
-    def _judged(self, judge: Judge, course: _Course, report: JudgeReport, *, dry_run: bool) -> JudgeReport:
+    def _verdict(self, judge: Judge, course: _Course, report: JudgeReport, *, dry_run: bool) -> JudgeReport:
         """The verdict on a judge, and the adoption of its calibration."""
         report = replace(report, steps=course.steps)
         seen = ~np.isnan(course.raw)
@@ -282,13 +282,13 @@ class JudgeTuner:
             judge=judge.fingerprint, steps=course.steps, curve=curve, threshold=least, risk=report.risk,
             questions=report.questions,
         )  # fmt: skip
-        report = self._told(course, calibration, report)
+        report = self._fill_report(course, calibration, report)
         if not found.better:
             return replace(report, outcome="no better")
         report = replace(report, outcome="would be adopted")
         return report if dry_run else self._adopted(calibration, report)
 
-    def _told(self, course: _Course, calibration: Calibration, report: JudgeReport) -> JudgeReport:
+    def _fill_report(self, course: _Course, calibration: Calibration, report: JudgeReport) -> JudgeReport:
         """The report's figures on how many passages would have been given for these questions."""
         stops = calibration.curve.probabilities(np.nan_to_num(course.raw, nan=-1.0)) >= calibration.threshold
         stops &= ~np.isnan(course.raw)
@@ -314,7 +314,7 @@ class JudgeTuner:
         kept = self.judge_calibration()
         self.recorder.changed(
             "tuning", "changed" if former else "added", f"judge {number}",
-            _noted(former) if former else None, _noted(kept) if kept else None,
+            _calibration_entry(former) if former else None, _calibration_entry(kept) if kept else None,
         )  # fmt: skip
         return replace(report, outcome="adopted", calibration_id=number)
 
@@ -329,7 +329,7 @@ def _enough(lesson: Lesson, holdings: TrainingPassages, passages: Sequence[Passa
     return None
 
 
-def _own(answer: SearchAnswer, steps: Sequence[int]) -> list[float]:
+def _own_probabilities(answer: SearchAnswer, steps: Sequence[int]) -> list[float]:
     """The library's probability that one of the first k passages answers; the events are taken as exclusive."""
     scores = [hit.score for hit in answer.hits if hit.origin != "kg_rule"]
     return [min(1.0, sum(scores[:k])) for k in steps]
@@ -340,7 +340,7 @@ def _share(given: Sequence[int], enough: Sequence[float], known: Sequence[int]) 
     return round(sum(given[q] >= enough[q] for q in known) / max(1, len(known)), 4)
 
 
-def _noted(kept: KeptCalibration) -> Mapping[str, object]:
+def _calibration_entry(kept: KeptCalibration) -> Mapping[str, object]:
     """The audit entry of a calibration."""
     fit = kept.calibration
     return {

@@ -167,7 +167,7 @@ class TrainingSet:
         return units, grades
 
 
-def found(trial: Trial, strength: float, weight: float) -> JudgedPassages:
+def first_results(trial: Trial, strength: float, weight: float) -> JudgedPassages:
     """The first ten results of a question under a choice, one passage per answer."""
     at = STRENGTHS.index(strength)
     scores = trial.scores(at, weight)

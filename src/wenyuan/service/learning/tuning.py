@@ -29,7 +29,7 @@ from wenyuan.core.text.analysis import query_terms
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.learning.lessons import Lessons, judged_pairs, load_holdings, resolve
 from wenyuan.service.learning.question_documents import documents_of
-from wenyuan.service.learning.training import Step, TrainingSet, embedded, found
+from wenyuan.service.learning.training import Step, TrainingSet, embedded, first_results
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import CollectionTraits, kept_tuning
 from wenyuan.settings import Settings
@@ -143,7 +143,7 @@ class Tuner:
         given: dict[str, list[QuestionAddress]] = {"golden": list(pairs)}
         lost = 0
         if feedback:
-            given["feedback"], lost = judged_pairs(self.catalog.feedback(), self._answered, self.catalog)
+            given["feedback"], lost = judged_pairs(self.catalog.feedback(), self._answer_record, self.catalog)
         course, report = self._course(encoder, given, sources, step)
         report = replace(report, lost=lost)
         if report.questions >= LEAST_CURVE:
@@ -157,7 +157,7 @@ class Tuner:
                 across=len(dealt.folds) - len(dealt.held),
             )
             if dealt.sound:
-                report = self._judged(course, encoder, dealt, report, step, dry_run=dry_run)
+                report = self._verdict(course, encoder, dealt, report, step, dry_run=dry_run)
         return replace(report, seconds=round(time.monotonic() - begun, 1))
 
     def undo_tuning(self) -> KeptTuning:
@@ -171,7 +171,7 @@ class Tuner:
             raise NotFound("the library has no tuning", hint="wenyuan tune --golden FILE")
         self.retriever.follow()
         self.catalog.undo_tuning(self.traits.under({}))
-        self.recorder.changed("tuning", "removed", str(kept.tuning_id), _noted(kept), None)
+        self.recorder.changed("tuning", "removed", str(kept.tuning_id), _tuning_entry(kept), None)
         return kept
 
     def tuning(self) -> KeptTuning | None:
@@ -193,7 +193,7 @@ class Tuner:
                 raise NotFound(msg("there is no source {name}", name=repr(name)), hint="wenyuan source list")
         return self.encoder
 
-    def _answered(self, audit_id: str) -> AuditRecord | None:
+    def _answer_record(self, audit_id: str) -> AuditRecord | None:
         """The audit record of an answer, if it is kept."""
         if self.recorder.log is None:
             return None
@@ -251,7 +251,7 @@ class Tuner:
         )
         return deal([query_terms(lesson.question) for lesson in course.lessons], documents)
 
-    def _judged(
+    def _verdict(
         self, course: TrainingSet, encoder: Encoder, dealt: Deal, report: TuneReport, step: Step, *, dry_run: bool
     ) -> TuneReport:
         """The cross-validated verdict on a training set, and its adoption."""
@@ -259,12 +259,12 @@ class Tuner:
         trials, folds = course.trials(dealt, step), dealt.folds[dealt.held]
         verdict = judge(trials, folds, dealt.groups[dealt.held], weight=weight)
         usual = CURVES[self.retriever.mode]
-        plain = error_of([found(trial, 0.0, weight) for trial in trials], [usual] * len(trials))
-        chosen = [found(trial, verdict.strength, verdict.weight) for trial in trials]
+        plain = error_of([first_results(trial, 0.0, weight) for trial in trials], [usual] * len(trials))
+        chosen = [first_results(trial, verdict.strength, verdict.weight) for trial in trials]
         curve, error = calibrated(chosen, folds, usual, _KNOWN)
         report = replace(report, verdict=verdict, weight=(weight, verdict.weight), error=(plain, error))
         if not verdict.adopt or report.questions < LEAST_QUESTIONS:
-            firsts = [found(trial, 0.0, weight) for trial in trials]
+            firsts = [first_results(trial, 0.0, weight) for trial in trials]
             return report if self.tuning() else self._curve_alone(firsts, folds, encoder, report, dry_run=dry_run)
         learned = None
         if verdict.strength:
@@ -301,7 +301,7 @@ class Tuner:
         kept = self.tuning()
         self.recorder.changed(
             "tuning", "changed" if former else "added", str(number),
-            _noted(former) if former else None, _noted(kept) if kept else None,
+            _tuning_entry(former) if former else None, _tuning_entry(kept) if kept else None,
         )  # fmt: skip
         return replace(report, outcome="adopted", tuning_id=number)
 
@@ -325,6 +325,6 @@ def _nothing(found: Lessons) -> tuple[str]:
     )
 
 
-def _noted(kept: KeptTuning) -> Mapping[str, Any]:
+def _tuning_entry(kept: KeptTuning) -> Mapping[str, Any]:
     """The audit entry of a tuning."""
     return {"tuning_id": kept.tuning_id, "fingerprint": kept.fingerprint, "weight": kept.weight}

@@ -186,7 +186,7 @@ class Health:
         def work() -> None:
             self.deriver.known(self.catalog.seq())
             self.retriever.ready()
-            self._asked(_NO_HURRY)
+            self._test_query(_NO_HURRY)
 
         self.warmth = WarmUp(work)
         self.warmth.start()
@@ -260,7 +260,7 @@ class Health:
         return "the names of the rules are read" if found else "the library has no rules"
 
     def _check_search(self) -> str:
-        self._asked(_PATIENT * self.retriever.limit().remaining())
+        self._test_query(_PATIENT * self.retriever.limit().remaining())
         return "a question is answered"
 
     def _check_audit(self) -> str:
@@ -268,7 +268,7 @@ class Health:
         self.recorder.log.check()
         return "a record can be written"
 
-    def _asked(self, seconds: float) -> None:
+    def _test_query(self, seconds: float) -> None:
         """Run a test query on the library's own content; raises what makes it fail."""
         own = tuple(source.source_id for source in self.catalog.sources() if source.type == "static_doc")
         deadline = deadline_after(seconds)

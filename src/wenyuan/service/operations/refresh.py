@@ -113,7 +113,7 @@ class Worker:
         self._catalog = library.catalog
         self._clock = clock
         self._lease = min(lease, LONGEST_CLAIM)
-        self._ask = ask or self._asked
+        self._ask = ask or self._test_query
 
     def due(self) -> tuple[Source, ...]:
         """Due sources that no worker holds, the longest overdue first."""
@@ -311,7 +311,7 @@ class Worker:
         with suppress(KnowledgeError):
             self._catalog.let_go(source_id, self.name, wait=_PATIENCE)
 
-    def _asked(self, source: Source) -> None:
+    def _test_query(self, source: Source) -> None:
         """A test query to this external source only."""
         leg = f"source {source.source_id}"
         answer = self._library.search(source.title, limit=1, sources=[source.source_id])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
-from wenyuan.core.anchors import parted, placed
+from wenyuan.core.anchors import parted, passages_at
 from wenyuan.core.model import Passage
 from wenyuan.core.principals import reading_as
 from wenyuan.core.rules.quotes import plain
@@ -85,7 +85,7 @@ class _Read:
         holding = self.holding(quote)
         if holding is not None:
             return holding.uri
-        named = placed(self.passages, clause) if clause else []
+        named = passages_at(self.passages, clause) if clause else []
         return named[0].uri if named else ""
 
 

@@ -229,7 +229,7 @@ class Deriver:
                 leading = self._leading(known, question, ends, "meaning", hidden, view, deadline)
                 starts, named, unmatched = leading or (starts, named, unmatched)
             doubtful = {one["node_id"] for one in named if bounded or "by" in one}
-            recognised = self._told(named, doubtful, known.schema, view, deadline) if doubtful else named
+            recognised = self._recognised_nodes(named, doubtful, known.schema, view, deadline) if doubtful else named
             meant = {one["node_id"] for one in recognised}
             more = {one["node_id"] for one in named} - meant
             if not bounded or not more:
@@ -288,7 +288,7 @@ class Deriver:
         )
         return ([Start(node.node_id, sure) for node in leading], recognised, ()) if leading else None
 
-    def _told(
+    def _recognised_nodes(
         self,
         recognised: tuple[Mapping[str, Any], ...],
         doubtful: Set[int],

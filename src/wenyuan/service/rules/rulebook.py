@@ -186,7 +186,7 @@ class Rulebook:
     def _schemas(self, book: Book) -> tuple[dict[str, Any], Schema]:
         trees = self._trees()
         if book.schema_tree is not None:
-            own = parse_schema(book.schema_tree, where="schema", known=_apart(trees, book.pack))
+            own = parse_schema(book.schema_tree, where="schema", known=_other_books(trees, book.pack))
             trees[book.pack] = own.to_tree()
         return trees, schema_of(trees)
 
@@ -371,7 +371,7 @@ def _check_others(
                 raise _built_on(pack, why)
 
 
-def _apart(trees: Mapping[str, Any], pack: str) -> Schema:
+def _other_books(trees: Mapping[str, Any], pack: str) -> Schema:
     """The books of other packs, without packs that depend on this one."""
     whole = Schema()
     for name, tree in trees.items():

@@ -388,7 +388,7 @@ class RuleSearch:
         if node is None:
             raise UnknownName(msg("the rules graph knows no {name}", name=repr(name)), hint="wenyuan rules list")
         known = schema.relations
-        relations = list(known) if relation is None else _written("relation", relation, known.values())
+        relations = list(known) if relation is None else _matching_kinds("relation", relation, known.values())
         deadline = deadline_after(self.settings.search.deadline)
         view = self._view()
         groups = _groups(schema)
@@ -414,7 +414,7 @@ class RuleSearch:
             UnknownName: the schema knows no such kind.
         """
         known = self.rulebook.schema().kinds
-        kinds = None if kind is None else _written("kind", kind, known.values())
+        kinds = None if kind is None else _matching_kinds("kind", kind, known.values())
         found = []
         for held in self.catalog.rules.live_book():
             if not hasattr(held, "node"):  # nodes come first, then statements
@@ -439,7 +439,7 @@ def _spoken(names: Sequence[str]) -> str:
     return " ".join(kept)
 
 
-def _written(what: str, name: str, known: Iterable[Kind | Relation]) -> list[str]:
+def _matching_kinds(what: str, name: str, known: Iterable[Kind | Relation]) -> list[str]:
     """The kinds or relations with this name."""
     words = IdsByName(known)
     if not (found := list(words.find(name))):

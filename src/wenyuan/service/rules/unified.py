@@ -218,12 +218,12 @@ class Unifier:
         else:
             ask = self._rules
             may_fail = request.chapter is None and RULES in self._optional
-            rules = self._asked(RULES, engines, may_fail, lambda: ask(question)) or rules
+            rules = self._call_engine(RULES, engines, may_fail, lambda: ask(question)) or rules
         if self._cases is None:
             engines[CASES] = "not configured"
         else:
             search, wanted = self._cases, self.case_question(request)
-            found = self._asked(CASES, engines, CASES in self._optional, lambda: search(wanted))
+            found = self._call_engine(CASES, engines, CASES in self._optional, lambda: search(wanted))
             cases = cases if found is None else found
         degraded = tuple(name for name, state in engines.items() if state.startswith("failed"))
         if degraded and not rules.items and not cases:
@@ -267,7 +267,7 @@ class Unifier:
             threshold=s.case_threshold if request.threshold is None else request.threshold,
         )
 
-    def _asked(self, name: str, engines: dict[str, str], may_fail: bool, call: Callable[[], Any]) -> Any:
+    def _call_engine(self, name: str, engines: dict[str, str], may_fail: bool, call: Callable[[], Any]) -> Any:
         try:
             answer = call()
         except InvalidRequest:

@@ -43,7 +43,7 @@ def follow_quotes(catalog: Catalog, source_id: str, today: date) -> WithdrawnEvi
     verified: dict[int, bool] = {}
     standings = catalog.standings(source_id, cited)
     for uri, standing in standings.items():
-        reason, gone = _gone(catalog, source_id, uri, cited[uri], standing, known, seen["day"], verified)
+        reason, gone = _withdrawn(catalog, source_id, uri, cited[uri], standing, known, seen["day"], verified)
         if gone:
             lost[reason] = {one.row_id: one.statement_id for one in gone}
     loose = [one for uri in cited if uri not in standings for one in cited[uri] if one.quote]
@@ -71,7 +71,7 @@ def said_in(texts: Iterable[str], quotes: Collection[str]) -> frozenset[str] | N
     return frozenset(quotes) - missing.keys() if held else None
 
 
-def _gone(
+def _withdrawn(
     catalog: Catalog, source_id: str, uri: str, cited: Collection[Cited], standing: DocumentStanding,
     known: Mapping[str, int], today: int, verified: dict[int, bool],
 ) -> tuple[str, list[Cited]]:  # fmt: skip

@@ -97,7 +97,7 @@ class RedisStore(Generic[V]):
         self._down = False
 
     def get(self, key: Hashable) -> tuple[V, float] | None:
-        kept = self._said(lambda: self._client.get(self._name(key)))
+        kept = self._reply(lambda: self._client.get(self._name(key)))
         if not isinstance(kept, bytes):
             return None
         try:
@@ -117,7 +117,7 @@ class RedisStore(Generic[V]):
         if len(body) > self._max_bytes:
             return
         kept = json.dumps({"at": self._clock()}).encode() + b"\n" + body
-        self._said(lambda: self._client.set(self._name(key), kept, px=max(1, int(self._seconds * 1000))))
+        self._reply(lambda: self._client.set(self._name(key), kept, px=max(1, int(self._seconds * 1000))))
 
     def held(self) -> tuple[int, int]:
         return 0, 0
@@ -129,7 +129,7 @@ class RedisStore(Generic[V]):
     def _name(self, key: Hashable) -> str:
         return "wenyuan:" + hashlib.sha256(repr((self._prefix, key)).encode()).hexdigest()
 
-    def _said(self, call: Callable[[], Any]) -> Any:
+    def _reply(self, call: Callable[[], Any]) -> Any:
         """The reply of Redis; None while it is unavailable."""
         with self._lock:
             if time.monotonic() < self._down_until:
@@ -206,7 +206,7 @@ def result_from_json(written: bytes) -> SearchResult:
         ValueError: it is anything else.
     """
     try:
-        found = _made(json.loads(written))
+        found = _value_from_json(json.loads(written))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"no kept answer: {type(error).__name__}") from error
     if not isinstance(found, SearchResult):
@@ -235,9 +235,9 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} cannot be kept")
 
 
-def _made(value: Any) -> Any:
+def _value_from_json(value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(map(_made, value))
+        return tuple(map(_value_from_json, value))
     if not isinstance(value, dict):
         return value
     tag = value.pop(_TAG)
@@ -245,9 +245,9 @@ def _made(value: Any) -> Any:
         case "date":
             return date.fromisoformat(value["at"])
         case "Ranking":
-            return Ranking(_made(value["hits"]))
+            return Ranking(_value_from_json(value["hits"]))
         case "set":
-            return frozenset(_made(value["of"]))
+            return frozenset(_value_from_json(value["of"]))
         case "map":
-            return dict(_made(value["of"]))
-    return _CLASSES[tag](**{name: _made(item) for name, item in value.items()})
+            return dict(_value_from_json(value["of"]))
+    return _CLASSES[tag](**{name: _value_from_json(item) for name, item in value.items()})

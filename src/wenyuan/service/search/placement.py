@@ -31,7 +31,7 @@ _COMPARED = 4
 """Rules that are compared with the question, for each place that there is."""
 
 
-def placed(
+def merge_by_score(
     passages: Ranked, rules: Ranked, answering: Set[int], question: str, limit: int, information: Information
 ) -> Ranked:
     """Passages and rules in one order, at most `limit`, scores falling.
@@ -57,7 +57,7 @@ def placed(
 def unbounded(
     passages: Ranked, rules: Ranked, answering: Set[int], question: str, information: Information
 ) -> Ranked:
-    """Passages and rules by their scores, all of them; rules that `placed` would put behind the passages are marked `ASIDE`."""
+    """Passages and rules by their scores, all of them; rules that `merge_by_score` would put behind the passages are marked `ASIDE`."""
     marked = rules
     if passages and rules:
         _, others = _parted(passages, rules, answering, question, len(rules), information)

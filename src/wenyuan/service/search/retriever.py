@@ -40,7 +40,7 @@ from wenyuan.service.search.law_lookup import LawLookup
 from wenyuan.service.search.leg_execution import Leg, LegExecutor
 from wenyuan.service.search.legs import Aim, OwnLegs
 from wenyuan.service.search.own_search import WORDLESS, OwnSearch, PassagesMoved
-from wenyuan.service.search.placement import placed, unbounded
+from wenyuan.service.search.placement import merge_by_score, unbounded
 from wenyuan.service.search.query_vectors import QueryVectors
 from wenyuan.service.search.question import SynonymReader, analysed
 from wenyuan.service.search.reranking import Reranking
@@ -293,7 +293,7 @@ class Retriever:
         found = list(derived.found)
         if query.rules != "within":
             return unbounded(ranked, found, answering, query.text, self._engine.information)
-        return placed(ranked, found, answering, query.text, query.limit, self._engine.information)
+        return merge_by_score(ranked, found, answering, query.text, query.limit, self._engine.information)
 
     def derive(self, query: Query, deadline: Deadline | None = None) -> SearchAnswer:
         """Rules only: what follows for the processes that the query gives or its text names.

@@ -307,7 +307,7 @@ class Searcher:
         areas = self._areas(request, agent, registry)
         told = self._retriever.told(request.task_id, deadline)
         day = request.as_of or date.today()
-        seen = _seen(agent, registry, day)
+        seen = _visible_sources(agent, registry, day)
         hidden = self._catalog.hidden(deadline)
         near = (request.source_document_uri, seen) if request.source_document_uri else None
         key = (
@@ -346,10 +346,10 @@ class Searcher:
         return _query(request, area, request.min_trust, request.as_of or date.today(), request.limit, seen)
 
     def _all_areas(self, request: SearchRequest, principal: Principal) -> tuple[list[_Area], tuple[str, ...] | None]:
-        """The areas of a request, and the sources that it may see (`_seen`); an empty one where they cannot be read."""
+        """The areas of a request, and the sources that it may see (`_visible_sources`); an empty one where they cannot be read."""
         try:
             agent, registry = self.agent_of(request.agent_id, principal), self._retriever.registry()
-            seen = _seen(agent, registry, request.as_of or date.today())
+            seen = _visible_sources(agent, registry, request.as_of or date.today())
             return self._areas(request, agent, registry), seen
         except KnowledgeError:  # record what can be recorded; the first error gives the reason
             return [_Area("", (), request.limit)], ()
@@ -378,7 +378,7 @@ class Searcher:
             return query
         agent, registry = self._agent(principal.agent_id), self._retriever.registry()
         sources = tuple(sorted(registry.within(_domains(agent))))
-        seen = _seen(agent, registry, query.as_of or date.today())
+        seen = _visible_sources(agent, registry, query.as_of or date.today())
         return replace(query, sources=sources, seen=seen, min_trust=max(query.min_trust, agent.min_trust))
 
     def allowed(self, principal: Principal) -> Allowed | None:
@@ -394,7 +394,7 @@ class Searcher:
     def _areas(self, request: SearchRequest, agent: Agent | None, sources: Sources) -> list[_Area]:
         asked = request.knowledge_scope
         if agent is None and asked is None:
-            return [_Area("", _own(sources, sources.by_id) if request.own else None, request.limit)]
+            return [_Area("", _indexed_sources(sources, sources.by_id) if request.own else None, request.limit)]
         allowed = {scope.domain: scope for scope in agent.knowledge_scope} if agent else None
         chosen: Sequence[DomainScope] = asked if asked is not None else tuple((allowed or {}).values())
         areas = []
@@ -410,7 +410,9 @@ class Searcher:
                 )
             # A domain of the scope may have lost its last source: the agent's other ones answer all the same.
             found = sources.of_domain(scope.domain) if allowed is None else sources.within({scope.domain})
-            areas.append(_Area(scope.domain, _own(sources, found) if request.own else tuple(found), scope.top_k))
+            areas.append(
+                _Area(scope.domain, _indexed_sources(sources, found) if request.own else tuple(found), scope.top_k)
+            )
         return areas
 
     def trusts(self, request: SearchRequest, principal: Principal) -> frozenset[int]:
@@ -445,7 +447,7 @@ class Searcher:
         for area, part in zip(areas, parts, strict=True):
             answer, hits = part()
             answers.append((area, answer))
-            found += [_found(request, answer, hit, area.domain) for hit in hits]
+            found += [_result_item(request, answer, hit, area.domain) for hit in hits]
         first: dict[int, ResultPassage] = {}  # a rule may be in two domains
         for one in found:
             first.setdefault(one.passage.passage_id, one)
@@ -471,7 +473,9 @@ class Searcher:
             answerable=max((a.answerable for _, a in answers if a.answerable is not None), default=None),
             missing_terms=_everywhere([answer.missing_terms for _, answer in answers]),
             nearest=tuple(
-                _given(request, answer, *answer.nearest, area.domain) for area, answer in answers if answer.nearest
+                _domain_item(request, answer, *answer.nearest, area.domain)
+                for area, answer in answers
+                if answer.nearest
             ),
             confidence={area.domain: answer.confidence for area, answer in answers if answer.confidence is not None},
         )
@@ -497,7 +501,7 @@ class Searcher:
         return answer, hits
 
 
-def _own(sources: Sources, names: Iterable[str]) -> tuple[str, ...]:
+def _indexed_sources(sources: Sources, names: Iterable[str]) -> tuple[str, ...]:
     """The sources that are in the library's own index."""
     return tuple(name for name in names if sources.by_id[name].type == "static_doc")
 
@@ -522,7 +526,7 @@ def _domains(agent: Agent) -> set[str]:
     return {scope.domain for scope in agent.knowledge_scope}
 
 
-def _seen(agent: Agent | None, registry: Sources, day: date) -> tuple[str, ...] | None:
+def _visible_sources(agent: Agent | None, registry: Sources, day: date) -> tuple[str, ...] | None:
     """All sources that an agent may see on a day, whatever the request narrows; None without an agent."""
     if agent is None:
         return None
@@ -550,11 +554,13 @@ def _query(
     )
 
 
-def _found(request: SearchRequest, answer: SearchAnswer, hit: Hit, domain: str) -> ResultPassage:
-    return _given(request, answer, hit, answer.passages[hit.passage_id], domain)
+def _result_item(request: SearchRequest, answer: SearchAnswer, hit: Hit, domain: str) -> ResultPassage:
+    return _domain_item(request, answer, hit, answer.passages[hit.passage_id], domain)
 
 
-def _given(request: SearchRequest, answer: SearchAnswer, hit: Hit, passage: Passage, domain: str) -> ResultPassage:
+def _domain_item(
+    request: SearchRequest, answer: SearchAnswer, hit: Hit, passage: Passage, domain: str
+) -> ResultPassage:
     summary = summarize(passage.text, request.query, language=passage.language).text if request.summary else ""
     derivation = {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
     copies = answer.copies.get(hit.passage_id, ())

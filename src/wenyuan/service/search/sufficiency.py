@@ -120,16 +120,16 @@ class Sufficiency:
             LlmError, RerankerError: the judge is required, and cannot be asked.
         """
         trace = None if self.traces is None or self.judge is None else self.traces.after(LEG)
-        call = partial(self._judged, query, answer, sources, least, deadline, search, trace)
+        call = partial(self._judge, query, answer, sources, least, deadline, search, trace)
         return call() if trace is None else trace.run(call)
 
-    def _judged(
+    def _judge(
         self, query: Query, answer: SearchAnswer, sources: Mapping[str, Source], least: int, deadline: Deadline,
         search: Callable[[Query], SearchAnswer], trace: LegTrace | None,
     ) -> SearchAnswer:  # fmt: skip
         begun = time.perf_counter()
         try:
-            found = self._asked(query.whole, answer, sources, least, deadline)
+            found = self._ask_judge(query.whole, answer, sources, least, deadline)
         except (_NotAsked, LlmError, RerankerError) as error:
             if not isinstance(error, _NotAsked):
                 late = isinstance(error, LlmTimeout | RerankerTimeout)
@@ -216,7 +216,7 @@ class Sufficiency:
         found = sum(passage.passage_id not in known for passage in passages_of(answer))
         return answer, FollowUp(state="searched", query=text, found=found)
 
-    def _asked(
+    def _ask_judge(
         self, question: str, answer: SearchAnswer, sources: Mapping[str, Source], least: int, deadline: Deadline
     ) -> Confidence:
         """The number of passages that suffice according to the judge; raises where it cannot be asked."""

@@ -43,7 +43,7 @@ def united(parts: Sequence[Searched], rewriting: Rewriting | None, *, copies: bo
         for hit, passage in part.ranked:
             known = best.get(hit.passage_id)
             if known is None or hit.score > known[0].score:
-                best[hit.passage_id] = (_placed(hit, place), passage)
+                best[hit.passage_id] = (_number_hit(hit, place), passage)
     ranked = sorted(best.values(), key=lambda pair: -pair[0].score)
     told = {number: same for part in reversed(parts) for number, same in part.copies.items()}
     if not copies:
@@ -56,7 +56,7 @@ def united(parts: Sequence[Searched], rewriting: Rewriting | None, *, copies: bo
     for part in parts[1:]:
         others += [Wording(part.asked.text, part.asked.words, (), ()), *part.asked.others]
     near = [
-        (_placed(hit, place), passage)
+        (_number_hit(hit, place), passage)
         for part, place in zip(parts, _places(parts), strict=True) if part.nearest
         for hit, passage in (part.nearest,)
     ]  # fmt: skip
@@ -74,7 +74,7 @@ def followed(query: Query, first: SearchAnswer, more: SearchAnswer) -> SearchAns
         first, more: Of the same change of the library.
     """
     rules = [(hit, first.passages[hit.passage_id]) for hit in first.hits if hit.origin == "kg_rule"]
-    parts = (_searched(query.text, first), _searched(query.follow_up, more))
+    parts = (_plain_answer(query.text, first), _plain_answer(query.follow_up, more))
     both = united(parts, None, copies=not first.floors.get("distinct", 1.0))
     ranked = sorted([*both.ranked[: query.limit], *rules], key=order)
     ranked = ranked[: query.limit if query.rules == "within" else None]
@@ -98,7 +98,7 @@ def order(pair: tuple[Hit, Passage]) -> tuple[float, int]:
     return -pair[0].score, ORIGIN_PRIORITY[pair[0].origin]
 
 
-def _searched(text: str, answer: SearchAnswer) -> Searched:
+def _plain_answer(text: str, answer: SearchAnswer) -> Searched:
     """An answer without derived rules."""
     ranked = [(hit, answer.passages[hit.passage_id]) for hit in answer.hits if hit.origin != "kg_rule"]
     return Searched(
@@ -112,7 +112,7 @@ def _places(parts: Sequence[Searched]) -> list[int]:
     return list(accumulate((len(part.asked.others) + 1 for part in parts[:-1]), initial=0))
 
 
-def _placed(hit: Hit, place: int) -> Hit:
+def _number_hit(hit: Hit, place: int) -> Hit:
     """A hit with the number of its wording among all wordings."""
     return hit._replace(parts={**hit.parts, "wording": place + hit.parts.get("wording", 0)}) if place else hit
 
