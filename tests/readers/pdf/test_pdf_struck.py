@@ -10,7 +10,7 @@ from pdf_files import grid, make_pdf, rules
 from wenyuan.core.model import Document
 from wenyuan.readers.pdf.reader import read_pdf
 
-PRINTED = Path(__file__).parents[1] / "data"
+PRINTED = Path(__file__).parents[2] / "data"
 
 
 def read(content: bytes) -> Document:

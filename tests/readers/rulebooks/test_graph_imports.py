@@ -19,7 +19,7 @@ from wenyuan.packs.shipped import located
 from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.rules.unified import RuleQuestion
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 SMALL = {"process": 4, "equipment": 3, "hazard": 3, "safety_measure": 5, "quality_point": 2}
 SMALL_EDGES = {"requires_equipment": 3, "produces_hazard": 3, "mitigated_by": 4, "requires_quality_check": 2}
 Run = Callable[..., Result]

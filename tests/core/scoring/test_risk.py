@@ -30,7 +30,7 @@ pairs = st.lists(st.tuples(st.integers(0, 20).map(lambda n: n / 20), st.booleans
 
 def _bench() -> ModuleType:
     """The script that measures what docs/judge.md says: its simulated judges are tried here."""
-    path = Path(__file__).parents[2] / "bench" / "judge.py"
+    path = Path(__file__).parents[3] / "bench" / "judge.py"
     found = importlib.util.spec_from_file_location("bench_judge", path)
     assert found is not None
     assert found.loader is not None
