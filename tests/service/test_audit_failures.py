@@ -78,6 +78,14 @@ def test_a_fault_of_ours_is_recorded_by_its_kind(library: Any, monkeypatch: pyte
     assert record["error"] == "internal error: ZeroDivisionError"
 
 
+def test_a_fault_after_the_record_is_recorded_as_one(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the caller is told FAILED, the last record of the question says so, whatever went well before."""
+    monkeypatch.setattr("wenyuan.service.fragment_search.fragments_of", wrong)
+    assert library.retrieve_fragments(RetrievalRequest(query=QUERY, max_results=3), WHO).status == "FAILED"
+    last, *_ = records(library)
+    assert (last["status"], last["error_code"]) == ("FAILED", "internal_error")
+
+
 def test_a_catalog_that_is_away_is_recorded(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that fails before its scope is known is recorded with none."""
 

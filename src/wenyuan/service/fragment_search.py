@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wenyuan.core.access import Principal
 from wenyuan.core.arguments import checking_fields
@@ -75,6 +75,19 @@ class FragmentsAnswer:
     nearest: Fragment | None = None
 
 
+P = TypeVar("P")
+
+
+def _as_it_is(query: Query) -> Query:
+    return query
+
+
+def _response(answer: SearchAnswer, applied: tuple[str, ...]) -> RetrievalResponse:
+    return RetrievalResponse(
+        status="SUCCESS", fragments=fragments_of(answer, applied), nearest=nearest_of(answer, applied)
+    )
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FragmentSearch:
     """Searches for fragments with more options and details than the contract has."""
@@ -95,7 +108,14 @@ class FragmentSearch:
             InvalidRequest, NotPermitted: the request.
             KnowledgeError: a leg that had to answer did not; never an empty answer instead.
         """
-        answer, applied = self.answer(wanted.request, principal, wanted.door, partial(self._narrowed, wanted=wanted))
+        narrow = partial(self._narrowed, wanted=wanted)
+        return self._presented(
+            wanted.request, principal, wanted.door, narrow, partial(self._fragments_answer, wanted=wanted)
+        )
+
+    def _fragments_answer(
+        self, answer: SearchAnswer, applied: tuple[str, ...], *, wanted: FragmentsRequest
+    ) -> FragmentsAnswer:
         given = fragments_of(answer, applied)
         found = tuple(f for f in given if f.retrieval_score >= wanted.least_score)
         too_low = f"all that was found scores below {wanted.least_score:g}" if answer.hits and not found else ""
@@ -110,10 +130,7 @@ class FragmentSearch:
 
     def response(self, request: RetrievalRequest, principal: Principal) -> RetrievalResponse:
         """The contract's answer: SUCCESS with the fragments found. Raises what made it fail, see `answer`."""
-        answer, applied = self.answer(request, principal, "retrieve_fragments")
-        return RetrievalResponse(
-            status="SUCCESS", fragments=fragments_of(answer, applied), nearest=nearest_of(answer, applied)
-        )
+        return self._presented(request, principal, "retrieve_fragments", _as_it_is, _response)
 
     def search(
         self,
@@ -144,22 +161,27 @@ class FragmentSearch:
         request = RetrievalRequest(query=query, max_results=limit, context=context)
         return self.answer(
             request, LOCAL, "search", lambda bounded: narrowed.of(bounded, self.retriever.registry().by_id)
-        )[0]
+        )
 
     def answer(
-        self, request: RetrievalRequest, principal: Principal, door: str,
-        narrow: Callable[[Query], Query] = lambda query: query,
-    ) -> tuple[SearchAnswer, tuple[str, ...]]:  # fmt: skip
-        """Ask for a request: read → bound by the caller's rights → narrow → reword → retrieve → record.
+        self, request: RetrievalRequest, principal: Principal, door: str, narrow: Callable[[Query], Query]
+    ) -> SearchAnswer:
+        """The answer to a request with the id of its record; see `_presented`."""
+        return self._presented(request, principal, door, narrow, lambda answer, _: answer)
+
+    def _presented(
+        self, request: RetrievalRequest, principal: Principal, door: str, narrow: Callable[[Query], Query],
+        present: Callable[[SearchAnswer, tuple[str, ...]], P],
+    ) -> P:  # fmt: skip
+        """Ask for a request: read → bound by the caller's rights → narrow → reword → retrieve → record → present.
 
         A failure is recorded, too, unless the request itself is at fault.
 
         Args:
             door: By which it came, for the audit.
             narrow: Restricts the query further, after the caller's rights did.
-
-        Returns:
-            The answer with the id of its record, and the names of the request's restrictions, which were applied.
+            present: Makes what the caller gets of the answer, which has the id of its record, and of the names of the
+                request's restrictions, which were applied.
 
         Raises:
             InvalidRequest, NotPermitted: the request itself is at fault; it was not executed.
@@ -170,7 +192,7 @@ class FragmentSearch:
             query, principal = self._bounded(query, wanted, principal)
             query = self.rewriter.reworded(narrow(query))
             answer = self.retriever.retrieve(query)
-            return self.recorded.recorder.attested(query, answer, principal, door=door), wanted.names
+            return present(self.recorded.recorder.attested(query, answer, principal, door=door), wanted.names)
         except (InvalidRequest, NotPermitted):
             raise
         except Exception as error:
