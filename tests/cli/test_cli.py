@@ -147,6 +147,8 @@ def test_every_message_is_used() -> None:
         "audit_",
         "did_",
         "history_",
+        "gap_",
+        "readers_of_",
         "withheld_",
         "where_",
         "type_",

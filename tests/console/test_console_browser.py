@@ -30,6 +30,7 @@ PATHS = {
     "verify": "/console/verify",
     "verify-answered": "/console/verify",
     "verify-refused": "/console/verify",
+    "gaps": "/console/gaps",
     "sources": "/console/sources",
     "source": "/console/sources/hostile",
     "documents": "/console/sources/hostile/documents",
