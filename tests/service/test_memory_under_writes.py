@@ -29,6 +29,7 @@ def test_states_of_the_index_do_not_pile_up(tmp_path: Path) -> None:
     text = tmp_path / "notes.md"
     text.write_text("# Notes\n", "utf-8")
     source = Source(source_id="notes", path=str(text))
+    others = held()["views"]  # of libraries that other tests have open in this process
     with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as library:
         after: dict[str, int] = {}
         for number in range(WRITES):
@@ -38,6 +39,6 @@ def test_states_of_the_index_do_not_pile_up(tmp_path: Path) -> None:
                 assert library.find(SearchRequest(query=query)).passages
             if number == WARM:
                 after = held()
-        assert held()["views"] <= 2
+        assert held()["views"] <= others + 2
         assert all(now <= after[name] + 2 for name, now in held().items()), (after, held())
         assert library.health.searcher.cache_counts().values <= 2
