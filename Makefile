@@ -20,11 +20,11 @@ test: $(VENV)/.dev           ## set up, then run all tests
 	$(PYTEST)
 
 # What differs between Pythons: signals, threads, files, processes, parsing; and whether all of it answers.
-PART := answerable audit catalog cli client closed console console_rules demo encoder_builtin engines kill mcp openapi paths \
-	reader_docx reader_html reader_markdown reader_office reader_pdf reader_sandbox reader_table reader_text redact \
-	redact_policy redact_tables retrieve rulebook_excel rulebook_yaml rules_catalog rules_http rules_inference \
-	rules_linking server server_http server_run settings wire
-PART_FILES = $(foreach name,$(PART),$(wildcard tests/*/test_$(name).py))
+PART := answerable audit catalog cli client closed console console_rules demo encoder_builtin engines kill linking \
+	mcp openapi paths policy reader_docx reader_html reader_markdown reader_office reader_pdf reader_table \
+	readers_text redact redact_tables retrieve rulebook_excel rulebook_yaml rules_catalog rules_http \
+	rules_inference sandbox server server_run settings strict_http wire
+PART_FILES = $(foreach name,$(PART),$(wildcard tests/*/test_$(name).py tests/*/*/test_$(name).py tests/*/*/*/test_$(name).py))
 
 test-part: $(VENV)/.dev      ## a fifth of the tests, for another Python: make VENV=.venv-other PYTHON=python3.13 test-part
 	$(BIN)/python --version
