@@ -358,3 +358,15 @@ def test_beyond_this_machine_a_key_is_needed_to_start(served: Served, host: str,
         assert "wenyuan key create" in caught.value.hint
         key(library, "search")
         assert isinstance(key_ring(library.catalog, host), KeyRing)
+
+
+def test_what_is_not_said_of_a_keys_eyes_stays(tmp_path: Path) -> None:
+    """Groups alone leave the user, and with it what is denied to that user; nothing at all is refused."""
+    with governed_server(tmp_path) as (url, library):
+        admin = key(library, "admin")
+        made, _ = library.catalog.create_key(None, frozenset({"search"}), None, user="user:wu", groups=["works"])
+        path = f"/v1/keys/{made.key_id}"
+        assert send(url, "PATCH", path, {"groups": ["works", "hr"]}, admin).json["user"] == "user:wu"
+        told = send(url, "PATCH", path, {"user": None}, admin).json
+        assert (told["user"], told["groups"]) == ("", ["group:hr", "group:works"])
+        assert_problem(send(url, "PATCH", path, {}, admin), 400, "invalid_request")

@@ -14,7 +14,7 @@ import wenyuan
 from command_line import run
 from governed_door import governed_server, key, send
 from http_door import assert_problem
-from wenyuan.core.access import Agent, DomainScope
+from wenyuan.core.access import Agent, DomainScope, Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound
 from wenyuan.core.gaps import digest_of
 from wenyuan.core.model import Source
@@ -216,3 +216,51 @@ def test_on_the_command_line_gaps_are_listed_shown_decided_and_asked(house: Any,
     )
     assert json.loads(run("gaps", "list", *at, "--json", **real).stdout)["gaps"] == []
     assert run("gaps", "show", "unknown", *at, **real).exit_code != 0
+
+
+def test_asking_again_does_not_count_as_asked(house: Any) -> None:
+    """However often a gap is asked again or shown, it was asked as often as people did."""
+    asked(house, "食堂几点开门")
+    for _ in range(2):
+        house.gaps.ask_again()
+    (gap,) = house.gaps.find().gaps
+    house.gaps.nearest(gap)
+    report = house.gaps.find()
+    assert (report.gaps[0].count, report.questions) == (1, 1)
+    (record,) = house.audit.list(kind="gap", limit=1)
+    assert record.record["action"] == "asked"
+
+
+def test_the_same_answer_again_does_not_close_what_was_called_wrong(house: Any) -> None:
+    """Only another answer closes a gap that its caller's word had opened."""
+    house.give_feedback(house.search("年假有几天").audit_id, bad=["1"])
+    assert house.gaps.ask_again() == ()
+    assert open_questions(house) == ["年假有几天"]
+
+
+def test_a_gap_stays_open_for_whom_the_answer_is_hidden(tmp_path: Path) -> None:
+    """It is asked with the eyes of whoever asked: what an administrator or a colleague may read closes nobody else's gap."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "leave.md").write_text(LEAVE, "utf-8")
+    with wenyuan.create(tmp_path / "library") as library:
+        library.add(Source(source_id="docs", path=str(docs)))
+        rights = frozenset({"search"})
+        outsider, insider = (Principal(key_id=f"k{n}", user=f"user:{n}", rights=rights) for n in "ab")
+        for who in (outsider, insider):
+            library.find(SearchRequest(query="食堂早餐几点开放"), who)
+        (docs / "canteen.md").write_text(CANTEEN, "utf-8")
+        (docs / ".readers.yaml").write_text("readers: [everyone]\n", "utf-8")
+        library.ingest("docs")
+        number = next(one["document_id"] for one in library.list_documents().documents if "canteen" in one["uri"])
+        library.set_readers(number, {"readers": ["user:b"]})
+        library.gaps.ask_again()
+        (gap,) = library.gaps.find().gaps
+        assert gap.count == 1
+        assert library.find(SearchRequest(query="食堂早餐几点开放"), insider).passages
+        assert len(library.gaps.find().gaps) == 1
+
+
+def test_marks_alone_are_questions_of_their_own() -> None:
+    """A question of nothing but marks is not the empty question."""
+    assert len({digest_of("。。。？？"), digest_of("!!"), digest_of("")}) == 3

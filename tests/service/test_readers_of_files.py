@@ -78,6 +78,40 @@ def test_front_matter_that_cannot_be_read_lets_nobody_read(library: Any, docs: P
     assert report.notes or said == "readers: []"
 
 
+@pytest.mark.parametrize(
+    "head",
+    ["---\nreaders:[group:north]\n---\n", "---\nreaders: [group:north]\nreaders: [everyone]\n---\n",
+     "---\nｒｅａｄｅｒｓ: [group:north]\n---\n", "---\nreader: [group:north]\n---\n", "\n---\nreaders: [group:north]\n---\n",
+     "---\nreaders: [group:north]\n", "+++\nreaders = [group:north\n+++\n"],
+)  # fmt: skip
+def test_front_matter_that_misses_by_a_hair_opens_nothing(library: Any, docs: Path, head: str) -> None:
+    """Where documents may say who reads them, one that seems to say so and is not understood is closed, with a note or failure."""
+    (docs / "a.md").write_text(f"{head}# 甲\n\n正文。\n", "utf-8")
+    added(library, docs, **{"from": ["front_matter"]})
+    assert seen(library, "user:li") == ALL - {"a.md"}
+
+
+@pytest.mark.parametrize(
+    "text", ["readers: [group:north]\nreaders: [everyone]\n", "deny: [user:a]\nreaders: [everyone]\ndeny: []\n"]
+)
+def test_a_sidecar_that_says_a_thing_twice_closes(text: str) -> None:
+    """It is not clear which one counts."""
+    with pytest.raises(InvalidRequest):
+        read_sidecar(text.encode())
+
+
+def test_documents_that_nobody_sees_are_counted(library: Any, docs: Path) -> None:
+    """By an empty list, by one that cannot be read, and for want of any where the source enforces."""
+    (docs / "a.md").write_text("---\nreaders: []\n---\n# 甲\n\n正文。\n", "utf-8")
+    (docs / "hr" / "b.md").write_text("---\nreaders: [5]\n---\n# 乙\n\n正文。\n", "utf-8")
+    added(library, docs, **{"from": ["front_matter"]})
+    (counts,) = library.reader_counts()
+    assert (counts["readers"], counts["unread"]) == (0, 2)
+    added(library, docs, **{"from": ["front_matter"], "enforce": True})
+    (counts,) = library.reader_counts()
+    assert counts["unread"] == 3
+
+
 def test_front_matter_may_not_open_what_is_closed(library: Any, docs: Path) -> None:
     """All lists count: what a pattern closes, no document opens by itself."""
     (docs / "hr" / "b.md").write_text("---\nreaders: [everyone]\n---\n# 乙\n\n正文。\n", "utf-8")

@@ -176,7 +176,7 @@ class DocumentReaders:
                     connection.execute(document_readers.insert(), {**row, "uri": renamed[row["uri"]], "seq": seq})
 
     def access_counts(self) -> Mapping[str, Mapping[str, int]]:
-        """By source, how many live documents have ``readers``, have none (``unread``), and could not be told
+        """By source, how many live documents have ``readers``, are seen by nobody (``unread``), and could not be told
         (``unreadable``); sources of which no list is known and that do not enforce readers are absent.
         """
         return self._database.remembered.get("access counts", self._access_counts)
@@ -189,10 +189,13 @@ class DocumentReaders:
         with self._database.reading("counting readers") as connection:
             named: dict[tuple[str, str], bool] = {}
             unclear: set[tuple[str, str]] = set()
+            closed: set[tuple[str, str]] = set()
             for source_id, uri, definition, note in connection.execute(told):
                 named[source_id, uri] = named.get((source_id, uri), False) or "readers" in definition
                 if note:
                     unclear.add((source_id, uri))
+                if definition.get("readers") == []:
+                    closed.add((source_id, uri))
             enforcing = {
                 source.source_id
                 for source in map(source_of, connection.execute(sa.select(t.sources)).mappings())
@@ -202,11 +205,13 @@ class DocumentReaders:
             for part in batches(sorted(concerned)):
                 for source_id, uri in connection.execute(live.where(d.source_id.in_(part))):
                     counts = found.setdefault(source_id, {"readers": 0, "unread": 0, "unreadable": 0})
-                    counts["readers" if named.get((source_id, uri)) else "unread"] += 1
+                    nobody = (source_id, uri) in closed or (
+                        source_id in enforcing and not named.get((source_id, uri))
+                    )
+                    counts["unread"] += nobody
+                    counts["readers"] += not nobody and named.get((source_id, uri), False)
                     counts["unreadable"] += (source_id, uri) in unclear
-        return {
-            name: {**counts, "unread": counts["unread"] if name in enforcing else 0} for name, counts in found.items()
-        }
+        return found
 
     def unmatched_patterns(self, source: Source) -> tuple[str, ...]:
         """The patterns of a source that fit none of its live documents, or only ones that an earlier pattern fits."""

@@ -31,6 +31,7 @@ Example:
 app = group(_HELP, "See what was not answered.")
 _Days = Annotated[float, typer.Option("--days", metavar="N", help="How far back.")]
 _Gap = Annotated[str, typer.Argument(metavar="GAP", help="Its id.@gap")]
+_MOST_SHOWN = 200  # characters of a question or an address in a line
 _EVERY = 5.0  # seconds between two lines of a long work
 _State = Literal["open", "later", "out_of_scope"]
 
@@ -88,12 +89,12 @@ def show(ctx: typer.Context, gap_id: _Gap, days: _Days = 30.0) -> None:
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         gap = found.gaps.gap(gap_id, days=days)
-        near = found.search(gap.question, limit=3)
-    passages = [near.passages[hit.passage_id] for hit in near.hits]
+        near = found.gaps.nearest(gap).passages
     nearest = [
-        {"ref": one.ref, "uri": one.uri, "title": one.title, "score": hit.score, "text": one.text[:200]}
-        for hit, one in zip(near.hits, passages, strict=True)
-    ]
+        {"ref": one.passage.ref, "uri": one.passage.uri, "title": one.passage.title, "score": one.hit.score,
+         "text": one.passage.text[:200]}
+        for one in near
+    ]  # fmt: skip
     terminal.document({"status": "SUCCESS", "gap": described(gap), "now": nearest})
     if terminal.as_json:
         return
@@ -151,8 +152,8 @@ def described(gap: KnowledgeGap) -> dict[str, Any]:
 
 def _line(terminal: Terminal, gap: KnowledgeGap) -> None:
     why = terminal.text("comma").join(terminal.text(f"gap_{reason}") for reason in gap.reasons)
-    terminal.show(f"{gap.gap_id}  ×{gap.count}  {printable(gap.question)}", wrap=False)
-    near = f" · {gap.score:.2f} {gap.address}" if gap.address else ""
+    terminal.show(f"{gap.gap_id}  ×{gap.count}  {printable(gap.question[:_MOST_SHOWN])}", wrap=False)
+    near = f" · {gap.score:.2f} {gap.address[:_MOST_SHOWN]}" if gap.address else ""
     terminal.show(
         f"    {terminal.text(f'gap_{gap.state}')} · {why} · {local_time(gap.last_at)}{printable(near)}", wrap=False
     )

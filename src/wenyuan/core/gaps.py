@@ -25,7 +25,8 @@ REPEAT_SECONDS = 600.0
 
 def digest_of(question: str) -> str:
     """A short name of a question, 16 hexadecimal digits: equal for what differs in case, width, spaces and end marks."""
-    same = "".join(fold(question).split()).rstrip("?？!！.。")
+    whole = "".join(fold(question).split())
+    same = whole.rstrip("?？!！.。") or whole
     return hashlib.sha256(same.encode(errors="surrogatepass")).hexdigest()[:16]
 
 

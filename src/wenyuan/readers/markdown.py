@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from wenyuan.core.anchors import slug
-from wenyuan.core.declared_readers import KEYS, UNREADABLE
+from wenyuan.core.declared_readers import KEYS, UNREADABLE, said_twice
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.redaction.columns import ColumnKinds
@@ -346,6 +346,8 @@ def _front_matter(text: str, name: str) -> _Front:
                 facet = UNREADABLE  # that something is said there is not to be lost
             if facet is not None:
                 front.metadata[key] = facet
+    if match and said_twice(match[1]):
+        front.metadata["readers"] = UNREADABLE
     if front.effective_from and front.effective_until and front.effective_until < front.effective_from:
         raise rejected("front matter: effective_until lies before effective_from", name)
     return front

@@ -104,7 +104,7 @@ ROUTES: tuple[Route, ...] = tuple(one for part in (*_RESOURCES, Metrics, Probes)
 _OF_EACH = (FragmentRoutes, KnowledgeRoutes, Answers, ToolPages, Dify, Mcp, Stores, UnifiedRoutes, Probes)
 OF_EACH = tuple(one.path for part in _OF_EACH for _, one in declared(part))
 """Paths that each of several processes answers: questions, which take the time, and what is said of the process itself."""
-_NO_DOCUMENTS = ("/v1/agents", "/v1/tasks", "/v1/synonyms", "/metrics")
+_NO_DOCUMENTS = ("/v1/agents", "/v1/tasks", "/metrics")
 _LISTED = "/v1/documents"
 PUBLIC = frozenset(one.path for one in ROUTES if one.right is None)
 """Paths that need no principal: probes carry no keys."""

@@ -58,7 +58,7 @@ class ReaderLists:
 
     def reader_counts(self) -> list[Mapping[str, Any]]:
         """Of each source of which readers are known, or that shows nothing without: how many documents have ``readers``, are
-        seen by nobody but administrators for want of them (``unread``), or could not be told (``unreadable``); and its
+        seen by nobody but administrators (``unread``: a list has nobody on it, or the source enforces and there is none), or could not be told (``unreadable``); and its
         patterns that fit nothing (``unmatched``).
         """
         self._check()

@@ -41,8 +41,10 @@ class KeyRequestShape(Strict):
 class KeyEyesShape(Strict):
     """As whom a key reads documents."""
 
-    user: str | None = Field(None, description="`user:li`; null for nobody.")
-    groups: Annotated[list[str], Field(max_length=MAX_NAMES)] = Field(description="All of them: `hr` or `group:hr`.")
+    user: str | None = Field(None, description="`user:li`; null for nobody. What is not given stays.")
+    groups: Annotated[list[str], Field(max_length=MAX_NAMES)] = Field(
+        [], description="All of them: `hr` or `group:hr`. What is not given stays."
+    )
 
 
 _TEXT, _MOMENT = {"type": "string"}, {"type": ["number", "null"], "description": "Seconds since the epoch."}
@@ -160,11 +162,15 @@ class KeyRoutes:
 
     def _change(self, request: Request, wanted: KeyEyesShape) -> Response:
         key_id = request.path_params["key_id"]
-        if key_id not in {key.key_id for key in self._visible(request.state.principal)}:
+        held = {key.key_id: key for key in self._visible(request.state.principal)}.get(key_id)
+        if held is None:
             raise missing("key")
-        return json_response(
-            _described(self._catalog.change_key(key_id, user=wanted.user or "", groups=wanted.groups))
-        )
+        given = wanted.model_fields_set
+        if not given:
+            raise InvalidRequest("nothing is said: give user, groups or both", faults=(Fault("user", "is missing"),))
+        user = (wanted.user or "") if "user" in given else held.user
+        groups = wanted.groups if "groups" in given else sorted(held.groups)
+        return json_response(_described(self._catalog.change_key(key_id, user=user, groups=groups)))
 
     def _revoke(self, request: Request) -> Response:
         key_id = request.path_params["key_id"]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _PAGE = 1_000
 _SHARED = 0.5
 """Share of its terms that a question has in common with the one before it, where that is asked again in other words."""
+AGAIN = "gaps"
+"""The door by which open gaps are asked again, for those who asked."""
 _NOT_ASKED = frozenset(("infer_rules", "rules_around", "find_cases", "evaluation"))
 """Doors whose questions are no person's: names of processes, and questions of evaluations."""
 
@@ -26,7 +28,9 @@ class AuditedQuestion:
     """One question as the audit has it, its parts united.
 
     Attributes:
+        again: Whether it was asked for its owner, to see whether it is answered well now; then it does not count.
         score: Probability of the first fragment; 0 without one.
+        sha256: Of the first fragment's text.
         given: Characters that were given of documents, and rules.
         withheld: Whether something was found and not given.
     """
@@ -36,6 +40,7 @@ class AuditedQuestion:
     text: str
     agent: str
     caller: str
+    again: bool
     failed: bool
     code: str
     error: str
@@ -44,6 +49,7 @@ class AuditedQuestion:
     score: float
     address: str
     source_id: str
+    sha256: str
 
 
 def records_since(audit: AuditLog, since: float, agent: str | None, most: int) -> tuple[list[AuditRecord], bool]:
@@ -82,6 +88,7 @@ def _united(records: Sequence[AuditRecord]) -> AuditedQuestion:
         text=str(text or first.record.get("preview", "")),
         agent=first.record.get("agent") or "",
         caller=first.principal,
+        again=first.record.get("door") == AGAIN,
         failed=failed is not None,
         code=(failed or {}).get("error_code", ""),
         error=(failed or {}).get("error", ""),
@@ -90,6 +97,7 @@ def _united(records: Sequence[AuditRecord]) -> AuditedQuestion:
         score=float(best.get("score", 0.0)),
         address=best.get("uri", ""),
         source_id=best.get("source_id", ""),
+        sha256=best.get("sha256", ""),
     )
 
 
@@ -107,29 +115,32 @@ def failed_questions(asked: Iterable[AuditedQuestion]) -> tuple[FailedQuestion, 
 def unanswered(asked: Sequence[AuditedQuestion], bad: Mapping[str, bool]) -> tuple[list[UnansweredQuestion], int]:
     """The questions that were not answered well, oldest first, and how many have been answered well since.
 
-    What counts is the last answer to equal words for the same agent.
+    What counts is the last answer to equal words of the same caller, for the same agent: others may see other documents.
 
     Args:
         asked: Oldest first; failed ones are passed over.
         bad: By audit id, whether what was judged of an answer was judged wrong only.
     """
-    again = _asked_again(asked)
-    last: dict[tuple[str, str], AuditedQuestion] = {}
-    earlier: dict[tuple[str, str], list[UnansweredQuestion]] = defaultdict(list)
+    repeated = _asked_again([one for one in asked if not one.again])
+    last: dict[tuple[str, str, str], AuditedQuestion] = {}
+    earlier: dict[tuple[str, str, str], list[UnansweredQuestion]] = defaultdict(list)
     for one in asked:
         if one.failed:
             continue
-        key = digest_of(one.text), one.agent
+        key = digest_of(one.text), one.agent, one.caller
+        reason = _reason(one, bad, repeated)
+        if one.again and key in last and reason is None and one.sha256 == last[key].sha256:
+            continue  # the same answer, which did not do
         last[key] = one
-        if reason := _reason(one, bad, again):
+        if reason and not one.again:
             earlier[key].append(_question(one, reason))
-    open_keys = {key for key, one in last.items() if _reason(one, bad, again)}
+    open_keys = {key for key, one in last.items() if _reason(one, bad, repeated)}
     found = [question for key, of in earlier.items() if key in open_keys for question in of]
     closed = sum(key not in open_keys for key in earlier)
     return sorted(found, key=lambda question: question.at), closed
 
 
-def _reason(one: AuditedQuestion, bad: Mapping[str, bool], again: frozenset[str]) -> GapReason | None:
+def _reason(one: AuditedQuestion, bad: Mapping[str, bool], repeated: frozenset[str]) -> GapReason | None:
     """Why a question counts as not answered well; None where it was answered well."""
     if not one.given:
         return "withheld" if one.withheld or one.address else "nothing"
@@ -137,7 +148,7 @@ def _reason(one: AuditedQuestion, bad: Mapping[str, bool], again: frozenset[str]
         return "marked_bad"
     if one.score < PROBABLE:
         return "weak"
-    return "asked_again" if one.audit_id in again and bad.get(one.audit_id) is not False else None
+    return "asked_again" if one.audit_id in repeated and bad.get(one.audit_id) is not False else None
 
 
 def _question(one: AuditedQuestion, reason: GapReason) -> UnansweredQuestion:

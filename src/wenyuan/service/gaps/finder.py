@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,21 +11,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound, msg
-from wenyuan.core.gaps import STATES, GapReport, GapState, KnowledgeGap, digest_of
+from wenyuan.core.errors import (
+    CatalogError,
+    EncoderError,
+    EngineError,
+    InvalidRequest,
+    KnowledgeError,
+    NotFound,
+    msg,
+)
+from wenyuan.core.gaps import STATES, GapReport, GapState, KnowledgeGap, UnansweredQuestion, digest_of
 from wenyuan.core.ports import Deadline
+from wenyuan.core.principals import reading_as
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.gaps.audited_questions import asked_questions, failed_questions, records_since, unanswered
+from wenyuan.service.gaps.audited_questions import AGAIN, asked_questions, failed_questions, records_since, unanswered
 from wenyuan.service.gaps.grouping import gaps_of, groups_of
 from wenyuan.service.search.general_texts import script_of
 from wenyuan.service.search.query_vectors import QueryVectors
-from wenyuan.service.search.searcher import LOCAL, SearchRequest
+from wenyuan.service.search.searcher import LOCAL, SearchRequest, SearchResult
 
 if TYPE_CHECKING:
     from wenyuan.catalog.audit.log import AuditLog
     from wenyuan.catalog.catalog import Catalog
     from wenyuan.core.ports import Encoder
     from wenyuan.service.audit.recorded_search import RecordedSearch
+
+log = logging.getLogger(__name__)
 
 DAYS = 30
 """How far back is looked, unless said otherwise."""
@@ -66,6 +78,17 @@ class Gaps:
             KnowledgeError: the audit is switched off: nothing can be known.
             CatalogUnavailable, EncoderUnavailable: the audit or the encoder cannot be read.
         """
+        return self._read(days, agent, progress)[1]
+
+    def nearest(self, gap: KnowledgeGap) -> SearchResult:
+        """What is found now for a gap's question, with all rights; it does not count as asked."""
+        request = SearchRequest(query=gap.question, limit=3, summary=False)
+        (found,) = self.recorded.searches([request], LOCAL, AGAIN)
+        return self.recorded.attested(found, request, LOCAL, AGAIN)
+
+    def _read(
+        self, days: float, agent: str | None, progress: Callable[[int, int], None] | None
+    ) -> tuple[list[UnansweredQuestion], GapReport]:
         if not 0 < days <= 36_500:
             raise InvalidRequest(msg("days is {days}; it must be above 0 and at most 36500", days=f"{days:g}"))
         since = self.clock() - days * _DAY
@@ -75,10 +98,10 @@ class Gaps:
         texts = {digest_of(question.text): question.text for question in questions}
         decisions = self.catalog.gap_decisions()
         number_of = self._groups(texts, progress)
-        return GapReport(
+        return questions, GapReport(
             gaps=tuple(gaps_of(questions, number_of, decisions)),
             failed=failed_questions(asked),
-            questions=len(asked),
+            questions=sum(not one.again for one in asked),
             closed=closed,
             since=since if complete or not records else records[0].at,
             complete=complete,
@@ -116,25 +139,37 @@ class Gaps:
     def ask_again(
         self, *, days: float = DAYS, progress: Callable[[int, int], None] | None = None, principal: Principal = LOCAL
     ) -> tuple[KnowledgeGap, ...]:
-        """Ask every wording of the open gaps again, for the agents that asked; returns the gaps that closed by it.
+        """Ask the open gaps again, for the agents and with the eyes of those who asked; returns the gaps that closed by it.
 
-        Each question is recorded like any other, so that what is answered well now is no gap any more.
+        Each answer is recorded under who asked first, by the door ``gaps``, and does not count as asked. What is known no
+        more, an agent or with whose eyes it was, is not asked; what fails leaves its gap open.
         """
-        before = [gap for gap in self.find(days=days).gaps if gap.state == "open"]
+        questions, report = self._read(days, None, None)
+        before = [gap for gap in report.gaps if gap.state == "open"]
+        wordings = {digest_of(text) for gap in before for text in gap.wordings}
         known = {agent.agent_id for agent in self.catalog.agents()}
-        asked = [
-            (text, agent)
-            for gap in before
-            for text in gap.wordings
-            for agent in gap.agents
-            if not agent or agent in known
-        ]
-        for at, (text, agent) in enumerate(asked):
-            self.recorded.find(SearchRequest(query=text, agent_id=agent or None, summary=False), principal)
+        asked = {(digest_of(one.text), one.agent, one.caller): one for one in questions}
+        meant = [one for key, one in asked.items() if key[0] in wordings and (not one.agent or one.agent in known)]
+        self.recorder.changed("gap", "asked", f"{len(meant)} questions", None, None)
+        for at, one in enumerate(meant):
+            self._ask(one)
             if progress is not None:
-                progress(at + 1, len(asked))
+                progress(at + 1, len(meant))
         after = {digest_of(text) for gap in self.find(days=days).gaps for text in gap.wordings}
         return tuple(gap for gap in before if after.isdisjoint(map(digest_of, gap.wordings)))
+
+    def _ask(self, one: UnansweredQuestion) -> None:
+        """Ask a question for whoever asked it, and record the answer."""
+        request = SearchRequest(query=one.text, agent_id=one.agent or None, summary=False)
+        principal = Principal(key_id=one.caller)
+        try:
+            with reading_as(self.recorder.sight_of(one.audit_id)):
+                (found,) = self.recorded.searches([request], principal, AGAIN)
+                self.recorded.attested(found, request, principal, AGAIN)
+        except (CatalogError, EngineError, EncoderError):
+            raise
+        except KnowledgeError as error:
+            log.warning("a gap was not asked again: %s", error)
 
     def _log(self) -> AuditLog:
         if self.recorder.log is None:

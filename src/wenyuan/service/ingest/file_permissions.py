@@ -14,6 +14,7 @@ from pathlib import Path
 
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.connectors import Connector, Entry
+from wenyuan.core.declared_readers import said_twice
 from wenyuan.core.errors import ConfigError, InvalidRequest, KnowledgeError, msg
 from wenyuan.core.model import Source
 from wenyuan.core.principals import EVERYONE, NOBODY, AccessList, parse_access_list, parse_name
@@ -163,6 +164,8 @@ def read_sidecar(content: bytes) -> AccessList:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         why = " ".join(str(getattr(error, "problem", None) or error).split())[:200]
         raise InvalidRequest(msg("it is no list of readers: {why}", why=why)) from error
+    if said_twice(text):
+        raise InvalidRequest(msg("it is no list of readers: {why}", why="it says readers or deny twice"))
     if not isinstance(value, dict) or not value:
         raise InvalidRequest(msg("it is no list of readers: {why}", why="it has neither readers nor deny"))
     if any(one is None for one in value.values()):  # it was begun, and says nobody

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from wenyuan.core.declared_readers import declared_readers, without_readers
+from wenyuan.core.declared_readers import declared_readers, looks_declared, without_readers
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document, Source
-from wenyuan.core.principals import AccessList
+from wenyuan.core.principals import NOBODY, AccessList
 from wenyuan.core.source_readers import FRONT_MATTER, readers_of
 from wenyuan.service.ingest.file_permissions import ORIGINS, Lists
 from wenyuan.service.ingest.holdings import Holding
@@ -52,6 +52,9 @@ class RunAccess:
     def declared(self, document: Document) -> tuple[Document, AccessList | None]:
         """A document with what it says of its readers taken out of its fields, and that list; None where it does not count."""
         access, why = declared_readers(document.metadata)
+        if access is None and self._honours and looks_declared(document.text):
+            told = msg("it seems to say who may read it, in a way that is not understood, so nobody may")
+            return replace(document, notes=(*document.notes, told)), NOBODY
         if access is None:
             return document, None
         if not self._honours:
