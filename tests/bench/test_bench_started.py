@@ -29,6 +29,7 @@ SMALL = {
     "fidelity": "",
     "first_question": "--rounds 1 --busy 0 --passages 8 --doors python --deadline 10",
     "first_passage": "{zh} {en} {small} --limit 5 --cache {cache} --keep {scratch}/asked",
+    "gaps": "",
     "growth": "--parsers robots --shapes wildcards letters",
     "ingest": "--passages 60",
     "judge": "--sets 3 --compared 2",

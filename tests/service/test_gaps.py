@@ -264,3 +264,25 @@ def test_a_gap_stays_open_for_whom_the_answer_is_hidden(tmp_path: Path) -> None:
 def test_marks_alone_are_questions_of_their_own() -> None:
     """A question of nothing but marks is not the empty question."""
     assert len({digest_of("。。。？？"), digest_of("!!"), digest_of("")}) == 3
+
+
+def test_what_is_not_kept_whole_is_not_asked_again(tmp_path: Path) -> None:
+    """Of a question that is not kept there is a masked beginning only: asking that would be another question."""
+    with wenyuan.create(tmp_path / "library", audit={"keep_queries": False}) as library:
+        (tmp_path / "canteen.md").write_text(LEAVE, "utf-8")
+        library.add(Source(source_id="docs", path=str(tmp_path / "canteen.md")))
+        asked(library, "食堂早餐几点开放")
+        (tmp_path / "canteen.md").write_text(CANTEEN, "utf-8")
+        library.ingest("docs")
+        assert library.gaps.ask_again() == ()
+        assert len(library.gaps.find().gaps) == 1
+
+
+def test_it_is_asked_again_within_the_trust_of_then(house: Any, tmp_path: Path) -> None:
+    """Who asked for trust 3 is not answered by what has trust 2."""
+    house.find(SearchRequest(query="食堂早餐几点开放", min_trust=3))
+    (tmp_path / "canteen.md").write_text(CANTEEN, "utf-8")
+    house.add(Source(source_id="rumours", path=str(tmp_path / "canteen.md"), trust=2))
+    assert house.gaps.ask_again() == ()
+    house.add(Source(source_id="rules2", path=str(tmp_path / "canteen.md"), trust=5))
+    assert [gap.question for gap in house.gaps.ask_again()] == ["食堂早餐几点开放"]

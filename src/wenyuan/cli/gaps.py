@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import SCREEN, AllOption, Commands, add_commands, opened
 from wenyuan.cli.terminal import Terminal, printable
+from wenyuan.core.gaps import DAYS
 from wenyuan.runtime.local_time import local_time
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _State = Literal["open", "later", "out_of_scope"]
 
 def list_all(
     ctx: typer.Context,
-    days: _Days = 30.0,
+    days: _Days = DAYS,
     agent: Annotated[str | None, typer.Option("--agent", metavar="ID", help="Only its questions.")] = None,
     state: Annotated[
         Literal["open", "later", "out_of_scope", "all"], typer.Option("--state", help="Which.")
@@ -55,13 +55,7 @@ def list_all(
     with opened(terminal) as found:
         report = found.gaps.find(days=days, agent=agent, progress=_progress(terminal))
     wanted = [gap for gap in report.gaps if state in ("all", gap.state)]
-    terminal.document(
-        {
-            "status": "SUCCESS", "gaps": [described(gap) for gap in wanted],
-            "failed": [asdict(one) for one in report.failed], "questions": report.questions,
-            "closed": report.closed, "since": report.since, "complete": report.complete,
-        }
-    )  # fmt: skip
+    terminal.document({"status": "SUCCESS", **report.described(None if state == "all" else state)})
     if terminal.as_json:
         return
     terminal.show(
@@ -80,7 +74,7 @@ def list_all(
         terminal.show(terminal.text("gaps_incomplete", since=local_time(report.since)))
 
 
-def show(ctx: typer.Context, gap_id: _Gap, days: _Days = 30.0) -> None:
+def show(ctx: typer.Context, gap_id: _Gap, days: _Days = DAYS) -> None:
     """Show a gap: its wordings, who asked and when, and what lies nearest now.
 
     Example:
@@ -95,7 +89,7 @@ def show(ctx: typer.Context, gap_id: _Gap, days: _Days = 30.0) -> None:
          "text": one.passage.text[:200]}
         for one in near
     ]  # fmt: skip
-    terminal.document({"status": "SUCCESS", "gap": described(gap), "now": nearest})
+    terminal.document({"status": "SUCCESS", "gap": gap.described(), "now": nearest})
     if terminal.as_json:
         return
     _line(terminal, gap)
@@ -113,7 +107,7 @@ def decide(
     gap_id: _Gap,
     state: Annotated[_State, typer.Option("--as", help="What it is.")],
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.@gap")] = "",
-    days: _Days = 30.0,
+    days: _Days = DAYS,
 ) -> None:
     """Decide about a gap, all its wordings at once; open takes a decision back.
 
@@ -124,13 +118,13 @@ def decide(
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         gap = found.gaps.decide(gap_id, state, note=note, days=days)
-    terminal.document({"status": "SUCCESS", "gap": described(gap)})
+    terminal.document({"status": "SUCCESS", "gap": gap.described()})
     terminal.show(
         terminal.text("gap_decided", question=printable(gap.question), state=terminal.text(f"gap_{gap.state}"))
     )
 
 
-def ask(ctx: typer.Context, days: _Days = 30.0) -> None:
+def ask(ctx: typer.Context, days: _Days = DAYS) -> None:
     """Ask the open gaps again; those that are answered well now are closed.
 
     Example:
@@ -139,15 +133,10 @@ def ask(ctx: typer.Context, days: _Days = 30.0) -> None:
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         closed = found.gaps.ask_again(days=days, progress=_progress(terminal))
-    terminal.document({"status": "SUCCESS", "closed": [described(gap) for gap in closed]})
+    terminal.document({"status": "SUCCESS", "closed": [gap.described() for gap in closed]})
     for gap in closed:
         terminal.show(f"  {printable(gap.question)}")
     terminal.show(terminal.text("gaps_asked", count=len(closed)))
-
-
-def described(gap: KnowledgeGap) -> dict[str, Any]:
-    """A gap as JSON."""
-    return {**asdict(gap), "state": gap.state}
 
 
 def _line(terminal: Terminal, gap: KnowledgeGap) -> None:

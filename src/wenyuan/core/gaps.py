@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
 
 from wenyuan.core.text.analysis import fold
 
@@ -17,8 +17,10 @@ copyright or trust); its caller called it wrong; nothing given was probable; its
 GapState = Literal["open", "later", "out_of_scope"]
 STATES: tuple[GapState, ...] = get_args(GapState)
 
-PROBABLE = 0.5
-"""A first fragment below this probability is shown as perhaps right, and counts as ``weak`` here."""
+DAYS, MOST_DAYS = 30.0, 36_500.0
+"""How far back is looked unless said otherwise, and at most."""
+MOST_NOTE = 1_000
+"""Characters of the note of a decision."""
 REPEAT_SECONDS = 600.0
 """Within so many seconds a question of the same caller in other words counts as asked again."""
 
@@ -37,7 +39,7 @@ class UnansweredQuestion:
     Attributes:
         audit_id: Of its answer.
         at: Seconds since the epoch.
-        text: As asked, where questions are kept; else the masked beginning of it.
+        text: As asked, where questions are kept (`asked` has it then); else the masked beginning of it.
         agent: The agent that asked; ``""`` for none.
         caller: Id of the key that asked.
         score: Probability of the first fragment; 0 without one.
@@ -48,6 +50,7 @@ class UnansweredQuestion:
     audit_id: str
     at: float
     text: str
+    asked: Mapping[str, Any] | None
     reason: GapReason
     agent: str
     caller: str
@@ -122,6 +125,10 @@ class KnowledgeGap:
         """``open``, unless something was decided."""
         return "open" if self.decision is None else self.decision.state
 
+    def described(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**asdict(self), "state": self.state}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapReport:
@@ -142,3 +149,11 @@ class GapReport:
     closed: int
     since: float
     complete: bool
+
+    def described(self, state: GapState | None = None) -> dict[str, Any]:
+        """As JSON has it, with the gaps in one state or all."""
+        gaps = [gap.described() for gap in self.gaps if state in (None, gap.state)]
+        return {
+            "gaps": gaps, "failed": [asdict(one) for one in self.failed], "questions": self.questions,
+            "closed": self.closed, "since": self.since, "complete": self.complete,
+        }  # fmt: skip

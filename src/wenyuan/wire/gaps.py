@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from wenyuan.core.gaps import GapState
+from wenyuan.core.gaps import DAYS, MOST_DAYS, MOST_NOTE, GapState
 
 
 class GapsQueryShape(BaseModel):
@@ -14,7 +14,7 @@ class GapsQueryShape(BaseModel):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-    days: Annotated[float, Field(gt=0, le=36_500, description="How far back.")] = 30.0
+    days: Annotated[float, Field(gt=0, le=MOST_DAYS, description="How far back.")] = DAYS
     agent: str | None = Field(None, description="Only what this agent asked.")
     state: GapState | None = Field(None, description="Only gaps in this state; all without it.")
 
@@ -25,8 +25,8 @@ class GapDecisionShape(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     state: GapState = Field(description="`open` takes a decision back.")
-    note: Annotated[str, Field(max_length=1_000)] = ""
-    days: Annotated[float, Field(gt=0, le=36_500, description="How far back the gap is looked for.")] = 30.0
+    note: Annotated[str, Field(max_length=MOST_NOTE)] = ""
+    days: Annotated[float, Field(gt=0, le=MOST_DAYS, description="How far back the gap is looked for.")] = DAYS
 
 
 class GapsAskShape(BaseModel):
@@ -34,4 +34,4 @@ class GapsAskShape(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    days: Annotated[float, Field(gt=0, le=36_500, description="Those asked within so many days.")] = 30.0
+    days: Annotated[float, Field(gt=0, le=MOST_DAYS, description="Those asked within so many days.")] = DAYS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -11,7 +10,7 @@ from starlette.responses import Response
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import NotFound, NotPermitted
-from wenyuan.core.gaps import REASONS, STATES, KnowledgeGap
+from wenyuan.core.gaps import REASONS, STATES
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import storage_operation
 from wenyuan.server.route import route
@@ -78,7 +77,7 @@ class GapRoutes:
     )
     async def ask(self, request: Request) -> Response:
         _check_operator(request.state.principal)
-        return await self._handler.work(request, lambda body: self._ask(body, request.state.principal))
+        return await self._handler.work(request, self._ask)
 
     @route(
         "POST",
@@ -95,18 +94,11 @@ class GapRoutes:
     def _list(self, request: Request) -> Response:
         wanted = queried(request, GapsQueryShape)
         report = self._library.gaps.find(days=wanted.days, agent=wanted.agent)
-        gaps = [gap for gap in report.gaps if wanted.state in (None, gap.state)]
-        return json_response(
-            {
-                "gaps": list(map(_described, gaps)), "failed": [asdict(one) for one in report.failed],
-                "questions": report.questions, "closed": report.closed, "since": report.since,
-                "complete": report.complete,
-            }
-        )  # fmt: skip
+        return json_response(report.described(wanted.state))
 
-    def _ask(self, body: object, principal: Principal) -> Response:
-        closed = self._library.gaps.ask_again(days=checked(GapsAskShape, body).days, principal=principal)
-        return json_response({"closed": list(map(_described, closed))})
+    def _ask(self, body: object) -> Response:
+        closed = self._library.gaps.ask_again(days=checked(GapsAskShape, body).days)
+        return json_response({"closed": [gap.described() for gap in closed]})
 
     def _decide(self, name: str, body: object, principal: Principal) -> Response:
         wanted = checked(GapDecisionShape, body)
@@ -116,13 +108,9 @@ class GapRoutes:
             )
         except NotFound as error:
             raise missing("gap") from error
-        return json_response(_described(gap))
+        return json_response(gap.described())
 
 
 def _check_operator(principal: Principal) -> None:
     if principal.agent_id is not None:
         raise NotPermitted("a key that is bound to an agent sees no gaps, which are everybody's questions")
-
-
-def _described(gap: KnowledgeGap) -> dict[str, Any]:
-    return {**asdict(gap), "state": gap.state}

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.gaps import PROBABLE, REPEAT_SECONDS, FailedQuestion, GapReason, UnansweredQuestion, digest_of
+from wenyuan.core.gaps import REPEAT_SECONDS, FailedQuestion, GapReason, UnansweredQuestion, digest_of
+from wenyuan.core.likelihood import LIKELY
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.text.analysis import search_terms
 
@@ -19,8 +20,8 @@ _SHARED = 0.5
 """Share of its terms that a question has in common with the one before it, where that is asked again in other words."""
 AGAIN = "gaps"
 """The door by which open gaps are asked again, for those who asked."""
-_NOT_ASKED = frozenset(("infer_rules", "rules_around", "find_cases", "evaluation"))
-"""Doors whose questions are no person's: names of processes, and questions of evaluations."""
+_OF_PROCESSES = "infer_rules"
+"""The door whose questions are names of processes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class AuditedQuestion:
     """One question as the audit has it, its parts united.
 
     Attributes:
+        asked: The request as it is kept (`request_entry.request_of`); None where it is not.
         again: Whether it was asked for its owner, to see whether it is answered well now; then it does not count.
         score: Probability of the first fragment; 0 without one.
         sha256: Of the first fragment's text.
@@ -38,6 +40,7 @@ class AuditedQuestion:
     audit_id: str
     at: float
     text: str
+    asked: Mapping[str, Any] | None
     agent: str
     caller: str
     again: bool
@@ -71,7 +74,7 @@ def asked_questions(records: Iterable[AuditRecord]) -> list[AuditedQuestion]:
     """The questions of records, oldest first; records of one question's parts are one question."""
     parts: dict[str, list[AuditRecord]] = {}
     for record in records:
-        if record.record.get("door") not in _NOT_ASKED:
+        if record.record.get("door") != _OF_PROCESSES:
             parts.setdefault(record.record.get("part_of") or record.audit_id, []).append(record)
     return [_united(of) for of in parts.values()]
 
@@ -86,6 +89,7 @@ def _united(records: Sequence[AuditRecord]) -> AuditedQuestion:
         audit_id=first.audit_id,
         at=first.at,
         text=str(text or first.record.get("preview", "")),
+        asked=first.query,
         agent=first.record.get("agent") or "",
         caller=first.principal,
         again=first.record.get("door") == AGAIN,
@@ -146,14 +150,14 @@ def _reason(one: AuditedQuestion, bad: Mapping[str, bool], repeated: frozenset[s
         return "withheld" if one.withheld or one.address else "nothing"
     if bad.get(one.audit_id):
         return "marked_bad"
-    if one.score < PROBABLE:
+    if one.score < LIKELY:
         return "weak"
     return "asked_again" if one.audit_id in repeated and bad.get(one.audit_id) is not False else None
 
 
 def _question(one: AuditedQuestion, reason: GapReason) -> UnansweredQuestion:
     return UnansweredQuestion(
-        audit_id=one.audit_id, at=one.at, text=one.text, reason=reason, agent=one.agent, caller=one.caller,
+        audit_id=one.audit_id, at=one.at, text=one.text, asked=one.asked, reason=reason, agent=one.agent, caller=one.caller,
         score=one.score, address=one.address, source_id=one.source_id,
     )  # fmt: skip
 

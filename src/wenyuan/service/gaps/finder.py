@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,18 @@ from wenyuan.core.errors import (
     NotFound,
     msg,
 )
-from wenyuan.core.gaps import STATES, GapReport, GapState, KnowledgeGap, UnansweredQuestion, digest_of
+from wenyuan.core.filters import parse_filter
+from wenyuan.core.gaps import (
+    DAYS,
+    MOST_DAYS,
+    MOST_NOTE,
+    STATES,
+    GapReport,
+    GapState,
+    KnowledgeGap,
+    UnansweredQuestion,
+    digest_of,
+)
 from wenyuan.core.ports import Deadline
 from wenyuan.core.principals import reading_as
 from wenyuan.service.audit.recorder import AuditRecorder
@@ -38,13 +49,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-DAYS = 30
-"""How far back is looked, unless said otherwise."""
 MOST_RECORDS = 100_000
 """Audit records that are read at once, the newest."""
 MOST_EMBEDDED = 2_000
 """Distinct questions that are grouped by meaning, those asked most recently; older ones stand for themselves."""
-MOST_NOTE = 1_000
 _DAY = 86_400.0
 _BATCH = 64
 _SECONDS = 600.0
@@ -89,7 +97,7 @@ class Gaps:
     def _read(
         self, days: float, agent: str | None, progress: Callable[[int, int], None] | None
     ) -> tuple[list[UnansweredQuestion], GapReport]:
-        if not 0 < days <= 36_500:
+        if not 0 < days <= MOST_DAYS:
             raise InvalidRequest(msg("days is {days}; it must be above 0 and at most 36500", days=f"{days:g}"))
         since = self.clock() - days * _DAY
         records, complete = records_since(self._log(), since, agent, MOST_RECORDS)
@@ -134,22 +142,25 @@ class Gaps:
         gap = self.gap(gap_id, days=days)
         digests = list(dict.fromkeys([gap.gap_id, *map(digest_of, gap.wordings)]))
         self.catalog.decide_gap(digests, state, note, principal.key_id)
-        return self.gap(gap.gap_id, days=days)
+        return replace(gap, decision=self.catalog.gap_decisions().get(gap.gap_id))
 
     def ask_again(
-        self, *, days: float = DAYS, progress: Callable[[int, int], None] | None = None, principal: Principal = LOCAL
+        self, *, days: float = DAYS, progress: Callable[[int, int], None] | None = None
     ) -> tuple[KnowledgeGap, ...]:
         """Ask the open gaps again, for the agents and with the eyes of those who asked; returns the gaps that closed by it.
 
         Each answer is recorded under who asked first, by the door ``gaps``, and does not count as asked. What is known no
-        more, an agent or with whose eyes it was, is not asked; what fails leaves its gap open.
+        more, the question, its agent or with whose eyes it was, is not asked; that and what fails leaves its gap open.
         """
         questions, report = self._read(days, None, None)
         before = [gap for gap in report.gaps if gap.state == "open"]
         wordings = {digest_of(text) for gap in before for text in gap.wordings}
         known = {agent.agent_id for agent in self.catalog.agents()}
         asked = {(digest_of(one.text), one.agent, one.caller): one for one in questions}
-        meant = [one for key, one in asked.items() if key[0] in wordings and (not one.agent or one.agent in known)]
+        meant = [
+            one for key, one in asked.items()
+            if key[0] in wordings and one.asked is not None and (not one.agent or one.agent in known)
+        ]  # fmt: skip
         self.recorder.changed("gap", "asked", f"{len(meant)} questions", None, None)
         for at, one in enumerate(meant):
             self._ask(one)
@@ -160,7 +171,12 @@ class Gaps:
 
     def _ask(self, one: UnansweredQuestion) -> None:
         """Ask a question for whoever asked it, and record the answer."""
-        request = SearchRequest(query=one.text, agent_id=one.agent or None, summary=False)
+        kept = one.asked or {}
+        bounds = kept.get("filter")
+        request = SearchRequest(
+            query=one.text, agent_id=one.agent or None, min_trust=kept.get("min_trust", 1),
+            filter=None if bounds is None else parse_filter(bounds), summary=False,
+        )  # fmt: skip
         principal = Principal(key_id=one.caller)
         try:
             with reading_as(self.recorder.sight_of(one.audit_id)):
@@ -189,13 +205,13 @@ class Gaps:
         """The group of each question, by digest."""
         digests = list(texts)
         compared = digests[-MOST_EMBEDDED:]
-        vectors = self._vectors([texts[digest] for digest in compared], progress)
+        vectors = self.vectors([texts[digest] for digest in compared], progress)
         numbers = groups_of([texts[digest] for digest in compared], vectors)
         found = dict(zip(compared, numbers, strict=True))
         rest = digests[: len(digests) - len(compared)]
         return found | {digest: len(digests) + at for at, digest in enumerate(rest)}
 
-    def _vectors(self, texts: Sequence[str], progress: Callable[[int, int], None] | None) -> np.ndarray | None:
+    def vectors(self, texts: Sequence[str], progress: Callable[[int, int], None] | None = None) -> np.ndarray | None:
         """Vectors of questions, less the mean of general ones in their script, of length 1; None without an encoder."""
         if self.encoder is None or not texts:
             return None
