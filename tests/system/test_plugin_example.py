@@ -31,13 +31,29 @@ CHINESE = "WEBVTT\n\n01:02:03.000 --> 01:02:06.000\n备用水泵每月试运行�
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """An environment in which the example is installed, without a network."""
-    folder = tmp_path_factory.mktemp("installed")
+    return environment(tmp_path_factory.mktemp("installed"))
+
+
+def environment(folder: Path, version: str = "1.0", changes: Mapping[str, str] = {}) -> Mapping[str, str]:
+    """An environment with the example as of a version, after these changes of its code, installed without a network."""
     source = shutil.copytree(EXAMPLE, folder / "source")
+    (project := source / "pyproject.toml").write_text(
+        project.read_text("utf-8").replace('"1.0"', f'"{version}"'), "utf-8"
+    )
+    (module := source / "wenyuan_subtitles.py").write_text(replaced(module.read_text("utf-8"), changes), "utf-8")
     flags = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check"]
     target = folder / "packages"
     subprocess.run([sys.executable, "-m", "pip", "install", *flags, "--target", target, source], check=True)
     path = os.pathsep.join([str(target), os.environ.get("PYTHONPATH", "")])
     return {**os.environ, "PYTHONPATH": path, "WENYUAN_ENCODER__KIND": "none", "LC_ALL": "C.UTF-8"}
+
+
+def replaced(text: str, changes: Mapping[str, str]) -> str:
+    """A text after changes, each of words that stand in it once."""
+    for old, new in changes.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    return text
 
 
 def run(world: Mapping[str, str], folder: Path, *args: str) -> tuple[int, dict[str, object]]:
@@ -66,6 +82,27 @@ def test_what_the_plugin_read_is_found_at_its_second(world: Mapping[str, str], t
         status, answer = run(world, tmp_path, "search", question)
         assert status == 0
         assert re.search(rf"\.(vtt|srt)#t={second}(?![0-9])", json.dumps(answer)), answer
+
+
+def test_what_an_older_version_of_the_plugin_read_is_read_anew(world: Mapping[str, str], tmp_path: Path) -> None:
+    """At the next refresh, files in archives, too; files that the program reads itself stay as they are."""
+    (tmp_path / "talks").mkdir()
+    (tmp_path / "talks" / "tour.vtt").write_text(TALK, "utf-8")
+    (tmp_path / "talks" / "notes.md").write_text("# Tour\n\nThe tour begins at the gate.\n", "utf-8")
+    with zipfile.ZipFile(tmp_path / "talks" / "older.zip", "w") as packed:
+        packed.writestr("talk.srt", "1\n00:00:07,000 --> 00:00:09,000\nThe gantry crane is painted yellow.\n")
+    assert run(world, tmp_path, "init")[0] == 0
+    assert run(world, tmp_path, "add", "talks", "--source", "talks")[0] == 0
+    _, again = run(world, tmp_path, "refresh", "talks")
+    assert json.dumps(again).count('"unchanged": 3') == 1, again
+
+    changes = {'yield Piece("paragraph", sentence, anchor=anchor)\n            sentence': 'yield Piece("paragraph", f"Said: {sentence}", anchor=anchor)\n            sentence'}  # fmt: skip
+    upgraded = environment(tmp_path / "upgraded", "1.1", changes)
+    status, report = run(upgraded, tmp_path, "refresh", "talks")
+    assert status == 0, report
+    assert ('"changed": 2' in json.dumps(report), '"unchanged": 1' in json.dumps(report)) == (True, True), report
+    _, answer = run(upgraded, tmp_path, "search", "Where does the spare pump stand?")
+    assert "Said: The spare pump stands" in json.dumps(answer)
 
 
 def test_the_doctor_lists_the_plugin(world: Mapping[str, str], tmp_path: Path) -> None:

@@ -162,6 +162,7 @@ class Document:
         lines: Places of its lines on pages, by offset; empty where the format has no pages.
         uncertain: Spans recognised with low confidence, by offset.
         fidelity: How completely the file was read; None where its reader does not measure it.
+        read_by: Name, package and version of the plugin that read it; ``""`` for the program's own readers. Not stored.
     """
 
     uri: str
@@ -185,6 +186,7 @@ class Document:
     lines: tuple[Line, ...] = ()
     uncertain: tuple[Uncertain, ...] = ()
     fidelity: Fidelity | None = None
+    read_by: str = ""
 
     def __post_init__(self) -> None:
         at = 0

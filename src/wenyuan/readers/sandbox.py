@@ -112,6 +112,8 @@ class Sandbox:
                 content = converted(content, name=name, suffix=suffix_of(name), most=self.limits.max_bytes)
             asked = {"uri": uri, "name": name, "reader": reader, "plugin": plugin, "blocks": self.limits.blocks}
             documents = self._isolated(content, asked, watch or Watch())
+            if plugin:
+                return tuple(replace(document, read_by=plugin) for document in documents)
             return _with_lost_formulas(documents, formulas) if formulas else documents
 
         def opens(name: str) -> bool:

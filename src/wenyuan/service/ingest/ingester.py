@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wenyuan import plugins
 from wenyuan.core.connectors import Connector
 from wenyuan.core.errors import IndexCorrupt, SourceError, msg
 from wenyuan.core.model import Document, Source
@@ -213,7 +214,12 @@ class Ingester:
         if FRONT_MATTER in readers_of(source).origins:
             seen_by = (*seen_by, FRONT_MATTER)
         how = (encoder, source.language, source.collection, self.redacting(source).fingerprint, *seen_by)
-        return ReadingPrefixes(digest(READING, *how)[:16], digest(f"{READING}+{self.recognition.version}", *how)[:16])
+
+        def prefix(reader: str) -> str:
+            return digest(reader, *how)[:16]
+
+        by_plugin = {str(plugin): prefix(f"{READING}+{plugin}") for plugin in plugins.READERS.installed()}
+        return ReadingPrefixes(prefix(READING), prefix(f"{READING}+{self.recognition.version}"), by_plugin)
 
     def follow(self) -> None:
         """Update the index to the catalog, however long that takes."""

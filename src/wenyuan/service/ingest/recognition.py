@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -28,18 +28,23 @@ class OcrReading:
 
 
 class ReadingPrefixes(NamedTuple):
-    """Prefixes of document fingerprints: of documents that no OCR reads, and of those that the present one does."""
+    """Prefixes of document fingerprints: of documents that no OCR reads, of those that the present one does, and of those
+    of each plugin's reader, by its name and version: so files are read anew after an upgrade of what read them.
+    """
 
     plain: str
     recognised: str
+    by_plugin: Mapping[str, str]
 
     def of(self, document: Document) -> str:
+        if document.read_by:
+            return self.by_plugin[document.read_by]
         by_recognition = document.fidelity is not None and document.fidelity.by_recognition
         return self.recognised if by_recognition else self.plain
 
     def has(self, fingerprint: str) -> bool:
         """Whether a document with this fingerprint would be read in the same way now."""
-        return fingerprint.partition(":")[0] in self
+        return fingerprint.partition(":")[0] in (self.plain, self.recognised, *self.by_plugin.values())
 
 
 NO_RECOGNITION = OcrReading(watched=lambda _told, _keep: nullcontext(), settled=lambda: None)
