@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from wenyuan.core.model import Document
 
@@ -27,7 +26,8 @@ class OcrReading:
     version: str = ""
 
 
-class ReadingPrefixes(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReadingPrefixes:
     """Prefixes of document fingerprints: of documents that no OCR reads, of those that the present one does, and of those
     of each plugin's reader, by its name and version: so files are read anew after an upgrade of what read them.
     """
@@ -35,6 +35,11 @@ class ReadingPrefixes(NamedTuple):
     plain: str
     recognised: str
     by_plugin: Mapping[str, str]
+
+    @property
+    def each(self) -> tuple[str, ...]:
+        """All of them, in an order that depends on what is installed only."""
+        return (self.plain, self.recognised, *self.by_plugin.values())
 
     def of(self, document: Document) -> str:
         if document.read_by:
@@ -44,7 +49,7 @@ class ReadingPrefixes(NamedTuple):
 
     def has(self, fingerprint: str) -> bool:
         """Whether a document with this fingerprint would be read in the same way now."""
-        return fingerprint.partition(":")[0] in (self.plain, self.recognised, *self.by_plugin.values())
+        return fingerprint.partition(":")[0] in self.each
 
 
 NO_RECOGNITION = OcrReading(watched=lambda _told, _keep: nullcontext(), settled=lambda: None)
