@@ -275,6 +275,7 @@ class AuditSettings(_Section):
     keep_queries: bool = True  # what replay needs
     sensitivity: Literal["none", "public", "internal", "confidential", "restricted"] = "internal"  # of questions
     retention_days: int = Field(default=180, ge=180, le=36_500)
+    head_file: str = ""  # outside of the library's folder: the head of the audit is kept there as well
 
 
 class TracingSettings(_Section):

@@ -6,10 +6,11 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import pysqlite3.dbapi2 as driver
 import pytest
 
 import wenyuan
@@ -152,13 +153,15 @@ def test_an_audit_that_says_no_name(folder: Path) -> None:
     with place.writer.begin() as connection:
         connection.exec_driver_sql("DROP TABLE audit_library")
     place.close()
+    with closing(driver.connect(str(folder / "catalog.db"), isolation_level=None)) as connection:
+        connection.execute("DELETE FROM library WHERE key = 'audit_anchor'")  # kept by later versions only
     with wenyuan.open(folder, **OPTIONS) as library:
         name = library.catalog.library_id()
         assert library.audit.verify().ok
     place = AuditFiles(folder)
-    place.belong([name])
+    place.belong([name], named=True)
     with pytest.raises(CatalogUnavailable, match="another library's"):
-        place.belong(["other"])
+        place.belong(["other"], named=True)
     place.close()
 
 

@@ -332,6 +332,7 @@ COMMANDS: Sequence[tuple[str, list[object] | Words, int]] = (
     ("audit list", [], 0),
     ("audit show", lambda s: [s["audit"]], 0),
     ("audit verify", [], 0),
+    ("audit head", [], 0),
     ("audit export", ["audit.jsonl"], 0),
     ("audit replay", lambda s: [s["audit"]], 0),
     ("quarantine list", [], 0),

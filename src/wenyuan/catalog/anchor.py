@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit.chain import Head
 from wenyuan.catalog.sql import translated
-from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, InvalidRequest, msg
+from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, msg
 
 if TYPE_CHECKING:
     from wenyuan.catalog.database import Database
@@ -22,14 +22,13 @@ _KEY = "audit_anchor"
 class Anchor:
     """The last record of the audit that the catalog knows of, among the values of `library`.
 
-    It is written in the transaction of each change of the catalog, so it costs no commit of its own, and names a record
-    that is on the disk already: it may be behind the audit, and is never ahead of it. Records since the last change are
-    known to ``audit.head`` alone.
+    It is written in the transaction of each change of the catalog, where it costs no commit of its own, and by itself
+    when many records, or some time, have passed since (`catalog.audit.known_ends`). It names a record that is on the
+    disk already: it may be behind the audit, and is never ahead of it.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._changed = False
 
     def read(self) -> Head | None:
         """The head that the catalog knows; None in a library that had no change since it began to keep one.
@@ -49,29 +48,23 @@ class Anchor:
         """
 
         def write(connection: sa.Connection) -> None:
-            self._changed = True
             _advance(connection, durable())
 
         self._database.before_commit.append(write)
 
-    def begin(self, head: Head) -> None:
-        """Write the first head of a library that has none, unless somebody is writing: who does writes it, too."""
-        self._write_alone(head)
-
-    def settle(self, head: Head) -> None:
-        """Write the head of the last record of a process that changed the catalog, as `begin` does."""
-        if self._changed:
-            self._changed = False
-            self._write_alone(head)
-
-    def _write_alone(self, head: Head) -> None:
+    def settle(self, head: Head) -> bool:
+        """Write a head without any other change, and say whether it is written. Where somebody is writing it is not: who
+        does writes it, too.
+        """
         with (
-            suppress(CatalogBusy, CatalogUnavailable),  # the next change writes it, or says why it cannot be written
+            suppress(CatalogError),  # the next change writes it, or says why it cannot be written
             self._database.writing(wait=0),
             translated("writing the head of the audit"),
             self._database.writer.begin() as connection,
         ):
             _advance(connection, head)
+            return True
+        return False
 
     @contextmanager
     def replacing(self) -> Iterator[Callable[[Head], None]]:

@@ -171,6 +171,21 @@ def verify(
     raise typer.Exit(OK if ok else FAILED)
 
 
+def head(ctx: typer.Context) -> None:
+    """Print the head of the audit, to be kept elsewhere: by it an older copy of the whole library is found.
+
+    Nothing else is printed. Exit code 1 where the audit does not continue the heads that are known.
+
+    Example:
+      wenyuan audit head >> /mnt/elsewhere/heads
+    """
+    terminal: Terminal = ctx.obj
+    with _log(terminal) as log:
+        found = log.head()
+    terminal.document({"status": "SUCCESS", "head": found})
+    terminal.show(found, wrap=False)
+
+
 def export(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(dir_okay=False, help="A new file, of JSON Lines.")],
@@ -236,6 +251,7 @@ _COMMANDS: Commands = {
     "list": (list_all, "List the newest records."),
     "show": (show, "Show one.@record"),
     "verify": (verify, "Verify that all are whole."),
+    "head": (head, "Print what to keep elsewhere."),
     "export": (export, "Write all to a file."),
     "replay": (replay, "Ask a question again."),
 }

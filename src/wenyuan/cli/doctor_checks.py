@@ -203,6 +203,7 @@ def _audit(terminal: Terminal, library: Library) -> Iterator[Check]:
         yield Check("audit", "ok", terminal.text("d_no_audit"))
         return
     head = library.audit.head()
+    library.audit.check_elsewhere()
     yield Check("audit", "ok", terminal.text("d_head", head=head), more={"head": head})
 
 

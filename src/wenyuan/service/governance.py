@@ -10,13 +10,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from wenyuan.catalog.audit.known_ends import KnownEnds
 from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.catalog import Catalog
 from wenyuan.catalog.database import StoragePlace
 from wenyuan.catalog.task_anchor import TaskAnchor
 from wenyuan.catalog.tasks import TaskLedger
 from wenyuan.catalog.values import place_of
-from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.errors import ConfigError, KnowledgeError, msg
 from wenyuan.core.model import Source
 from wenyuan.service.audit.change_entry import Changed, change_record
 from wenyuan.service.operations.source_health import listed_sources
@@ -109,8 +110,23 @@ def log_of(place: StoragePlace, settings: Settings, catalog: Catalog) -> AuditLo
         keep_queries=kept.keep_queries,
         retention=kept.retention_days * 86_400.0,
         names=catalog.names(),
-        anchor=catalog.anchor,
+        ends=KnownEnds(catalog.anchor, _elsewhere(kept.head_file, place.folder)),
     )
+
+
+def _elsewhere(head_file: str, folder: Path) -> Path | None:
+    """The file in which the head of the audit is kept as well; ConfigError where that is no other place."""
+    if not head_file:
+        return None
+    path = Path(head_file)
+    if not path.is_absolute() or path.resolve().is_relative_to(folder.resolve()):
+        raise ConfigError(
+            msg(
+                "audit.head_file is {path}: it must be a whole path, outside of the library's folder", path=head_file
+            ),
+            hint="name a file that whoever can write to the library cannot put back",
+        )
+    return path
 
 
 def tasks_of(folder: Path, place: StoragePlace, catalog: Catalog) -> TaskLedger:

@@ -28,12 +28,22 @@ class GroupWriter(Generic[T]):
     Args:
         write: Makes a group durable, or raises; any exception counts as a failed write.
         after: Seconds to wait for more entries after the first of a group.
+        rest: Called once when nothing came for `rest_after` seconds after a group.
     """
 
-    def __init__(self, name: str, write: Callable[[Sequence[T]], None], *, after: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        write: Callable[[Sequence[T]], None],
+        *,
+        after: float,
+        rest: Callable[[], None] = lambda: None,
+        rest_after: float = 30.0,
+    ) -> None:
         self._name = name
         self._write = write
         self._after = after
+        self._rest, self._rest_after = rest, rest_after
         self._change = threading.Condition()
         self._waiting: list[T] = []
         self._since = 0.0  # about when the oldest waiting entry was added
@@ -118,10 +128,16 @@ class GroupWriter(Generic[T]):
     # -- the thread ---------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        rested = True
         while True:
-            group = self._next_group()
+            group = self._next_group(None if rested else time.monotonic() + self._rest_after)
+            if group is None:
+                self._rest()
+                rested = True
+                continue
             if not group:
                 return
+            rested = False
             failure: Exception | None = None
             try:
                 self._write(group)
@@ -130,11 +146,14 @@ class GroupWriter(Generic[T]):
             with self._change:
                 self._note(len(group), failure)
 
-    def _next_group(self) -> list[T]:
-        """The next group to write; empty once the writer is closed."""
+    def _next_group(self, rest_at: float | None) -> list[T] | None:
+        """The next group to write; empty once the writer is closed, None where nothing came until `rest_at`."""
         with self._change:
             while not self._waiting and not self._closed:
-                self._change.wait()
+                left = None if rest_at is None else rest_at - time.monotonic()
+                if left is not None and left <= 0:
+                    return None
+                self._change.wait(left)
             until = time.monotonic() + (_RETRY if self._failure is not None else self._after)
             while self._waiting and not (self._hurry or self._closed):
                 left = until - time.monotonic()

@@ -12,15 +12,17 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from wenyuan.catalog.audit.chain import EXPIRED, GENESIS, RENEWED, Head, Ids, canonical, commitment, row_hash
 from wenyuan.catalog.audit.group_writer import GroupWriter
 from wenyuan.catalog.audit.head_file import HeadFile
+from wenyuan.catalog.audit.known_ends import KnownEnds
 from wenyuan.catalog.audit.reads import AuditReads, verify_export
 from wenyuan.catalog.audit.tables import (
     AuditFiles,
@@ -37,10 +39,6 @@ from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, msg
 from wenyuan.core.records import KINDS, AuditFault, AuditProgress, AuditRecord, AuditVerification
 from wenyuan.runtime.delegation import delegate
-
-if TYPE_CHECKING:
-    from wenyuan.catalog.anchor import Anchor
-
 
 log = logging.getLogger(__name__)
 
@@ -77,8 +75,8 @@ class AuditLog:
             first.
         retention: Seconds after which records are removed automatically, at most a day later; at least `RETENTION`.
             None: only by `expire`.
-        anchor: The head that the catalog keeps. A log that is gone, or does not continue it, is opened all the same:
-            it can be verified, and nothing is recorded before `renew_head` accepts what there is.
+        ends: The heads that others keep. A log that is gone, or does not continue them, is opened all the same: it can
+            be verified, and nothing is recorded before `renew_head` accepts what there is.
 
     Raises:
         CatalogUnavailable, CatalogVersion: on construction.
@@ -94,7 +92,7 @@ class AuditLog:
         keep_queries: bool = True,
         retention: float | None = None,
         names: Sequence[str] = (),
-        anchor: Anchor | None = None,
+        ends: KnownEnds | None = None,
     ) -> None:
         self._clock = clock
         self._keep_queries = keep_queries
@@ -104,22 +102,26 @@ class AuditLog:
         self._head = HeadFile(folder / "audit.head")
         self._place = place or AuditFiles(folder)
         self._writer, self._reader = self._place.writer, self._place.reader
-        self._names, self._anchor = names, anchor
-        self.reads = AuditReads(self._reader, self._head, self._known, self._settle)
+        self._names = names
+        self._ends = ends or KnownEnds()
+        self.reads = AuditReads(self._reader, self._head, self._ends, self._settle)
         self._half_done: frozenset[str] = frozenset()  # committed, but the head file could not be written
         self._durable = GENESIS  # the last record that is known to be on the disk
         self._gone = False  # there are no tables, though the catalog knows of records
+        self._closed = False
         self._refusal: CatalogUnavailable | None = None
         try:
             self._open()
-            if anchor is not None:
-                anchor.follow(self._followed)
-                if self._refusal is None and self._known() is None:
-                    anchor.begin(self._durable)
+            if self._ends.anchor is not None:
+                self._ends.anchor.follow(self._followed)
+                if self._refusal is None and self._ends.catalog() is None:
+                    self._ends.anchor.settle(self._durable)
         except BaseException:
             self._dispose()
             raise
-        self._groups = GroupWriter("audit", self._write, after=flush_after)
+        self._groups = GroupWriter(
+            "audit", self._write, after=flush_after, rest=self._tell_others, rest_after=self._ends.rest
+        )
         atexit.register(self.close)
 
     show = delegate("reads", AuditReads.show)
@@ -134,13 +136,19 @@ class AuditLog:
             assert self._refusal is not None
             fault = AuditFault(GENESIS.seq + 1, self._refusal.message)
             return AuditVerification(ok=False, records=0, head=str(GENESIS), first_fault=fault)
-        return self.reads.verify(expected_head)
+        found = self.reads.verify(expected_head)
+        if found.ok and self._refusal is not None:
+            self._open()  # it may have been put back
+        if found.ok and self._refusal is not None:
+            fault = AuditFault(Head.parse(found.head).seq, self._refusal.message)
+            return replace(found, ok=False, first_fault=fault)
+        return found
 
     # -- what the catalog knows -----------------------------------------------------------------------
 
     def _open(self) -> None:
         """Open the log, and create it unless the catalog knows of one."""
-        known = self._known()
+        known = self._ends.catalog()
         if known is not None and self._place.gone():
             self._gone = True
             self._refusal = audit_gone(known)
@@ -151,18 +159,42 @@ class AuditLog:
     def _begin(self, known: Head | None) -> CatalogUnavailable | None:
         """Open the tables, which are made unless they are there; returns why they must not be gone on with."""
         self._place.begin(self._head)
-        self._place.belong(self._names)
+        nameless = self._place.belong(self._names, named=known is not None)
         with ours("opening the audit"), reading(self._reader, "opening the audit") as connection:
             self._durable = last_head(connection)
+            self._ends.follow(known)
             try:
                 if known is not None:
                     check_continues(connection, known, "the catalog")
+                self._check_elsewhere(connection)
             except CatalogUnavailable as error:
                 return error
-        return None
+        return nameless
 
-    def _known(self) -> Head | None:
-        return None if self._anchor is None else self._anchor.read()
+    def _check_elsewhere(self, connection: sa.Connection) -> None:
+        """CatalogUnavailable where the log does not continue the head in the file elsewhere; a file that cannot be read
+        is a matter for `verify`.
+        """
+        kept = None
+        with suppress(CatalogUnavailable):
+            kept = self._ends.elsewhere()
+        if kept is not None:
+            check_continues(connection, kept[1], kept[0])
+
+    def _tell_others(self) -> None:
+        """Have those who keep heads know the end of the log, unless it must not be gone on with."""
+        if self._refusal is not None or self._closed:
+            return
+        try:
+            with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
+                self._check_elsewhere(connection)
+        except CatalogUnavailable as error:
+            self._refusal = error
+            log.error("audit: %s", error)
+        except CatalogError as error:
+            log.warning("audit: %s", error)
+        else:
+            self._ends.tell(self._durable)
 
     def _followed(self) -> Head:
         self._check_accepted()
@@ -246,14 +278,15 @@ class AuditLog:
         """The chain's head.
 
         Raises:
-            CatalogUnavailable: the chain does not continue the head in this folder's ``audit.head``, or in the catalog;
-                or ``audit.head`` is gone.
+            CatalogUnavailable: the chain does not continue the head in this folder's ``audit.head``, in the catalog, or
+                in the file elsewhere; or ``audit.head`` is gone.
         """
         self._check_accepted()
         known = self._head.read()  # before the records: it is never ahead of them
         with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
             head = last_head(connection)
             self._check_not_cut(connection, known)
+            self._check_elsewhere(connection)
         if known is None:
             raise CatalogUnavailable(
                 msg("{name} is missing or empty: the end may have been cut off", name=self._head.path.name),
@@ -261,6 +294,10 @@ class AuditLog:
                 hint="restore the audit; or go on with what there is: wenyuan audit verify --renew-head",
             )
         return str(head)
+
+    def check_elsewhere(self) -> None:
+        """CatalogUnavailable where the file elsewhere is set and missing, or cannot be read or written."""
+        self._ends.elsewhere()
 
     def close(self) -> None:
         """Write what is queued and close all connections; may be called twice.
@@ -271,9 +308,9 @@ class AuditLog:
         atexit.unregister(self.close)
         try:
             self._groups.close()
-            if self._anchor is not None and self._refusal is None:
-                self._anchor.settle(self._durable)
+            self._tell_others()
         finally:
+            self._closed = True
             self._dispose()
 
     def _dispose(self) -> None:
@@ -290,12 +327,19 @@ class AuditLog:
             self._head.advance(head)
             self._durable = head
             self._half_done = frozenset()
+        if self._ends.due(head):
+            self._tell_others()
 
     def _chained(self, connection: sa.Connection, entries: Sequence[_Entry], *, accepted: bool = False) -> Head:
         """Add entries to the chain; returns its new head."""
         head = last_head(connection)
-        if not accepted:
-            self._check_not_cut(connection, self._head.read())  # going on after the end was cut off would hide it
+        if not accepted:  # going on after the end was cut off would hide it
+            self._check_not_cut(connection, self._head.read())
+            known = None
+            with suppress(CatalogError):  # that the catalog cannot be read is recorded, too
+                known = self._ends.catalog()
+            if known is not None:
+                check_continues(connection, known, "the catalog")
         rows, asked = [], []
         for entry in entries:
             columns = entry[:5]
@@ -410,17 +454,17 @@ class AuditLog:
         The renewal is recorded in the chain, with the file's former content and the head that the catalog knew.
         """
         doing = "renewing the head of the audit"
-        had, known = self._head.text(), self._known()
+        had, known = self._head.text(), self._ends.catalog()
         said = {"action": RENEWED, "had": had, "anchor": str(known or "")}
-        with ours(doing), nullcontext(None) if self._anchor is None else self._anchor.replacing() as replace:
-            if self._gone:
-                self._begin(None)
+        with ours(doing), nullcontext(None) if self._ends.anchor is None else self._ends.anchor.replacing() as put:
+            self._begin(None)
             with self._writer.begin() as connection:
                 entry = self._entry({"kind": "audit", "principal": principal, **said})
                 head = self._chained(connection, [entry], accepted=True)
             self._head.replace(head)
-            if replace is not None:
-                replace(head)
+            self._ends.replace(head)
+            if put is not None:
+                put(head)
         self._durable, self._gone, self._refusal = head, False, None
         return str(head)
 

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from wenyuan.catalog.audit.chain import AuditRow, Head, canonical
 from wenyuan.catalog.audit.chain_check import check
 from wenyuan.catalog.audit.head_file import HeadFile
+from wenyuan.catalog.audit.known_ends import KnownEnds
 from wenyuan.catalog.audit.tables import audit, chain_start, ours, queries
 from wenyuan.catalog.dialects import agent_of
 from wenyuan.catalog.sql import reading
@@ -31,14 +32,12 @@ class AuditReads:
     """The reading half of `AuditLog`. A process always sees the records that it has appended itself.
 
     Args:
-        anchor: The head that the catalog knows, or None.
+        ends: Who else knows the end.
         settle: Waits until what was appended is written; called before anything is read.
     """
 
-    def __init__(
-        self, reader: sa.Engine, head: HeadFile, anchor: Callable[[], Head | None], settle: Callable[[], None]
-    ) -> None:
-        self._reader, self._head, self._anchor, self._settle = reader, head, anchor, settle
+    def __init__(self, reader: sa.Engine, head: HeadFile, ends: KnownEnds, settle: Callable[[], None]) -> None:
+        self._reader, self._head, self._ends, self._settle = reader, head, ends, settle
 
     def show(self, audit_id: str) -> AuditRecord:
         """One record by its id; NotFound when there is none."""
@@ -102,8 +101,8 @@ class AuditReads:
         """Verify the chain: that no record was edited, removed, inserted or moved, and none is missing at the end.
 
         Args:
-            expected_head: A head that was kept elsewhere; without it, only ``audit.head`` and the catalog show a
-                cut-off end.
+            expected_head: A head that was kept elsewhere; without it, only ``audit.head``, the catalog and the file
+                that is set elsewhere show a cut-off end.
 
         Raises:
             InvalidRequest: `expected_head` has not the form ``seq:hash``.
@@ -113,7 +112,13 @@ class AuditReads:
         known = self._head.read()  # before the records: it is never ahead of them
         if known is not None:
             heads[self._head.path.name] = known
-        anchor = self._anchor()
+        anchor = self._ends.catalog()
+        unread = ""
+        try:
+            if (kept := self._ends.elsewhere()) is not None:
+                heads[kept[0]] = kept[1]
+        except CatalogUnavailable as error:
+            unread = error.message
         with ours("verifying the audit"), reading(self._reader, "verifying the audit") as connection:
             start = chain_start(connection)
             if anchor is not None and anchor.seq >= start.seq:  # what retention has removed since is no fault
@@ -124,6 +129,8 @@ class AuditReads:
             fault = AuditFault(
                 head.seq, msg("{name} is missing or empty: the end may have been cut off", name=self._head.path.name)
             )
+        if fault is None and unread:
+            fault = AuditFault(head.seq, unread)
         return AuditVerification(ok=fault is None, records=count, head=str(head), first_fault=fault)
 
     def export(self, path: Path, *, with_queries: bool = False) -> str:

@@ -104,7 +104,7 @@ class AuditOnServer:
     def check(self, *, now: bool = False) -> None:
         """Does nothing: a lost database raises on the next statement."""
 
-    def belong(self, names: Sequence[str]) -> None:
+    def belong(self, names: Sequence[str], *, named: bool) -> None:
         """Does nothing: the tables are in the same schema as the catalog's."""
 
     def forget(self) -> None:

@@ -129,8 +129,15 @@ class AuditPlace(Protocol):
         """CatalogUnavailable where the database is no longer the one that was opened."""
         ...
 
-    def belong(self, names: Sequence[str]) -> None:
-        """CatalogUnavailable where the log belongs to another library. The first of `names` is the library's own id."""
+    def belong(self, names: Sequence[str], *, named: bool) -> CatalogUnavailable | None:
+        """CatalogUnavailable where the log belongs to another library. The first of `names` is the library's own id.
+
+        Args:
+            named: Whether it must say of which library it is; if not, one that does not is given the id.
+
+        Returns:
+            Why it must not be gone on with, where it does not say that.
+        """
         ...
 
     def forget(self) -> None:
@@ -198,12 +205,18 @@ class AuditFiles:
     def touch(self, connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")  # a page of the log, also of the same number
 
-    def belong(self, names: Sequence[str]) -> None:
+    def belong(self, names: Sequence[str], *, named: bool) -> CatalogUnavailable | None:
         if not names:
-            return
+            return None
         with ours("opening the audit"), reading(self.reader, "opening the audit") as connection:
             known = sa.inspect(connection).has_table(whose.name)
             found = connection.scalar(sa.select(whose.c.library_id)) if known else None
+        if found is None and named:
+            return CatalogUnavailable(
+                msg("{name} no longer says of which library it is", name=self.path.name),
+                component="audit",
+                hint="restore the audit; or go on with what there is: wenyuan audit verify --renew-head",
+            )
         if found is None:
             with ours("opening the audit"), self.writer.begin() as connection:
                 whose.create(connection, checkfirst=True)
@@ -221,6 +234,7 @@ class AuditFiles:
                 component="audit",
                 hint="restore both from one backup",
             )
+        return None
 
     def forget(self) -> None:
         empty_log(self.writer)
