@@ -1,6 +1,8 @@
 """Whether time tells another's from what is made up: each door asked for one and the other in turn, and compared.
 
-    python bench/doors.py [--pairs 200] [--doors "a source"]
+    python bench/doors.py [--pairs 200] [--doors "a source"] [--hidden]
+
+With ``--hidden``, what is named is in documents that readers hide from who asks, in sources that he may ask.
 
 Printed, for each door: the pairs, the median of both in milliseconds, the median of the differences in microseconds, and the p value of
 Wilcoxon's signed-rank test (two-sided, normal approximation); last, how many doors are below .05 divided by their number.
@@ -21,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
 
-from named_doors import BY_WORDS, DOORS, NAMED, askers_in, world_in
+from named_doors import BY_WORDS, DOORS, HIDDEN, NAMED, askers_in, hidden_world_in, world_in
 
 _WARM = 5  # pairs before those that count
 _SIGNIFICANT = 0.05
@@ -64,14 +66,17 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--pairs", type=int, default=200)
     arguments.add_argument("--doors", nargs="*", choices=sorted(DOORS), default=sorted(DOORS))
+    arguments.add_argument("--hidden", action="store_true")
     told = arguments.parse_args()
+    if told.hidden:
+        told.doors = [door for door in told.doors if DOORS[door][0] in HIDDEN and door not in BY_WORDS]
     draw, least = random.Random(_SEED), _SIGNIFICANT / len(told.doors)
     print(f"{'door':40}{'pairs':>6}{'theirs':>9}{'made up':>9}{'apart µs':>10}{'p':>9}")
     distinct = []
     with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
         for name in ("world", "askers"):
             Path(scratch, name).mkdir()
-        world = stack.enter_context(world_in(Path(scratch, "world")))
+        world = stack.enter_context((hidden_world_in if told.hidden else world_in)(Path(scratch, "world")))
         askers = stack.enter_context(askers_in(Path(scratch, "askers")))
         for door in told.doors:
             kind, ask = DOORS[door]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from command_line import run
 from governed_door import governed_server, key, send
 from http_door import assert_problem
 from wenyuan.core.access import Agent, DomainScope, Principal
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound
+from wenyuan.core.errors import Conflict, InvalidRequest, KnowledgeError, NotFound
 from wenyuan.core.gaps import digest_of
 from wenyuan.core.model import Source
 from wenyuan.service.gaps.grouping import groups_of
@@ -114,6 +116,47 @@ def test_a_decision_holds_for_all_wordings_and_can_be_taken_back(house: Any) -> 
     assert open_questions(house) == []
     house.gaps.decide(gap.gap_id, "open")
     assert len(open_questions(house)) == 1
+
+
+def test_a_decision_takes_no_others_place_unseen(house: Any) -> None:
+    """Who has not seen the decision that there is is told of it, by whom and when; who has, or says so, decides."""
+    asked(house, "食堂几点开门")
+    name = digest_of("食堂几点开门")
+    first = house.gaps.decide(name, "out_of_scope", note="问行政", principal=Principal(key_id="li"))
+    with pytest.raises(Conflict, match="out_of_scope, by li, at 20"):
+        house.gaps.decide(name, "later", principal=Principal(key_id="wu"))
+    assert house.gaps.gap(name).decision == first.decision
+    assert house.gaps.decide(name, "out_of_scope", note="问行政").decision.actor == "local", (
+        "the same may be said twice"
+    )
+    with pytest.raises(Conflict):
+        house.gaps.decide(name, "later", decided_at=first.decision.at)
+    seen = house.gaps.gap(name).decision.at
+    later = house.gaps.decide(name, "later", decided_at=seen)
+    assert house.gaps.decide(name, "out_of_scope", again=True).decision.state == "out_of_scope"
+    with pytest.raises(Conflict):
+        house.gaps.decide(name, "open", decided_at=later.decision.at)
+    house.gaps.decide(name, "open")
+    with pytest.raises(Conflict, match="taken back"):
+        house.gaps.decide(name, "later", decided_at=later.decision.at)
+
+
+def test_two_who_decide_at_once(house: Any) -> None:
+    """Of many who decide at the same time without having seen each other, one does and the others are told."""
+    asked(house, "食堂几点开门")
+    name, start = digest_of("食堂几点开门"), threading.Barrier(6)
+
+    def decide(number: int) -> str:
+        start.wait()
+        try:
+            house.gaps.decide(name, "later", note=str(number))
+        except Conflict:
+            return ""
+        return str(number)
+
+    with ThreadPoolExecutor(6) as pool:
+        (won,) = filter(None, pool.map(decide, range(6)))
+    assert house.gaps.gap(name).decision.note == won
 
 
 def test_a_decision_is_audited_without_the_question(house: Any) -> None:

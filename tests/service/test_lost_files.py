@@ -15,6 +15,7 @@ import wenyuan
 from command_line import run
 from copies import copied
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.model import RetrievalRequest
 from wenyuan.service.ingest.corrections import CorrectionRequest
 from wenyuan.service.operations.refresh import Worker
 from wenyuan.service.uploads import Given
@@ -142,6 +143,94 @@ def test_a_correction_of_a_lost_document_counts(library: Any) -> None:
     library.correct(CorrectionRequest(action="exclude", ref=f"desk#{passage}"))
     assert library.ingest("desk").held_back == 1
     assert texts(library) == {FILES["x/fine.md"]}
+
+
+# -- an uploaded file whose lines state their addresses ----------------------------------------------------------
+def line(number: int, text: str, *, at: str | None = None) -> str:
+    return json.dumps({"text": text, "url": at or f"https://intra.example/{number}"})
+
+
+LINES = "\n".join([line(1, "The fare is 1 yuan."), line(2, "The fare is 2 yuan.")])
+
+
+@pytest.fixture
+def lines(library: Any) -> Any:
+    report = library.upload("desk", given(library.folder.parent, {"fares.jsonl": LINES}))
+    assert [len(one.documents) for one in report.files] == [2], "what was read from it is told"
+    return library
+
+
+def fares(library: Any) -> set[str]:
+    return {text for text in texts(library) if "fare" in text}
+
+
+def test_lines_with_addresses_of_their_own_are_lost_too(lines: Any) -> None:
+    """That no address says which file they came from does not make them deleted; the file is named, and put back."""
+    (home(lines) / "fares.jsonl").unlink()
+    for _ in range(2):
+        report = lines.ingest("desk")
+        assert (report.retired, report.held_back) == (0, 2)
+        ((uri, reason),) = report.failed.items()
+        assert uri.endswith("/uploads/desk/fares.jsonl")
+        assert "gone from the folder of uploads" in reason
+        assert fares(lines) == {"The fare is 1 yuan.", "The fare is 2 yuan."}
+    (home(lines) / "fares.jsonl").write_text(LINES, "utf-8")
+    assert lines.ingest("desk").failed == {}
+
+
+def test_such_lines_are_lost_with_the_last_file(lines: Any) -> None:
+    """Where no file is left, either."""
+    for name in ("fee.md", "x/fine.md"):
+        lines.delete_document(number_of(lines, name))
+    shutil.rmtree(home(lines))
+    lines.delete_document(number_of(lines, "/1"))
+    assert fares(lines) == set(), "one line is deleted with its file"
+
+
+def test_such_a_line_is_deleted_with_its_file(lines: Any) -> None:
+    """Deleting a document that its line gave an address deletes the file it came from, and says how many went."""
+    assert lines.delete_document(number_of(lines, "/1")) == ("desk", 2)
+    assert not (home(lines) / "fares.jsonl").exists()
+    assert fares(lines) == set()
+    assert lines.ingest("desk").failed == {}
+
+
+def test_a_line_that_goes_from_its_file_is_no_loss(lines: Any) -> None:
+    """While another file is lost, what a present file no longer says is retired."""
+    lines.upload("desk", given(lines.folder.parent, {"more.jsonl": line(3, "The fare is 3 yuan.")}))
+    (home(lines) / "more.jsonl").unlink()
+    (home(lines) / "fares.jsonl").write_text(line(1, "The fare is 1 yuan."), "utf-8")
+    report = lines.ingest("desk")
+    assert (report.retired, report.held_back) == (1, 1)
+    assert fares(lines) == {"The fare is 1 yuan.", "The fare is 3 yuan."}
+
+
+def test_a_line_that_moves_to_another_file(lines: Any) -> None:
+    """Its document is the other file's from then on."""
+    (home(lines) / "all.jsonl").write_text(line(1, "The fare is 1 yuan."), "utf-8")
+    (home(lines) / "fares.jsonl").write_text(line(2, "The fare is 2 yuan."), "utf-8")
+    assert lines.ingest("desk").failed == {}
+    (home(lines) / "fares.jsonl").unlink()
+    report = lines.ingest("desk")
+    assert [uri.rpartition("/")[2] for uri in report.failed] == ["fares.jsonl"]
+    (home(lines) / "all.jsonl").unlink()
+    report = lines.ingest("desk")
+    assert sorted(uri.rpartition("/")[2] for uri in report.failed) == ["all.jsonl", "fares.jsonl"]
+    assert fares(lines) == {"The fare is 1 yuan.", "The fare is 2 yuan."}
+
+
+def test_a_new_version_of_such_a_file(lines: Any) -> None:
+    """Uploaded again with other words, each address has the new ones."""
+    new = "\n".join([line(1, "The fare is 7 yuan."), line(3, "The fare is 3 yuan.")])
+    report = lines.upload("desk", given(lines.folder.parent, {"fares.jsonl": new}))
+    assert [one.state for one in report.files] == ["changed"]
+    day = {text for number in report.files[0].documents for _, text, _ in lines.catalog.document_passages(number)}
+    assert day == {"The fare is 7 yuan.", "The fare is 3 yuan."}
+    assert lines.ingest("desk").failed == {}
+    served = {
+        one.content for one in lines.retrieve_fragments(RetrievalRequest(query="fare yuan", max_results=9)).fragments
+    }
+    assert {text for text in served if "fare" in text} == day, "the version before it has ended"
 
 
 # -- quarantine --------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +139,25 @@ def world_in(folder: Path) -> Iterator[World]:
             statement=held.statement_id, node=held.src,
             evaluation=library.evaluate(read_golden(folder / "golden.csv"), name="奖金").evaluation.evaluation_id,
         )  # fmt: skip
+
+
+HIDDEN = {"uri", "passage", "document", "number", "passage number", "rule", "name", "longer name", "facet", "value"}
+"""The kinds that readers hide. That there is a source, an agent or a key is no part of a document."""
+
+
+@contextmanager
+def hidden_world_in(folder: Path) -> Iterator[World]:
+    """The same, asked by somebody who may ask all sources, and from whom what is the others' is hidden by readers."""
+    with world_in(folder) as made:
+        catalog, rights = made.library.catalog, frozenset({"retrieve", "search"})
+        for name in ("bonus", "their_rules"):
+            source = catalog.source(name)
+            catalog.put_source(replace(source, settings={"readers": {"enforce": True}}))
+        _, token = catalog.create_key(None, rights, None, user="user:li")
+        browser = Browser(made.url)
+        browser.sign_in(token)
+        asker = Principal(key_id="k", rights=rights, user="user:li")
+        yield replace(made, token=token, browser=browser, agent=asker)
 
 
 Named = Callable[[World], tuple[str, str]]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import reduce
+from operator import and_
 from typing import Any
 from unittest import mock
 
@@ -50,3 +52,13 @@ def asked_of(library: Any) -> Iterator[Counter[str]]:
             for name in kept:
                 delattr(engine, name)
             event.remove(sa.Engine, "before_cursor_execute", executed)
+
+
+def least_asked(library: Any, ask: Callable[[], object]) -> Counter[str]:
+    """Of several times: what other threads ask now and then is no part of it, nor what is remembered after the first."""
+    counts = []
+    for _ in range(4):
+        with asked_of(library) as asked:
+            ask()
+        counts.append(asked)
+    return reduce(and_, counts)

@@ -32,6 +32,7 @@ from judge_server import judging
 from liars_server import lying
 from listening import free_port, listening
 from setting_defaults import settings
+from wenyuan.catalog.audit.chain import GENESIS
 
 NOWHERE = "http://127.0.0.1:9"
 PLAIN: Mapping[str, Any] = {
@@ -83,7 +84,8 @@ MILVUS: Mapping[str, Any] = {
     "milvus.calls": 4, "search.deadline": 50,
 }  # fmt: skip
 ELSEWHERE = {"encoder.url", "reranker.url", "encoder.path", "reranker.path", "judge.path", "catalog.dsn", "postgres.dsn",
-             "milvus.uri", "server.port"}  # fmt: skip
+             "milvus.uri", "server.port",
+             "audit.head_file"}  # fmt: skip
 """What is said where the test starts a server or makes a folder for it."""
 NOT_STARTED = {"encoder.dimension", "milvus.token", "milvus.database"}
 """They need a server that knows them: see `tests/encoders` and `tests/engines`."""
@@ -117,6 +119,9 @@ def started(group: str, folder: Path) -> Iterator[dict[str, Any]]:
             told["catalog.dsn"] = told["postgres.dsn"] = stack.enter_context(postgres_server.own()).dsn
         elif group == "milvus":
             told["milvus.uri"] = stack.enter_context(milvus_server.running())
+        elif group == "plain":
+            (folder / "heads").write_text(f"{GENESIS}\n", "ascii")
+            told["audit.head_file"] = str(folder / "heads")
         told["server.port"] = free_port()
         yield told
 

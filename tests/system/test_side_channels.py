@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import reduce
-from operator import and_
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import pytest
 from doors import foreign_library
 from governed_door import key, send
 from named_doors import BY_WORDS, DOORS, NAMED, Asker, Door, World, askers_in, comparable, world_in
-from statements import asked_of
+from statements import least_asked
 from wenyuan.core.access import Principal, parse_agent
 from wenyuan.service.search.searcher import SearchRequest
 
@@ -43,13 +41,7 @@ def test_what_is_anothers_and_what_is_made_up_are_answered_alike(world: World, d
 
 
 def least(world: Any, ask: Door, name: str) -> Counter[str]:
-    """Of several times: what other threads ask now and then is no part of it, nor what is remembered after the first."""
-    counts = []
-    for _ in range(4):
-        with asked_of(world.library) as asked:
-            ask(world, name)
-        counts.append(asked)
-    return reduce(and_, counts)
+    return least_asked(world.library, lambda: ask(world, name))
 
 
 @pytest.mark.parametrize("door", sorted(DOORS.keys() - BY_WORDS))

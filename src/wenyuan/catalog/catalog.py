@@ -32,6 +32,7 @@ from wenyuan.catalog.rules.name_vectors import StoredNameVectors
 from wenyuan.catalog.rules.writes import RuleWrites
 from wenyuan.catalog.sources import SourceRegistry
 from wenyuan.catalog.sql import translated
+from wenyuan.catalog.stated_files import StatedFiles
 from wenyuan.catalog.synonyms import Synonyms
 from wenyuan.catalog.task_profiles import TaskProfiles
 from wenyuan.catalog.tunings import Calibrations, Tunings
@@ -84,6 +85,7 @@ class Catalog:
         self.anchor = Anchor(database)
         self.history = PastDocuments(database)
         self.decided = GapDecisions(database)
+        self.stated = StatedFiles(database)
 
     # -- life ---------------------------------------------------------------------------------------
 
@@ -281,6 +283,8 @@ class Catalog:
     unmatched_patterns = delegate("admitted", DocumentReaders.unmatched_patterns)
 
     origin = delegate("origins", Origins.origin)
+    source_of_document = delegate("origins", Origins.source_of_document)
+    source_of_passage = delegate("origins", Origins.source_of_passage)
     file_held = delegate("origins", Origins.file_held)
     file_hidden = delegate("origins", Origins.file_hidden)
     file_excluded = delegate("origins", Origins.file_excluded)
@@ -354,6 +358,8 @@ class Catalog:
     tuning_at = delegate("learned", Tunings.tuning_at)
     put_feedback = delegate("learned", Tunings.put_feedback)
     feedback = delegate("learned", Tunings.feedback)
+    stated_files = delegate("stated", StatedFiles.stated_files)
+    keep_stated_files = delegate("stated", StatedFiles.keep_stated_files)
     gap_decisions = delegate("decided", GapDecisions.gap_decisions)
     decide_gap = delegate("decided", GapDecisions.decide_gap)
 

@@ -29,10 +29,11 @@ def finish(origin: StoragePlace, target: StoragePlace, pairs: Sequence[DatabaseP
     audit = next(pair.new for pair in pairs if pair.table is audit_tables.audit)
     with reading(audit, "reading the audit") as connection:
         with reading(origin.reader, "reading the head of the audit") as catalog:
+            name = str(catalog.scalar(sa.select(t.library.c.value).where(t.library.c.key == "library_id")))
             if (known := anchored(catalog)) is not None:
                 check_continues(connection, known, "the catalog")
         HeadFile(target.folder / "audit.head").advance(last_head(connection))
-    log = AuditLog(target.folder, place=target.audit())
+    log = AuditLog(target.folder, place=target.audit(), names=(name,))
     try:
         found = log.verify()
     finally:

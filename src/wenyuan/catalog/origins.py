@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.database import Database
 from wenyuan.catalog.documents import CONTENT_AT
+from wenyuan.catalog.stated_files import stated_in
 
 _MOST_MARKS = 20  # of the parts of an address
 
@@ -61,6 +62,26 @@ class Origins:
             effective_until=date.fromordinal(ends) if ends else date.max,
         )  # fmt: skip
 
+    def source_of_document(self, document_id: int) -> str | None:
+        """The source of a live document; None where there is none with that id, or it is hidden.
+
+        Asked before anything else is read of what a caller names: so what is another's costs what is not there does.
+        """
+        d, hidden = t.documents.c, self.database.hidden()
+        query = sa.select(d.source_id).where(d.document_id == document_id, d.removed_seq.is_(None))
+        with self.database.reading("reading a document") as connection:
+            source_id: str | None = connection.scalar(query)
+        return None if hidden is not None and hidden.hides(document_id) else source_id
+
+    def source_of_passage(self, passage_id: int) -> str | None:
+        """The source of a live passage, as `source_of_document`."""
+        p, hidden = t.passages.c, self.database.hidden()
+        query = sa.select(p.source_id, p.document_id).where(p.passage_id == passage_id, p.removed_seq.is_(None))
+        with self.database.reading("reading a passage") as connection:
+            row = connection.execute(query).first()
+        source_id, document_id = ("", 0) if row is None else (str(row[0]), int(row[1]))
+        return None if row is None or (hidden is not None and hidden.hides(document_id)) else source_id
+
     def file_held(self, source_id: str, file: str, marks: Sequence[str]) -> bool:
         """Whether some live document read from this file, or from a part of it, ever had a passage with one of these
         marks.
@@ -70,7 +91,9 @@ class Origins:
         d, p = t.documents.c, t.passages.c
         marked = sa.or_(*(p.text.contains(mark, autoescape=True) for mark in marks))
         query = sa.select(p.passage_id).join(t.documents, d.document_id == p.document_id)
-        query = query.where(d.source_id == source_id, _of_file(d.uri, file), d.removed_seq.is_(None), marked)
+        query = query.where(
+            d.source_id == source_id, _of_file(d.uri, source_id, file), d.removed_seq.is_(None), marked
+        )
         with self.database.reading("reading a document") as connection:
             return connection.execute(query.limit(1)).first() is not None
 
@@ -80,7 +103,7 @@ class Origins:
         if hidden is None:
             return False
         query = sa.select(d.document_id).where(
-            d.source_id == source_id, _of_file(d.uri, file), d.removed_seq.is_(None)
+            d.source_id == source_id, _of_file(d.uri, source_id, file), d.removed_seq.is_(None)
         )
         with self.database.reading("reading a document") as connection:
             return any(map(hidden.hides, connection.scalars(query)))
@@ -89,7 +112,7 @@ class Origins:
         """Whether a correction excludes something read from this file from answers."""
         c = t.corrections.c
         query = sa.select(c.correction_id).where(
-            c.source_id == source_id, _of_file(c.uri, file), c.action == "exclude", c.undone_seq.is_(None)
+            c.source_id == source_id, _of_file(c.uri, source_id, file), c.action == "exclude", c.undone_seq.is_(None)
         )
         with self.database.reading("reading corrections") as connection:
             return connection.execute(query.limit(1)).first() is not None
@@ -100,7 +123,9 @@ def wholes(uri: str) -> list[str]:
     return [uri, *(uri[: mark.start()] for mark in list(re.finditer("[?&#]", uri))[-_MOST_MARKS:])]
 
 
-def _of_file(uri: sa.ColumnElement[str], file: str) -> sa.ColumnElement[bool]:
-    """Condition for the addresses of a file and its parts (``?entry=…``, ``#…``), as ranges that an index supports."""
+def _of_file(uri: sa.ColumnElement[str], source_id: str, file: str) -> sa.ColumnElement[bool]:
+    """Condition for the addresses of a file and its parts (``?entry=…``, ``#…``), as ranges that an index supports, and
+    for those that its lines stated.
+    """
     parts = (sa.and_(uri >= file + mark, uri < file + chr(ord(mark) + 1)) for mark in "?#")
-    return sa.or_(uri == file, *parts)
+    return sa.or_(uri == file, *parts, stated_in(uri, source_id, file))

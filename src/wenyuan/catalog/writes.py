@@ -19,6 +19,7 @@ from wenyuan.catalog.erasure import forget_words
 from wenyuan.catalog.reader_tables import document_readers
 from wenyuan.catalog.rows import context_text, corrected_text, day, reading_row, recognition_text, vector_rows
 from wenyuan.catalog.sql import now
+from wenyuan.catalog.stated_files import stated_files
 from wenyuan.core.errors import VectorsGone
 from wenyuan.core.model import NewDocument, NewPassage
 
@@ -223,7 +224,7 @@ def forget_source(connection: sa.Connection, source_id: str) -> None:
     p, d, f, s = t.passages, t.documents, t.failures, t.sources
     forget_words(connection, d.c.source_id == source_id, p.c.source_id == source_id)
     connection.execute(f.delete().where(f.c.source_id == source_id))
-    for told in (t.entries, t.addresses, document_readers):
+    for told in (t.entries, t.addresses, document_readers, stated_files):
         connection.execute(told.delete().where(told.c.source_id == source_id))
     connection.execute(t.source_state.delete().where(t.source_state.c.source_id == source_id))
     connection.execute(t.corrections.delete().where(t.corrections.c.source_id == source_id))

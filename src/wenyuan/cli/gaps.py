@@ -108,6 +108,7 @@ def decide(
     state: Annotated[_State, typer.Option("--as", help="What it is.")],
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.@gap")] = "",
     days: _Days = DAYS,
+    again: Annotated[bool, typer.Option("--again", help="Also where somebody has decided something else.")] = False,
 ) -> None:
     """Decide about a gap, all its wordings at once; open takes a decision back.
 
@@ -117,7 +118,7 @@ def decide(
     """
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        gap = found.gaps.decide(gap_id, state, note=note, days=days)
+        gap = found.gaps.decide(gap_id, state, note=note, days=days, again=again)
     terminal.document({"status": "SUCCESS", "gap": gap.described()})
     terminal.show(
         terminal.text("gap_decided", question=printable(gap.question), state=terminal.text(f"gap_{gap.state}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from starlette.responses import Response
 
@@ -43,7 +44,9 @@ async def decided(visit: Visit) -> Response:
     """Decide about one, then show the rest."""
     form = await read_form(visit.request)
     days = form["days"] if form["days"] in _DAYS else "30"
-    body = {"state": form["decision"], "note": form["note"], "days": float(days)}
+    body: dict[str, object] = {"state": form["decision"], "note": form["note"], "days": float(days)}
+    with suppress(ValueError):
+        body["decided_at"] = float(form["decided_at"])
     await visit.post("v1", "gaps", visit.request.path_params["gap_id"], body=body)
     return visit.see(visit.address("/console/gaps", days=days, agent=form["agent"]))
 

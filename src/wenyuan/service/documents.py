@@ -148,9 +148,12 @@ class DocumentDesk:
         """
         if page < 1:
             raise InvalidRequest(msg("{place} {fault}", place="page", fault=msg("must be at least {limit}", limit=1)))
-        found = self.catalog.passages([passage_id]).get(passage_id)
-        try:  # the document of what is not there is looked up, too: it takes as long as what is another's
-            self._document(0 if found is None else found.document_id, principal)
+        sources, found = self._sources(principal), None
+        if self.catalog.source_of_passage(passage_id) in sources:  # else nothing is read of it: it may be another's
+            found = self.catalog.passages([passage_id]).get(passage_id)
+        try:
+            if found is not None:
+                self._document(found.document_id, principal)
         except NotFound:
             found = None
         order = [] if found is None else [row[0] for row in self.catalog.document_passages(found.document_id)]
@@ -171,7 +174,9 @@ class DocumentDesk:
         return {source.source_id: source for source in self.catalog.sources()}
 
     def _document(self, document_id: int, principal: Principal) -> tuple[HeldDocument, Mapping[str, Source]]:
-        held, sources = self.catalog.held_document(document_id, date.today()), self._sources(principal)
+        sources, held = self._sources(principal), None
+        if self.catalog.source_of_document(document_id) in sources:  # else nothing is read of it: it may be another's
+            held = self.catalog.held_document(document_id, date.today())
         if held is None or held.source_id not in sources or (principal.agent_id is not None and held.state != "live"):
             raise NotFound(
                 msg("there is no document {number}", number=document_id),

@@ -176,11 +176,13 @@ class Originals:
 
     def _found(self, document_id: int, principal: Principal) -> tuple[Origin, Source]:
         """A document's origin and source: any for an operator, for others only what they may read today."""
-        origin = self.catalog.origin(document_id)
+        own = self.catalog.source_of_document(document_id)
+        keeps = keeps_library(principal)
+        source = None if keeps else self.access.readable_sources(principal).get(own or "")
+        origin = self.catalog.origin(document_id) if keeps or source is not None else None
         if origin is not None:
-            if keeps_library(principal):
+            if keeps:
                 return origin, self.catalog.source(origin.source_id)
-            source = self.access.readable_sources(principal).get(origin.source_id)
             if source is not None and origin.effective_from <= date.today() <= origin.effective_until:
                 return origin, source
         raise NotFound(msg("there is no such document: {document_id}", document_id=document_id))

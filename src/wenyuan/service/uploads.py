@@ -243,7 +243,8 @@ class Uploads:
                     file,
                     *(home / one.place for one in versions_in(home, name)),
                 ]  # none of them comes to life again
-            own = sum(file_of(uri) == shown for uri in self.catalog.live_documents(source.source_id))
+            stated = self.catalog.stated_files(source.source_id)
+            own = sum(file_of(uri, stated) == shown for uri in self.catalog.live_documents(source.source_id))
             with self._journal(source, dict.fromkeys(gone, None), (), shown) as journal:
                 for number in range(len(gone)):
                     journal.do(number)
@@ -331,7 +332,9 @@ class Uploads:
         origin = self.catalog.origin(document_id)
         if origin is None:
             raise NotFound(msg("there is no such document: {document_id}", document_id=document_id))
-        return self.check_takes_uploads(origin.source_id), file_of(origin.uri)
+        return self.check_takes_uploads(origin.source_id), file_of(
+            origin.uri, self.catalog.stated_files(origin.source_id)
+        )
 
     def _stored_file(self, source: Source, address: str) -> Path | None:
         """The uploaded file with a stored address; None where there is none."""
@@ -385,7 +388,12 @@ class Uploads:
             self._drop_empty(home)
         report.files, report.unchanged = len(placed), sum(one.same for one in placed)  # not those that were there
         live = self.catalog.live_documents(source.source_id)
-        taken = {one.name: _upload_state(one, report, live) for one in placed}
+        stated = self.catalog.stated_files(source.source_id)
+        files = {uri: file_of(uri, stated) for uri in live}
+        taken = {
+            one.name: _upload_state(one, report, [live[uri][0] for uri in live if files[uri] == one.shown])
+            for one in placed
+        }
         for one in placed:
             state = taken[one.name].state
             if state in ("added", "changed"):
@@ -498,15 +506,14 @@ def _upload_place(home: Path, name: str, given: Path) -> _Placed:
     return _Placed(name, target, before, before and filecmp.cmp(target, given, shallow=False))
 
 
-def _upload_state(one: _Placed, report: IngestReport, live: Mapping[str, tuple[int, str]]) -> Taken:
+def _upload_state(one: _Placed, report: IngestReport, documents: Sequence[int]) -> Taken:
     if reason := report.failed.get(one.shown) or report.data.get(one.shown):
         reason = reason.removeprefix(f"{one.target.name}: ")
         return Taken(name=one.name, state="failed", reason=reason)
-    numbers = tuple(number for uri, (number, _) in live.items() if file_of(uri) == one.shown)
     state: Literal["added", "changed", "unchanged"] = (
         "unchanged" if one.same else "changed" if one.before else "added"
     )
-    return Taken(name=one.name, state=state, documents=tuple(sorted(numbers)))
+    return Taken(name=one.name, state=state, documents=tuple(sorted(documents)))
 
 
 def _not_kept(path: Path, error: OSError) -> SourceError:

@@ -27,6 +27,11 @@ class GapDecisionShape(BaseModel):
     state: GapState = Field(description="`open` takes a decision back.")
     note: Annotated[str, Field(max_length=MOST_NOTE)] = ""
     days: Annotated[float, Field(gt=0, le=MOST_DAYS, description="How far back the gap is looked for.")] = DAYS
+    decided_at: float | None = Field(
+        None,
+        description="`at` of the decision that the caller has seen; without it, none. Another one is a conflict.",
+    )
+    again: bool = Field(False, description="Decide also where somebody has decided something else.")
 
 
 class GapsAskShape(BaseModel):

@@ -39,11 +39,18 @@ class AuditReads:
     def __init__(self, reader: sa.Engine, head: HeadFile, ends: KnownEnds, settle: Callable[[], None]) -> None:
         self._reader, self._head, self._ends, self._settle = reader, head, ends, settle
 
-    def show(self, audit_id: str) -> AuditRecord:
-        """One record by its id; NotFound when there is none."""
+    def show(self, audit_id: str, *, agent: str | None = None) -> AuditRecord:
+        """One record by its id; NotFound when there is none.
+
+        Args:
+            agent: Only of an answer that was given to this agent; None: of any.
+        """
         self._settle()
+        wanted = _WITH_QUERY.where(audit.c.audit_id == audit_id)
+        if agent is not None:
+            wanted = wanted.where(agent_of(audit.c.record) == agent)
         with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
-            row = connection.execute(_WITH_QUERY.where(audit.c.audit_id == audit_id)).first()
+            row = connection.execute(wanted).first()
         if row is None:
             raise NotFound(
                 msg("there is no audit record {audit_id}", audit_id=repr(audit_id)), hint="wenyuan audit list"

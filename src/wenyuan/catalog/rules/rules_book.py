@@ -22,7 +22,7 @@ from wenyuan.catalog.rules.rows import (
 )
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import NotFound, msg
-from wenyuan.core.rules.graph import GraphNode
+from wenyuan.core.rules.graph import GraphNode, View
 from wenyuan.core.text.analysis import fold
 
 
@@ -83,12 +83,18 @@ class RulesBook:
                 found.update(unpacked(brought))
         return tuple(sorted(found))
 
-    def statement(self, which: int | str) -> HeldStatement:
+    def statement(self, which: int | str, view: View | None = None) -> HeldStatement:
         """A statement by number or key, with all its present and former evidence.
+
+        Args:
+            view: What the caller sees; a statement without evidence there is none, and nothing else is read of it. None:
+                everything.
 
         Raises:
             NotFound: there is none.
         """
+        if view is not None and not self._supported(which, view):
+            raise NotFound(msg("there is no statement {which}", which=repr(which)))
         s, e = t.statements.c, t.evidences.c
         wanted = s.statement_id == which if isinstance(which, int) else s.key == which
         with reading(self._reader, "reading a statement") as connection:
@@ -102,6 +108,15 @@ class RulesBook:
         if row is None:
             raise NotFound(msg("there is no statement {which}", which=repr(which)))
         return held_statement(row, keys, found)
+
+    def _supported(self, which: int | str, view: View) -> bool:
+        """Whether an evidence of a statement is in view."""
+        s, e = t.statements.c, t.evidences.c
+        wanted = s.statement_id == which if isinstance(which, int) else s.key == which
+        number = sa.select(s.statement_id).where(wanted, s.removed_seq.is_(None)).scalar_subquery()
+        query = sa.select(e.source_id, e.uri, e.trust).where(e.statement_id == number, e.removed_seq.is_(None))
+        with reading(self._reader, "reading a statement") as connection:
+            return any(view.support(*row) is not None for row in connection.execute(query).all())
 
     def proposed(self, limit: int = 50, after: int = 0) -> tuple[HeldStatement, ...]:
         """Statements that wait for a review, by number, those above `after`."""

@@ -14,7 +14,7 @@ import mmap
 import os
 import weakref
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -236,10 +236,21 @@ class _Words:
             self.values.append(value)
         return self._code[key]
 
-    def mask(self, wanted: Callable[[Facet], bool]) -> Array:
+    def within(self, rows: Array | None) -> list[Facet]:
+        """The distinct values of the rows in a mask, (n,) bool; None: of all rows."""
+        if rows is None:
+            return list(self.values)
+        there = np.zeros(len(self.values) + 1, dtype=bool)
+        there[self.codes.view[rows]] = True
+        return [self.values[i] for i in np.flatnonzero(there[:-1])]
+
+    def mask(self, wanted: Iterable[Facet]) -> Array:
+        """Mask of the rows that have one of some values, (n,) bool."""
         allowed = np.zeros(len(self.values) + 1, dtype=bool)  # the last place stands for an absent value
-        for i, value in enumerate(list(self.values)):
-            allowed[i] = wanted(value)
+        for value in wanted:
+            code = self._code.get(_key(value), _ABSENT)
+            if 0 <= code < len(allowed) - 1:  # not one that came since
+                allowed[code] = True
         return allowed[self.codes.view]
 
 
@@ -249,7 +260,7 @@ def _key(value: Facet) -> tuple[str, Facet]:
 
 
 def leaf_values(leaf: In | Range, values: Iterable[Facet]) -> list[Facet]:
-    """The distinct values of a column that match a filter leaf."""
+    """Those of some distinct values that match a filter leaf."""
     return [v for v in values if _meets(leaf, v)]
 
 
@@ -347,28 +358,40 @@ class Columns:
     @property
     def chinese(self) -> Array:
         """Mask of passages in Chinese, (n,) bool."""
-        return self._words["language"].mask(lambda v: v == CHINESE)
+        return self._words["language"].mask([CHINESE])
 
     def sources(self) -> list[str]:
         return [str(v) for v in self._words["source_id"].values]
 
-    def values(self, field: str) -> list[Facet]:
-        """Distinct values of a string field or facet."""
-        column = self._facets.get(field[9:]) if field.startswith("metadata.") else self._words.get(field)
-        return [] if column is None else list(column.values)
+    def values(self, field: str, rows: Array | None) -> list[Facet]:
+        """Distinct values of a string field or facet in the rows of a mask, (n,) bool; None: in all rows.
+
+        A field that no row has is looked through like any other: others' rows tell nothing by the time that it takes.
+        """
+        return self._column(field).within(rows)
+
+    def _column(self, field: str) -> _Words:
+        column = self._facets.get(field[9:]) if field.startswith("metadata.") else self._words[field]
+        return _Words(np.full(len(self.alive), _ABSENT, dtype=np.int32), []) if column is None else column
 
     def mask(self, scope: Scope) -> Array | None:
         """Mask of the rows within a scope, (n,) bool; None if all rows are live and within it."""
+        rows = self.seen(scope)
+        if scope.filter is None:
+            return rows
+        kept = self._filter_mask(scope.filter, rows)
+        return kept if rows is None else np.logical_and(rows, kept)
+
+    def seen(self, scope: Scope) -> Array | None:
+        """As `mask`, whatever the filter of the scope says."""
         within = [] if self.alive.all() else [self.alive]
         if not scope.sources.issuperset(self.sources()):
-            within.append(self._words["source_id"].mask(lambda v: v in scope.sources))
+            within.append(self._words["source_id"].mask(scope.sources))
         if self.bounded:
             within.append(self._numbers["valid_from"].view <= scope.day)
             within.append(self._numbers["valid_until"].view >= scope.day)
         if scope.hidden is not None:
             within.append(self._readable(scope.hidden))
-        if scope.filter is not None:
-            within.append(self._filter_mask(scope.filter))
         return reduce(np.logical_and, within) if within else None
 
     def within(self, passage_ids: Sequence[int], mask: Array) -> Array:
@@ -396,25 +419,22 @@ class Columns:
         mask: Array = ~unread[of_rows]
         return mask
 
-    def _filter_mask(self, test: Filter) -> Array:
+    def _filter_mask(self, test: Filter, rows: Array | None) -> Array:
         match test:
             case And():
-                return reduce(np.logical_and, (self._filter_mask(p) for p in test.parts))
+                return reduce(np.logical_and, (self._filter_mask(p, rows) for p in test.parts))
             case Or():
-                return reduce(np.logical_or, (self._filter_mask(p) for p in test.parts))
+                return reduce(np.logical_or, (self._filter_mask(p, rows) for p in test.parts))
             case Not():
-                return ~self._filter_mask(test.part)
+                return ~self._filter_mask(test.part, rows)
             case In() | Range():
-                return self._leaf_mask(test)
+                return self._leaf_mask(test, rows)
 
-    def _leaf_mask(self, leaf: In | Range) -> Array:
+    def _leaf_mask(self, leaf: In | Range, rows: Array | None) -> Array:
         if leaf.field == "document_id":
             return _number_mask(self._numbers["document_id"].view, leaf)
-        column = self._facets.get(leaf.field[9:]) if leaf.field.startswith("metadata.") else self._words[leaf.field]
-        if column is None:
-            return np.zeros(len(self.alive), dtype=bool)
-        wanted = {_key(v) for v in leaf_values(leaf, column.values)}
-        return column.mask(lambda v: _key(v) in wanted)
+        column = self._column(leaf.field)
+        return column.mask(leaf_values(leaf, column.within(rows)))
 
     # -- on disk ------------------------------------------------------------------------------------
 

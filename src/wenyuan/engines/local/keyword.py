@@ -245,27 +245,28 @@ class KeywordIndex:
             parts.append(self._range("valid_from", None, scope.day))
             parts.append(self._range("valid_until", scope.day, None))
         if scope.filter is not None:
-            parts.append(self._filter(scope.filter, columns))
+            parts.append(self._filter(scope.filter, columns, columns.seen(scope)))
         if not parts:
             return None
         joined = tantivy.Query.boolean_query([(_Must, part) for part in parts])
         return tantivy.Query.const_score_query(joined, 0.0)
 
-    def _filter(self, test: Filter, columns: Columns) -> Any:
+    def _filter(self, test: Filter, columns: Columns, rows: Any) -> Any:
         match test:
             case And():
-                return tantivy.Query.boolean_query([(_Must, self._filter(p, columns)) for p in test.parts])
+                return tantivy.Query.boolean_query([(_Must, self._filter(p, columns, rows)) for p in test.parts])
             case Or():
-                return tantivy.Query.boolean_query([(_Should, self._filter(p, columns)) for p in test.parts])
+                return tantivy.Query.boolean_query([(_Should, self._filter(p, columns, rows)) for p in test.parts])
             case Not():
                 everything = (_Must, tantivy.Query.all_query())
-                return tantivy.Query.boolean_query([everything, (_MustNot, self._filter(test.part, columns))])
+                return tantivy.Query.boolean_query([everything, (_MustNot, self._filter(test.part, columns, rows))])
             case In() | Range():
-                return self._leaf(test, columns)
+                return self._leaf(test, columns, rows)
 
-    def _leaf(self, leaf: In | Range, columns: Columns) -> Any:
+    def _leaf(self, leaf: In | Range, columns: Columns, rows: Any) -> Any:
+        """A leaf of a filter as a query; `rows`: mask of the rows within the scope, see `Columns.seen`."""
         if leaf.field != "document_id":
-            return self._any(leaf.field, leaf_values(leaf, columns.values(leaf.field)))
+            return self._any(leaf.field, leaf_values(leaf, columns.values(leaf.field, rows)))
         if isinstance(leaf, In):
             numbers = [int(v) for v in leaf.values if not isinstance(v, (str, bool)) and v >= 0 and v == int(v)]
             return tantivy.Query.term_set_query(self._schema, "document", numbers)

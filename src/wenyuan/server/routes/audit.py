@@ -153,12 +153,9 @@ class Audit:
 
     def _visible(self, audit_id: str, principal: Principal) -> AuditRecord:
         try:
-            record = self._library.audit.show(audit_id)
+            return self._library.audit.show(audit_id, agent=principal.agent_id)
         except NotFound as error:
             raise missing("audit record") from error
-        if not _is_of_agent(record, principal.agent_id):
-            raise missing("audit record")
-        return record
 
     def _list(self, request: Request) -> Response:
         wanted = queried(request, AuditQueryShape)
@@ -195,11 +192,6 @@ def queried(request: Request, shape: type[S]) -> S:
     if faults:
         raise InvalidRequest(listed(faults), faults=faults)
     return checked(shape, dict(given))
-
-
-def _is_of_agent(record: AuditRecord, agent_id: str | None) -> bool:
-    """Whether a record is of an answer to that agent; for None (an operator) every record is."""
-    return agent_id is None or record.record.get("agent") == agent_id
 
 
 def _described(record: AuditRecord, *, with_query: bool = False) -> dict[str, Any]:

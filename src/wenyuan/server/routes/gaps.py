@@ -104,8 +104,9 @@ class GapRoutes:
         wanted = checked(GapDecisionShape, body)
         try:
             gap = self._library.gaps.decide(
-                name, wanted.state, note=wanted.note, days=wanted.days, principal=principal
-            )
+                name, wanted.state, note=wanted.note, days=wanted.days, decided_at=wanted.decided_at,
+                again=wanted.again, principal=principal,
+            )  # fmt: skip
         except NotFound as error:
             raise missing("gap") from error
         return json_response(gap.described())

@@ -34,6 +34,7 @@ from wenyuan.wire.search_requests import checked
 if TYPE_CHECKING:
     from wenyuan.catalog.rules.rows import HeldStatement
     from wenyuan.core.rules.book import Book
+    from wenyuan.core.rules.graph import View
     from wenyuan.service.library import Library
 
 
@@ -335,9 +336,10 @@ class RuleRoutes:
 
     def _statement(self, request: Request) -> Response:
         principal: Principal = request.state.principal
-        held = self._found(_number(request.path_params["statement_id"]))
-        if principal.agent_id is not None:  # who decided what, and which sources went, is the operator's business
-            seen = held.seen(self._library.readable_rules(principal))
+        view = None if principal.agent_id is None else self._library.readable_rules(principal)
+        held = self._found(_number(request.path_params["statement_id"]), view)
+        if view is not None:  # who decided what, and which sources went, is the operator's business
+            seen = held.seen(view)
             if not seen:
                 raise missing("statement")
             return json_response(self._described([replace(held, evidences=seen, reason="")])[0])
@@ -345,9 +347,9 @@ class RuleRoutes:
         told = {name: fate[name] for name in ("state", "since_seq", "since", "lost", "reviews")}
         return json_response(self._described([held], places=True)[0] | told)
 
-    def _found(self, which: int | str) -> HeldStatement:
+    def _found(self, which: int | str, view: View | None = None) -> HeldStatement:
         try:
-            return self._library.catalog.rules.statement(which)
+            return self._library.catalog.rules.statement(which, view)
         except NotFound as error:
             raise missing("statement") from error
 

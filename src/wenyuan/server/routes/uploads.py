@@ -274,9 +274,8 @@ class UploadRoutes:
         self._library.uploads.check_takes_uploads(source_id)
 
     def _source_of(self, principal: Principal, number: int) -> str:
-        origin = self._library.catalog.origin(number)
         # No source is called "": what is not there is looked for as long as what is another's.
-        source_id = "" if origin is None else str(origin.source_id)
+        source_id = self._library.catalog.source_of_document(number) or ""
         self._check(principal, source_id, "document")
         return source_id
 

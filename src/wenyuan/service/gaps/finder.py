@@ -26,10 +26,12 @@ from wenyuan.core.gaps import (
     MOST_DAYS,
     MOST_NOTE,
     STATES,
+    GapDecision,
     GapReport,
     GapState,
     KnowledgeGap,
     UnansweredQuestion,
+    check_decision,
     digest_of,
 )
 from wenyuan.core.ports import Deadline
@@ -123,11 +125,24 @@ class Gaps:
         raise NotFound(msg("there is no gap {gap_id}", gap_id=repr(gap_id)), hint="wenyuan gaps list")
 
     def decide(
-        self, gap_id: str, state: GapState, *, note: str = "", days: float = DAYS, principal: Principal = LOCAL
+        self,
+        gap_id: str,
+        state: GapState,
+        *,
+        note: str = "",
+        days: float = DAYS,
+        decided_at: float | None = None,
+        again: bool = False,
+        principal: Principal = LOCAL,
     ) -> KnowledgeGap:
         """Decide about a gap, all its wordings at once; returns it as it is now. ``open`` takes a decision back.
 
+        Args:
+            decided_at: When the decision was made that the caller has seen, `GapDecision.at`; None: he has seen none.
+            again: Decide also where there is another decision.
+
         Raises:
+            Conflict: somebody has decided something else, which the caller has not seen.
             InvalidRequest: an unknown state, or a note that is too long.
             NotFound: there is no such gap.
         """
@@ -141,7 +156,12 @@ class Gaps:
             )
         gap = self.gap(gap_id, days=days)
         digests = list(dict.fromkeys([gap.gap_id, *map(digest_of, gap.wordings)]))
-        self.catalog.decide_gap(digests, state, note, principal.key_id)
+
+        def check(found: GapDecision | None) -> None:
+            if not again:
+                check_decision(found, state, note, decided_at)
+
+        self.catalog.decide_gap(digests, state, note, principal.key_id, check)
         return replace(gap, decision=self.catalog.gap_decisions().get(gap.gap_id))
 
     def ask_again(

@@ -49,19 +49,24 @@ def lost_files(catalog: Catalog, source_id: str, unmet: Collection[str], met: Co
         met: Addresses of the files that are there.
     """
     gone = frozenset(catalog.value(_MAY_GO + source_id) or ())
+    stated = catalog.stated_files(source_id)
     names = {name_of(file, source_id) for file in met}
     found = {}
     for uri in unmet:
-        file = file_of(uri)
+        file = file_of(uri, stated)
         name = name_of(file, source_id)  # the folder may lie elsewhere than when the document was stored
         if name and name not in names and file not in gone:
             found[uri] = file
     return found
 
 
-def file_of(uri: str) -> str:
-    """The address of the file that an uploaded document was read from."""
-    return uri.partition("?")[0].partition("#")[0]
+def file_of(uri: str, stated: Mapping[str, str]) -> str:
+    """The address of the file that an uploaded document was read from.
+
+    Args:
+        stated: `StatedFiles.stated_files` of its source.
+    """
+    return stated.get(uri) or uri.partition("?")[0].partition("#")[0]
 
 
 def name_of(file: str, source_id: str) -> str:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -72,6 +73,10 @@ class Quarantine:
         try:
             there = list(self.folder.iterdir()) if os.path.lexists(self.folder) else []
             found = [_read(one) for one in there if _SHA256.fullmatch(one.name)]
+            found = [
+                one if one.scanner == "" or _holds(self.folder / one.sha256, one.size) else _lost(one.sha256)
+                for one in found
+            ]
         except OSError as error:
             raise CatalogUnavailable(
                 msg("{folder} cannot be read: {error}", folder=self.folder, error=error), component="quarantine"
@@ -81,7 +86,7 @@ class Quarantine:
 
     def lost(self) -> tuple[str, ...]:
         """The files, by their SHA-256, whose copies are gone without having been released or discarded."""
-        return tuple(sorted(name for name in self._noted() if not os.path.lexists(self.folder / name)))
+        return tuple(sorted(name for name in self._noted() if not _holds(self.folder / name)))
 
     def _noted(self) -> frozenset[str]:
         return frozenset(self.catalog.values_below(_NOTED) if self._own_catalog else ())
@@ -110,7 +115,7 @@ class Quarantine:
         )
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if (target / _CONTENT).is_file() and _read(target).scanner:
+            if _holds(target, len(content)) and _read(target).scanner:
                 self._note(sha256, {"at": about.at})
                 return True
             if sum(1 for one in self.folder.iterdir() if _SHA256.fullmatch(one.name)) >= _MOST:
@@ -186,6 +191,15 @@ class Quarantine:
 def _lost(sha256: str) -> Quarantined:
     said = msg("its copy is gone from {folder}", folder="quarantine/")
     return Quarantined(sha256=sha256, suffix="", size=0, scanner="", reason=said, at=0.0)
+
+
+def _holds(folder: Path, size: int | None = None) -> bool:
+    """Whether the copy of a file is there, and of its size."""
+    try:
+        found = (folder / _CONTENT).lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return stat.S_ISREG(found.st_mode) and size in (None, found.st_size)
 
 
 def _key(sha256: str) -> str:

@@ -169,7 +169,7 @@ class SourceRun:
                 self._fail(shown, error)
         except (DocumentRejected, OSError) as error:
             self._fail(shown, error)
-            self.access.note(uri for uri in self._live if _file_of(uri) == shown)  # an older version stays
+            self.access.note(uri for uri in self._live if self._file_of(uri) == shown)  # an older version stays
             if entry is not None and self.memory is not None:
                 self._seen.update(self.memory.documents_of(entry))  # they stay, though they were not met
         if entry is not None and self.memory is not None:
@@ -223,7 +223,7 @@ class SourceRun:
         told = dated(document)
         if self.arrivals is None or not isinstance(holding, LocalFile):
             return told
-        return self.arrivals.dated(told, holding.path)
+        return self.arrivals.dated(self.arrivals.placed(told, holding.path), holding.path)
 
     def _take(self, document: Document, content: str | None, file: tuple[str, str]) -> None:
         """Take one document of a file; `content` is the file's digest if it has the file's address."""
@@ -242,6 +242,8 @@ class SourceRun:
         content = content or _content_digest(document)
         self._read.append(document.uri)
         self.access.note((document.uri,))
+        if document.stated:
+            self._stated.note(document.uri, file[1])
         if not self._is_live(document.uri, content):
             self.report.redacted = dict(Counter(self.report.redacted) + Counter(counts))
             self._add(document, f"{self.how.of(document)}:{content}", declared)
@@ -374,6 +376,7 @@ class SourceRun:
     def flush(self) -> None:
         """Embed new texts, commit the batch, and update the index from time to time."""
         self.addresses.keep()
+        self._stated.keep()
         self.access.keep(self.addresses.renamed)  # before the documents: none is seen before its readers are known
         if self._batch:
             self._commit()
@@ -417,7 +420,7 @@ class SourceRun:
         """Retire documents no longer in the source, unless they may be in a file that failed."""
         source_id, failed = self._source.source_id, self.report.failed
         unmet = {uri: number for uri, (number, _) in self._live.items() if uri not in self._seen}
-        held = {uri for uri in unmet if _file_of(uri) in failed}
+        held = {uri for uri in unmet if self._file_of(uri) in failed}
         if self.arrivals is not None:
             lost = lost_files(self._to.catalog, source_id, unmet.keys() - held, self._files)
             for file in sorted({*lost.values()}):
@@ -425,7 +428,7 @@ class SourceRun:
             held |= lost.keys()
         if unmet.keys() - held and any(uri.lower().endswith(_LINES) and "#" not in uri for uri in failed):
             lines = self._to.catalog.uris_of_type(source_id, _LINES_TYPE)
-            held |= {uri for uri in unmet.keys() & lines if not _file_of(uri).lower().endswith(_LINES)}
+            held |= {uri for uri in unmet.keys() & lines if not self._file_of(uri).lower().endswith(_LINES)}
         self.report.held_back = len(held)
         gone = [number for uri, number in unmet.items() if uri not in held]
         if gone:
@@ -434,6 +437,11 @@ class SourceRun:
         old = [uri for uri in self._to.catalog.failures(source_id, NOT_KEPT) if uri not in kept]
         self._to.catalog.forget_failures(source_id, old)
         self.addresses.end(self._seen | held)
+        self._stated.end(self._seen | held)
+
+    def _file_of(self, uri: str) -> str:
+        """The address of a document's file: sheets and lines add a query to it, but a line may state one of its own."""
+        return self._stated.files.get(uri) or (uri.partition("?")[0] if uri.startswith("file:") else "")
 
     def hold_unmet(self, reason: str) -> None:
         """Keep documents that were not seen, since the source was not read to its end."""
@@ -483,11 +491,6 @@ class SourceRun:
                     sentences_total=self._looked[1],
                 )
             )
-
-
-def _file_of(uri: str) -> str:
-    """The file URI of a document: sheets and lines add a query, but a line may state a URI of its own."""
-    return uri.partition("?")[0] if uri.startswith("file:") else ""
 
 
 def _storable(text: str) -> str:

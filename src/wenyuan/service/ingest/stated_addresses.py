@@ -6,7 +6,9 @@ address that is meant to be opened, and not that of another source's document.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wenyuan.core.errors import DocumentRejected, SourceError, msg
@@ -42,6 +44,26 @@ class StatedAddresses:
         self._catalog = catalog
         self._source = source
         self._base = _base_of(source)
+        self._files: dict[str, str] = {}  # to be stored
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        """The files of the documents whose address was stated, as of before the run."""
+        return self._catalog.stated_files(self._source.source_id)
+
+    def note(self, uri: str, file: str) -> None:
+        """Remember the file of a document with a stated address, both as they are stored."""
+        if self.files.get(uri) != file:
+            self._files[uri] = file
+
+    def keep(self) -> None:
+        """Store what was noted, before the documents."""
+        self._catalog.keep_stated_files(self._source.source_id, self._files)
+        self._files = {}
+
+    def end(self, met: Set[str]) -> None:
+        """Forget the files of documents that are no more."""
+        self._catalog.keep_stated_files(self._source.source_id, {}, self.files.keys() - met)
 
     def settled(self, document: Document) -> Document:
         """The document under its accepted address: the stated one if allowed, else that of its line."""

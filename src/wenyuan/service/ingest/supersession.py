@@ -71,7 +71,8 @@ def settle(catalog: Catalog, source_id: str) -> Mapping[str, tuple[str, ...]]:
         InvalidRequest: documents that supersede one another in a loop, or what is not there.
     """
     live = catalog.live_versions(source_id)
-    series, replaced = _series(live), superseded_by(live)
+    stated = catalog.stated_files(source_id)
+    series, replaced = _series(live), superseded_by([replace(v, uri=stated.get(v.uri, v.uri)) for v in live])
     named, notes = _superseded_ids(live)
     items = [
         Validity(

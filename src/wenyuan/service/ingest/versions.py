@@ -15,6 +15,7 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
+from wenyuan.core.addresses import file_uri, with_part
 from wenyuan.core.model import Document
 from wenyuan.core.validity import LiveVersion
 
@@ -89,6 +90,17 @@ class Arrivals:
 
     def __init__(self, home: Path) -> None:
         self._home = home
+
+    def placed(self, document: Document, file: Path) -> Document:
+        """The document, under the address of its line where its file is an earlier version: the one that it states is
+        that of what is in the place of the file now.
+        """
+        if not document.stated or not file.is_relative_to(self._home):
+            return document
+        if version_at(PurePosixPath(file.relative_to(self._home).as_posix())) is None:
+            return document
+        line = next((block.line for block in document.blocks), 0)
+        return replace(document, uri=with_part(file_uri(file.absolute()), f"line={line}"), stated="")
 
     def dated(self, document: Document, file: Path) -> Document:
         """The document, beginning on the day on which its file came, unless it says itself when it begins.
