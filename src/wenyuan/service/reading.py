@@ -103,10 +103,10 @@ class DocumentAccess:
                 raise _nothing(ref)
             found = self._document(ref, passage, sources)
         elif match := _DOCUMENT.fullmatch(ref):
-            first = self.catalog.first_passage(int(match[1]))
-            if first is None or first[1] not in sources:  # asked no further: what is another's takes no longer
-                raise _nothing(ref)
-            passage = self.catalog.passages([first[0]]).get(first[0])
+            number, first = int(match[1]), None
+            if self.catalog.source_of_document(number) in sources:  # else nothing is read of it
+                first = self.catalog.first_passage(number)
+            passage = None if first is None else self.catalog.passages([first[0]]).get(first[0])
             if passage is None:
                 raise _nothing(ref)
             found = self._document(ref, passage, sources)
