@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,20 +17,17 @@ from governed_door import BODIES, at, key, send
 from liars_server import Server
 from listening import listening
 from named_doors import DOORS, HIDDEN, NAMED, World, comparable, hidden_world_in
+from reader_library import LI, READING, WU, small, texts
 from statements import least_asked
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import EngineError, NotFound, NotPermitted
 from wenyuan.core.hidden_documents import HiddenDocuments
-from wenyuan.core.model import RetrievalRequest, Source
+from wenyuan.core.model import RetrievalRequest
 from wenyuan.core.ports import Hit, LegResult
 from wenyuan.core.principals import Sight, parse_access_list, reading_as
 from wenyuan.server.app import ROUTES, is_filtered
 from wenyuan.service.generation.answers import AnswerRequest
 from wenyuan.service.search.searcher import SearchRequest
-
-READING = frozenset({"retrieve", "search"})
-LI = Principal(key_id="k", rights=READING, user="user:li", groups=frozenset({"group:hr"}))
-WU = Principal(key_id="w", rights=READING, user="user:wu")
 
 
 @pytest.fixture(scope="module")
@@ -90,29 +86,6 @@ def test_every_route_is_of_one_kind() -> None:
         "agents", "tasks", "documents", "/metrics",
     }  # fmt: skip
     assert ("GET", "/v1/documents") in filtered and ("PUT", "/v1/documents/{document_id}") not in filtered
-
-
-# -- a small library -----------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def small(folder: Path, **more: Any) -> Iterator[Any]:
-    """Three documents, of which one is for HR alone."""
-    docs = folder / "docs"
-    docs.mkdir(exist_ok=True)
-    for name, text in {"a": "年假十天。", "b": "年假以外的薪酬方案机密。", "c": "年假申请表。"}.items():
-        (docs / f"{name}.md").write_text(f"# 年假 {name}\n\n{text}\n", "utf-8")
-    settings: dict[str, Any] = {"encoder": {"kind": "hashing"}, "search": {"floor": 0.0, "deadline": 30}, **more}
-    with wenyuan.open(folder / "library", create=True, **settings) as library:
-        rule = {"documents": [{"path": "b.md", "readers": ["group:hr"]}]}
-        library.add(Source(source_id="docs", path=str(docs), settings={"readers": rule}))
-        yield library
-
-
-def texts(library: Any, principal: Principal) -> set[str]:
-    """The documents of an answer, by letter."""
-    found = library.find(SearchRequest(query="年假", limit=20), principal)
-    return {one.passage.title[-1] for one in found.passages}
 
 
 def test_answers_that_are_kept_are_kept_for_those_who_may_read_them(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Made of `client.caller` by ``scripts/make_async_client.py``; what is written her
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -55,6 +56,7 @@ from wenyuan.client.caller import (
     _no_answer,
     _one_line,
     _printable,
+    _represented,
     _Request,
     _sibling,
 )
@@ -68,6 +70,7 @@ class AsyncClient(AsyncRulesCalls, AsyncDocumentCalls):
     Args:
         url: Of the service; without a path, ``/v1/retrieve_fragments`` is asked.
         key: Sent as ``Authorization: Bearer``.
+        on_behalf_of: Whom is asked for, see `acting_for`.
         timeout: Seconds that one call may take with its retries. A reply that trickles in, head or body, is cut off
             too. How long the host's name is looked up is the system's affair.
         retries: How often to ask again after a broken connection, 429 or 503: never after FAILED, never after
@@ -88,6 +91,7 @@ class AsyncClient(AsyncRulesCalls, AsyncDocumentCalls):
         key: str | None = None,
         timeout: float = 30.0,
         retries: int = 2,
+        on_behalf_of: str | Sequence[str] | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         import httpx2
@@ -99,6 +103,7 @@ class AsyncClient(AsyncRulesCalls, AsyncDocumentCalls):
         if not fits(timeout, float) or not fits(retries, int) or (not 0 < timeout <= LONGEST_CALL) or (retries < 0):
             raise ConfigError("timeout must be positive and finite, retries must not be negative")
         self._timeout = timeout
+        self._represented = {} if on_behalf_of is None else _represented(on_behalf_of)
         self._retries = retries
         self._limits, self._until, self._read_whole, self._too_large = (httpx2.Timeout, until, read_whole, TooLarge)
         self._errors = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.CookieConflict, httpx2.StreamError, CallTimedOut)
@@ -112,6 +117,21 @@ class AsyncClient(AsyncRulesCalls, AsyncDocumentCalls):
             self._http = punctual(httpx2.AsyncClient(headers=headers, transport=transport, follow_redirects=False))
         except (OSError, ValueError) as error:
             raise ConfigError(msg("the HTTP client cannot be set up: {error}", error=error)) from error
+
+    def acting_for(self, on_behalf_of: str | Sequence[str]) -> AsyncClient:
+        """This client, asking on behalf of somebody: the answers hold what both the key and they may read. It shares the
+        connections, so that who closes one closes both.
+
+        Args:
+            on_behalf_of: ``user:li``, or a list of that and of the groups that they are in, ``group:hr``. The key needs the
+                right ``on_behalf_of``.
+
+        Raises:
+            InvalidRequest: these are no names of one person.
+        """
+        other = copy(self)
+        other._represented = _represented(on_behalf_of)
+        return other
 
     async def retrieve_fragments(
         self,
@@ -346,7 +366,7 @@ class AsyncClient(AsyncRulesCalls, AsyncDocumentCalls):
                     request.url,
                     content=request.body,
                     timeout=limits,
-                    headers={"Content-Type": request.kind},
+                    headers={"Content-Type": request.kind, **self._represented},
                 ) as response,
             ):
                 content = await self._read_whole(response.aiter_bytes(), MAX_REPLY_BYTES)

@@ -6,12 +6,13 @@ import json
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic, sleep
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from wenyuan.client.context_replies import (
     Knowledge,
@@ -30,6 +31,7 @@ from wenyuan.core.contract import required_query
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, msg, refusing_once_closed
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.core.ports import Deadline
+from wenyuan.core.principals import parse_represented
 from wenyuan.core.restrictions import check_applied, given_restrictions, refuse_options, restricted
 
 if TYPE_CHECKING:
@@ -82,6 +84,7 @@ class Client(RulesCalls, DocumentCalls):
     Args:
         url: Of the service; without a path, ``/v1/retrieve_fragments`` is asked.
         key: Sent as ``Authorization: Bearer``.
+        on_behalf_of: Whom is asked for, see `acting_for`.
         timeout: Seconds that one call may take with its retries. A reply that trickles in, head or body, is cut off
             too. How long the host's name is looked up is the system's affair.
         retries: How often to ask again after a broken connection, 429 or 503: never after FAILED, never after
@@ -102,6 +105,7 @@ class Client(RulesCalls, DocumentCalls):
         key: str | None = None,
         timeout: float = 30.0,
         retries: int = 2,
+        on_behalf_of: str | Sequence[str] | None = None,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         import httpx2  # 200 ms that only a caller pays
@@ -115,6 +119,7 @@ class Client(RulesCalls, DocumentCalls):
         if not fits(timeout, float) or not fits(retries, int) or not 0 < timeout <= LONGEST_CALL or retries < 0:
             raise ConfigError("timeout must be positive and finite, retries must not be negative")
         self._timeout = timeout
+        self._represented = {} if on_behalf_of is None else _represented(on_behalf_of)
         self._retries = retries
         self._limits, self._until, self._read_whole, self._too_large = httpx2.Timeout, until, read_whole, TooLarge
         # Each public exception of httpx2 is under one of these; a test enumerates them.
@@ -129,6 +134,21 @@ class Client(RulesCalls, DocumentCalls):
             self._http = punctual(httpx2.Client(headers=headers, transport=transport, follow_redirects=False))
         except (OSError, ValueError) as error:  # a proxy or certificate file named in the environment
             raise ConfigError(msg("the HTTP client cannot be set up: {error}", error=error)) from error
+
+    def acting_for(self, on_behalf_of: str | Sequence[str]) -> Client:
+        """This client, asking on behalf of somebody: the answers hold what both the key and they may read. It shares the
+        connections, so that who closes one closes both.
+
+        Args:
+            on_behalf_of: ``user:li``, or a list of that and of the groups that they are in, ``group:hr``. The key needs the
+                right ``on_behalf_of``.
+
+        Raises:
+            InvalidRequest: these are no names of one person.
+        """
+        other = copy(self)
+        other._represented = _represented(on_behalf_of)
+        return other
 
     def retrieve_fragments(
         self,
@@ -359,7 +379,7 @@ class Client(RulesCalls, DocumentCalls):
                     request.url,
                     content=request.body,
                     timeout=limits,
-                    headers={"Content-Type": request.kind},
+                    headers={"Content-Type": request.kind, **self._represented},
                 ) as response,
             ):
                 content = self._read_whole(response.iter_bytes(), MAX_REPLY_BYTES)
@@ -412,6 +432,12 @@ def _printable(key: str) -> str:
     if not isinstance(key, str) or not key or not all("!" <= char <= "~" for char in key):
         raise ConfigError("the key must be printable ASCII without spaces")
     return key
+
+
+def _represented(on_behalf_of: str | Sequence[str]) -> dict[str, str]:
+    """The header that says whom is asked for."""
+    names = parse_represented(on_behalf_of)
+    return {"X-Wenyuan-On-Behalf-Of": ",".join(quote(name, safe=":@") for name in sorted(names))}
 
 
 def _encode(request: RetrievalRequest) -> bytes:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
-from wenyuan.core.principals import Sight, sight_of
+from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted, listed, msg
+from wenyuan.core.principals import Sight, parse_represented, sight_of
 
 # Callers and what they may see: agents with their knowledge scope, and keys with their rights.
 
 
-RIGHTS = ("retrieve", "search", "ingest", "registry", "audit", "admin")
-"""What a key may be allowed to do; ``admin`` includes all others."""
+ON_BEHALF_OF = "on_behalf_of"
+RIGHTS = ("retrieve", "search", "ingest", "registry", "audit", ON_BEHALF_OF, "admin")
+"""What a key may be allowed to do; ``admin`` includes all others. ``on_behalf_of``: to say for whom it asks."""
 
 AUTO: Literal["auto"] = "auto"
 CONFIDENCE: Literal["confidence"] = "confidence"
@@ -102,6 +103,7 @@ class Principal:
         agent_id: The agent it acts for and is bound to; None: any.
         key_id: For the audit; ``local`` when no key was needed.
         user, groups: See `Key`.
+        on_behalf_of: Names of whom it asks for, somebody and their groups; see `acting_for`.
     """
 
     key_id: str = "local"
@@ -110,13 +112,44 @@ class Principal:
     user: str = ""
     groups: frozenset[str] = frozenset()
 
+    on_behalf_of: frozenset[str] = frozenset()
+
     @property
     def sight(self) -> Sight | None:
-        """With whose eyes it reads documents; None for an administrator, who sees all."""
-        return None if "admin" in self.rights else sight_of(self.user, self.groups)
+        """With whose eyes it reads documents: what it acts for somebody, both may read. None for an administrator, who sees all."""
+        own = None if "admin" in self.rights else frozenset({self.user, *self.groups} - {""})
+        return sight_of(own, self.on_behalf_of) if self.on_behalf_of else None if own is None else sight_of(own)
+
+    @property
+    def person(self) -> str:
+        """Whom it acts for, ``user:li``; "" where for itself."""
+        return next((name for name in self.on_behalf_of if name.startswith("user:")), "")
+
+    @property
+    def actor(self) -> str:
+        """The name of who did something: the key, and for whom."""
+        return f"{self.key_id} ({self.person})" if self.on_behalf_of else self.key_id
 
     def may(self, right: str) -> bool:
+        """Whether it has a right. Who acts for somebody administers nothing, and lends the name to nobody else."""
+        if self.on_behalf_of and right in (ON_BEHALF_OF, "admin"):
+            return False
         return right in self.rights or "admin" in self.rights
+
+    def acting_for(self, names: object) -> Principal:
+        """This caller on behalf of somebody: it sees what both may read, and has no right that it does not have by itself.
+
+        Args:
+            names: ``user:li``, or a list of that and of the groups that they are in, ``group:hr``. Somebody of whom nothing is
+                known reads what a person without groups does.
+
+        Raises:
+            NotPermitted: it has no right to say so.
+            InvalidRequest: these are no names, or not of one person.
+        """
+        if not self.may(ON_BEHALF_OF):
+            raise NotPermitted(msg("this needs a key with the right {right}", right=repr(ON_BEHALF_OF)))
+        return replace(self, on_behalf_of=parse_represented(names))
 
 
 def parse_scope(value: object, path: str = "knowledge_scope") -> tuple[DomainScope, ...]:

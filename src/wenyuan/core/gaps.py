@@ -44,6 +44,7 @@ class UnansweredQuestion:
         text: As asked, where questions are kept (`asked` has it then); else the masked beginning of it.
         agent: The agent that asked; ``""`` for none.
         caller: Id of the key that asked.
+        person: Whom it asked for, ``user:li``; "" for itself.
         score: Probability of the first fragment; 0 without one.
         address: Of the first fragment; ``""`` without one.
         source_id: The source of the first fragment; ``""`` without one.
@@ -56,6 +57,7 @@ class UnansweredQuestion:
     reason: GapReason
     agent: str
     caller: str
+    person: str = ""
     score: float
     address: str
     source_id: str

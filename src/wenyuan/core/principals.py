@@ -67,6 +67,26 @@ def parse_user(value: object, path: str = "user") -> str:
     return name
 
 
+def parse_represented(value: object, path: str = "on_behalf_of") -> frozenset[str]:
+    """The names of whom somebody acts for: of one person, ``user:li``, and of the groups that they are in.
+
+    Args:
+        value: One name, several with commas between, or a list of them.
+
+    Raises:
+        InvalidRequest: they are no names, or not those of one person.
+    """
+    given = value.split(",") if isinstance(value, str) else value
+    if not isinstance(given, (list, tuple, set, frozenset)) or len(given) > MAX_NAMES:
+        why = msg("must be a list of at most {most} names", most=MAX_NAMES)
+        raise InvalidRequest(listed([Fault(path, why)]), faults=(Fault(path, why),))
+    names = frozenset(parse_name(name.strip() if isinstance(name, str) else name, path) for name in given)
+    if sum(name.startswith("user:") for name in names) != 1 or EVERYONE in names:
+        why = msg('must name one person, "user:li", and may name groups of theirs, "group:hr"')
+        raise InvalidRequest(listed([Fault(path, why)]), faults=(Fault(path, why),))
+    return names
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessList:
     """Who may read a document. Somebody denied may not, whatever else is said.
@@ -153,9 +173,11 @@ class Sight:
 
 
 @lru_cache(1_024)
-def sight_of(user: str, groups: frozenset[str]) -> Sight:
-    """The eyes of one principal. Made once for each, since it may be in thousands of groups."""
-    return Sight.of({user, *groups} - {""})
+def sight_of(*names: frozenset[str] | None) -> Sight:
+    """The eyes of a principal, and of whom it acts for; None sees all. Made once for each, since one may be in thousands of
+    groups.
+    """
+    return Sight.of(*(some for some in names if some is not None))
 
 
 _SIGHT: ContextVar[Sight | None] = ContextVar("wenyuan_sight", default=None)

@@ -33,6 +33,7 @@ _MEANT: Mapping[str, str] = {
     **dict.fromkeys(("trust", "leasttrust", "minimumtrust", "trustlevel", "mintrustlevel", "可信度", "最低可信度", "信任度", "最低信任度"), "min_trust"),
     **dict.fromkeys(("topk", "limit", "maxresults", "maxfragments", "条数"), "max_results"),
     **dict.fromkeys(("date", "day", "asofdate", "effectiveon", "日期"), "as_of"),
+    **dict.fromkeys(("onbehalfof", "actingfor", "actas", "代表谁"), "X-Wenyuan-On-Behalf-Of"),
     **dict.fromkeys(("minscore", "leastscore", "scorethreshold", "threshold", "similaritythreshold"), ""),
 }  # fmt: skip
 """Names that restrict elsewhere, in lower case without separators → what says it here; ``""``: nothing does."""

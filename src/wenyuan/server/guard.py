@@ -21,6 +21,7 @@ from wenyuan.server.handling import STATUS_HEADER
 from wenyuan.server.limits import Limiter
 from wenyuan.server.problems import Problem
 from wenyuan.server.refusals import refusal
+from wenyuan.server.represented import represented
 from wenyuan.server.request_body import Body, ClientGone
 from wenyuan.server.request_metrics import RequestMetrics
 from wenyuan.server.request_origin import check_page
@@ -105,7 +106,8 @@ class GuardMiddleware:
             check_page(scope["method"], scope["path"], headers, self._settings.allowed_origins)
             if scope["path"] not in self._public:
                 caller = self._authenticate(headers)
-                principal = scope["state"]["principal"] = await caller if inspect.isawaitable(caller) else caller
+                caller = await caller if inspect.isawaitable(caller) else caller
+                principal = scope["state"]["principal"] = represented(caller, headers)
                 with self._limiter.admitted(principal.key_id):
                     await self._app(scope, body.receive, answer.send)
             else:

@@ -26,7 +26,8 @@ from wenyuan.wire.strict_json import MAX_DEPTH
 
 _WIRE_RULES = (
     "Bodies are strict JSON (RFC 8259, UTF-8): no NaN or Infinity, no key twice, no NUL, no half surrogate pair, "
-    f"at most {MAX_DEPTH} levels, integers up to 2^53, and `3.0` is not an integer."
+    f"at most {MAX_DEPTH} levels, integers up to 2^53, and `3.0` is not an integer. "
+    "The header `X-Wenyuan-On-Behalf-Of: user:li` asks for somebody, with a key that has the right `on_behalf_of`."
 )
 
 

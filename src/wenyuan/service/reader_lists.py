@@ -54,7 +54,7 @@ class ReaderLists:
         """
         source_id, uri = self._address(document_id)
         given = None if access is None else parse_access_list(access)
-        self.catalog.set_document_access(source_id, uri, given, ACTING.get().key_id)
+        self.catalog.set_document_access(source_id, uri, given, ACTING.get().actor)
 
     def reader_counts(self) -> list[Mapping[str, Any]]:
         """Of each source of which readers are known, or that shows nothing without: how many documents have ``readers``, are

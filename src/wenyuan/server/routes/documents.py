@@ -360,7 +360,7 @@ class CorrectionRoutes:
     def _make(self, body: object, principal: Principal) -> Response:
         wanted = checked(CorrectionRequest, body)
         try:
-            return json_response(self._library.correct(wanted, principal.key_id))
+            return json_response(self._library.correct(wanted, principal.actor))
         except NotFound as error:
             raise Problem(404, "not_found", _with_hint(error)) from error
 
@@ -369,7 +369,7 @@ class CorrectionRoutes:
         if principal.agent_id is not None or not number.isdecimal() or len(number) > _MOST_DIGITS:
             raise missing("correction")  # what is there is not an agent's to know
         try:
-            return json_response(self._library.undo_correction(int(number), principal.key_id))
+            return json_response(self._library.undo_correction(int(number), principal.actor))
         except NotFound as error:
             raise missing("correction") from error
         except Conflict as error:

@@ -121,7 +121,7 @@ class SynonymRoutes:
         return json_response({**told, "next": page[-1].number if more else None})
 
     def _put(self, body: object, principal: Principal) -> Response:
-        put = self._library.catalog.put_synonyms(synonyms_from_wire(body), principal.key_id)
+        put = self._library.catalog.put_synonyms(synonyms_from_wire(body), principal.actor)
         counts = {"added": put.added, "changed": put.changed, "unchanged": put.unchanged}
         entries = [described(entry) for entry in put.entries]
         return json_response({**counts, "synonyms": entries}, 201 if put.added else 200)

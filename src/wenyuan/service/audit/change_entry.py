@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from wenyuan.core.access import Key, Principal
 from wenyuan.core.secret_settings import scrubbed
+from wenyuan.service.audit.asker_entry import asker_entry
 
 _OF_A_KEY = frozenset(f.name for f in fields(Key))
 
@@ -52,7 +53,7 @@ def change_record(
     }
     return {
         "kind": kind,
-        "principal": (principal or Principal()).key_id,
+        **asker_entry(principal or Principal()),
         "action": action,
         "object": object_id,
         "changes": {name: scrubbed(name, pair) for name, pair in changes.items()},

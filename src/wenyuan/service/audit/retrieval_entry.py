@@ -14,6 +14,7 @@ from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
 from wenyuan.core.query_rewriting import REWRITING_PROMPT_VERSION
 from wenyuan.service.audit import ERROR_CHARS, MOST_SOURCES
+from wenyuan.service.audit.asker_entry import asker_entry
 from wenyuan.service.audit.change_entry import plain_value
 from wenyuan.service.audit.request_entry import preview_of
 from wenyuan.service.query import Confidence, FollowUp, LegReport, Rewriting
@@ -88,7 +89,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     text = str(request.get("query", ""))
     record: dict[str, Any] = {
         "kind": "retrieval",
-        "principal": principal.key_id,
+        **asker_entry(principal),
         "door": door,
         "agent": principal.agent_id or request.get("agent_id"),
         "preview": preview_of(text),
@@ -179,7 +180,7 @@ def digest_of(value: Any) -> str:
 def fetch_record(ref: str, uri: str, chars: int, principal: Principal, door: str) -> dict[str, Any]:
     """The audit record of reading a document, for `AuditLog.append`."""
     return {
-        "kind": "fetch", "principal": principal.key_id, "agent": principal.agent_id, "door": door, "action": "read",
+        "kind": "fetch", **asker_entry(principal), "agent": principal.agent_id, "door": door, "action": "read",
         "object": ref, "uri": uri, "quoted_chars": chars,
     }  # fmt: skip
 
@@ -195,7 +196,7 @@ def verification_record(
         bounds: The day, the trust that was asked for, and the change of the catalog that was looked at.
     """
     return {
-        "kind": "verification", "principal": principal.key_id, "agent": principal.agent_id, "door": door,
+        "kind": "verification", **asker_entry(principal), "agent": principal.agent_id, "door": door,
         "action": "verify", "claims": [plain_value(claim) for claim in claims], **bounds,
     }  # fmt: skip
 
@@ -212,6 +213,6 @@ def answer_record(
         said: What was shown, claimed, dropped and withheld, by which model, at what cost; texts only as hashes.
     """
     return {
-        "kind": "answer", "principal": principal.key_id, "agent": principal.agent_id, "door": door, "action": action,
+        "kind": "answer", **asker_entry(principal), "agent": principal.agent_id, "door": door, "action": action,
         **plain_value(said),
     }  # fmt: skip

@@ -11,6 +11,7 @@ from wenyuan.core.gaps import REPEAT_SECONDS, FailedQuestion, GapReason, Unanswe
 from wenyuan.core.likelihood import LIKELY
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.text.analysis import search_terms
+from wenyuan.service.audit.asker_entry import person_of
 
 if TYPE_CHECKING:
     from wenyuan.catalog.audit.log import AuditLog
@@ -43,6 +44,7 @@ class AuditedQuestion:
     asked: Mapping[str, Any] | None
     agent: str
     caller: str
+    person: str
     again: bool
     failed: bool
     code: str
@@ -92,6 +94,7 @@ def _united(records: Sequence[AuditRecord]) -> AuditedQuestion:
         asked=first.query,
         agent=first.record.get("agent") or "",
         caller=first.principal,
+        person=person_of(first.record),
         again=first.record.get("door") == AGAIN,
         failed=failed is not None,
         code=(failed or {}).get("error_code", ""),
@@ -126,12 +129,12 @@ def unanswered(asked: Sequence[AuditedQuestion], bad: Mapping[str, bool]) -> tup
         bad: By audit id, whether what was judged of an answer was judged wrong only.
     """
     repeated = _asked_again([one for one in asked if not one.again])
-    last: dict[tuple[str, str, str], AuditedQuestion] = {}
-    earlier: dict[tuple[str, str, str], list[UnansweredQuestion]] = defaultdict(list)
+    last: dict[tuple[str, str, str, str], AuditedQuestion] = {}
+    earlier: dict[tuple[str, str, str, str], list[UnansweredQuestion]] = defaultdict(list)
     for one in asked:
         if one.failed:
             continue
-        key = digest_of(one.text), one.agent, one.caller
+        key = digest_of(one.text), one.agent, one.caller, one.person
         reason = _reason(one, bad, repeated)
         if one.again and key in last and reason is None and one.sha256 == last[key].sha256:
             continue  # the same answer, which did not do
@@ -158,7 +161,7 @@ def _reason(one: AuditedQuestion, bad: Mapping[str, bool], repeated: frozenset[s
 def _question(one: AuditedQuestion, reason: GapReason) -> UnansweredQuestion:
     return UnansweredQuestion(
         audit_id=one.audit_id, at=one.at, text=one.text, asked=one.asked, reason=reason, agent=one.agent, caller=one.caller,
-        score=one.score, address=one.address, source_id=one.source_id,
+        person=one.person, score=one.score, address=one.address, source_id=one.source_id,
     )  # fmt: skip
 
 
@@ -174,9 +177,9 @@ def _asked_again(asked: Sequence[AuditedQuestion]) -> frozenset[str]:
 
 
 def _neighbours(asked: Sequence[AuditedQuestion]) -> Iterator[tuple[AuditedQuestion, AuditedQuestion]]:
-    last: dict[tuple[str, str], AuditedQuestion] = {}
+    last: dict[tuple[str, str, str], AuditedQuestion] = {}
     for one in asked:
-        key = one.caller, one.agent
+        key = one.caller, one.person, one.agent
         if key in last:
             yield last[key], one
         last[key] = one

@@ -161,7 +161,7 @@ class Gaps:
             if not again:
                 check_decision(found, state, note, decided_at)
 
-        self.catalog.decide_gap(digests, state, note, principal.key_id, check)
+        self.catalog.decide_gap(digests, state, note, principal.actor, check)
         return replace(gap, decision=self.catalog.gap_decisions().get(gap.gap_id))
 
     def ask_again(
@@ -176,7 +176,7 @@ class Gaps:
         before = [gap for gap in report.gaps if gap.state == "open"]
         wordings = {digest_of(text) for gap in before for text in gap.wordings}
         known = {agent.agent_id for agent in self.catalog.agents()}
-        asked = {(digest_of(one.text), one.agent, one.caller): one for one in questions}
+        asked = {(digest_of(one.text), one.agent, one.caller, one.person): one for one in questions}
         meant = [
             one for key, one in asked.items()
             if key[0] in wordings and one.asked is not None and (not one.agent or one.agent in known)
@@ -197,7 +197,7 @@ class Gaps:
             query=one.text, agent_id=one.agent or None, min_trust=kept.get("min_trust", 1),
             filter=None if bounds is None else parse_filter(bounds), summary=False,
         )  # fmt: skip
-        principal = Principal(key_id=one.caller)
+        principal = Principal(key_id=one.caller, on_behalf_of=frozenset({one.person} - {""}))
         try:
             with reading_as(self.recorder.sight_of(one.audit_id)):
                 (found,) = self.recorded.searches([request], principal, AGAIN)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotFound, listed, msg
 from wenyuan.core.records import AuditRecord
+from wenyuan.service.audit.asker_entry import person_of
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.search.searcher import LOCAL
 
@@ -76,7 +77,7 @@ class Feedback:
             raise InvalidRequest(
                 told, faults=tuple(faults), hint=msg("wenyuan audit show {audit_id}", audit_id=audit_id)
             )
-        self.catalog.put_feedback(audit_id, judged, principal.key_id)
+        self.catalog.put_feedback(audit_id, judged, principal.actor)
         said = {name: [ref for ref, kept in judged.items() if kept is right] for name, right in _WORDS}
         self.recorder.changed("feedback", "added", audit_id, None, {n: refs for n, refs in said.items() if refs})
         return judged
@@ -97,7 +98,7 @@ class Feedback:
         """Whether a caller may judge an answer: their own, an answer to their agent with the same eyes, or any with the right
         to audit, unless something is hidden from them.
         """
-        if record.principal == principal.key_id:
+        if (record.principal, person_of(record.record)) == (principal.key_id, principal.person):
             return True
         if self.catalog.hidden() is not None:
             return False

@@ -301,7 +301,7 @@ class Rulebook:
         if not ids:
             raise InvalidRequest("no statement is named", hint="wenyuan rules review")
         before = {number: self._catalog.rules.statement(number).statement.status for number in ids}
-        count = self._catalog.review_rules(ids, action, actor=ACTING.get().key_id or "local", reason=reason)
+        count = self._catalog.review_rules(ids, action, actor=ACTING.get().actor or "local", reason=reason)
         for number in ids:
             after = self._catalog.rules.statement(number).statement.status
             if after != before[number]:
