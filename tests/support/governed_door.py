@@ -49,6 +49,7 @@ BODIES: dict[str, Any] = {
     "/v1/rules/propose": {"source": "wiki", "dry_run": True},
     "/v1/corrections": {"action": "exclude", "ref": "wiki#3"},
     "/v1/documents/{document_id}/readers": {"readers": ["everyone"]},
+    "/v1/groups/{group}": {"members": ["user:li"]},
     "/v1/keys/{key_id}": {"user": "user:li", "groups": ["hr"]},
     "/v1/rules/import": {"pack": "customer_service", "dry_run": True},
 }
@@ -117,6 +118,7 @@ def at(path: str, **ids: str) -> str:
             "path": "wiki.md",
             "passage_id": "3",
             "gap_id": "0" * 16,
+            "group": "hr",
             "sha256": "0" * 64,
             **ids,
         }

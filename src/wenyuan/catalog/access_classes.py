@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.database import Database
 from wenyuan.catalog.documents import batches
+from wenyuan.catalog.groups import groups_above, groups_changed
 from wenyuan.catalog.reader_tables import access_lists, document_readers
 from wenyuan.catalog.rows import source_of
 from wenyuan.core.errors import EngineTimeout
@@ -79,7 +80,7 @@ class ClassKeeper:
         self._within: dict[int, dict[str, int]] = {}  # by class and source, how many addresses
         self._changed: set[int] = set()
         self._shared: AccessClasses | None = None
-        self._unread: OrderedDict[str, frozenset[int]] = OrderedDict()
+        self._unread: OrderedDict[str, tuple[frozenset[int], str]] = OrderedDict()
 
     def hidden(self, sight: Sight, deadline: Deadline | None = None) -> HiddenDocuments | None:
         """What somebody may not see, as of the last change or a later one; None: nothing."""
@@ -87,25 +88,29 @@ class ClassKeeper:
             raise EngineTimeout("the deadline passed", component="catalog")
         try:
             self._follow(deadline)
-            unread = self._unread.get(sight.digest)
-            if unread is None:
-                unread = self._unread[sight.digest] = self._unread_by(sight)
+            if sight.digest not in self._unread:
+                self._unread[sight.digest] = self._unread_by(sight, deadline)
                 if len(self._unread) > _MOST_KEPT:
                     self._unread.popitem(last=False)
             self._unread.move_to_end(sight.digest)
             shared = self._snapshot()
+            unread, digest = self._unread[sight.digest]
             unread = unread.intersection(shared.sources)
-            return HiddenDocuments(shared, unread, sight.digest) if unread else None
+            return HiddenDocuments(shared, unread, digest) if unread else None
         finally:
             self._lock.release()
 
-    def _unread_by(self, sight: Sight) -> frozenset[int]:
-        admitting = reduce(set.intersection, (self._lists.admitting(names) for names in sight.all_of))
-        return frozenset(
+    def _unread_by(self, sight: Sight, deadline: Deadline | None) -> tuple[frozenset[int], str]:
+        """The classes that somebody may not read, and the digest of their names and of the groups that these are in."""
+        with self._database.reading("reading who belongs to which group", deadline) as connection:
+            whole = Sight.of(*(groups_above(connection, names) for names in sight.all_of))
+        admitting = reduce(set.intersection, (self._lists.admitting(names) for names in whole.all_of))
+        unread = frozenset(
             number
             for (closed, lists), number in self._numbers.items()
             if not lists <= admitting or (closed and self._lists.naming.isdisjoint(lists))
         )
+        return unread, whole.digest
 
     # -- following ------------------------------------------------------------------------------------
 
@@ -147,7 +152,7 @@ class ClassKeeper:
         self._numbers.setdefault((True, frozenset()), known)
         for address in touched:
             self._classify(address)
-        if lists != self._lists.last or known != len(self._numbers):
+        if lists != self._lists.last or known != len(self._numbers) or groups_changed(connection, self._seq):
             self._unread.clear()
         self._seq = seq
         if self._changed or self._shared is None:

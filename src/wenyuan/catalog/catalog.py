@@ -21,6 +21,7 @@ from wenyuan.catalog.document_readers import DocumentReaders
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.evaluations import Evaluations
 from wenyuan.catalog.gap_decisions import GapDecisions
+from wenyuan.catalog.groups import Groups
 from wenyuan.catalog.history import PastDocuments
 from wenyuan.catalog.identity import Identity, name_library
 from wenyuan.catalog.listings import Listings
@@ -85,7 +86,7 @@ class Catalog:
         self.anchor = Anchor(database)
         self.history = PastDocuments(database)
         self.decided = GapDecisions(database)
-        self.stated = StatedFiles(database)
+        self.stated, self.memberships = StatedFiles(database), Groups(database)
 
     # -- life ---------------------------------------------------------------------------------------
 
@@ -360,6 +361,13 @@ class Catalog:
     feedback = delegate("learned", Tunings.feedback)
     stated_files = delegate("stated", StatedFiles.stated_files)
     keep_stated_files = delegate("stated", StatedFiles.keep_stated_files)
+
+    groups = delegate("memberships", Groups.groups)
+    members = delegate("memberships", Groups.members)
+    set_group = delegate("memberships", Groups.set_group)
+    change_group = delegate("memberships", Groups.change_group)
+    groups_of = delegate("memberships", Groups.groups_of)
+
     gap_decisions = delegate("decided", GapDecisions.gap_decisions)
     decide_gap = delegate("decided", GapDecisions.decide_gap)
 

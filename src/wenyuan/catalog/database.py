@@ -101,7 +101,9 @@ class StoragePlace(Protocol):
 
 OnChange = Callable[
     [
-        Literal["registry", "agent", "key", "rule", "task", "synonym", "correction", "document", "gap", "refresh"],
+        Literal[
+            "registry", "agent", "key", "rule", "task", "synonym", "correction", "document", "gap", "refresh", "group"
+        ],
         str,
         str,
         Any,

@@ -26,6 +26,7 @@ from wenyuan.cli.encoder import app as encoder_app
 from wenyuan.cli.evaluate import evaluation
 from wenyuan.cli.feedback import feedback
 from wenyuan.cli.gaps import app as gaps_app
+from wenyuan.cli.groups import groups_app
 from wenyuan.cli.help_texts import in_all, line, options_in_all
 from wenyuan.cli.keys import keys_app as key_app
 from wenyuan.cli.library import add, ingest, init
@@ -228,6 +229,7 @@ _GROUPS = {
     "gaps": gaps_app,
     "synonyms": synonyms_app,
     "key": key_app,
+    "group": groups_app,
     "audit": audit_app,
     "encoder": encoder_app,
 }

@@ -38,6 +38,7 @@ from wenyuan.server.routes.document_readers import DocumentReaderRoutes
 from wenyuan.server.routes.documents import CorrectionRoutes, DocumentRoutes
 from wenyuan.server.routes.evaluations import EvaluationRoutes, FeedbackRoutes
 from wenyuan.server.routes.gaps import GapRoutes
+from wenyuan.server.routes.groups import GroupRoutes
 from wenyuan.server.routes.ingest_jobs import IngestJobs
 from wenyuan.server.routes.keys import KeyRoutes
 from wenyuan.server.routes.mcp import Mcp
@@ -94,6 +95,7 @@ _RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
     EvaluationRoutes: lambda of: EvaluationRoutes(of.library, of.handler),
     UnifiedRoutes: lambda of: UnifiedRoutes(of.library, of.handler),
     RuleRoutes: lambda of: RuleRoutes(of.library, of.handler),
+    GroupRoutes: lambda of: GroupRoutes(of.library.catalog, of.handler),
     KeyRoutes: lambda of: KeyRoutes(of.library.catalog, of.handler, of.keys_changed, time.time),
 }
 """The resources of a library, each with how its handler is made; the OpenAPI document has them in this order."""

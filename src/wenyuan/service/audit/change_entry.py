@@ -27,6 +27,7 @@ Changed = Literal[
     "correction",
     "document",
     "gap",
+    "group",
 ]
 
 
