@@ -207,7 +207,7 @@ def test_every_route_works_on_a_relative_library(home: Path) -> None:
 
 def _walked(url: str, library: Any) -> dict[tuple[str, str], tuple[int, bytes]]:
     told: dict[tuple[str, str], tuple[int, bytes]] = {}
-    s: State = {"source_id": "docs", "path": "%E8%AF%B7%E5%81%87.md", "agent_id": "desk", "vector_store_id": "docs", "profile_id": "leave",
+    s: State = {"group": "hr", "source_id": "docs", "path": "%E8%AF%B7%E5%81%87.md", "agent_id": "desk", "vector_store_id": "docs", "profile_id": "leave",
                 "number": "1", "pack": "customer_service", "node_id": "1", "statement_id": "1", "page": "1", "token": None}  # fmt: skip
     for method, path, body in STEPS:
         if path == "/v1/audit/{audit_id}":
