@@ -34,6 +34,7 @@ from pydantic_settings import (
 
 from wenyuan.core.errors import ConfigError, msg
 from wenyuan.core.model import Source
+from wenyuan.oidc_settings import OidcSettings
 from wenyuan.plugins import ENCODERS, ENGINES, JUDGES, RERANKERS, ExtensionPoint
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "JudgeSettings",
     "LlmSettings",
     "MilvusSettings",
+    "OidcSettings",
     "PostgresSettings",
     "RedactionSettings",
     "RerankerSettings",
@@ -344,6 +346,7 @@ class Settings(BaseSettings):
     audit: AuditSettings = AuditSettings()
     tracing: TracingSettings = TracingSettings()
     server: ServerSettings = ServerSettings()
+    oidc: OidcSettings = OidcSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -20,6 +20,7 @@ from wenyuan.server.app import PUBLIC, ROUTES, create_app
 from wenyuan.server.keys import KeyRing, guarded, key_ring
 from wenyuan.server.route import declared, route
 from wenyuan.server.running import serve
+from wenyuan.server.token_callers import METADATA
 
 Served = tuple[str, Any]
 GUARDED = sorted((method, path, right) for (method, path), right in RIGHT_OF.items() if right is not None)
@@ -63,7 +64,8 @@ def test_every_route_declares_its_right(served: Served) -> None:
         assert routes == declared if service is served[1] else routes < declared
     assert len(RIGHT_OF) == len(ROUTES)
     assert {right for right in RIGHT_OF.values() if right} <= set(RIGHTS)
-    assert {"/livez", "/readyz", "/openapi.json", "/openapi-tools.json", "/llms.txt"} == PUBLIC
+    described = {METADATA, f"{METADATA}/mcp"}
+    assert {"/livez", "/readyz", "/openapi.json", "/openapi-tools.json", "/llms.txt"} | described == PUBLIC
 
 
 @pytest.mark.parametrize("right", sorted(RIGHTS))

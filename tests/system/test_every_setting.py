@@ -28,6 +28,7 @@ import milvus_server
 import postgres_server
 import rerank_server
 from cross_encoder_model import make_cross_encoder
+from issuer_server import AUDIENCE, CLIENT, SECRET, issuing
 from judge_server import judging
 from liars_server import lying
 from listening import free_port, listening
@@ -79,17 +80,37 @@ SERVERS: Mapping[str, Any] = {
     "engine": "postgres", "encoder.kind": "none", "catalog.schema_name": "own", "catalog.sessions": 4,
     "postgres.schema_prefix": "own_index", "postgres.sessions": 4, "search.deadline": 50,
 }  # fmt: skip
+SIGNING: Mapping[str, Any] = {
+    "encoder.kind": "none", "search.deadline": 50, "oidc.address": "https://kb.example.com", "oidc.audience": [AUDIENCE],
+    "oidc.algorithms": ["RS256"], "oidc.leeway": 10, "oidc.max_token": 8_192, "oidc.timeout": 20, "oidc.keys_kept": 600,
+    "oidc.allow_private": True, "oidc.user_claim": "preferred_username", "oidc.name_claim": "given_name",
+    "oidc.groups_claim": "groups", "oidc.groups_optional": True, "oidc.everyone": ["auditor"],
+    "oidc.groups": {"staff": {"roles": ["reader"]}}, "oidc.required_scopes": ["kb"], "oidc.scopes": {"kb.read": ["reader"]},
+    "oidc.client_id": CLIENT, "oidc.client_secret": SECRET, "oidc.login_scopes": ["openid"], "oidc.userinfo": True,
+    "oidc.session": 3_600, "oidc.console_keys": False, "oidc.label": "Acme",
+}  # fmt: skip
 MILVUS: Mapping[str, Any] = {
     "engine": "milvus", "encoder.kind": "hashing", "milvus.prefix": f"{milvus_server.PREFIX}_set", "milvus.index": "AUTOINDEX",
     "milvus.calls": 4, "search.deadline": 50,
 }  # fmt: skip
 ELSEWHERE = {"encoder.url", "reranker.url", "encoder.path", "reranker.path", "judge.path", "catalog.dsn", "postgres.dsn",
              "milvus.uri", "server.port",
-             "audit.head_file"}  # fmt: skip
+             "audit.head_file", "oidc.issuer"}  # fmt: skip
 """What is said where the test starts a server or makes a folder for it."""
 NOT_STARTED = {"encoder.dimension", "milvus.token", "milvus.database"}
 """They need a server that knows them: see `tests/encoders` and `tests/engines`."""
-GROUPS = {"plain": PLAIN, "models": MODELS, "folders": FOLDERS, "postgres": SERVERS, "milvus": MILVUS}
+GROUPS = {
+    "plain": PLAIN,
+    "models": MODELS,
+    "folders": FOLDERS,
+    "postgres": SERVERS,
+    "milvus": MILVUS,
+    "signing": SIGNING,
+}
+
+
+HEADERS: dict[str, str] = {}
+"""What a caller sends besides."""
 
 
 def test_every_setting_is_started() -> None:
@@ -117,6 +138,13 @@ def started(group: str, folder: Path) -> Iterator[dict[str, Any]]:
                 told[f"{name}.path"] = str(folder / name)
         elif group == "postgres":
             told["catalog.dsn"] = told["postgres.dsn"] = stack.enter_context(postgres_server.own()).dsn
+        elif group == "signing":
+            issuer = stack.enter_context(issuing())
+            told["oidc.issuer"] = issuer.issuer
+            HEADERS["authorization"] = (
+                f"Bearer {issuer.token(preferred_username='li', groups=['staff'], scope='kb kb.read')}"
+            )
+            stack.callback(HEADERS.pop, "authorization")
         elif group == "milvus":
             told["milvus.uri"] = stack.enter_context(milvus_server.running())
         elif group == "plain":
@@ -177,7 +205,7 @@ def served(world: Mapping[str, str], folder: Path) -> dict[str, Any]:
         assert url, said
         body = json.dumps({"query": "refund within how many days?", "max_results": 3}).encode()
         request = urllib.request.Request(
-            f"{url.rstrip('.')}/v1/retrieve_fragments", body, {"content-type": "application/json"}
+            f"{url.rstrip('.')}/v1/retrieve_fragments", body, {"content-type": "application/json", **HEADERS}
         )
         with urllib.request.urlopen(request, timeout=120) as response:
             answer = json.load(response)

@@ -56,6 +56,7 @@ def checks(terminal: Terminal) -> Iterator[Check]:
     yield _ocr(terminal)
     yield from _plugins(terminal)
     yield _settings(terminal)
+    yield from _issuer(terminal)
     yield from _library(terminal)
 
 
@@ -142,6 +143,24 @@ def _settings(terminal: Terminal) -> Check:
     shown = terminal.text("d_chosen", engine=chosen.engine, encoder=chosen.encoder.kind)
     detail = f"{shown} ({', '.join(origins) or terminal.text('d_defaults')})"
     return Check("settings", "ok", detail, more={"origins": origins})
+
+
+def _issuer(terminal: Terminal) -> Iterator[Check]:
+    """Who tells who somebody is; yields nothing where keys alone count, or the settings cannot be read."""
+    from wenyuan.cli.doctor_issuer import faults_of_issuer
+    from wenyuan.settings import load_settings
+
+    try:
+        settings = load_settings(terminal.folder).oidc
+    except KnowledgeError:
+        return  # the check of the settings says so
+    if not settings.issuer:
+        return
+    faults = list(faults_of_issuer(terminal, settings))
+    for state, detail, help_ in faults:
+        yield Check("issuer", state, detail, help_)
+    if not faults:
+        yield Check("issuer", "ok", settings.issuer)
 
 
 def _library(terminal: Terminal) -> Iterator[Check]:

@@ -55,20 +55,24 @@ def serve(
     share_arenas()
     from wenyuan.cli.snippets import marks
     from wenyuan.console.site import with_console
+    from wenyuan.console.state import console_issuer
     from wenyuan.server.ending import CLOSING, Ending
     from wenyuan.server.running import serve as run_server
+    from wenyuan.server.token_callers import token_callers
 
     with opened(terminal) as found, Ending(found.settings.server.grace + CLOSING, lambda: _flush(found)) as ending:
         wanted = found.settings.server
+        tokens = token_callers(found.settings.oidc, found.folder)
         run_server(
             found,
             wanted.host if host is None else host,
             wanted.port if port is None else port,
             settings=wanted,
             keys=found.catalog,
+            tokens=tokens,
             shared_port=wanted.shared_port,
             on_stop=ending.begin,
-            front=(lambda app: with_console(app, marks)) if wanted.console else None,
+            front=(lambda app: with_console(app, marks, console_issuer(tokens))) if wanted.console else None,
             on_listening=lambda url: _begin(terminal, found, url, member),
             member=member,
         )

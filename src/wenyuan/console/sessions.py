@@ -1,4 +1,4 @@
-"""Sessions: a random id in a cookie refers to an API key, for as long as the server runs. And limits on sign-in attempts."""
+"""Sessions: a random id in a cookie refers to a credential, for as long as the server runs. And limits on sign-in attempts."""
 
 from __future__ import annotations
 
@@ -9,44 +9,68 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from wenyuan.server.buckets import Bucket
 
 COOKIE = "wenyuan_session"
 LASTS = 12 * 3600
-"""Seconds after which a key has to be given again."""
+"""Seconds after which one has to sign in again, at most."""
 _MOST = 1_000
 _AT_ONCE = 5.0  # attempts to sign in that fail, before there is a wait
 _EVERY = 10.0  # seconds of that wait
 
 
-class ConsoleSessions:
-    """API keys by session, and the rights of each. Session ids are stored hashed, so no cookie can be made from this
-    content.
+@dataclass(frozen=True, slots=True)
+class ConsoleSession:
+    """A session.
 
-    The key counts only as long as the API accepts it: each call is made with it, so one that was revoked or has
+    Attributes:
+        token: The credential with which the API is asked: a key, or what stands for whom the issuer has told.
+        rights: Those of it that pages depend on.
+        name: Of whoever has signed in; "" for a key.
+        until: On the clock of its `ConsoleSessions`.
+    """
+
+    token: str = ""
+    rights: frozenset[str] = frozenset()
+    name: str = ""
+    until: float = 0.0
+
+
+NO_SESSION = ConsoleSession()
+
+
+class ConsoleSessions:
+    """Credentials by session. Session ids are stored hashed, so no cookie can be made from this content.
+
+    A credential counts only as long as the API accepts it: each call is made with it, so a key that was revoked or has
     expired ends its sessions at once.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._kept: OrderedDict[bytes, tuple[float, str, frozenset[str]]] = OrderedDict()
+        self._kept: OrderedDict[bytes, ConsoleSession] = OrderedDict()
 
-    def begin(self, token: str, rights: frozenset[str]) -> str:
-        """A new session for a key with these rights; returns its id. Beyond a thousand, the oldest session ends."""
+    def begin(self, token: str, rights: frozenset[str], name: str = "", lasts: float = LASTS) -> str:
+        """A new session for a credential; returns its id. Beyond a thousand, the oldest session ends.
+
+        Args:
+            lasts: Seconds.
+        """
         session = secrets.token_urlsafe(32)
-        self._kept[_digest(session)] = (self._clock() + LASTS, token, rights)
+        self._kept[_digest(session)] = ConsoleSession(token, rights, name, self._clock() + min(lasts, LASTS))
         while len(self._kept) > _MOST:
             self._kept.popitem(last=False)
         return session
 
-    def held(self, session: str) -> tuple[str, frozenset[str]]:
-        """The key of a session and its rights; ``""`` and none when the session does not exist or has ended."""
-        until, token, rights = self._kept.get(_digest(session), (0.0, "", frozenset()))
-        if until <= self._clock():
+    def held(self, session: str) -> ConsoleSession:
+        """A session by its id; `NO_SESSION` where there is none, or it has ended."""
+        found = self._kept.get(_digest(session), NO_SESSION)
+        if found.until <= self._clock():
             self._kept.pop(_digest(session), None)
-            return "", frozenset()
-        return token, rights
+            return NO_SESSION
+        return found
 
     def end(self, session: str) -> None:
         """Sign out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.responses import Response
@@ -11,53 +12,88 @@ from wenyuan.console.api import Refused
 from wenyuan.console.forms import read_form
 from wenyuan.console.sessions import COOKIE, LASTS
 from wenyuan.console.visit import LANGUAGE, LIGHT, Page, Visit, checked_next
+from wenyuan.issuer.signed_in import is_session
+
+if TYPE_CHECKING:
+    from wenyuan.console.state import ConsoleState
 
 _A_YEAR = 365 * 24 * 3600
 _SIGNING_MOST = 200  # characters of a key
 
 
 async def sign_in(visit: Visit) -> Response:
-    """The page that asks for a key."""
-    return _sign_in_page(visit, checked_next(visit.request.query_params.get("next", "")))
+    """The page that asks for a key, or leads to the issuer."""
+    return sign_in_page(visit, checked_next(visit.request.query_params.get("next", "")))
 
 
 async def signed_in(visit: Visit) -> Response:
     """Start a session for a key that the API accepts."""
     form = await read_form(visit.request)
+    if not visit.site.takes_keys:
+        return sign_in_page(visit, checked_next(form["next"]), visit.text("sign_in_no_keys"), 403)
     token, following = form["key"][:_SIGNING_MOST], checked_next(form["next"])
     address = visit.request.client.host if visit.request.client else ""
     if wait := visit.site.attempts.begun(address):
-        refused = _sign_in_page(visit, following, visit.text("key_too_often", seconds=wait), 429)
+        refused = sign_in_page(visit, following, visit.text("key_too_often", seconds=wait), 429)
         refused.headers["Retry-After"] = str(wait)
         return refused
     if not token or not await _counts(visit, token):
-        return _sign_in_page(visit, following, visit.text("key_unknown"), 401)
+        return sign_in_page(visit, following, visit.text("key_unknown"), 401)
     visit.site.attempts.counted(address)
-    rights = await _rights(visit)
-    if following == "/console/search" and "search" not in rights:
-        following = "/console/" + next(
-            name for name, right in visit.site.menu.items() if right in rights or not right
-        )
-    response = visit.see(following)
+    rights = await rights_found(visit)
+    response = visit.see(first_page(visit.site, following, rights))
     begin_session(visit, response, token, rights)
     return response
 
 
-def begin_session(visit: Visit, response: Response, token: str, rights: frozenset[str]) -> None:
-    """Set the browser's session cookie for a key, replacing its former session."""
-    visit.site.sessions.end(visit.request.cookies.get(COOKIE, ""))
-    secure = urlsplit(visit.request.headers.get("origin", "")).scheme == "https"
+def first_page(site: ConsoleState, following: str, rights: frozenset[str]) -> str:
+    """The page to show after signing in: the one that was asked for, unless it is search, and searching is not allowed."""
+    if following != "/console/search" or "search" in rights:
+        return following
+    return "/console/" + next(name for name, right in site.menu.items() if right in rights or not right)
+
+
+def begin_session(
+    visit: Visit,
+    response: Response,
+    token: str,
+    rights: frozenset[str],
+    *,
+    name: str = "",
+    lasts: float = LASTS,
+    secure: bool = False,
+) -> None:
+    """Set the browser's session cookie for a credential, replacing its former session.
+
+    Args:
+        name: Of whoever has signed in.
+        lasts: Seconds.
+        secure: Whether the cookie is for TLS alone, besides where the browser says that it came by it.
+    """
+    _end_session(visit)
+    by_tls = secure or urlsplit(visit.request.headers.get("origin", "")).scheme == "https"
     response.set_cookie(
-        COOKIE, visit.site.sessions.begin(token, rights), max_age=LASTS, path="/console", secure=secure,
+        COOKIE, visit.site.sessions.begin(token, rights, name, lasts), max_age=int(lasts), path="/console", secure=by_tls,
         httponly=True, samesite="strict",
     )  # fmt: skip
 
 
+def _end_session(visit: Visit) -> None:
+    """End the browser's session, and the credential that was made for it."""
+    cookie = visit.request.cookies.get(COOKIE, "")
+    if visit.site.issuer is not None:
+        visit.site.issuer.signed_in.end(visit.site.sessions.held(cookie).token)
+    visit.site.sessions.end(cookie)
+
+
 async def sign_out(visit: Visit) -> Response:
-    """End the session and delete its cookie."""
+    """End the session and delete its cookie; whom the issuer had told is shown how to sign out there, too."""
     await read_form(visit.request)
-    visit.site.sessions.end(visit.request.cookies.get(COOKIE, ""))
-    response = visit.see("/console/sign-in")
+    issuer = visit.site.issuer
+    there = issuer.login.sign_out_address() if issuer is not None and is_session(visit.token) else ""
+    _end_session(visit)
+    visit.token = ""
+    response = visit.page("signed_out.html", there=there) if there else visit.see("/console/sign-in")
     response.delete_cookie(COOKIE, path="/console")
     return response
 
@@ -75,7 +111,8 @@ async def choose(visit: Visit) -> Response:
     return response
 
 
-def _sign_in_page(visit: Visit, following: str, fault: str = "", status: int = 200) -> Response:
+def sign_in_page(visit: Visit, following: str, fault: str = "", status: int = 200) -> Response:
+    """The page where one signs in, with what was wrong."""
     return visit.page("sign_in.html", status, following=following, fault=fault)
 
 
@@ -100,7 +137,7 @@ _TRIED: Mapping[str, tuple[str, tuple[str, ...], object]] = {
 }
 
 
-async def _rights(visit: Visit) -> frozenset[str]:
+async def rights_found(visit: Visit) -> frozenset[str]:
     """The rights of the session's key that pages depend on, found by asking the API."""
     found = set()
     for right, (method, segments, body) in _TRIED.items():

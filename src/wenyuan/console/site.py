@@ -20,6 +20,7 @@ from wenyuan.console import (
     evaluations,
     gaps,
     health,
+    issuer_sign_in,
     people,
     quarantine,
     rule_queue,
@@ -32,13 +33,14 @@ from wenyuan.console import (
 from wenyuan.console.api import Refused
 from wenyuan.console.forms import BadForm
 from wenyuan.console.sessions import COOKIE
-from wenyuan.console.state import STATIC, ConsoleState, Marks, unmarked
+from wenyuan.console.state import STATIC, ConsoleIssuer, ConsoleState, Marks, unmarked
 from wenyuan.console.visit import HEADERS, Page, Visit
 from wenyuan.server.path_routes import Answer, routes_of
 
 _log = logging.getLogger("wenyuan.console")
 _AREAS = (
     sign_in.PAGES,
+    issuer_sign_in.ISSUER_PAGES,
     search.PAGES,
     console_answer.ANSWER_PAGES,
     verify.VERIFY_PAGES,
@@ -57,14 +59,15 @@ _AREAS = (
 _PAGES: Mapping[tuple[str, str], Page] = {where: page for area in _AREAS for where, page in area.items()}
 
 
-def with_console(app: ASGIApp, marks: Marks = unmarked) -> ASGIApp:
+def with_console(app: ASGIApp, marks: Marks = unmarked, issuer: ConsoleIssuer | None = None) -> ASGIApp:
     """The server's application with the console in front of it, at ``/`` and below ``/console``.
 
     Args:
         app: Receives all other requests, and the console's own calls.
         marks: Finds words of a query in a text: text, query → spans.
+        issuer: By what people sign in besides keys.
     """
-    console = _console(ConsoleState(app, marks))
+    console = _console(ConsoleState(app, marks, issuer))
 
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
         ours = scope["type"] == "http" and (scope["path"] == "/" or f"{scope['path']}/".startswith("/console/"))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 from starlette.types import ASGIApp
@@ -17,6 +19,10 @@ from wenyuan.console.forms import FILTERS
 from wenyuan.console.sessions import Attempts, ConsoleSessions
 from wenyuan.core.errors import Counted
 from wenyuan.i18n.translation import texts
+from wenyuan.issuer.login import Login
+from wenyuan.issuer.signed_in import SignedIn
+from wenyuan.server.pool import Pool
+from wenyuan.server.token_callers import TokenCallers
 
 _log = logging.getLogger("wenyuan.console")
 
@@ -60,11 +66,32 @@ def _templates() -> Environment:
     return made
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ConsoleIssuer:
+    """By what people sign in at an issuer.
+
+    Attributes:
+        signed_in: Whose credentials the API takes.
+        pool: Threads that may wait for the issuer.
+    """
+
+    login: Login
+    signed_in: SignedIn
+    pool: Pool = field(default_factory=lambda: Pool(4, 32))
+
+    @property
+    def label(self) -> str:
+        """How people call the issuer: by its host where nothing else is set."""
+        return self.login.settings.label or (urlsplit(self.login.settings.issuer).hostname or "")
+
+
 class ConsoleState:
     """State shared by all visits."""
 
-    def __init__(self, app: ASGIApp, marks: Marks = unmarked) -> None:
+    def __init__(self, app: ASGIApp, marks: Marks = unmarked, issuer: ConsoleIssuer | None = None) -> None:
         self.api = Api(app)
+        self.issuer = issuer
+        self.takes_keys = issuer is None or issuer.login.settings.console_keys
         self.sessions, self.attempts = ConsoleSessions(), Attempts()
         self.marks = marks
         self.menu = _MENU
@@ -83,3 +110,10 @@ class ConsoleState:
         """A text of the console; KeyError for an unknown key."""
         said = texts("console", language)[key]
         return said.format(**{name: Counted(value) for name, value in values.items()}) if values else said
+
+
+def console_issuer(tokens: TokenCallers | None) -> ConsoleIssuer | None:
+    """By what people sign in where an issuer tells them, and this server is its client; else None."""
+    if tokens is None or not tokens.settings.client_id:
+        return None
+    return ConsoleIssuer(Login(tokens.settings, tokens.keys), tokens.signed_in)

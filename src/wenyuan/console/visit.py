@@ -45,8 +45,9 @@ class Visit:
         language: ``zh`` or ``en``: as chosen, else as the browser prefers.
         light: ``light``, ``dark`` or ``auto``.
         zone: The browser's time zone, as its script says; None for this machine's.
-        token: The key of the session; ``""`` without one.
-        rights: The rights of that key; empty without a session.
+        token: The credential of the session; ``""`` without one.
+        rights: The rights of that credential; empty without a session.
+        name: Whom the issuer has told; "" for a key.
     """
 
     def __init__(self, request: Request, site: ConsoleState) -> None:
@@ -57,7 +58,8 @@ class Visit:
         light = request.cookies.get(LIGHT)
         self.light = light if light in ("light", "dark") else "auto"
         self.zone = zone_named(request.cookies.get(ZONE, ""))
-        self.token, self.rights = site.sessions.held(request.cookies.get(COOKIE, ""))
+        session = site.sessions.held(request.cookies.get(COOKIE, ""))
+        self.token, self.rights, self.name = session.token, session.rights, session.name
 
     # -- asking the API ------------------------------------------------------------------------------------
 

@@ -45,6 +45,7 @@ from wenyuan.server.routes.mcp import Mcp
 from wenyuan.server.routes.originals import OriginalRoutes
 from wenyuan.server.routes.quarantine import QuarantineRoutes
 from wenyuan.server.routes.registry import Agents, SourceList, SourceRoutes
+from wenyuan.server.routes.resource_metadata import ResourceMetadata
 from wenyuan.server.routes.rules import RuleRoutes, UnifiedRoutes
 from wenyuan.server.routes.synonyms import SynonymRoutes
 from wenyuan.server.routes.tasks import Tasks
@@ -97,6 +98,7 @@ _RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
     RuleRoutes: lambda of: RuleRoutes(of.library, of.handler),
     GroupRoutes: lambda of: GroupRoutes(of.library.catalog, of.handler),
     KeyRoutes: lambda of: KeyRoutes(of.library.catalog, of.handler, of.keys_changed, time.time),
+    ResourceMetadata: lambda of: ResourceMetadata(of.library.settings.oidc),
 }
 """The resources of a library, each with how its handler is made; the OpenAPI document has them in this order."""
 _SIMPLE = (FragmentRoutes, SourceList, Metrics, Probes)

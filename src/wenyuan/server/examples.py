@@ -54,9 +54,16 @@ SECURITY: Mapping[str, Any] = {
         "type": "http",
         "scheme": "bearer",
         "description": "A key of the library: `wenyuan key create`. While it has none, a server on this machine needs none.",
-    }
+    },
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "An access token of the issuer that the server's settings name; "
+        "`/.well-known/oauth-protected-resource` says who it is.",
+    },
 }
-_NEEDED: list[dict[str, list[str]]] = [{"key": []}, {}]
+_NEEDED: list[dict[str, list[str]]] = [{"key": []}, {"token": []}, {}]
 
 
 def told_by_example(operation: Mapping[str, Any], *, open_to_all: bool) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from wenyuan.server.problems import Problem
 from wenyuan.server.request_origin import is_loopback
 from wenyuan.server.route import Handler
 from wenyuan.server.service_port import is_no_key, open_on_loopback
+from wenyuan.server.token_callers import TokenCallers
 from wenyuan.service.audit.recorder import ACTING
 
 _FRESH = 0.5
@@ -41,6 +42,7 @@ class KeyRing:
         keys: Asked in threads, never on the event loop.
         open_without_keys: Whether everybody may do everything as long as there is no unrevoked key. Once there was
             one, keys are required until the server restarts: to revoke the last key must not open the door.
+        tokens: Checks bearers' credentials that are no keys; with it, nobody is admitted without a credential.
         clock: Seconds since the epoch.
         ticks: Seconds that never go back.
     """
@@ -50,11 +52,13 @@ class KeyRing:
         keys: Keys,
         *,
         open_without_keys: bool,
+        tokens: TokenCallers | None = None,
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         self._keys = keys
-        self._needed = not open_without_keys
+        self._needed = not open_without_keys or tokens is not None
+        self._tokens = tokens
         self._looked = float("-inf")
         self._clock = clock
         self._ticks = ticks
@@ -69,11 +73,18 @@ class KeyRing:
             CatalogError: the keys cannot be read, so no request is admitted.
         """
         given = [value for name, value in headers.items() if name == "authorization"]
+        credential = _bearer(given)
+        if self._tokens is not None and self._tokens.takes(credential):
+            return await self._tokens.principal(credential)
         if all(map(is_no_key, given)) and not await self._keys_needed():
             open_on_loopback(headers)
             return Principal()
-        key = await self._key(given)
+        key = await self._key(credential)
         if key is None or key.revoked_at is not None or (key.expires_at or float("inf")) <= self._clock():
+            if self._tokens is not None:
+                raise self._tokens.unauthenticated(
+                    "an API key or a token is needed: Authorization: Bearer wy_…, or a token of the issuer"
+                )
             raise Problem.unauthenticated("an API key is needed: Authorization: Bearer wy_…, not revoked or expired")
         return Principal(
             key_id=key.key_id, agent_id=key.agent_id, rights=key.rights, user=key.user, groups=key.groups
@@ -91,22 +102,29 @@ class KeyRing:
             self._looked = begun
         return self._needed
 
-    async def _key(self, given: Sequence[str]) -> Key | None:
-        scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        token = token.strip(" ")
-        if scheme.lower() != "bearer" or not _TOKEN.fullmatch(token):
+    async def _key(self, credential: str) -> Key | None:
+        if not _TOKEN.fullmatch(credential):
             return None
-        return await self._pool.run(lambda: self._keys.key_of_token(token))
+        return await self._pool.run(lambda: self._keys.key_of_token(credential))
 
 
-def key_ring(keys: Keys, host: str) -> KeyRing:
+def _bearer(given: Sequence[str]) -> str:
+    """The credential of the only ``Authorization`` header; ``""`` for none of a bearer."""
+    scheme, _, credential = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+    return credential.strip(" ") if scheme.lower() == "bearer" else ""
+
+
+def key_ring(keys: Keys, host: str, tokens: TokenCallers | None = None) -> KeyRing:
     """The authentication for a server that listens on `host`.
 
+    Args:
+        tokens: See `KeyRing`.
+
     Raises:
-        ConfigError: others than this machine can reach it, and there is no key that counts.
+        ConfigError: others than this machine can reach it, and there is neither an issuer nor a key that counts.
     """
-    if is_loopback(host):
-        return KeyRing(keys, open_without_keys=True)
+    if is_loopback(host) or tokens is not None:
+        return KeyRing(keys, open_without_keys=True, tokens=tokens)
     now, held = time.time(), keys.keys()
     if not any(key.revoked_at is None and (key.expires_at or float("inf")) > now for key in held):
         raise ConfigError(

@@ -8,16 +8,20 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from wenyuan.server.problems import Problem
+from wenyuan.server.token_callers import METADATA
 from wenyuan.wire.contract import encode
 from wenyuan.wire.dify import dify_error
 from wenyuan.wire.vector_stores import store_error
 
 DIFY = "/retrieval"
+MCP_DOOR = "/mcp"
 _STORES = "/v1/vector_stores"
 
 
 def refusal(problem: Problem, request_id: str, path: str, headers: Headers) -> Response:
     """A problem in the error format of the path's protocol; a problem document for our own routes."""
+    if path == MCP_DOOR and METADATA in (told := problem.headers.get("WWW-Authenticate", "")):
+        problem.headers["WWW-Authenticate"] = told.replace(f'{METADATA}"', f'{METADATA}{MCP_DOOR}"')
     if path == DIFY:
         return _dify(problem, request_id, headers)
     return _stores(problem) if path == _STORES or path.startswith(_STORES + "/") else problem.response(request_id)

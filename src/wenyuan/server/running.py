@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from wenyuan.server.keys import Keys
+    from wenyuan.server.token_callers import TokenCallers
 
 
 _TICK = 0.1
@@ -144,6 +145,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
     settings: ServerSettings | None = None,
     authenticate: Authenticate | None = None,
     keys: Keys | None = None,
+    tokens: TokenCallers | None = None,
     fault: FaultSwitch | None = None,
     allow_remote: bool = False,
     shared_port: bool = False,
@@ -159,6 +161,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
     Args:
         port: 0 for any free one.
         keys: Where the API keys of callers are; with them, and without `authenticate`, see `keys.key_ring`.
+        tokens: With `keys`: what checks the tokens of an issuer.
         allow_remote: Listen on other than loopback addresses though there are no `keys`; then `authenticate` is
             open unless given.
         shared_port: Other servers with this option, run by the same user, may listen on the port too; the system
@@ -175,7 +178,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
     from wenyuan.server.keys import key_ring
 
     if authenticate is None and keys is not None:
-        authenticate = key_ring(keys, host)
+        authenticate = key_ring(keys, host, tokens)
     elif not allow_remote and not is_loopback(host):
         raise ConfigError(
             msg(

@@ -1,0 +1,1 @@
+"""Who says who somebody is: an issuer of OpenID Connect, its keys and tokens."""
