@@ -133,7 +133,11 @@ class IssuerAnswer(BaseHTTPRequestHandler):
             user = self.server.users.get(token.removeprefix("opaque-"))
             self._json(user if user else {"error": "invalid_token"}, 200 if user else 401)
         elif asked == "/end":
-            self._send(200, b"<!doctype html><html lang=en><title>Out</title><h1>Signed out here</h1>", "text/html")
+            self._send(
+                200,
+                b"<!doctype html><html lang=en><link rel=icon href='data:,'><title>Out</title><h1>Signed out here</h1>",
+                "text/html",
+            )
         else:
             self._send(404, b"", "text/plain")
 
@@ -179,7 +183,7 @@ class IssuerAnswer(BaseHTTPRequestHandler):
             f'<input type="hidden" name="{name}" value="{quote(value)}">' for name, value in asked.items()
         )
         buttons = "".join(f'<button name="sub" value="{sub}">{sub}</button>' for sub in self.server.users)
-        page = f'<!doctype html><html lang=en><title>Issuer</title><h1>Issuer</h1><form method=post action="{self.server.path}/approve">{fields}{buttons}<button name="sub" value="">No</button></form>'
+        page = f'<!doctype html><html lang=en><link rel=icon href=data:,><title>Issuer</title><h1>Issuer</h1><form method=post action="{self.server.path}/approve">{fields}{buttons}<button name="sub" value="">No</button></form>'
         self._send(200, page.encode(), "text/html")
 
     def _approve(self, form: Mapping[str, str]) -> None:
