@@ -16,7 +16,7 @@ from console_door import HOSTILE, Browser, Seen, console, served
 from governed_door import key
 from wenyuan.console.forms import MAX_FORM
 from wenyuan.console.score_parts import pieces_of
-from wenyuan.console.sessions import LASTS, Attempts, ConsoleSessions
+from wenyuan.console.sessions import LASTS, NO_SESSION, Attempts, ConsoleSessions
 from wenyuan.console.visit import checked_next, preferred
 from wenyuan.core.redaction.policy import KINDS
 from wenyuan.i18n.translation import texts
@@ -400,11 +400,11 @@ def test_sessions_end_by_themselves() -> None:
     now = [0.0]
     sessions = ConsoleSessions(lambda: now[0])
     first = sessions.begin("key", frozenset(("search",)))
-    assert sessions.held(first) == ("key", {"search"})
+    assert (sessions.held(first).token, sessions.held(first).rights) == ("key", {"search"})
     others = [sessions.begin(str(number), frozenset()) for number in range(1_000)]
-    assert sessions.held(first) == ("", frozenset())
+    assert sessions.held(first) == NO_SESSION
     now[0] = LASTS
-    assert sessions.held(others[-1]) == ("", frozenset())
+    assert sessions.held(others[-1]) == NO_SESSION
 
 
 @pytest.mark.parametrize("judged", [0.0, 0.9])

@@ -23,7 +23,7 @@ from wenyuan.settings import Settings
 
 @pytest.fixture
 def door(tmp_path: Path) -> Iterator[SigningDoor]:
-    with signing_door(tmp_path, timeout=1, keys_kept=600) as made:
+    with signing_door(tmp_path, keys_kept=600) as made:
         yield made
 
 
@@ -72,7 +72,7 @@ def test_made_up_keys_do_not_make_it_ask_again_and_again(door: SigningDoor) -> N
 @pytest.mark.parametrize("where", ["/jwks", "/.well-known/openid-configuration"])
 def test_an_issuer_that_gives_no_keys_opens_nothing(tmp_path: Path, where: str, fault: Any) -> None:
     """503 while there are no keys, and 401 for none; keys of the library count meanwhile, and tokens as soon as it answers."""
-    with signing_door(tmp_path, timeout=0.3) as door:
+    with signing_door(tmp_path, timeout=4 if fault == 30.0 else 30) as door:
         door.issuer.faults[where] = fault
         for _ in range(2):
             problem = assert_problem(door.search(door.issuer.token()), 503, "issuer_unavailable")
@@ -107,10 +107,10 @@ def test_keys_are_renewed_beside_the_answering(door: SigningDoor) -> None:
     assert door.search(door.issuer.token()).status == 200
     door.issuer.faults["/jwks"] = 30.0
     door.ticks.now += FRESH
-    begun = time.monotonic()
     assert door.search(door.issuer.token()).status == 200
+    assert door.tokens._refreshing is not None
+    assert not door.tokens._refreshing.done()
     door.issuer.released.set()
-    assert time.monotonic() - begun < 1.0  # the time that the issuer has; it was not waited for
     while door.tokens.keys.may_ask:
         time.sleep(0.005)
     assert fetched(door) == 2
@@ -118,7 +118,7 @@ def test_keys_are_renewed_beside_the_answering(door: SigningDoor) -> None:
 
 def test_a_silent_issuer_keeps_nobody_else_waiting(tmp_path: Path) -> None:
     """Forty bearers of tokens wait for it together, one request long; a bearer of a key is answered in between."""
-    with signing_door(tmp_path, timeout=1.5) as door:
+    with signing_door(tmp_path, timeout=10) as door:
         door.issuer.faults["/jwks"] = 30.0
         held = key(door.library, "search")
         found: list[int] = []

@@ -270,6 +270,6 @@ def issuing(path: str = "") -> Iterator[IssuerServer]:
 def signing_settings(server: IssuerServer, **more: Any) -> dict[str, Any]:
     """Settings of a library whose callers this issuer tells."""
     return {
-        "issuer": server.issuer, "address": AUDIENCE, "audience": [AUDIENCE], "allow_private": True, "timeout": 2,
+        "issuer": server.issuer, "address": AUDIENCE, "audience": [AUDIENCE], "allow_private": True, "timeout": 30,
         "everyone": ["reader"], **more,
     }  # fmt: skip

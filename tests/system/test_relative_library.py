@@ -25,6 +25,7 @@ from wenyuan.cli.root import app
 from wenyuan.server.app import ROUTES, create_app
 from wenyuan.server.keys import KeyRing
 from wenyuan.server.running import start_in_thread
+from wenyuan.server.token_callers import METADATA
 from wenyuan.settings import ServerSettings
 
 LIBRARY = "./library"
@@ -71,7 +72,16 @@ MCP = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 STEPS: Sequence[Step] = (
     *(
         ("GET", path, lambda _: None)
-        for path in ("/livez", "/readyz", "/openapi.json", "/openapi-tools.json", "/llms.txt", "/metrics")
+        for path in (
+            "/livez",
+            "/readyz",
+            "/openapi.json",
+            "/openapi-tools.json",
+            "/llms.txt",
+            "/metrics",
+            METADATA,
+            METADATA + "/mcp",
+        )
     ),
     (
         "POST",
@@ -181,7 +191,12 @@ NOT_HERE = {
 
 def test_every_route_works_on_a_relative_library(home: Path) -> None:
     """Each is called, in the order of an owner's day, and answers as it does elsewhere."""
-    with wenyuan.open(LIBRARY, create=True, **SEEN) as library:
+    issuer = {
+        "issuer": "https://id.example.com",
+        "address": "https://kb.example.com",
+        "audience": ["https://kb.example.com"],
+    }
+    with wenyuan.open(LIBRARY, create=True, oidc=issuer, **SEEN) as library:
         for name in ("a" * 64, "b" * 64):
             library.quarantine.keep(b"bad", sha256=name, suffix=".md", scanner="clamd", reason="Trojan")
         url, stop = start_in_thread(
