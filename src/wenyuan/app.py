@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,18 @@ from wenyuan.catalog.values import place_of
 from wenyuan.core.addresses import legible
 from wenyuan.core.connectors import Connector
 from wenyuan.core.engine_opening import EngineOpening
-from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable, msg
+from wenyuan.core.errors import (
+    CatalogUnavailable,
+    ConfigError,
+    EncoderMismatch,
+    EncoderUnavailable,
+    KnowledgeError,
+    msg,
+)
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.model import Document, EncoderFingerprint, Source
-from wenyuan.core.ports import Encoder, IndexSpec, Judge, LanguageModel, Outside, WritingJudge
+from wenyuan.core.ports import Encoder, IndexSpec, Judge, LanguageModel, Outside, WritingJudge, until
+from wenyuan.core.redaction.erased_values import ErasedValues
 from wenyuan.core.scanning import Scanner
 from wenyuan.core.text.analysis import ANALYZER
 from wenyuan.encoders.selection import open_encoder, open_reranker
@@ -30,6 +37,7 @@ from wenyuan.engines.memory import MemoryEngine
 from wenyuan.engines.selection import open_engine
 from wenyuan.plugins import JUDGES
 from wenyuan.runtime.cores import usable_cores
+from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.runtime.installation import install_command
 from wenyuan.scanners.selection import open_scanner
 from wenyuan.service.assembly import Models, Reading, Storage, assembled
@@ -68,6 +76,8 @@ __all__ = [
     "renew_key",
 ]
 
+
+_ASKED = 1.0  # seconds for asking what was erased
 
 IN_FOLDER: dict[str, Any] = {"catalog": {"dsn": ""}}
 """Settings of a library that is for one purpose, and never the one on a server that the environment names."""
@@ -258,7 +268,22 @@ def _answers(
 def _questions(settings: Settings, catalog: Catalog, folder: Path) -> Questions:
     """The redaction of documents and questions, with this library's key and the configured name recogniser."""
     names = load_names(settings.redaction.ner) if settings.redaction.ner else None
-    redacting = partial(Redactor.of, key=catalog.pseudonym_key() or marked_key(catalog, folder), names=names)
+    key = catalog.pseudonym_key() or marked_key(catalog, folder)
+
+    known: list[ErasedValues] = []
+
+    def redacting(source: Source) -> Redactor:
+        try:
+            with until(deadline_after(_ASKED)):
+                values = catalog.erased_values()
+        except KnowledgeError:  # nothing is erased meanwhile either, as far as was known before
+            if not known:
+                raise
+        else:
+            if not known or known[0].values != values:
+                known[:] = [ErasedValues(key, values)]
+        return Redactor.of(source, key, names, known[0])
+
     return Questions(redacting, catalog.sources, settings.audit.sensitivity)
 
 

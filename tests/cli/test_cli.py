@@ -177,6 +177,8 @@ def test_every_message_is_used() -> None:
         "encoder_",
         "confidence_",
         "found_",
+        "erasure_",
+        "place_",
     )
     described = ("title type domain trust language collection copyright path effective_from effective_until "
                  "documents passages vectors failures source_id keyword vector ok").split()  # fmt: skip

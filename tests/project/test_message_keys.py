@@ -12,10 +12,13 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 import wenyuan
+from wenyuan.catalog.erased_texts import PLACES as PLACES_OF_TABLES
 from wenyuan.cli import apply, audit_records, connections, registry, retrieve, rules, tasks
 from wenyuan.cli.options import LangOption
 from wenyuan.core.context_sentences import Refusal
 from wenyuan.core.corrections import CORRECTION_ACTIONS
+from wenyuan.core.erasure import KINDS as ERASURE_KINDS
+from wenyuan.core.erasure import STEPS as ERASURE_STEPS
 from wenyuan.core.gaps import REASONS as GAP_REASONS
 from wenyuan.core.gaps import STATES as GAP_STATES
 from wenyuan.core.likelihood import Likelihood
@@ -117,6 +120,11 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "kept_from_": _KEPT_FROM | {"not_in_force", "changed"},
     "cause_": get_args(Cause),
     "connect_": first_words("cli/connections.py", "PasteText"),
+    "place_": {*PLACES_OF_TABLES.values(), "documents", "versions", "passages", "originals", "quarantine", "audit", "withdrawn"},
+    "erasure_": ERASURE_KINDS,
+    "erasure_state_": ("done", "failed", "running"),
+    "erasure_step_": ERASURE_STEPS,
+    "erasure_check_": ("seal", "audit", "record", "values", "absence"),
     "encoder_pooling_": ("own", "mean", "cls", "last"),
     "encoder_foreign_": ("zh", "en"),
     "check_": ("ok", "warn", "fail"),

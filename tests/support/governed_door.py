@@ -51,6 +51,9 @@ BODIES: dict[str, Any] = {
     "/v1/documents/{document_id}/readers": {"readers": ["everyone"]},
     "/v1/groups/{group}": {"members": ["user:li"]},
     "/v1/keys/{key_id}": {"user": "user:li", "groups": ["hr"]},
+    "/v1/erasures/plan": {"kind": "person", "values": ["欧阳雪松"]},
+    "/v1/erasures": {"kind": "person", "values": ["欧阳雪松"], "confirm": True},
+    "/v1/holds": {"kind": "person", "values": ["欧阳雪松"], "reason": "case 7"},
     "/v1/rules/import": {"pack": "customer_service", "dry_run": True},
 }
 """A request that is valid, of each route that takes one."""
@@ -120,6 +123,8 @@ def at(path: str, **ids: str) -> str:
             "gap_id": "0" * 16,
             "group": "hr",
             "sha256": "0" * 64,
+            "erasure_id": "e-none",
+            "hold_id": "h-none",
             **ids,
         }
     )

@@ -146,6 +146,15 @@ STEPS: Sequence[Step] = (
     ("GET", "/v1/tasks/{profile_id}", lambda _: None),
     ("DELETE", "/v1/tasks/{profile_id}", lambda _: None),
     ("POST", "/v1/synonyms", lambda _: {"term": "休假", "synonym": "请假"}),
+    ("GET", "/v1/erasures", lambda _: None),
+    ("POST", "/v1/erasures/plan", lambda _: {"kind": "person", "values": ["欧阳雪松"]}),
+    ("POST", "/v1/erasures", lambda _: {"kind": "person", "values": ["欧阳雪松"], "confirm": True}),
+    ("POST", "/v1/erasures/resume", lambda _: {}),
+    ("GET", "/v1/erasures/{erasure_id}/certificate", lambda _: None),
+    ("POST", "/v1/erasures/{erasure_id}/verify", lambda _: {}),
+    ("POST", "/v1/holds", lambda _: {"kind": "person", "values": ["欧阳雪松"], "reason": "case 7"}),
+    ("GET", "/v1/holds", lambda _: None),
+    ("POST", "/v1/holds/{hold_id}/lift", lambda _: None),
     ("GET", "/v1/gaps", lambda _: None),
     ("POST", "/v1/gaps/ask", lambda _: {}),
     ("POST", "/v1/gaps/{gap_id}", lambda s: s.update(gap_id="0" * 16) or {"state": "later"}),
@@ -276,6 +285,10 @@ def _learn(s: State, method: str, path: str, answer: Any, library: Any) -> None:
         s["correction_id"] = answer.json["correction_id"]
     if (method, path) == ("PUT", "/v1/documents/{document_id}"):
         s["document_id"] = next(iter(library.catalog.live_documents("mine").values()))[0]
+    if (method, path) == ("POST", "/v1/erasures"):
+        s["erasure_id"] = answer.json["erasure_id"]
+    if (method, path) == ("POST", "/v1/holds"):
+        s["hold_id"] = answer.json["hold_id"]
     if (method, path) == ("POST", "/v1/keys"):
         s["token"], s["key_id"] = answer.json["key"], answer.json["key_id"]
     if (method, path) == ("DELETE", "/v1/keys/{key_id}"):
@@ -314,6 +327,16 @@ COMMANDS: Sequence[tuple[str, list[object] | Words, int]] = (
     ("correct", lambda s: [s["ref"], "--question", "能休几天"], 0),
     ("corrections", [], 0),
     ("undo", ["1"], 0),
+    ("forget list", [], 0),
+    ("forget person", ["欧阳雪松", "--yes"], 0),
+    ("forget document", ["999999", "--plan"], 2),
+    ("forget source", ["nowhere", "--plan"], 2),
+    ("forget certificate", ["e-0"], 2),
+    ("forget verify", ["e-0"], 2),
+    ("forget resume", [], 0),
+    ("forget hold", ["person", "欧阳雪松", "--reason", "case 7"], 0),
+    ("forget holds", [], 0),
+    ("forget lift", ["h-0"], 2),
     ("gaps list", [], 0),
     ("gaps ask", [], 0),
     ("gaps show", ["0123456789abcdef"], 2),

@@ -19,6 +19,7 @@ from wenyuan.catalog.dialects import create_missing
 from wenyuan.catalog.document_counts import DocumentCounts
 from wenyuan.catalog.document_readers import DocumentReaders
 from wenyuan.catalog.documents import Documents
+from wenyuan.catalog.erasures import StoredErasures
 from wenyuan.catalog.evaluations import Evaluations
 from wenyuan.catalog.gap_decisions import GapDecisions
 from wenyuan.catalog.groups import Groups
@@ -80,13 +81,13 @@ class Catalog:
         self.evaluated = Evaluations(database)
         self.vocabulary = Synonyms(database)
         self.rules = RulesGraph(database.reader)
-        self.rule_writes = RuleWrites(database)
-        self.rule_names = StoredNameVectors(database)
+        self.rule_writes, self.rule_names = RuleWrites(database), StoredNameVectors(database)
         self.citations = Citations(database)
         self.anchor = Anchor(database)
         self.history = PastDocuments(database)
         self.decided = GapDecisions(database)
         self.stated, self.memberships = StatedFiles(database), Groups(database)
+        self.forgotten = StoredErasures(database)
 
     # -- life ---------------------------------------------------------------------------------------
 
@@ -211,6 +212,20 @@ class Catalog:
     def indexing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
         """Hold the lock for writing to an index in the library's folder."""
         return self.database.place.held_index(wait=wait)
+
+    def erasing(self) -> AbstractContextManager[None]:
+        """Hold the lock for erasing; CatalogBusy where somebody else erases. Taken before all others."""
+        return self.database.place.held_erasure()
+
+    def compact(self) -> None:
+        """Write the tables anew, without what was deleted, and empty the write-ahead log.
+
+        Raises:
+            CatalogBusy: somebody reads; it can be done later.
+            CatalogUnavailable: there is no room on the disk.
+        """
+        with self.writing(wait=60.0):
+            self.database.place.compact()
 
     # -- what its parts do, as callers ask it --------------------------------------------------------
 
@@ -370,6 +385,18 @@ class Catalog:
 
     gap_decisions = delegate("decided", GapDecisions.gap_decisions)
     decide_gap = delegate("decided", GapDecisions.decide_gap)
+
+    begin_erasure = delegate("forgotten", StoredErasures.begin_erasure)
+    note_erasure = delegate("forgotten", StoredErasures.note_erasure)
+    erasures = delegate("forgotten", StoredErasures.erasures)
+    erasure = delegate("forgotten", StoredErasures.erasure)
+    erased_values = delegate("forgotten", StoredErasures.erased_values)
+    erased_identities = delegate("forgotten", StoredErasures.erased_identities)
+    put_hold = delegate("forgotten", StoredErasures.put_hold)
+    lift_hold = delegate("forgotten", StoredErasures.lift_hold)
+    holds = delegate("forgotten", StoredErasures.holds)
+    withheld = delegate("forgotten", StoredErasures.withheld)
+    withhold = delegate("forgotten", StoredErasures.withhold)
 
     adopt_calibration = delegate("judged", Calibrations.adopt_calibration)
     undo_calibration = delegate("judged", Calibrations.undo_calibration)

@@ -78,6 +78,10 @@ class StoragePlace(Protocol):
         """Hold the lock for writing to the index in the folder. Taken before `held`, never within."""
         ...
 
+    def held_erasure(self) -> AbstractContextManager[None]:
+        """Hold the lock of whoever erases; CatalogBusy when it is not free soon. Taken before all others."""
+        ...
+
     def version(self) -> int:
         """A number that changes with every commit of any process."""
         ...
@@ -88,6 +92,10 @@ class StoragePlace(Protocol):
 
     def forget(self) -> None:
         """Overwrite deleted rows in the storage, as far as it can be reached."""
+        ...
+
+    def compact(self) -> None:
+        """As `forget`, and write the tables anew, without what was deleted before, see `AuditPlace.compact`."""
         ...
 
     def audit(self) -> AuditPlace: ...
@@ -102,7 +110,18 @@ class StoragePlace(Protocol):
 OnChange = Callable[
     [
         Literal[
-            "registry", "agent", "key", "rule", "task", "synonym", "correction", "document", "gap", "refresh", "group"
+            "registry",
+            "agent",
+            "key",
+            "rule",
+            "task",
+            "synonym",
+            "correction",
+            "document",
+            "gap",
+            "refresh",
+            "erasure",
+            "group",
         ],
         str,
         str,

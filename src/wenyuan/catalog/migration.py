@@ -36,8 +36,8 @@ from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
 from wenyuan.settings import load_settings
 
 _BATCH = 1_000
-_AUDIT = [audit_tables.cuts, audit_tables.audit, audit_tables.queries]
-_GROWING = (audit_tables.cuts, audit_tables.audit)  # rows are only added, and guarded
+_AUDIT = [audit_tables.cuts, audit_tables.erased, audit_tables.audit, audit_tables.queries]
+_GROWING = (audit_tables.cuts, audit_tables.erased, audit_tables.audit)  # rows are only added, and guarded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.audit.server_audit import AuditOnServer, make_audit
 from wenyuan.catalog.dialects import create_missing
+from wenyuan.catalog.every_table import ALL
 from wenyuan.catalog.locks import Lock, WriterLock, being_written
 from wenyuan.catalog.sql import COMPONENT, closed, let_go, translated
 from wenyuan.catalog.token_ledger import task_tables
@@ -272,6 +273,18 @@ class Server:
 
     def identity(self, connection: sa.Connection) -> str:
         return str(connection.exec_driver_sql(_IDENTITY).scalar_one())
+
+    def compact(self) -> None:
+        """Write all tables anew; see `forget` for what this does not reach."""
+        from psycopg.sql import SQL, Identifier
+
+        with translated("vacuuming what was removed"), closing(self._connect()) as connection:
+            for tables in ALL:
+                for table in tables.sorted_tables:
+                    connection.execute(SQL("VACUUM (FULL) {}").format(Identifier(table.name)))
+
+    def held_erasure(self) -> AbstractContextManager[None]:
+        return self.held_source("\N{SYMBOL FOR NULL}erasure", wait=2.0)
 
     def forget(self) -> None:
         """Vacuum the tables, which removes deleted rows. The server's own log and backups keep them for as long as

@@ -137,6 +137,24 @@ def empty_log(writer: sa.Engine) -> None:
         log.warning("the write-ahead log is being read; what was deleted stays in it until the next time")
 
 
+def compact(writer: sa.Engine) -> None:
+    """Write a database file anew, without its free pages, and empty its write-ahead log.
+
+    Raises:
+        CatalogBusy: the log is being read, and so cannot be emptied now.
+    """
+    with translated("compacting the database"), closing(writer.raw_connection()) as connection:
+        cursor = connection.cursor()
+        cursor.execute("VACUUM")
+        (busy, *_) = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise CatalogBusy(
+            "the write-ahead log is being read, and still holds what was deleted",
+            component=COMPONENT,
+            hint="try again",
+        )
+
+
 def _errors() -> tuple[type[Exception], ...]:
     driver = _driver()
     return SQLAlchemyError, driver.Error, driver.Warning, *driver_errors()

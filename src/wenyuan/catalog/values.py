@@ -18,7 +18,16 @@ from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace
 from wenyuan.catalog.database import MADE_LATER, NAMES, Database, StoragePlace
 from wenyuan.catalog.database_file import Present
 from wenyuan.catalog.locks import WriterLock
-from wenyuan.catalog.sql import closed, connect_reader, connect_writer, empty_log, let_go, translated, watching
+from wenyuan.catalog.sql import (
+    closed,
+    compact,
+    connect_reader,
+    connect_writer,
+    empty_log,
+    let_go,
+    translated,
+    watching,
+)
 from wenyuan.core.errors import CatalogUnavailable, msg
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.runtime.presence import exists, is_file
@@ -91,6 +100,7 @@ class Files:
         self.path = folder / "catalog.db"
         self._lock = WriterLock(folder / "commit.lock")
         self._long = WriterLock(folder / "writer.lock")
+        self._erasing = WriterLock(folder / "erasure.lock")
         self.reader = connect_reader(self.path)
         self.writer = self.claims = connect_writer(self.path)
         self._present = Present(self.path, NAMES, "catalog")
@@ -160,6 +170,9 @@ class Files:
             self._present.check(now=True)
             yield
 
+    def held_erasure(self) -> AbstractContextManager[None]:
+        return self._erasing.held(wait=2.0)
+
     def version(self) -> int:
         """SQLite's ``data_version``, read on a connection that never writes."""
         self._present.check()
@@ -178,6 +191,16 @@ class Files:
 
     def forget(self) -> None:
         empty_log(self.writer)
+
+    def compact(self) -> None:
+        compact(self.writer)
+        tasks = self.folder / "tasks.db"
+        if is_file(tasks):
+            engine = connect_writer(tasks)
+            try:
+                compact(engine)
+            finally:
+                let_go(engine)
 
     def audit(self) -> AuditPlace:
         return AuditFiles(self.folder)

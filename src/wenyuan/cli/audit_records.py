@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 _DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase queries", "renew head", "imported", "approve", "renewed",
-        "reject", "retire", "evidence withdrawn", "read", "uploaded", "replaced", "deleted", "ingested", "failed")  # fmt: skip
+        "reject", "retire", "evidence withdrawn", "read", "uploaded", "replaced", "deleted", "ingested", "failed", "begun", "erased", "held", "lifted",
+        "erase records")  # fmt: skip
 _TOLD = frozenset(("action", "object", "changes"))
 
 
@@ -29,7 +30,8 @@ def show_line(terminal: Terminal, record: AuditRecord, parts: int = 0) -> None:
     who = printable(record.principal)
     kind = terminal.text(f"audit_{record.kind}")
     terminal.show(f"{record.audit_id}  {local_time(record.at, seconds=True)}  {who:<8}  {kind}", wrap=False)
-    said = [*_TOLD_BY.get(record.kind, _changed)(terminal, record.record)]
+    said = [*_TOLD_BY.get(record.kind, _changed)(terminal, record.record)] if not record.erasure else []
+    said += [terminal.text("record_erased", erasure=record.erasure)] if record.erasure else []
     said[1:1] = [terminal.text("audit_parts", count=parts)] if parts else []
     line = Text("    " + " · ".join(printable(part) for part in said if part))
     line.truncate(terminal.out.width, overflow="ellipsis")
@@ -76,7 +78,9 @@ _TOLD_BY = {"retrieval": _show_answer, "verification": _verified, "answer": _sho
 
 def show_record(terminal: Terminal, record: AuditRecord) -> None:
     """Everything in a record, except digests."""
-    if record.kind == "retrieval":
+    if record.erasure:
+        lines = _of_erased(terminal, record)
+    elif record.kind == "retrieval":
         lines = _of_retrieval(terminal, record)
     elif record.kind == "verification":
         lines = _of_verification(terminal, record)
@@ -150,6 +154,10 @@ def _show_judge(terminal: Terminal, said: Mapping[str, Any], follow_up: str) -> 
         for k, raw, p in said["judge"].get("asked", ()):
             yield "", f"  {k:>4}  {raw:.3f} → {p:.3f}"
         yield "", follow_up_text(terminal, said["judge"], follow_up)
+
+
+def _of_erased(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str, object]]:
+    yield "audit_did", terminal.text("record_erased", erasure=record.erasure)
 
 
 def _of_verification(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str, object]]:

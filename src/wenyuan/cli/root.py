@@ -25,6 +25,7 @@ from wenyuan.cli.documents import app as document_app
 from wenyuan.cli.encoder import app as encoder_app
 from wenyuan.cli.evaluate import evaluation
 from wenyuan.cli.feedback import feedback
+from wenyuan.cli.forget import app as forget_app
 from wenyuan.cli.gaps import app as gaps_app
 from wenyuan.cli.groups import groups_app
 from wenyuan.cli.help_texts import in_all, line, options_in_all
@@ -227,6 +228,7 @@ _GROUPS = {
     "agent": agent_app,
     "task": task_app,
     "gaps": gaps_app,
+    "forget": forget_app,
     "synonyms": synonyms_app,
     "key": key_app,
     "group": groups_app,

@@ -15,7 +15,7 @@ from wenyuan.core.principals import Sight, parse_represented, sight_of
 
 
 ON_BEHALF_OF = "on_behalf_of"
-RIGHTS = ("retrieve", "search", "ingest", "registry", "audit", ON_BEHALF_OF, "admin")
+RIGHTS = ("retrieve", "search", "ingest", "registry", "audit", "erase", ON_BEHALF_OF, "admin")
 """What a key may be allowed to do; ``admin`` includes all others. ``on_behalf_of``: to say for whom it asks."""
 
 AUTO: Literal["auto"] = "auto"

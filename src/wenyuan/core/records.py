@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 KINDS = (
     "retrieval", "fetch", "registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation",
-    "synonym", "correction", "document", "gap", "group", "verification", "answer", "audit",
+    "synonym", "correction", "document", "gap", "group", "erasure", "verification", "answer", "audit",
 )  # fmt: skip
 """What a record is about; ``fetch``: a document that was given to read; ``verification``: verdicts on an answer;
-``answer``: what a language model's claims became; ``audit``: what was expired or erased in the
-audit itself."""
+``answer``: what a language model's claims became; ``erasure``: what was erased at somebody's
+request, and what is held; ``audit``: what was expired or erased in the audit itself."""
 
 QueryState = Literal["kept", "erased", "not kept", "none"]
 
@@ -39,6 +39,17 @@ class AuditRecord:
     hash: str
     query: Mapping[str, Any] | None
     query_state: QueryState
+
+    @property
+    def erasure(self) -> str:
+        """The erasure that took its content away; ``""`` where it has its content."""
+        return erasure_of(self.record)
+
+
+def erasure_of(record: Mapping[str, Any]) -> str:
+    """The erasure that took away the content of what a record says; ``""`` where it has its content."""
+    erasure = record.get("erased")
+    return erasure if len(record) == 1 and isinstance(erasure, str) else ""
 
 
 def folded(records: Iterable[AuditRecord]) -> list[tuple[AuditRecord, int]]:

@@ -36,6 +36,7 @@ from wenyuan.server.routes.audit import Audit
 from wenyuan.server.routes.dify import Dify
 from wenyuan.server.routes.document_readers import DocumentReaderRoutes
 from wenyuan.server.routes.documents import CorrectionRoutes, DocumentRoutes
+from wenyuan.server.routes.erasures import ErasureRoutes
 from wenyuan.server.routes.evaluations import EvaluationRoutes, FeedbackRoutes
 from wenyuan.server.routes.gaps import GapRoutes
 from wenyuan.server.routes.groups import GroupRoutes
@@ -92,6 +93,7 @@ _RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
     SynonymRoutes: lambda of: SynonymRoutes(of.library, of.handler),
     Audit: lambda of: Audit(of.library, of.handler),
     GapRoutes: lambda of: GapRoutes(of.library, of.handler),
+    ErasureRoutes: lambda of: ErasureRoutes(of.library, of.handler),
     FeedbackRoutes: lambda of: FeedbackRoutes(of.library, of.handler),
     EvaluationRoutes: lambda of: EvaluationRoutes(of.library, of.handler),
     UnifiedRoutes: lambda of: UnifiedRoutes(of.library, of.handler),

@@ -16,6 +16,9 @@ from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.context import ContextService
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
+from wenyuan.service.erasure.eraser import Eraser
+from wenyuan.service.erasure.erasures import Erasures
+from wenyuan.service.erasure.own_files import OwnFiles
 from wenyuan.service.fragment_search import Fields, FragmentSearch
 from wenyuan.service.gaps.finder import Gaps
 from wenyuan.service.generation.answering import Answerer
@@ -26,6 +29,7 @@ from wenyuan.service.generation.summarizer import Summarizer
 from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.ingester import ConnectorAccess, Ingester
 from wenyuan.service.ingest.ingestion import Ingestion
+from wenyuan.service.ingest.quarantine import Quarantine
 from wenyuan.service.ingest.question_redaction import Questions
 from wenyuan.service.ingest.recognition import OcrReading
 from wenyuan.service.learning.evaluation import Evaluator
@@ -220,6 +224,7 @@ def assembled(
         ),
         traits=traits,
         feedback=Feedback(catalog=catalog, recorder=recorder),
+        erasures=_erasures(storage, reading, ingestion, searcher, originals),
         gaps=Gaps(catalog=catalog, recorder=recorder, encoder=encoder, recorded=recorded),
         tuner=Tuner(
             settings=settings, catalog=catalog, engine=engine, encoder=encoder, recorder=recorder, retriever=retriever,
@@ -240,3 +245,24 @@ def assembled(
         _follower=IndexFollower(catalog, engine),
         _release=release,
     )  # fmt: skip
+
+
+def _erasures(
+    storage: Storage, reading: Reading, ingestion: Ingestion, searcher: Searcher, originals: Originals
+) -> Erasures:
+    """What erases persons, documents and sources from all of a library."""
+    redacting = reading.questions.redacting
+
+    def forget_answers() -> None:
+        searcher.forget_answers()
+        originals.pictures.clear()
+
+    files = OwnFiles(
+        folder=storage.folder, catalog=storage.catalog, redacting=redacting, read=reading.read, readable=reading.readable,
+        quarantine=Quarantine(folder=storage.folder / "quarantine", catalog=storage.catalog),
+    )  # fmt: skip
+    eraser = Eraser(
+        catalog=storage.catalog, ingestion=ingestion, files=files, log=storage.audit,
+        key=redacting(Source(source_id="questions")).key, forget_answers=forget_answers,
+    )  # fmt: skip
+    return Erasures(catalog=storage.catalog, eraser=eraser, redacting=redacting)

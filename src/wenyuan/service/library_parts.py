@@ -14,6 +14,7 @@ from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.context import ContextService
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
+from wenyuan.service.erasure.erasures import Erasures
 from wenyuan.service.fragment_search import FragmentSearch
 from wenyuan.service.gaps.finder import Gaps
 from wenyuan.service.generation.answering import Answerer
@@ -87,6 +88,7 @@ class LibraryParts:
     traits: CollectionTraits
     feedback: Feedback
     gaps: Gaps
+    erasures: Erasures
     tuner: Tuner
     judge_tuner: JudgeTuner
     evaluator: Evaluator

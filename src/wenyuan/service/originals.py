@@ -76,6 +76,12 @@ class PictureCache:
         self._kept: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
         self._lock = threading.Lock()
 
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._kept.clear()
+            self._size = 0
+
     def get(self, what: tuple[Any, ...]) -> bytes | None:
         with self._lock:
             if what in self._kept:
@@ -189,6 +195,8 @@ class Originals:
 
     def _check_may_see(self, origin: Origin, source: Source, principal: Principal) -> None:
         file = origin.uri.partition("?")[0].partition("#")[0]  # what is given holds other documents, too
+        if file in self.catalog.withheld(origin.source_id):
+            raise NotPermitted("its original holds what was erased at somebody's request: nobody is given it")
         hides = self.catalog.file_hidden(origin.source_id, file)
         if keeps_library(principal) and not hides:
             return

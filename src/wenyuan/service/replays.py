@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import InvalidRequest, NotPermitted
+from wenyuan.core.errors import InvalidRequest, NotPermitted, msg
 from wenyuan.core.ports import Engine
 from wenyuan.core.principals import reading_as
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.audit.replay import fates_within
-from wenyuan.service.audit.rerun import Replay
+from wenyuan.service.audit.rerun import Difference, Replay
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher
@@ -52,6 +52,13 @@ class Replays:
         """
         if self.catalog.hidden() is not None:
             raise NotPermitted("documents are hidden from the caller: what was answered from them is not asked again")
+        if self.recorder.log is not None and (erased := self.recorder.log.show(audit_id).erasure):
+            detail = msg(
+                "the record was erased ({erasure}): what was asked and answered is not known any more", erasure=erased
+            )
+            return Replay(
+                identical=False, differences=(Difference(what="record erased", detail=detail),), asked=False
+            )
         allowed = self.searcher.allowed(principal)
         with reading_as(self.recorder.sight_of(audit_id)):
             return self._replayed(audit_id, allowed, exact=exact, principal=principal)

@@ -19,7 +19,18 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.audit.chain import EXPIRED, GENESIS, RENEWED, Head, Ids, canonical, commitment, row_hash
+from wenyuan.catalog.audit.chain import (
+    EXPIRED,
+    GENESIS,
+    RENEWED,
+    AuditRow,
+    Head,
+    Ids,
+    canonical,
+    commitment,
+    row_hash,
+)
+from wenyuan.catalog.audit.erased_records import NAMED_AT_ONCE, erase_rows, wanted_rows
 from wenyuan.catalog.audit.group_writer import GroupWriter
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.audit.known_ends import KnownEnds
@@ -31,10 +42,12 @@ from wenyuan.catalog.audit.tables import (
     audit_gone,
     check_continues,
     cuts,
+    erased,
     last_head,
     ours,
     queries,
 )
+from wenyuan.catalog.audit.tombstones import ERASED
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, msg
 from wenyuan.core.records import KINDS, AuditFault, AuditProgress, AuditRecord, AuditVerification
@@ -421,6 +434,7 @@ class AuditLog:
             going = sa.select(a.audit_id).where(a.seq <= cut.seq)
             connection.execute(queries.delete().where(queries.c.audit_id.in_(going)))
             count = connection.execute(audit.delete().where(a.seq <= cut.seq)).rowcount
+            connection.execute(erased.delete().where(erased.c.seq <= cut.seq))
             said = {"action": EXPIRED, "before": before, "records": count, "cut": str(cut)}
             self._chained(connection, [self._entry({"kind": "audit", "principal": principal, **said})])
         return int(count)
@@ -446,6 +460,45 @@ class AuditLog:
             said = {"action": "erase queries", "before": before, "ids": list(audit_ids), "queries": count}
             self._chained(connection, [self._entry({"kind": "audit", "principal": principal, **said})])
         return count
+
+    def wanted_records(self, wanted: Callable[[AuditRow], bool]) -> Iterator[AuditRow]:
+        """The records, with their queries, of which `erase_records` would erase the content."""
+        self.flush()
+        with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
+            yield from wanted_rows(connection, wanted)
+
+    def erase_records(
+        self, erasure_id: str, wanted: Callable[[AuditRow], bool], clean: Callable[[str], str], *, principal: str
+    ) -> int:
+        """Erase the content of records and their queries in one step; returns how many. The chain stays valid.
+
+        Args:
+            erasure_id: Stands in the place of the content.
+            wanted: Whether a record is to be erased.
+            clean: What principals are shown as: those that name who is erased, as another.
+            principal: Who erases.
+        """
+        self._check_accepted()
+        self.flush()
+        with self._removing("erasing audit records") as connection:
+            named = erase_rows(connection, erasure_id, wanted, clean)
+            entries = [
+                self._entry(
+                    {
+                        "kind": "audit", "principal": principal, "action": ERASED, "erasure": erasure_id,
+                        "records": [list(pair) for pair in named[at : at + NAMED_AT_ONCE]],
+                    }
+                )
+                for at in range(0, len(named), NAMED_AT_ONCE)
+            ]  # fmt: skip
+            self._chained(connection, entries)
+        return len(named)
+
+    def compact(self) -> None:
+        """Write the tables anew, without what was erased before, see `AuditPlace.compact`."""
+        self._check_accepted()
+        self.flush()
+        self._place.compact()
 
     def renew_head(self, *, principal: str = "local") -> str:
         """Accept the current end of the chain as complete, whatever ``audit.head`` and the catalog say; returns the

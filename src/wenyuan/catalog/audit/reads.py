@@ -13,11 +13,11 @@ from wenyuan.catalog.audit.chain import AuditRow, Head, canonical
 from wenyuan.catalog.audit.chain_check import check
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.audit.known_ends import KnownEnds
-from wenyuan.catalog.audit.tables import audit, chain_start, ours, queries
+from wenyuan.catalog.audit.tables import audit, chain_start, erased, ours, queries
 from wenyuan.catalog.dialects import agent_of
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound, msg
-from wenyuan.core.records import KINDS, AuditFault, AuditRecord, AuditVerification, QueryState
+from wenyuan.core.records import KINDS, AuditFault, AuditRecord, AuditVerification, QueryState, erasure_of
 from wenyuan.runtime.presence import exists
 from wenyuan.runtime.regular import open_regular
 
@@ -130,7 +130,8 @@ class AuditReads:
             start = chain_start(connection)
             if anchor is not None and anchor.seq >= start.seq:  # what retention has removed since is no fault
                 heads["the catalog"] = anchor
-            head, fault = check(_rows(connection), start, heads)
+            known_erased = {row.seq: row.hash for row in connection.execute(sa.select(erased.c.seq, erased.c.hash))}
+            head, fault = check(_rows(connection), start, heads, known_erased)
             count = connection.scalar(sa.select(sa.func.count()).select_from(audit)) or 0
         if fault is None and known is None:
             fault = AuditFault(
@@ -203,7 +204,7 @@ def _record_of(row: AuditRow) -> AuditRecord:
         raise CatalogUnavailable(
             msg("record {seq} cannot be read", seq=row.seq), component="audit", hint="wenyuan audit verify"
         ) from error
-    state: QueryState = "none"
+    state: QueryState = "erased" if erasure_of(record) else "none"
     if "query_sha256" in record:
         state = "kept" if query is not None else "erased" if row.salt is None else "not kept"
     return AuditRecord(

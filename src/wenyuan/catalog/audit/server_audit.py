@@ -20,7 +20,7 @@ from sqlalchemy import event
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit.head_file import HeadFile
-from wenyuan.catalog.audit.tables import FORMAT, check_format, continues, last_head, ours, tables
+from wenyuan.catalog.audit.tables import ERASABLE, FORMAT, check_format, continues, last_head, ours, tables
 from wenyuan.catalog.dialects import create_missing, insert_new
 from wenyuan.catalog.sql import let_go, reading
 from wenyuan.core.errors import CatalogUnavailable
@@ -46,8 +46,6 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
-CREATE TRIGGER audit_not_edited BEFORE UPDATE ON audit FOR EACH ROW
-    EXECUTE FUNCTION audit_refused('audit records are not edited');
 CREATE TRIGGER audit_not_emptied BEFORE TRUNCATE ON audit FOR EACH STATEMENT
     EXECUTE FUNCTION audit_refused('audit records are not removed');
 CREATE TRIGGER audit_not_removed BEFORE DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_kept();
@@ -60,12 +58,26 @@ CREATE TRIGGER audit_cuts_not_removed BEFORE DELETE ON audit_cuts FOR EACH ROW
     EXECUTE FUNCTION audit_refused('cuts are not removed');
 """
 """The triggers above, in the words of PostgreSQL."""
+_ERASED_GUARDS = f"""
+CREATE FUNCTION audit_erases() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT {ERASABLE} THEN
+        RAISE EXCEPTION 'audit records are not edited';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER audit_not_edited BEFORE UPDATE ON audit FOR EACH ROW EXECUTE FUNCTION audit_erases();
+CREATE TRIGGER audit_erased_not_edited BEFORE UPDATE ON audit_erased FOR EACH ROW
+    EXECUTE FUNCTION audit_refused('erased records are not edited');
+CREATE TRIGGER audit_erased_not_removed BEFORE DELETE ON audit_erased FOR EACH ROW EXECUTE FUNCTION audit_kept();
+"""
+"""Those that know of erased records, which the first format of the audit has not."""
 
 
 def make_audit(connection: sa.Connection) -> None:
     """Create the audit tables in the transaction that creates the catalog's."""
     create_missing(connection, tables)
-    connection.exec_driver_sql(_SERVER_GUARDS)
+    connection.exec_driver_sql(_SERVER_GUARDS + _ERASED_GUARDS)
     connection.execute(t.library.insert(), {"key": _KEY, "value": str(FORMAT)})
 
 
@@ -89,6 +101,8 @@ class AuditOnServer:
             if found is None:
                 raise CatalogUnavailable("the library has no audit", component="audit", hint="restore a backup")
             check_format(int(found))
+            if int(found) < FORMAT:
+                self._migrate()
             last = last_head(connection)
             joined = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == key)) is not None
             joining = not joined if known is None else continues(connection, known)
@@ -97,6 +111,15 @@ class AuditOnServer:
         if not joined:
             with ours(doing), self.writer.begin() as connection:
                 connection.execute(insert_new(connection, t.library), {"key": key, "value": "joined"})
+
+    def _migrate(self) -> None:
+        """Bring a log of the first format to the second, which knows of erased records."""
+        with ours("opening the audit"), self.writer.begin() as connection:  # which holds the row of the format
+            if int(connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == _KEY)) or 0) < FORMAT:
+                create_missing(connection, tables)
+                connection.exec_driver_sql("DROP TRIGGER IF EXISTS audit_not_edited ON audit")
+                connection.exec_driver_sql(_ERASED_GUARDS)
+                self.touch(connection)
 
     def touch(self, connection: sa.Connection) -> None:
         connection.execute(t.library.update().where(t.library.c.key == _KEY).values(value=str(FORMAT)))
@@ -109,12 +132,18 @@ class AuditOnServer:
 
     def forget(self) -> None:
         """Vacuum the tables, as `Server.forget`."""
+        self._vacuum("VACUUM audit, audit_queries")
+
+    def compact(self) -> None:
+        self._vacuum("VACUUM (FULL) audit, audit_queries")
+
+    def _vacuum(self, statement: str) -> None:
         with ours("vacuuming what was removed"), self.writer.connect() as connection:
             raw = connection.connection.driver_connection
             assert raw is not None
             raw.autocommit = True
             try:
-                raw.execute("VACUUM audit, audit_queries")
+                raw.execute(statement)
             finally:
                 raw.autocommit = False
 

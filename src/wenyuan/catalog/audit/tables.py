@@ -16,7 +16,7 @@ from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.database_file import Present
 from wenyuan.catalog.dialects import create_missing
 from wenyuan.catalog.schema import ID, TEXT
-from wenyuan.catalog.sql import connect_reader, connect_writer, empty_log, let_go, reading, translated
+from wenyuan.catalog.sql import compact, connect_reader, connect_writer, empty_log, let_go, reading, translated
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, CatalogVersion, msg
 from wenyuan.runtime.installation import upgrade_command
 from wenyuan.runtime.presence import exists, is_file
@@ -25,7 +25,7 @@ from wenyuan.runtime.presence import exists, is_file
 # (`catalog.postgres`) beside the catalog's in a schema of a PostgreSQL.
 
 
-FORMAT = 1
+FORMAT = 2
 _SETTLE = 15.0  # seconds: several processes may make the database at once
 
 tables = sa.MetaData()
@@ -65,11 +65,36 @@ cuts = sa.Table(
     sa.Column("at", sa.Float, nullable=False),
 )
 
+# The hashes of records whose content was erased, see `catalog.audit.tombstones`: rows are only ever added.
+erased = sa.Table(
+    "audit_erased",
+    tables,
+    sa.Column("seq", ID, primary_key=True, autoincrement=False),
+    sa.Column("hash", TEXT, nullable=False),
+    sa.Column("erasure_id", TEXT, nullable=False),
+)
+
 # A log in its own file stores which library it belongs to; one beside the catalog's tables needs no such mark.
 whose = sa.Table("audit_library", sa.MetaData(), sa.Column("library_id", TEXT, primary_key=True))
 
+ERASABLE = (
+    "EXISTS (SELECT 1 FROM audit_erased e WHERE e.seq = OLD.seq AND e.hash = OLD.hash AND NEW.seq = OLD.seq "
+    "AND NEW.hash = OLD.hash AND NEW.prev_hash = OLD.prev_hash AND NEW.audit_id = OLD.audit_id AND NEW.at = OLD.at "
+    "AND NEW.kind = OLD.kind AND NEW.record = '{\"erased\":\"' || e.erasure_id || '\"}')"
+)
+"""The only change of a record: its content is erased, and the table of erased ones says so."""
+
+_EDITS = ("not_edited BEFORE UPDATE ON audit", f"WHEN NOT {ERASABLE}", "audit records are not edited")
+_ERASED = (
+    ("erased_not_edited BEFORE UPDATE ON audit_erased", "", "erased records are not edited"),
+    (
+        "erased_not_removed BEFORE DELETE ON audit_erased",
+        "WHEN OLD.seq > (SELECT COALESCE(MAX(seq), 0) FROM audit_cuts)",
+        "erased records are not removed",
+    ),
+)
 _GUARDS = (
-    ("not_edited BEFORE UPDATE ON audit", "", "audit records are not edited"),
+    _EDITS,
     (
         "not_removed BEFORE DELETE ON audit",
         "WHEN OLD.seq > (SELECT COALESCE(MAX(seq), 0) FROM audit_cuts)",
@@ -84,6 +109,7 @@ _GUARDS = (
     ("queries_not_edited BEFORE UPDATE ON audit_queries", "", "kept queries are erased, not edited"),
     ("cuts_not_edited BEFORE UPDATE ON audit_cuts", "", "cuts are not edited"),
     ("cuts_not_removed BEFORE DELETE ON audit_cuts", "", "cuts are not removed"),
+    *_ERASED,
 )
 
 
@@ -144,6 +170,14 @@ class AuditPlace(Protocol):
         """Overwrite deleted rows in the storage, as far as it can be reached."""
         ...
 
+    def compact(self) -> None:
+        """As `forget`, and write the tables anew, without what was deleted before.
+
+        Raises:
+            CatalogBusy: somebody reads; it can be done later.
+        """
+        ...
+
     def close(self) -> None: ...
 
 
@@ -184,7 +218,10 @@ class AuditFiles:
                     found = _format(connection)
                 if found == 0:
                     self._make(head)
-                return check_format(found)
+                check_format(found)
+                if 0 < found < FORMAT:
+                    self._migrate()
+                return
             except CatalogBusy:
                 # Two that turn on the write-ahead log of one new database at once are not made to wait by SQLite.
                 if time.monotonic() >= until:
@@ -196,10 +233,16 @@ class AuditFiles:
             if _format(connection) == 0:
                 head.create()  # first: a database with records always has a head file, or it was removed
                 create_missing(connection, tables)
-                for name, when, message in _GUARDS:
-                    connection.exec_driver_sql(
-                        f"CREATE TRIGGER audit_{name} {when} BEGIN SELECT RAISE(ABORT, '{message}'); END"
-                    )
+                _make_guards(connection, _GUARDS)
+                connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+
+    def _migrate(self) -> None:
+        """Bring a log of the first format to the second, which knows of erased records."""
+        with ours("opening the audit"), self.writer.begin() as connection:
+            if _format(connection) < FORMAT:  # else another process was first
+                create_missing(connection, tables)
+                connection.exec_driver_sql("DROP TRIGGER IF EXISTS audit_not_edited")
+                _make_guards(connection, (_EDITS, *_ERASED))
                 connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
 
     def touch(self, connection: sa.Connection) -> None:
@@ -239,8 +282,16 @@ class AuditFiles:
     def forget(self) -> None:
         empty_log(self.writer)
 
+    def compact(self) -> None:
+        compact(self.writer)
+
     def close(self) -> None:
         let_go(self.reader, self.writer)
+
+
+def _make_guards(connection: sa.Connection, guards: Sequence[tuple[str, str, str]]) -> None:
+    for name, when, message in guards:
+        connection.exec_driver_sql(f"CREATE TRIGGER audit_{name} {when} BEGIN SELECT RAISE(ABORT, '{message}'); END")
 
 
 def _widen(connection: Any, _record: Any) -> None:

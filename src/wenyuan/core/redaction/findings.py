@@ -33,9 +33,10 @@ from wenyuan.core.redaction import (
     tokens,
 )
 from wenyuan.core.redaction.columns import column_values
+from wenyuan.core.redaction.erased_values import ErasedValues
 from wenyuan.core.redaction.matching import SIGNS, Finding, Rule, find, find_together
 from wenyuan.core.redaction.names import NAME_RULES
-from wenyuan.core.redaction.policy import KINDS, RedactionPolicy
+from wenyuan.core.redaction.policy import ERASED_MARK, KINDS, RedactionPolicy
 from wenyuan.core.redaction.postal_addresses import RULES as PLACE_RULES
 from wenyuan.core.redaction.repeats import Repeats
 from wenyuan.core.redaction.replacement import replacement
@@ -73,6 +74,8 @@ _TRIALS = Counter((rule.pattern, rule.cased) for rule in RULES)
 _NEEDED = sorted({word for rule in RULES for word in rule.needs})
 _BY_FIRST = {first: tuple(words) for first, words in groupby(_NEEDED, key=lambda word: word[0])}
 _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
+ERASED_KIND = "erased"
+"""Counted as a kind: what was erased at somebody's request."""
 _MAX_ROUNDS = 12  # real texts need two; each round leaves less to find
 _SHORT, _MOST_REMEMBERED = 200, 4_096  # characters; texts
 _Edit = tuple[int, int, str]
@@ -206,14 +209,17 @@ class TextRedactor:
 
     Args:
         key: At least 16 bytes where the policy makes pseudonyms.
+        erased: What was erased at somebody's request, and goes whatever the policy says; None: nothing.
 
     Raises:
         ConfigError: the policy needs a key.
     """
 
-    def __init__(self, policy: RedactionPolicy, key: bytes, names: NameRecognizer | None) -> None:
+    def __init__(
+        self, policy: RedactionPolicy, key: bytes, names: NameRecognizer | None, erased: ErasedValues | None = None
+    ) -> None:
         policy.check_key(key)
-        self._policy, self._key, self._names = policy, key, names
+        self._policy, self._key, self._names, self._erased = policy, key, names, erased
         self._clean: set[str] = set()
         self._found: list[Finding] | None = None
         self._repeats: Repeats | None = None
@@ -269,18 +275,37 @@ class TextRedactor:
         found = findings(text, self._policy, self._names, cells, self._repeats, self._known)
         if self._found is not None:
             self._found += found
+        spans = _around(found, self._erased.find(text)) if self._erased else []
+        for start, end in spans:
+            edits.append((start, end, ERASED_MARK))
+            counts[ERASED_KIND] += 1
         for finding in found:
+            if any(finding.start < end and start < finding.end for start, end in spans):
+                continue
             new = replacement(finding, self._policy.actions[finding.kind], self._key)
             if new != text[finding.start : finding.end]:
                 edits.append((finding.start, finding.end, new))
                 counts[finding.kind] += 1
-        return edits
+        return sorted(edits) if spans else edits
 
     def _remember(self, text: str) -> None:
         if len(text) <= _SHORT:
             if len(self._clean) >= _MOST_REMEMBERED:
                 self._clean.clear()
             self._clean.add(text)
+
+
+def _around(found: Sequence[Finding], erased: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans of erased values, each with the findings that it overlaps."""
+    whole: list[tuple[int, int]] = []
+    for start, end in erased:
+        near = [one for one in found if one.start < end and start < one.end]
+        first, last = min([start, *(one.start for one in near)]), max([end, *(one.end for one in near)])
+        if whole and first < whole[-1][1]:
+            whole[-1] = (whole[-1][0], max(last, whole[-1][1]))
+        else:
+            whole.append((first, last))
+    return whole
 
 
 def _apply(text: str, spans: list[tuple[int, int]], edits: list[_Edit]) -> tuple[str, list[tuple[int, int]]]:

@@ -57,6 +57,8 @@ LABELS: Mapping[str, str] = MappingProxyType(
 )
 """The kinds of values, most specific first, and how a mark names each."""
 
+ERASED_MARK = "⟦已删除⟧"
+"""Stands in the place of a value that was erased at somebody's request."""
 KINDS: tuple[str, ...] = tuple(LABELS)
 LEVELS: tuple[Level, ...] = get_args(Level)
 _ACTIONS: tuple[Action, ...] = get_args(Action)

@@ -21,6 +21,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.model import Block, Document, Facet
 from wenyuan.core.redaction.columns import kind_named
+from wenyuan.core.redaction.erased_values import ErasedValues
 from wenyuan.core.redaction.findings import NameRecognizer, TextRedactor
 from wenyuan.core.redaction.matching import Finding
 from wenyuan.core.redaction.policy import Action, RedactionPolicy
@@ -46,19 +47,26 @@ class Redaction:
 
     Args:
         key: At least 16 bytes where the policy makes pseudonyms; one tenant, one key.
+        erased: See `TextRedactor`.
 
     Raises:
         ConfigError: the policy needs a key.
     """
 
-    def __init__(self, policy: RedactionPolicy, key: bytes = b"", names: NameRecognizer | None = None) -> None:
-        self._rewrite = self._rewrite_part = TextRedactor(policy, key, names)
+    def __init__(
+        self,
+        policy: RedactionPolicy,
+        key: bytes = b"",
+        names: NameRecognizer | None = None,
+        erased: ErasedValues | None = None,
+    ) -> None:
+        self._rewrite = self._rewrite_part = TextRedactor(policy, key, names, erased)
         if key:
             apart: dict[str, Action] = {
                 kind: action if action == "keep" or kind == "secret" else "pseudonym"
                 for kind, action in policy.actions.items()
             }
-            self._rewrite_part = TextRedactor(replace(policy, actions=apart), key, names)
+            self._rewrite_part = TextRedactor(replace(policy, actions=apart), key, names, erased)
 
     def text(self, text: str) -> Redacted:
         """A text without the values that the policy does not keep.

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from wenyuan.core.redaction.digit_spellings import Spelled, parted, spellings
-from wenyuan.core.redaction.policy import LABELS
+from wenyuan.core.redaction.policy import ERASED_MARK, LABELS
 from wenyuan.core.text import analysis
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 """Han characters, as the inside of a character class."""
 
-MARK = re.compile(rf"⟦(?:{'|'.join(LABELS.values())})(?::[A-Z2-7]{{10}})?⟧")
+MARK = re.compile(rf"⟦(?:{'|'.join(LABELS.values())})(?::[A-Z2-7]{{10}})?⟧|{ERASED_MARK}")
 """What an earlier redaction wrote. It is told strictly, so that nobody hides a number between the brackets."""
 
 OPAQUE = "\ufffc"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
 
 
-Right = Literal["retrieve", "search", "ingest", "registry", "audit", "on_behalf_of", "admin"]
+Right = Literal["retrieve", "search", "ingest", "registry", "audit", "erase", "on_behalf_of", "admin"]
 
 
 class KeyRequestShape(Strict):

@@ -28,6 +28,7 @@ Changed = Literal[
     "document",
     "gap",
     "group",
+    "erasure",
 ]
 
 

@@ -19,7 +19,7 @@ from wenyuan.service.query import SearchAnswer
 
 
 Cause = Literal[
-    "query erased", "query not kept", "query redacted", "texts not kept", "status", "settings changed", "encoder changed", "document changed",
+    "record erased", "query erased", "query not kept", "query redacted", "texts not kept", "status", "settings changed", "encoder changed", "document changed",
     "document removed", "passage corrected", "context sentence changed", "source removed", "source changed", "validity", "left the scope", "passages added",
     "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained", "measured anew",
     "index merged",

@@ -76,7 +76,7 @@ def asked_questions(records: Iterable[AuditRecord]) -> list[AuditedQuestion]:
     """The questions of records, oldest first; records of one question's parts are one question."""
     parts: dict[str, list[AuditRecord]] = {}
     for record in records:
-        if record.record.get("door") != _OF_PROCESSES:
+        if not record.erasure and record.record.get("door") != _OF_PROCESSES:
             parts.setdefault(record.record.get("part_of") or record.audit_id, []).append(record)
     return [_united(of) for of in parts.values()]
 

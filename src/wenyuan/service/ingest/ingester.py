@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wenyuan import plugins
+from wenyuan.core.addresses import file_uri
 from wenyuan.core.connectors import Connector
 from wenyuan.core.errors import IndexCorrupt, SourceError, msg
 from wenyuan.core.model import Document, Source
@@ -20,8 +21,9 @@ from wenyuan.core.scanning import Scanner
 from wenyuan.core.source_readers import FRONT_MATTER, readers_of
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.runtime.presence import is_dir
+from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.file_permissions import ConnectorPermissions, LocalPermissions, check_no_permissions
-from wenyuan.service.ingest.local_files import LocalHoldings
+from wenyuan.service.ingest.local_files import LocalHoldings, find_files
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
 from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.ingest.recognition import NO_RECOGNITION, OcrReading, ReadingPrefixes
@@ -176,9 +178,35 @@ class Ingester:
             run.arrivals = Arrivals(home)
         else:
             run.access.permissions = LocalPermissions(source, Path(source.path), run.unpermitted)
-        found = LocalHoldings(Path(source.path), self.readable, self.read, FOLDER if uploaded else "")
+        try:
+            found = LocalHoldings(Path(source.path), self.readable, self.read, FOLDER if uploaded else "")
+        except SourceError:
+            if not (uploaded and self.catalog.withheld(source.source_id)):
+                raise
+            return  # every file of it was erased, and what was read of these stays
         run.take_all(found)
         run.retire_vanished()
+        if uploaded:
+            self._delete_erased(source)
+
+    def _delete_erased(self, source: Source) -> None:
+        """Delete the uploaded files that hold what was erased; what was read of them stays.
+
+        Raises:
+            SourceError: one cannot be deleted.
+        """
+        withheld = self.catalog.withheld(source.source_id)
+        if not withheld:
+            return
+        addresses = Addresses(self.catalog, source.source_id, self.redacting(source))
+        for file in find_files(Path(source.path), lambda _: True, FOLDER).files:
+            if addresses.stored(file_uri(file.absolute())) in withheld:
+                try:
+                    file.unlink(missing_ok=True)
+                except OSError as error:
+                    raise SourceError(
+                        msg("{path} cannot be deleted: {strerror}", path=file.name, strerror=error.strerror)
+                    ) from error
 
     def _read_remote(self, source: Source, run: SourceRun) -> None:
         if self.remote is None:

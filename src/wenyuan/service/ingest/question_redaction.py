@@ -10,7 +10,7 @@ from typing import Any
 from wenyuan.core.errors import KnowledgeError, LlmUnavailable
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
-from wenyuan.core.redaction.policy import LEVELS, Level
+from wenyuan.core.redaction.policy import KINDS, LEVELS, Level
 from wenyuan.core.redaction.redact import Redaction
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.ingest.redaction import Redactor
@@ -64,19 +64,23 @@ class Questions:
 
         A request that cannot be redacted is kept without its words, as `UNREADABLE` tells.
         """
-        if self._least == "none":
+        if self._least == "none" and not self.redacting(Source(source_id="questions")).erased:
             return request, {}
         counts: Counter[str] = Counter()
         try:
             return _redacted(request, self._redaction(change), counts), dict(counts)
         except Exception:
             log.exception("a question could not be redacted: it is not kept")
-            return {**request, **dict.fromkeys(_WORDS, ""), "filter": None, "parameters": {}}, {UNREADABLE: 1}
+            told = {**request, **dict.fromkeys(_WORDS, ""), "filter": None, "parameters": {}}
+            return {**told, **({"wordings": []} if "wordings" in told else {})}, {UNREADABLE: 1}
 
     def _redaction(self, change: int) -> Redaction:
         return self._redactions.at(change) if change else self._now()
 
     def _now(self, _change: int = 0, _deadline: Deadline | None = None) -> Redaction:
+        if self._least == "none":  # but for what was erased at somebody's request
+            keep = {"redaction": {"actions": dict.fromkeys(KINDS, "keep")}}
+            return self.redacting(Source(source_id="questions", settings=keep)).redaction
         return self.redacting(Source(source_id="questions", sensitivity=self._level())).redaction
 
     def _level(self) -> Level:
@@ -108,6 +112,8 @@ def _redacted(request: Mapping[str, Any], redaction: Redaction, counts: Counter[
             clean[name] = [one.text for one in each]
             for one in each:
                 counts.update(one.counts)
+    if request.get("wordings"):
+        clean["wordings"] = [[redaction.text(pair).text for pair in pairs] for pairs in request["wordings"]]
     for name in ("filter", "parameters"):
         if request.get(name):
             clean[name] = _values("", request[name], redaction, counts)

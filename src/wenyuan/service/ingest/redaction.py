@@ -11,6 +11,7 @@ from functools import cached_property
 
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, msg
 from wenyuan.core.model import Document, Source
+from wenyuan.core.redaction.erased_values import ErasedValues
 from wenyuan.core.redaction.findings import NameRecognizer
 from wenyuan.core.redaction.policy import RedactionPolicy, parse_policy
 from wenyuan.core.redaction.redact import Redaction
@@ -63,15 +64,23 @@ class Redactor:
     policy: RedactionPolicy
     key: bytes = b""
     names: NameRecogniser | None = None
+    erased: ErasedValues | None = None
 
     @classmethod
-    def of(cls, source: Source, key: bytes = b"", names: NameRecogniser | None = None) -> Redactor:
+    def of(
+        cls,
+        source: Source,
+        key: bytes = b"",
+        names: NameRecogniser | None = None,
+        erased: ErasedValues | None = None,
+    ) -> Redactor:
         """The redactor for a source: its ``sensitivity``, modified by the setting ``redaction: {actions: {…}}``.
 
         Raises:
             InvalidRequest: the setting is wrong, all faults at once.
         """
-        return cls(parse_policy({"level": source.sensitivity, **source.settings.get("redaction", {})}), key, names)
+        policy = parse_policy({"level": source.sensitivity, **source.settings.get("redaction", {})})
+        return cls(policy, key, names, erased)
 
     def leaves(self, text: str) -> bool:
         """Whether a text contains nothing to redact, so that it may be stored as it is."""
@@ -90,7 +99,7 @@ class Redactor:
     @cached_property
     def redaction(self) -> Redaction:
         """The redaction by this policy."""
-        return Redaction(self.policy, self.key, None if self.names is None else self.names.find)
+        return Redaction(self.policy, self.key, None if self.names is None else self.names.find, self.erased)
 
     def text(self, text: str) -> str:
         """Redact a text, such as an error message."""

@@ -26,6 +26,7 @@ from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.leads import lead_of
 from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.embedding import Embedding
+from wenyuan.service.ingest.erased_documents import ErasedDocuments
 from wenyuan.service.ingest.holdings import Holding, Holdings
 from wenyuan.service.ingest.local_files import LocalFile
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
@@ -115,6 +116,7 @@ class SourceRun:
         self.arrivals: Arrivals | None = None  # of files that were uploaded
         self.access = RunAccess(ingester.catalog, source)
         self.redactor = ingester.redacting(source)
+        self.erased = ErasedDocuments(ingester.catalog, source.source_id, self.redactor)
         self.addresses = Addresses(ingester.catalog, source.source_id, self.redactor)
         self._sentences = ingester.contexts.of(source, self.redactor) if ingester.contexts is not None else None
         self._stated = StatedAddresses(ingester.catalog, source)
@@ -138,7 +140,8 @@ class SourceRun:
         self.report.files, self.report.skipped = found.total, found.skipped
         for number, holding in enumerate(found):
             self.report.files = max(found.total, number + 1)
-            self.take(holding, number)
+            if not self.erased.is_erased(holding.uri):
+                self.take(holding, number)
         self.report.skipped = self.report.left_out(found.skipped)
         self.flush()
         self._to.recognition.settled()
@@ -227,9 +230,12 @@ class SourceRun:
 
     def _take(self, document: Document, content: str | None, file: tuple[str, str]) -> None:
         """Take one document of a file; `content` is the file's digest if it has the file's address."""
+        if self.erased.is_erased(document.uri):
+            return
         settled, declared = self.access.declared(self._stated.settled(document))
         own = self._address(settled.uri, file)
         document, counts = self.redactor.document(settled)
+        self.erased.read(file[1], counts)
         document = replace(document, uri=own)
         self.addresses.check(own)
         if document.uri in self._seen:
@@ -378,6 +384,7 @@ class SourceRun:
         self.addresses.keep()
         self._stated.keep()
         self.access.keep(self.addresses.renamed)  # before the documents: none is seen before its readers are known
+        self.erased.keep()
         if self._batch:
             self._commit()
         if self.memory is not None:
@@ -420,6 +427,7 @@ class SourceRun:
         """Retire documents no longer in the source, unless they may be in a file that failed."""
         source_id, failed = self._source.source_id, self.report.failed
         unmet = {uri: number for uri, (number, _) in self._live.items() if uri not in self._seen}
+        unmet = {uri: number for uri, number in unmet.items() if not self._is_withheld(uri)}
         held = {uri for uri in unmet if self._file_of(uri) in failed}
         if self.arrivals is not None:
             lost = lost_files(self._to.catalog, source_id, unmet.keys() - held, self._files)
@@ -430,14 +438,24 @@ class SourceRun:
             lines = self._to.catalog.uris_of_type(source_id, _LINES_TYPE)
             held |= {uri for uri in unmet.keys() & lines if not self._file_of(uri).lower().endswith(_LINES)}
         self.report.held_back = len(held)
+        if self.erased.met:
+            told = msg(
+                "{count} documents were erased at somebody's request, and are not taken in", count=self.erased.met
+            )
+            self.report.notes[self._source.path] = (told,)
         gone = [number for uri, number in unmet.items() if uri not in held]
         if gone:
             self.report.retired += self._to.catalog.retire_documents(source_id, gone)
         kept = {self._to.catalog.failure_key(uri) for uri in failed}
         old = [uri for uri in self._to.catalog.failures(source_id, NOT_KEPT) if uri not in kept]
         self._to.catalog.forget_failures(source_id, old)
-        self.addresses.end(self._seen | held)
-        self._stated.end(self._seen | held)
+        stays = self._seen | held | {uri for uri in self._live if self._is_withheld(uri)}
+        self.addresses.end(stays)
+        self._stated.end(stays)
+
+    def _is_withheld(self, uri: str) -> bool:
+        """Whether the file of a document was deleted, since it held what was erased; what was read of it stays."""
+        return self.arrivals is not None and self.erased.is_withheld(self._file_of(uri) or uri)
 
     def _file_of(self, uri: str) -> str:
         """The address of a document's file: sheets and lines add a query to it, but a line may state one of its own."""

@@ -90,7 +90,7 @@ class Feedback:
             record = self.recorder.log.show(audit_id)
         except NotFound as error:
             raise _no_answer(audit_id) from error
-        if record.kind != "retrieval" or not self._of(record, principal):
+        if record.kind != "retrieval" or record.erasure or not self._of(record, principal):
             raise _no_answer(audit_id)
         return record
 

@@ -56,6 +56,10 @@ class CacheStore(Protocol[V]):
         """Number of values and their total bytes; zeros if unknown."""
         ...
 
+    def clear(self) -> None:
+        """Forget all values; KnowledgeError where that cannot be done."""
+        ...
+
 
 class OwnMemory(Generic[V]):
     """An in-process store with LRU eviction by total size, which holds nothing that can no longer be asked for.
@@ -120,6 +124,11 @@ class OwnMemory(Generic[V]):
         with self._lock:
             return len(self._values), self._bytes
 
+    def clear(self) -> None:
+        with self._lock:
+            self._values.clear()
+            self._bytes = 0
+
     def _oldest(self) -> float:
         """When the value was put that was not asked for the longest."""
         return next(iter(self._values.values()))[0]
@@ -143,6 +152,11 @@ class AnswerCache(Generic[V]):
         self._lock = threading.Lock()
         self._under_way: dict[Hashable, Future[CachedValue[V]]] = {}
         self._counts = CacheCounts()
+
+    def clear(self) -> None:
+        """Forget all values, in this process or wherever they are kept."""
+        if self._store is not None:
+            self._store.clear()
 
     def counts(self) -> CacheCounts:
         """Statistics since creation, and the store's current contents."""

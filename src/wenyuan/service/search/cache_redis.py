@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass, replace
 from datetime import date
 from typing import Any, Generic, TypeVar
 
-from wenyuan.core.errors import ConfigError
+from wenyuan.core.errors import ConfigError, KnowledgeError, msg
 from wenyuan.core.fidelity import Recognition, Uncertain
 from wenyuan.core.filters import And, In, Not, Or, Range, Scope
 from wenyuan.core.model import Corrected, Passage
@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 0.2
 """Seconds that one word with Redis may take: computing an answer takes hardly longer."""
+_NAMES = "wenyuan:"  # what the names of all kept answers begin with
 _PAUSE = 5.0  # seconds for which a Redis that failed is left alone
 
 
@@ -122,12 +123,22 @@ class RedisStore(Generic[V]):
     def held(self) -> tuple[int, int]:
         return 0, 0
 
+    def clear(self) -> None:
+        """Forget the answers of all libraries that are kept there: their names do not say whose they are."""
+        try:
+            for name in self._client.scan_iter(match=f"{_NAMES}*", count=1_000):
+                self._client.delete(name)
+        except self._errors as error:
+            raise KnowledgeError(
+                msg("the kept answers cannot be deleted: {kind}", kind=type(error).__name__), component="cache"
+            ) from error
+
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
     def _name(self, key: Hashable) -> str:
-        return "wenyuan:" + hashlib.sha256(repr((self._prefix, key)).encode()).hexdigest()
+        return _NAMES + hashlib.sha256(repr((self._prefix, key)).encode()).hexdigest()
 
     def _reply(self, call: Callable[[], Any]) -> Any:
         """The reply of Redis; None while it is unavailable."""

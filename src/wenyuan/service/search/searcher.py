@@ -354,6 +354,10 @@ class Searcher:
         except KnowledgeError:  # record what can be recorded; the first error gives the reason
             return [_Area("", (), request.limit)], ()
 
+    def forget_answers(self) -> None:
+        """Forget the kept answers; KnowledgeError where that cannot be done."""
+        self._cache.clear()
+
     def cache_counts(self) -> CacheCounts:
         """Statistics of the result cache."""
         return self._cache.counts()
