@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from wenyuan.readers.pdf.scripts import with_scripts
 from wenyuan.readers.pdf.strokes import NOWHERE, Box, Drawn, Frame, Stroke, drawn
 from wenyuan.readers.pdf.struck import struck_letters
+from wenyuan.readers.pdf.visibility import Visibility, VisibilityBudget, visibility
 
 # Decides whether a page's text layer is usable, or the page needs OCR.
 
@@ -215,6 +216,7 @@ class PrintedPage:
         unread: Whether it holds no text but perhaps an image of it, and was not recognised.
         dropped: Lines that were recognised in an image of it and left out, see `ocr.pages.recognised`.
         unmapped: The share of its glyphs of which the file does not say which character they are.
+        visibility: What of `own` is seen; the rest is in no line.
     """
 
     number: int
@@ -226,33 +228,41 @@ class PrintedPage:
     unread: bool = False
     dropped: int = 0
     unmapped: float = 0.0
+    visibility: Visibility = field(default_factory=Visibility)
 
 
-def text_layer(page: Any, number: int) -> PrintedPage:
-    """The lines of a page's text layer.
+def text_layer(page: Any, number: int, budget: VisibilityBudget | None = None) -> PrintedPage:
+    """The lines of a page's text layer, without what nobody sees on the page.
 
     Args:
         page: A page of pypdfium2.
         number: 1-based.
+        budget: How much may be drawn to find that out; of this page alone by default.
     """
     text_page = page.get_textpage()
     try:
         text = text_page.get_text_range()
-        frame = _frame_of(page, text_page, text)
+        unmapped = unmapped_share(text_page)
+        found = visibility(page, text_page, unmapped, budget or VisibilityBudget())
+        index = _Index(text_page, text)
+        shown = text
+        if found.unseen:
+            shown = "".join(" " if index.of(at) in found.unseen else char for at, char in enumerate(text))
+        frame = _frame_of(page, index, shown)
         seen = drawn(page, frame.box)
-        layer = _Layer(text_page, text, frame, seen)
+        layer = _Layer(index, shown, frame, seen)
         lines = tuple(_lines(layer, number))
         seen = replace(seen, across=tuple(stroke for stroke in seen.across if stroke not in layer.through))
-        unmapped = unmapped_share(text_page)
     finally:
         text_page.close()
-    return PrintedPage(number, frame, lines, text.replace("\ufffe", "-"), seen, unmapped=unmapped)
+    own = text.replace("\ufffe", "-")
+    return PrintedPage(number, frame, lines, own, seen, unmapped=unmapped, visibility=found)
 
 
-def _frame_of(page: Any, text_page: Any, text: str) -> Frame:
+def _frame_of(page: Any, index: _Index, text: str) -> Frame:
     """The frame of a page, by the direction of most longer lines (of a sample spread over the page)."""
     frame = Frame(page.get_bbox(), page.get_rotation())
-    box = _Layer(text_page, text, frame).box
+    box = _Layer(index, text, frame).box
     spans = [match.span() for match in _LONG.finditer(text)]
     ways: Counter[int] = Counter()
     for start, end in spans[:: max(1, len(spans) // _SAMPLED_LINES)]:
@@ -266,31 +276,39 @@ def _frame_of(page: Any, text_page: Any, text: str) -> Frame:
 
 
 @dataclass(frozen=True)
-class _Layer:
-    """The text of a page, with the data needed to locate its characters."""
+class _Index:
+    """Where pdfium has the characters of a page's text."""
 
     text_page: Any
     text: str
-    frame: Frame
-    drawn: Drawn = field(default_factory=Drawn)
-    through: set[Stroke] = field(default_factory=set)  # lines through letters, which are no rules
 
     @cached_property
     def _pairs(self) -> list[int]:
         """Positions of characters outside the BMP, which pdfium counts as two (UTF-16)."""
         return [at for at, character in enumerate(self.text) if character > "\uffff"]
 
-    def _index(self, at: int) -> int:
+    def of(self, at: int) -> int:
         from pypdfium2 import raw
 
         return int(raw.FPDFText_GetCharIndexFromTextIndex(self.text_page, at + bisect_left(self._pairs, at)))
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """The text of a page, with the data needed to locate its characters."""
+
+    index: _Index
+    text: str
+    frame: Frame
+    drawn: Drawn = field(default_factory=Drawn)
+    through: set[Stroke] = field(default_factory=set)  # lines through letters, which are no rules
 
     def box(self, at: int) -> Box:
         """The box of ``text[at]``; zeros when pdfium gives none."""
         import pypdfium2 as pdfium
 
         try:
-            return self.frame.box(self.text_page.get_charbox(self._index(at), loose=True))
+            return self.frame.box(self.index.text_page.get_charbox(self.index.of(at), loose=True))
         except pdfium.PdfiumError:  # a character that pdfium itself put in
             return NOWHERE
 
@@ -299,7 +317,7 @@ class _Layer:
         from pypdfium2 import raw
 
         flags, name = ctypes.c_int(), ctypes.create_string_buffer(_FONT_NAME)
-        raw.FPDFText_GetFontInfo(self.text_page, self._index(at), name, _FONT_NAME, flags)
+        raw.FPDFText_GetFontInfo(self.index.text_page, self.index.of(at), name, _FONT_NAME, flags)
         return bool(flags.value & _FIXED_PITCH) or bool(_FIXED_FONT.search(name.value))
 
 

@@ -20,6 +20,7 @@ from wenyuan.readers.pdf.recognised_page import Pages, in_pictures, marked
 from wenyuan.readers.pdf.running_lines import without_running
 from wenyuan.readers.pdf.tables import Table, table_piece
 from wenyuan.readers.pdf.unseen import without_unseen
+from wenyuan.readers.pdf.visibility import VisibilityBudget
 from wenyuan.readers.text import measured
 
 _NO_HEADING = re.compile(r"[。；，,;：:]\Z")
@@ -266,16 +267,22 @@ def _pages(pdf: Any, name: str, recognised: Pages | None) -> tuple[list[PrintedP
     pages: list[PrintedPage] = []
     pictures: list[int] = []
     characters = 0
-    unseen = 0
+    unseen = laid = 0
+    undecided: list[int] = []
+    budget = VisibilityBudget()
     beside: Counter[str] = Counter()
     for index in range(len(pdf)):
         page = pdf[index]
         beside += beside_text(page)
-        shown, hidden = without_unseen(text_layer(page, index + 1))
+        shown, hidden = without_unseen(text_layer(page, index + 1, budget))
         pages.append(shown)
-        unseen += hidden
-        characters += len(pages[-1].own)
-        if needs_picture(page, pages[-1].own, pages[-1].unmapped):
+        found = shown.visibility
+        unseen += hidden + len(found.unseen)
+        laid += found.laid
+        undecided += [index + 1] * found.open
+        characters += len(shown.own)
+        own = "\n".join(line.text for line in shown.lines) if hidden or found.unseen else shown.own
+        if needs_picture(page, own, shown.unmapped):
             pictures.append(index + 1)
         page.close()
         if characters > _MAX_CHARACTERS:
@@ -284,4 +291,9 @@ def _pages(pdf: Any, name: str, recognised: Pages | None) -> tuple[list[PrintedP
             )
     read, notes = in_pictures(pages, pictures, recognised, name)
     left_out = msg("text that nobody sees on the page is left out ({count} characters)", count=unseen)
-    return read, [*notes, *[left_out] * bool(unseen), *unread(beside)]
+    over = msg(
+        "text laid in no colour over what the pages show is taken for what they say ({count} characters)", count=laid
+    )
+    not_found = msg("whether all text of pages {pages} is seen was not found out", pages=_some(undecided))
+    said = (*[left_out] * bool(unseen), *[over] * bool(laid), *[not_found] * bool(undecided))
+    return read, [*notes, *said, *unread(beside)]

@@ -43,6 +43,8 @@ class Frame:
     def share(self, box: Box) -> Box:
         """A box of this frame as a fraction of the displayed page: left, top, right, bottom; zeros for an empty box."""
         width, height = self.size
+        if not (width and height):
+            return NOWHERE
         left, bottom, right, top = _turned(box, (0.0, 0.0, width, height), -self.upright)
         if self.upright % 180:
             width, height = height, width
@@ -73,8 +75,8 @@ _THIN = 3.0  # points: what is not thicker is a line
 _SHORTEST = 4.0
 _NEAR = 3.0  # points within which lines meet
 _WHITE = 250
-_Matrix = tuple[float, float, float, float, float, float]
-_SAME: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+Matrix = tuple[float, float, float, float, float, float]
+SAME: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 class Stroke(NamedTuple):
@@ -113,7 +115,7 @@ def drawn(page: Any, placed: Callable[[Box], Box]) -> Drawn:
     """
     boxes: list[Box] = []
     pictures = 0
-    for count, found in enumerate(_objects(page.raw, _SAME, 0)):
+    for count, found in enumerate(_objects(page.raw, SAME, 0)):
         if count >= MOST_OBJECTS:
             return Drawn(pictures=pictures, cut=True)
         if found is None:
@@ -132,7 +134,7 @@ def drawn(page: Any, placed: Callable[[Box], Box]) -> Drawn:
     return Drawn(tuple(reversed(across)), tuple(down), pictures)
 
 
-def _objects(holder: Any, matrix: _Matrix, depth: int) -> Iterator[list[Box] | None]:
+def _objects(holder: Any, matrix: Matrix, depth: int) -> Iterator[list[Box] | None]:
     """The straight edges of each drawn object; None for an image."""
     from pypdfium2 import raw
 
@@ -149,12 +151,12 @@ def _objects(holder: Any, matrix: _Matrix, depth: int) -> Iterator[list[Box] | N
         elif kind == raw.FPDF_PAGEOBJ_IMAGE:
             yield None
         elif kind == raw.FPDF_PAGEOBJ_FORM and depth < _DEPTH:
-            yield from _objects(thing, _times(_matrix(thing), matrix), depth + 1)
+            yield from _objects(thing, times(matrix_of(thing), matrix), depth + 1)
         else:
             yield []
 
 
-def _edges(path: Any, matrix: _Matrix) -> list[Box]:
+def _edges(path: Any, matrix: Matrix) -> list[Box]:
     """The visible straight edges of a path, as boxes without thickness; a thin filled area is one edge."""
     from pypdfium2 import raw
 
@@ -164,7 +166,7 @@ def _edges(path: Any, matrix: _Matrix) -> list[Box]:
         return []
     if not stroked.value and (not fill.value or _is_white(path)):
         return []
-    outlines = list(_outlines(path, count, _times(_matrix(path), matrix)))
+    outlines = list(_outlines(path, count, times(matrix_of(path), matrix)))
     found = []
     for points in outlines:
         xs, ys = [x for x, _ in points], [y for _, y in points]
@@ -176,7 +178,7 @@ def _edges(path: Any, matrix: _Matrix) -> list[Box]:
     return found
 
 
-def _outlines(path: Any, count: int, matrix: _Matrix) -> Iterator[list[tuple[float, float]]]:
+def _outlines(path: Any, count: int, matrix: Matrix) -> Iterator[list[tuple[float, float]]]:
     """The points of each subpath; curved ones are left out."""
     from pypdfium2 import raw
 
@@ -207,16 +209,16 @@ def _is_white(path: Any) -> bool:
     return bool(told) and min(red.value, green.value, blue.value) >= _WHITE
 
 
-def _matrix(thing: Any) -> _Matrix:
+def matrix_of(thing: Any) -> Matrix:
     from pypdfium2 import raw
 
     found = raw.FS_MATRIX()
     if not raw.FPDFPageObj_GetMatrix(thing, found):
-        return _SAME
+        return SAME
     return found.a, found.b, found.c, found.d, found.e, found.f
 
 
-def _times(first: _Matrix, second: _Matrix) -> _Matrix:
+def times(first: Matrix, second: Matrix) -> Matrix:
     a, b, c, d, e, f = first
     g, h, i, j, k, m = second
     return a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + m

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from wenyuan.readers.pdf.page import PrintedLine, PrintedPage
 
-_LEAST = 1.0  # points; what is printed to be read has four and more
+_LEAST = 1.6  # points; a line of letters of one point is so high, and what is printed to be read has four and more
+_NARROW = 0.02  # of its height, for each letter of a line
 _LEAST_PAGE = 200.0  # points; a page that is smaller is measured in another unit
 
 
@@ -17,7 +18,8 @@ def without_unseen(page: PrintedPage) -> tuple[PrintedPage, int]:
     def seen(line: PrintedLine) -> bool:
         if line.right <= line.left or line.height <= 0:
             return True
-        tiny = line.height < _LEAST and height >= _LEAST_PAGE
+        squeezed = line.right - line.left < _NARROW * line.height * len(line.text)
+        tiny = (line.height < _LEAST and height >= _LEAST_PAGE) or squeezed
         within = line.right > 0 and line.left < width and line.bottom + line.height > 0 and line.bottom < height
         return within and not tiny
 
