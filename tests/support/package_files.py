@@ -61,11 +61,12 @@ def presentation(
     notes: Mapping[int, str] | None = None,
     title: str = "",
     more: Mapping[str, str | bytes] | None = None,
+    size: str = "",
 ) -> bytes:
-    """A presentation of these slides; `notes` by the number of the slide, from 1."""
+    """A presentation of these slides; `notes` by the number of the slide, from 1; `size` is the element that says how large they are."""
     listed = "".join(f'<p:sldId id="{255 + n}" r:id="rId{n}"/>' for n in range(1, len(slides) + 1))
     entries: dict[str, str | bytes] = {
-        "ppt/presentation.xml": f"<p:presentation {_NS}><p:sldIdLst>{listed}</p:sldIdLst></p:presentation>",
+        "ppt/presentation.xml": f"<p:presentation {_NS}><p:sldIdLst>{listed}</p:sldIdLst>{size}</p:presentation>",
         "ppt/_rels/presentation.xml.rels": _related(
             {f"rId{n}": ("slide", f"slides/slide{n}.xml") for n in range(1, len(slides) + 1)}
         ),

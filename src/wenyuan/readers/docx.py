@@ -28,6 +28,7 @@ from wenyuan.readers.assemble import (
     unread,
 )
 from wenyuan.readers.container_check import check_archive
+from wenyuan.readers.docx_concealment import Concealment
 from wenyuan.readers.markup import covered, property_of
 from wenyuan.readers.numbered_headings import sectioned
 from wenyuan.readers.numbering import Numbering
@@ -107,7 +108,7 @@ def read_docx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
             own.text,
             added=body.added,
             pictures=own.pictures,
-            warnings=[*own.warnings(), *unread(body.unknown)],
+            warnings=[*own.warnings(), *body.warnings(), *unread(body.unknown)],
         ),
     )
 
@@ -143,12 +144,21 @@ class _Body:
         self._referred: dict[tuple[str, str], int] = {}
         self._due: deque[tuple[str, str]] = deque()
         self._styles = {style.style_id: style for style in package.styles}
-        self._vanishing: dict[str, bool | None] = {}  # by style; None: it does not say
+        self.doubtful = 0  # runs that may be white on white
+        elements = {style.style_id: style.element for style in package.styles}
+        self._concealment = Concealment(elements, list(_drawing_parts(package)))
 
     def notes(self) -> tuple[str, ...]:
         if alone := len(self._footnotes) - len(self._referred):
             self._left_out["notes that no text refers to"] = alone
         return left_out_note(self._left_out)
+
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be said of text that may not be seen."""
+        white = msg(
+            "white text is read, since what lies under it is not known ({count} passages)", count=self.doubtful
+        )
+        return (white,) if self.doubtful else ()
 
     def pieces(self, parent: Any) -> Iterator[Piece]:
         """Pieces of a body element, including those inside content controls and other wrappers."""
@@ -364,29 +374,13 @@ class _Body:
         """Whether an element is skipped; deleted and hidden ones are counted."""
         if node.tag in _GONE:
             self._left_out[_GONE[node.tag]] += 1
-        elif node.tag == f"{_W}r" and self._is_hidden(node):
-            self._left_out["hidden runs"] += 1
+        elif node.tag == f"{_W}r" and (why := self._concealment.of(node)):
+            self._left_out[why] += why != "open"
+            self.doubtful += why == "open"
+            return why != "open"
         else:
             return node.tag in (_FALLBACK, f"{_W}pPr", f"{_W}rPr")
         return True
-
-    def _is_hidden(self, run: Any) -> bool:
-        """Whether a run is hidden: its own property decides, then its style's, then its paragraph's style's."""
-        said = _says(run, "rPr", "vanish")
-        if said is None:
-            paragraph = next(run.iterancestors(f"{_W}p"), None)
-            said = self._style_hides(_own(run, "rStyle", "rPr"))
-            if said is None and paragraph is not None:
-                said = self._style_hides(_own(paragraph, "pStyle"))
-        return bool(said)
-
-    def _style_hides(self, name: str | None) -> bool | None:
-        if name is None:
-            return None
-        if name not in self._vanishing:
-            lineage = (_says(each.element, "rPr", "vanish") for each in _lineage(self._styles.get(name)))
-            self._vanishing[name] = next((said for said in lineage if said is not None), None)
-        return self._vanishing[name]
 
     def _left_row(self, row: Any) -> bool:
         """Whether a row is hidden or deleted with tracking; counts it if so."""
@@ -469,6 +463,17 @@ class _Own:
                 self.text.append("-")
             self.pictures += node.tag in _PICTURES
             stack.extend(reversed(node))
+
+
+def _drawing_parts(package: Any) -> Iterator[Any]:
+    """The parts that draw on a document's pages: its body, headers and footers."""
+    from docx.oxml import parse_xml
+
+    for part in package.part.package.iter_parts():
+        told = _PARTS.match(str(part.partname))
+        if told and told[1] in ("document", "header", "footer"):
+            root = getattr(part, "element", None)
+            yield parse_xml(part.blob) if root is None else root
 
 
 def _part_root(package: Any, kind: str) -> Any | None:

@@ -21,7 +21,13 @@ _PIECE = 65_536
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
 
 
-_TELLING = ("sheet", "row", "col", "autoFilter", "filterColumn", "Relationship")
+_TELLING = ("sheet", "sheetFormatPr", "row", "col", "autoFilter", "filterColumn", "Relationship")
+
+
+_HIDING = re.compile(rb"""hidden|zeroHeight|(?:ht|width)\s?=\s?["']0[.0]*["']""")
+
+
+_SIZES = {"row": "ht", "col": "width"}
 
 
 _ROWS_OF = re.compile(r"\$?[A-Za-z]*\$?([0-9]{1,7}):\$?[A-Za-z]*\$?([0-9]{1,7})")
@@ -55,10 +61,15 @@ class HiddenCells:
             return Hidden()
         rows: set[int] = set()
         steps: Counter[int] = Counter()
-        number = 0
+        number, usual = 0, False
         for name, found in self._elements(part):
-            hidden = found.get("hidden", "").strip() in ("1", "true")
-            if name == "row":
+            hidden = found.get("hidden", "").strip() in ("1", "true") or _is_nothing(
+                found.get(_SIZES.get(name, ""), "")
+            )
+            if name == "sheetFormatPr":
+                usual = found.get("zeroHeight", "") in ("1", "true")
+            elif name == "row":
+                hidden |= usual and not (found.get("ht") or found.get("hidden"))
                 number = int(found.get("r", number + 1))
                 if hidden and 0 < number <= MAX_ROWS:
                     rows.add(number - 1)
@@ -96,13 +107,13 @@ class HiddenCells:
         }
 
     def _says_hidden(self, part: str) -> bool:
-        """Whether the word ``hidden`` occurs in a part at all: most sheets then need no parsing."""
+        """Whether something that hides occurs in a part at all: most sheets then need no parsing."""
         end = b""
         for piece in self._pieces(part):
             seen = end + piece.replace(b"\0", b"")  # UTF-16
-            if b"hidden" in seen:
+            if _HIDING.search(seen):
                 return True
-            end = seen[-8:]
+            end = seen[-16:]
         return False
 
     def _pieces(self, part: str) -> Iterator[bytes]:
@@ -171,6 +182,11 @@ class HiddenCells:
             raise ValueError(
                 msg("its part {part} is not well-formed XML: {error}", part=repr(part), error=error)
             ) from error
+
+
+def _is_nothing(size: str) -> bool:
+    """Whether a height or width is said, and none."""
+    return bool(size.strip()) and not size.strip().strip("0.")
 
 
 def local(name: str) -> str:

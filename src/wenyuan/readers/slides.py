@@ -14,6 +14,7 @@ from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, r
 from wenyuan.readers.container_check import check_archive
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, properties_of, table_piece
 from wenyuan.readers.packages import transitional
+from wenyuan.readers.slide_concealment import SlideConcealment
 from wenyuan.readers.text import measured
 
 # PPTX. The package holds slides, each with its shapes in the order in which they were drawn; the title is told first. What the
@@ -100,6 +101,7 @@ class _Deck:
         self.unknown: Counter[str] = Counter()  # what is in the file and is not read, by kind
         self._package = package
         self._left_out: Counter[str] = Counter()
+        self._concealment = SlideConcealment(package)
         main = package.related("ppt/presentation.xml")
         listed = [node.get(f"{_R}id") for node in package.xml("ppt/presentation.xml").iter(f"{_P}sldId")]
         if len(listed) > _MAX_SLIDES:
@@ -114,11 +116,16 @@ class _Deck:
     def notes(self) -> tuple[str, ...]:
         hidden = [str(number) for number, slide in enumerate(self.slides, 1) if slide.hidden]
         told = [f"left out the hidden slides {', '.join(hidden)}"] if hidden else []
-        return (*told, *left_out_note(self._left_out))
+        gone = {what: count for what, count in self._left_out.items() if what != "open"}
+        return (*told, *left_out_note(gone))
 
     def warnings(self) -> tuple[str, ...]:
         hidden = [str(number) for number, slide in enumerate(self.slides, 1) if slide.hidden]
         told = [msg("hidden slides are not read: {numbers}", numbers=", ".join(hidden))] if hidden else []
+        if white := self._left_out["open"]:
+            told.append(
+                msg("white text is read, since what lies under it is not known ({count} passages)", count=white)
+            )
         return (*told, *unread(self.unknown))
 
     def source(self) -> Iterator[str]:
@@ -141,7 +148,12 @@ class _Deck:
             return
         page = number + 1
         related = self._package.related(slide.part)
-        shapes = [shape for tree in slide.root.iter(f"{_P}spTree") for shape in _shapes(tree)]
+        self._left_out += self._concealment.strip(slide.root, slide.part)
+        trees = list(slide.root.iter(f"{_P}spTree"))
+        self._left_out["hidden shapes"] += sum(
+            _is_hidden(group) for tree in trees for group in tree.iter(f"{_P}grpSp")
+        )
+        shapes = [shape for tree in trees for shape in _shapes(tree)]
         titles = [shape for shape in shapes if _placeholder(shape) in _TITLES and _paragraphs(shape)]
         title = " ".join(" ".join(_text(p) for p in _paragraphs(titles[0])).split()) if titles else ""
         body = [

@@ -228,15 +228,40 @@ def _sheet_rows(sheet: Any, told: tuple[Hidden, ShownCells | None], name: str) -
     hidden, shown = told
     _check_size(sheet.name, sheet.total_height * sheet.total_width, name)
     cells = [[_value_text(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
+    unseen: list[str] = []
     for number, texts in shown.texts.items() if shown else ():
         for at, text in texts:
             if number < len(cells) and at < len(cells[number]):
+                unseen.append(cells[number][at] if not text else "")
                 cells[number][at] = text
-    own = "\n".join(filter(None, itertools.chain.from_iterable(cells)))
+    own = "\n".join(filter(None, [*unseen, *itertools.chain.from_iterable(cells)]))
     repeated = _fill_merged(cells, sheet.merged_cell_ranges or (), hidden.columns)
-    notes = _leave_out(cells, hidden)
+    notes = (*_leave_out(cells, hidden), *_unseen(shown))
     rows = [Row(number, row) for number, row in enumerate(cells, 1) if any(row)]
-    return SheetRows(sheet.name, rows, notes, own, "\n".join(repeated), _uncalculated(shown))
+    return SheetRows(sheet.name, rows, notes, own, "\n".join(repeated), (*_unseen(shown), *_told(shown)))
+
+
+def _unseen(shown: ShownCells | None) -> tuple[str, ...]:
+    """A note on the cells that show nothing of what they hold."""
+    if shown is None or not shown.unseen:
+        return ()
+    places = ", ".join(shown.unseen[:20])
+    return (
+        msg(
+            "cells that do not show what they hold are left out: {count} ({places})",
+            count=len(shown.unseen),
+            places=places,
+        ),
+    )
+
+
+def _told(shown: ShownCells | None) -> tuple[str, ...]:
+    """What is to be said of a sheet's cells."""
+    if shown is None or not shown.white:
+        return _uncalculated(shown)
+    places = ", ".join(shown.white[:20])
+    white = msg("white text is read, since what lies under it is not known: {places}", places=places)
+    return (*_uncalculated(shown), white)
 
 
 def _uncalculated(shown: ShownCells | None) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from wenyuan.readers import notation, number_formats
@@ -12,6 +12,11 @@ Elements = Callable[[str], Iterator[tuple[str, Mapping[str, str], str]]]
 """The elements of a part as they end: local name, attributes, text."""
 _PLACE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})\Z")
 _MAX_STYLES = 65_536
+_SECTIONS = 4  # of a format: for positive, negative, zero, text
+_COLOURING = ("conditionalFormatting", "tableParts", "drawing", "legacyDrawing", "picture")
+"""What of a sheet may give a cell a colour that its format does not tell."""
+_NO_PATTERN = ("none", "")
+_PAPER = re.compile(r"[0-9A-Fa-f]{2}[Ff][7-9A-Fa-f](?:[Ff][7-9A-Fa-f]){2}\Z")
 
 
 class ShownCells(NamedTuple):
@@ -20,15 +25,22 @@ class ShownCells(NamedTuple):
     Attributes:
         texts: Rows counted from 0, with the texts of columns.
         uncalculated: Places of formulas without a value, ``C2``.
+        unseen: Places of cells that have a value and show none, in `texts` with ``""``.
+        white: Places of white text on what may be white.
     """
 
     texts: dict[int, list[tuple[int, str]]]
     uncalculated: list[str]
+    unseen: Sequence[str] = ()
+    white: Sequence[str] = ()
 
 
 class _Style(NamedTuple):
+    """A format of cells: its code, the signs of its letters, and whether they are white and stand on nothing else."""
+
     code: str
     signs: str
+    white: bool = False
 
 
 class CellStyles:
@@ -42,7 +54,9 @@ class CellStyles:
     def of(self, cells: Iterator[tuple[str, Mapping[str, str], str]]) -> ShownCells:
         """The cells of a sheet, from the elements of its part."""
         found = ShownCells({}, [])
-        value, formula = "", False
+        unseen: list[str] = []
+        white: list[tuple[int, int, str]] = []
+        value, formula, coloured = "", False, False
         row, column = 0, -1
         inline: list[str] = []
         for name, said, text in cells:
@@ -54,21 +68,55 @@ class CellStyles:
                 inline.append(text)
             elif name == "c":
                 row, column = _place(said.get("r", ""), row, column)
-                shown = self._shown(said, value, "".join(inline))
                 if formula and not value and said.get("t") not in ("str", "inlineStr"):
                     found.uncalculated.append(said.get("r", ""))
-                if shown is not None:
-                    found.texts.setdefault(row, []).append((column, shown))
+                self._cell((row, column, said.get("r", "")), said, value, "".join(inline), found, unseen, white)
                 value, formula, inline = "", False, []
             elif name == "row":
                 row, column = row + 1, -1
-        return found
+            else:
+                coloured |= name in _COLOURING
+        if coloured:  # what lies under white text may be dark
+            return found._replace(unseen=unseen, white=[place for _, _, place in white])
+        for row, column, place in white:
+            unseen.append(place)
+            found.texts.setdefault(row, []).append((column, ""))
+        return found._replace(unseen=unseen)
+
+    def _cell(
+        self,
+        place: tuple[int, int, str],
+        said: Mapping[str, str],
+        value: str,
+        inline: str,
+        found: ShownCells,
+        unseen: list[str],
+        white: list[tuple[int, int, str]],
+    ) -> None:
+        """Write down what a cell shows, where that is not what its value says."""
+        row, column, name = place
+        shown = self._shown(said, value, inline)
+        if (value or inline) and self._shows_nothing(said):
+            unseen.append(name)
+            shown = ""
+        elif (value or inline) and self._style(said).white:
+            white.append(place)
+        if shown is not None:
+            found.texts.setdefault(row, []).append((column, shown))
+
+    def _style(self, said: Mapping[str, str]) -> _Style:
+        at = said.get("s", "")
+        return self._styles[int(at)] if at.isdigit() and int(at) < len(self._styles) else _Style("", "")
+
+    def _shows_nothing(self, said: Mapping[str, str]) -> bool:
+        """Whether the format of a cell hides what it holds: ``;;;``."""
+        sections = self._style(said).code.split(";")
+        return len(sections) == _SECTIONS and not any(each.strip() for each in sections)
 
     def _shown(self, said: Mapping[str, str], value: str, inline: str) -> str | None:
         """The text of a cell where it is not what its value says; None otherwise."""
         kind = said.get("t", "n")
-        at = said.get("s", "")
-        style = self._styles[int(at)] if at.isdigit() and int(at) < len(self._styles) else _Style("", "")
+        style = self._style(said)
         text: str | None = None
         if kind == "n" and value:
             text = self._number(value, style.code)
@@ -134,27 +182,56 @@ def _place(reference: str, row: int, column: int) -> tuple[int, int]:
     return int(found[2]) - 1, number - 1
 
 
+class _Fills:
+    """The fills of a workbook, in their order: whether each shows nothing but white."""
+
+    def __init__(self) -> None:
+        self.bare: list[bool] = []
+        self._bare = True
+
+    def ended(self, name: str, said: Mapping[str, str]) -> None:
+        """An element of the part of styles has ended."""
+        if name == "fgColor":
+            self._bare = _is_white(said)
+        elif name == "patternFill":
+            kind = said.get("patternType", "")
+            self._bare = kind in _NO_PATTERN or (kind == "solid" and self._bare)
+        elif name == "gradientFill":
+            self._bare = False
+        elif name == "fill":
+            self.bare.append(self._bare)
+            self._bare = True
+
+
 def _styles(elements: Iterator[tuple[str, Mapping[str, str], str]]) -> Iterator[_Style]:
     codes = dict(number_formats.BUILT_IN)
-    fonts: list[str] = []
-    signs = ""
-    pending: list[tuple[str, str]] = []
+    fonts: list[tuple[str, bool]] = []
+    fills = _Fills()
+    signs, white = "", False
+    pending: list[tuple[str, str, str]] = []
     for name, said, _ in elements:
         signs += _sign(name, said)
+        white = _is_white(said) if name == "color" else white
+        fills.ended(name, said)
         if name == "numFmt" and said.get("numFmtId", "").isdigit():
             codes[int(said["numFmtId"])] = said.get("formatCode", "")
         elif name in ("font", "dxf"):
-            fonts += [signs] if name == "font" else []
-            signs = ""
+            fonts += [(signs, white)] if name == "font" else []
+            signs, white = "", False
         elif name == "xf" and len(pending) < _MAX_STYLES:
-            pending.append((said.get("numFmtId", ""), said.get("fontId", "")))
+            pending.append((said.get("numFmtId", ""), said.get("fontId", ""), said.get("fillId", "")))
         elif name == "cellStyleXfs":
             pending = []
         elif name == "cellXfs":
             break
-    for form, font in pending:
-        own = fonts[int(font)] if font.isdigit() and int(font) < len(fonts) else ""
-        yield _Style(codes.get(int(form), "") if form.isdigit() else "", own)
+    for form, font, fill in pending:
+        own, white = fonts[int(font)] if font.isdigit() and int(font) < len(fonts) else ("", False)
+        bare = fills.bare[int(fill)] if fill.isdigit() and int(fill) < len(fills.bare) else True
+        yield _Style(codes.get(int(form), "") if form.isdigit() else "", own, white and bare)
+
+
+def _is_white(said: Mapping[str, str]) -> bool:
+    return bool(_PAPER.match(said.get("rgb", ""))) or (said.get("theme") == "0" and not said.get("tint"))
 
 
 def _sign(name: str, said: Mapping[str, str]) -> str:

@@ -40,7 +40,9 @@ def read(*drawn: bytes) -> Document:
         pytest.param(b"1 g " + words(72, 700, OTHER), id="white, below what is seen at its place"),
         pytest.param(words(72, 600, OTHER, b"3 Tr /F 12 Tf") + b"BT 0 Tr ET ", id="in no colour, far from all"),
         pytest.param(b"BT /F 1 Tf 1 0 0 1 72 600 Tm (" + OTHER.encode() + b") Tj ET ", id="one point high"),
-        pytest.param(b"BT /F 12 Tf .1 Tz 1 0 0 1 72 600 Tm (" + OTHER.encode() + b") Tj 100 Tz ET ", id="without width"),
+        pytest.param(
+            b"BT /F 12 Tf .1 Tz 1 0 0 1 72 600 Tm (" + OTHER.encode() + b") Tj 100 Tz ET ", id="without width"
+        ),
     ],
 )
 def test_what_nobody_sees_is_left_out_and_counted(drawn: bytes) -> None:
