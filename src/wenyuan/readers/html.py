@@ -102,7 +102,7 @@ def read_html(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     document, page = _read(tree, original, notes, said)
     pictures, unknown = len(tree.css("img, svg, canvas, object")), unread_kinds(tree)
     whole = own_text(tree)
-    if from_the_web(uri) and (part := main_text(_decoded(content)[0])):
+    if from_the_web(uri) and (part := main_text(_without(tree, page, content))):
         small, _ = parsed(part.encode(), xml=False)
         held = own_text(small)
         if is_main(held, document.text):
@@ -111,6 +111,15 @@ def read_html(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
             document, page = _read(small, original, (*notes, around), said)
             whole = held
     return (measured(document, whole, added=page.added, pictures=pictures, warnings=unread(unknown)),)
+
+
+def _without(tree: Any, page: Page, content: bytes) -> str:
+    """A page as it stands, without what nobody sees on it."""
+    if not page.unseen:
+        return _decoded(content)[0]
+    for node in page.unseen:
+        node.decompose()
+    return str(tree.html or "")
 
 
 class _Said(NamedTuple):
@@ -130,7 +139,7 @@ class _Said(NamedTuple):
 
 
 def _read(tree: Any, original: Original, notes: tuple[str, ...], said: _Said) -> tuple[Document, Page]:
-    page = Page(tree.body, styles_of(tree))
+    page = Page(tree.body, styles_of(tree), foreign=has_foreign_styles(tree))
     document = assemble(
         sectioned(page.pieces),
         original,
@@ -181,6 +190,11 @@ def unread_kinds(tree: Any) -> Counter[str]:
 def styles_of(tree: Any) -> str:
     """The style sheets that stand in a page."""
     return "\n".join(node.text() for node in tree.css("style"))
+
+
+def has_foreign_styles(tree: Any) -> bool:
+    """Whether a page takes style sheets from elsewhere."""
+    return tree.css_first("link[rel~=stylesheet i]") is not None or "@import" in styles_of(tree)
 
 
 def own_text(tree: Any) -> str:

@@ -15,7 +15,7 @@ from wenyuan.readers.assemble import Original, Piece, assemble
 from wenyuan.readers.boundaries import check_parts
 from wenyuan.readers.contained_files import ContainedFile, Unpacked
 from wenyuan.readers.containers import left_out
-from wenyuan.readers.html import own_text, parsed
+from wenyuan.readers.html import own_text, parsed, styles_of
 from wenyuan.readers.message_parts import Mail, collect, mail_headers
 from wenyuan.readers.numbered_headings import sectioned
 from wenyuan.readers.page import Page
@@ -82,7 +82,7 @@ def _document(letter: Mail, original: Original, media_type: str) -> Document:
         except DocumentRejected:  # in no encoding that all of it fits: a few letters are lost, not the mail
             tree, _ = parsed(page.decode("utf-8", "replace").encode("utf-8-sig"), xml=False)
             notes.append("some of its letters are in no encoding that is known")
-        shown = Page(tree.body)
+        shown = Page(tree.body, styles_of(tree))
         pieces += (marked(piece) for piece in shown.pieces)
         notes += shown.notes()
         added += shown.added

@@ -11,6 +11,8 @@ from wenyuan.core.model import BlockKind
 from wenyuan.core.redaction.columns import ColumnKinds
 from wenyuan.readers import formulas, notation
 from wenyuan.readers.assemble import EMPTY_CELL, Cell, Piece, joined, left_out_note
+from wenyuan.readers.html_concealment import WHITE, Ground, Shade, blends, conceals, ground, shade, silent
+from wenyuan.readers.style_sheet import StyleSheet
 
 #
 # It does not recurse, since a page may nest a hundred thousand elements deep.
@@ -42,11 +44,6 @@ _BLOCKS = frozenset(
 _NOT_SIMPLE = {"table": "table, h1, h2, h3, h4, h5, h6", "ul": "table, pre, h1, h2, h3, h4, h5, h6"}
 _ARRANGED = "ul, ol, dl, pre, p ~ p"
 """What only a table that arranges the page has in its one row: an index in columns, for one."""
-_STARTS = r"(?:^|;|\*/)"  # of a style's declaration, so that backface-visibility is no visibility
-_HIDING = re.compile(rf"{_STARTS}(?:display:none|opacity:0(?![.\d]))")
-_SHADING = re.compile(rf"{_STARTS}(visibility|font-size|font):([^;!]*)")
-_NO_SIZE = re.compile(r"[0.]+[a-z%]*(?:/.*)?")
-_OF_PARENT = re.compile(r"inherit|unset|smaller|larger|[0-9.]+(?:em|ex|ch|%)")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WIDE = r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]"
 _SOFT_BETWEEN_WIDE = re.compile(rf"(?<={_WIDE})[ \r]*\r[ \r]*(?={_WIDE})")
@@ -63,14 +60,6 @@ NOT_TEXT = ", ".join((
 ))  # fmt: skip
 
 
-class _Shade(NamedTuple):
-    """Why an element is not visible; inherited by descendants until one overrides it."""
-
-    hidden: bool
-    sizeless: bool
-    origin: int
-
-
 class _Line(NamedTuple):
     """A line of a piece, and the nearest anchor at or above its text."""
 
@@ -83,10 +72,20 @@ class Page:
     """The pieces of a page's body in order, and counts of the elements left out.
 
     Args:
-        styles: The page's own style sheets, of which only raised, lowered and struck text counts.
+        styles: The page's own style sheets, of which hidden, raised, lowered and struck text counts.
+        foreign: Whether style sheets from elsewhere count, too, which are not read.
+
+    Attributes:
+        unseen: The nodes that nobody sees, which are in no piece.
     """
 
-    def __init__(self, body: Any, styles: str = "") -> None:
+    def __init__(self, body: Any, styles: str = "", *, foreign: bool = False) -> None:
+        self.unseen: list[Any] = []
+        self._body = body
+        self._sheet = StyleSheet(body, styles)
+        self._paper = Ground(None, None if foreign else WHITE, 0)
+        self._grounds: dict[int, Ground] = {}  # of elements whose colours are not those of the page
+        self._blended: set[int] = set()
         self._classes = raising_classes(styles)
         self.pieces: list[Piece] = []
         self.added: list[str] = []  # repeated in each row that a cell covers
@@ -95,7 +94,7 @@ class Page:
         self._names = _names(body)
         self._anchor = ""  # the last that was met
         self._opening: str | None = None  # that of the current paragraph
-        self._shades: dict[int, _Shade] = {}
+        self._shades: dict[int, Shade] = {}
         self._shading: set[int] = set()
         self._signs: dict[int, str] = {}  # of raised, lowered and struck text, by element
         self._term: list[str] = []  # of a definition list, until what it means is met
@@ -105,7 +104,8 @@ class Page:
     @property
     def left_out(self) -> Counter[str]:
         """Number of elements left out, by kind."""
-        return self._left_out + Counter({"hidden elements": len(self._shading)})
+        blended = {"text in the colour of its ground": len(self._blended), "style rules": self._sheet.cut}
+        return self._left_out + Counter({"hidden elements": len(self._shading), **blended})
 
     def notes(self) -> tuple[str, ...]:
         """Notes on what was left out, e.g. ``"left out hidden elements (2), nav (1)"``."""
@@ -191,14 +191,17 @@ class Page:
         if around := _around(node, attributes):
             self._left_out[around] += 1
             return False
-        if _hidden(attributes):
-            self._left_out["hidden elements"] += 1
+        said = self._sheet.of(node, attributes)
+        if why := self._concealed(node, attributes, said):
+            self._left_out[why] += 1
+            self.unseen.append(node)
             return False
         self._anchor = self._names.get(node.mem_id, self._anchor)
         above = self._shades.get(node.parent.mem_id) if self._shades and node.parent is not None else None
-        shade = _shade(node, above)
-        if shade is not None:
-            self._shades[node.mem_id] = shade
+        shadow = shade(node, said, above)
+        if shadow is not None:
+            self._shades[node.mem_id] = shadow
+        self._stand(node, attributes, said)
         signs = self._signs.get(node.parent.mem_id, "") if self._signs and node.parent is not None else ""
         if (own := _sign_of(node, attributes, self._classes)) not in signs or not own:
             signs += own
@@ -206,13 +209,36 @@ class Page:
             self._signs[node.mem_id] = signs
         return True
 
+    def _concealed(self, node: Any, attributes: Mapping[str, str | None], said: Mapping[str, str]) -> str:
+        """Why an element is left out with all that stands within; ``""`` where it is seen."""
+        if conceals(said, attributes):
+            most = self._sheet.hides(node) and 2 * len(node.text()) > len(self._body.text())
+            return "" if most else "hidden elements"  # what hides most of a page does so until a script has run
+        return "elements that aria-hidden hides" if silent(node, attributes) else ""
+
+    def _stand(self, node: Any, attributes: Mapping[str, str | None], said: Mapping[str, str]) -> None:
+        """Remember the colours of an element, where they are not those of the page."""
+        above = self._paper
+        if self._grounds and node.parent is not None:
+            above = self._grounds.get(node.parent.mem_id, above)
+        if said or attributes or above is not self._paper or node.tag == "mark":
+            found = ground(node, said, attributes, above)
+            if found is not self._paper:
+                self._grounds[node.mem_id] = found
+
     def _shown(self, node: Any) -> str:
         """The text of a text node; of a hidden one only the space that separates its neighbours."""
         text: str = node.text()
-        shade = self._shades.get(node.parent.mem_id) if self._shades else None
-        if shade is None or not text.strip():
+        shadow = self._shades.get(node.parent.mem_id) if self._shades else None
+        colours = self._grounds.get(node.parent.mem_id) if self._grounds else None
+        blended = colours is not None and blends(colours)
+        if not (shadow or blended) or not text.strip():
             return text
-        self._shading.add(shade.origin)
+        if shadow:
+            self._shading.add(shadow.origin)
+        elif colours is not None:
+            self._blended.add(colours.origin)
+        self.unseen.append(node)
         return ""
 
     def _events(self, root: Any, *, raw: bool = False) -> Iterator[tuple[Any, bool]]:
@@ -419,31 +445,6 @@ def _children(node: Any) -> Iterator[Any]:
     while child is not None:
         yield child
         child = child.prev
-
-
-def _hidden(attributes: dict[str, str | None]) -> bool:
-    if not attributes:
-        return False
-    if "hidden" in attributes or (attributes.get("aria-hidden") or "").strip().lower() == "true":
-        return True
-    style = attributes.get("style")
-    return bool(style and _HIDING.search(_SPACE.sub("", style).lower()))
-
-
-def _shade(node: Any, above: _Shade | None) -> _Shade | None:
-    """Why an element is hidden, from its style and its parent's shade; None where it is visible."""
-    style = node.attributes.get("style")
-    if not style:
-        return above
-    hidden, sizeless = (above.hidden, above.sizeless) if above else (False, False)
-    for name, value in _SHADING.findall(_SPACE.sub("", style).lower()):
-        if name == "visibility":
-            hidden = value in ("hidden", "collapse") or (hidden and value not in ("visible", "initial"))
-        else:
-            sizeless = bool(_NO_SIZE.fullmatch(value)) or (sizeless and bool(_OF_PARENT.fullmatch(value)))
-    if not (hidden or sizeless):
-        return None
-    return _Shade(hidden, sizeless, above.origin if above else node.mem_id)
 
 
 def _simple(node: Any, kind: str) -> bool:

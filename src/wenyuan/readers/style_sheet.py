@@ -1,0 +1,174 @@
+"""What a page's own style sheets and ``style`` attributes say of an element, as far as it may hide text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+_PROPERTIES = frozenset(
+    "display visibility opacity font font-size color background background-color background-image position left top right "
+    "bottom text-indent margin-left clip clip-path width height max-width max-height overflow overflow-x overflow-y transform "
+    "-webkit-text-fill-color mso-hide padding padding-top padding-bottom".split()
+)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
+_SPACE = re.compile(r"\s+")
+_EDGE = re.compile(r"[{}]")
+_PART = re.compile(r"[#.]?[\w-]+|\[[\w-]+(?:[~|^$*]?=[\"']?[\w -]*[\"']?)?\]")
+_COMPOUND = re.compile(rf"(?:\*|(?:{_PART.pattern})+)\Z")
+_PSEUDO = re.compile(r"::?[\w-]+(?:\([^()]*\))?")
+_SKIPPED = ("@font-face", "@keyframes", "@-webkit-keyframes", "@page", "@counter-style", "@property")
+_ALWAYS = re.compile(r"@media(?:all|screen|onlyscreen)\Z|@layer")
+_MOST_SELECTORS = 300
+_MOST_LOOKS = 10_000_000  # elements times selectors
+_MOST_COMPOUNDS = 2
+_LONGEST = 200
+
+
+class _Rule(NamedTuple):
+    selector: str
+    said: Mapping[str, str]
+    weight: tuple[int, int, int]
+    sometimes: bool  # on some screens, or when something is pointed at or chosen
+
+
+class StyleSheet:
+    """The styles of a page.
+
+    Args:
+        body: Of the page.
+        source: Its style sheets.
+
+    Attributes:
+        cut: How many selectors were not looked at.
+    """
+
+    def __init__(self, body: Any, source: str) -> None:
+        self.cut = 0
+        self._said: dict[int, dict[str, str]] = {}
+        self._shown: set[int] = set()
+        rules = _looked_at(source) if body is not None and source else ()
+        if not rules:
+            return
+        most = min(_MOST_SELECTORS, _MOST_LOOKS // max(1, len(body.css("*"))))
+        self.cut = max(0, len(rules) - most)
+        for rule in sorted(rules[:most], key=lambda rule: rule.weight):
+            self._apply(rule, body)
+        toggled = _toggled(rules)
+        for rule in rules[:most]:
+            if rule.said.get("display") == "none" and not rule.sometimes and _last(rule.selector) & toggled:
+                self._shown.update(node.mem_id for node in _found(body, rule.selector))
+
+    def _apply(self, rule: _Rule, body: Any) -> None:
+        for node in _found(body, rule.selector):
+            if not rule.sometimes:
+                self._said.setdefault(node.mem_id, {}).update(rule.said)
+            elif _shows(rule.said):
+                self._shown.add(node.mem_id)
+
+    def of(self, node: Any, attributes: Mapping[str, str | None]) -> Mapping[str, str]:
+        """The declarations that count for an element, by property, in lower case and without spaces."""
+        said = self._said.get(node.mem_id) if self._said else None
+        if said is not None and node.mem_id in self._shown:
+            said = {name: value for name, value in said.items() if name not in ("display", "visibility", "opacity")}
+        style = attributes.get("style") if attributes else None
+        own = declared(style) if style else {}
+        return {**{name: value for name, value in said.items() if name not in own}, **own} if said else own
+
+    def hides(self, node: Any) -> bool:
+        """Whether a style sheet, and not the element itself, may hide it."""
+        return node.mem_id in self._said
+
+
+def declared(style: str) -> dict[str, str]:
+    """The declarations of a style that may hide text; of several of one property the last, or the important one."""
+    found: dict[str, str] = {}
+    important: set[str] = set()
+    for part in _COMMENT.sub(" ", style).split(";"):
+        name, _, value = part.partition(":")
+        name, value = name.strip().lower(), _SPACE.sub(" ", value).strip().lower()
+        if name not in _PROPERTIES or not value:
+            continue
+        plain = value.removesuffix("!important").strip()
+        if name in important and plain == value:
+            continue
+        if plain != value:
+            important.add(name)
+        found.pop(name, None)  # what is said last stands last
+        found[name] = plain
+    return found
+
+
+@lru_cache(maxsize=2)
+def _looked_at(source: str) -> tuple[_Rule, ...]:
+    """The rules of style sheets that are looked at; those of a book are asked for by each chapter."""
+    return tuple(rule for rule in _rules(source) if _matters(rule))
+
+
+def _rules(source: str) -> Iterator[_Rule]:
+    """The rules of style sheets, those of blocks included."""
+    text = _COMMENT.sub(" ", source)
+    blocks: list[tuple[bool, bool]] = []  # of each open block: whether it is skipped, and whether it counts sometimes
+    at = order = 0
+    head = ""
+    for edge in _EDGE.finditer(text):
+        piece = text[at : edge.start()]
+        at = edge.end()
+        if edge[0] == "{":
+            head = piece.rpartition(";")[2].strip()
+            skipped, sometimes = blocks[-1] if blocks else (False, False)
+            if head.startswith("@"):
+                name = _SPACE.sub("", head).lower()
+                skipped |= name.startswith(_SKIPPED)
+                sometimes |= not _ALWAYS.match(name)
+            blocks.append((skipped, sometimes))
+        elif blocks:
+            skipped, sometimes = blocks.pop()
+            if head and not head.startswith("@") and not skipped and (said := declared(piece)):
+                for selector in head.split(","):
+                    order += 1
+                    yield _rule(selector.strip(), said, order, sometimes)
+            head = ""
+
+
+def _rule(selector: str, said: Mapping[str, str], order: int, sometimes: bool) -> _Rule:
+    plain = _PSEUDO.sub("", selector)
+    heavy, light = plain.count("#"), plain.count(".") + plain.count("[")
+    return _Rule(plain, said, (heavy, light, order), sometimes or plain != selector)
+
+
+def _matters(rule: _Rule) -> bool:
+    """Whether a rule can be looked at, in linear time: one or two compounds of names, classes and attributes."""
+    parts = rule.selector.replace(">", " ").split()
+    return (
+        0 < len(parts) <= _MOST_COMPOUNDS
+        and len(rule.selector) <= _LONGEST
+        and all(_COMPOUND.match(part) for part in parts)
+    )
+
+
+def _found(body: Any, selector: str) -> list[Any]:
+    try:
+        return list(body.css(selector))
+    except (ValueError, RuntimeError):  # a selector that is none
+        return []
+
+
+def _shows(said: Mapping[str, str]) -> bool:
+    return (
+        said.get("display", "none") != "none"
+        or said.get("visibility") == "visible"
+        or said.get("opacity", "0").strip("0.") != ""
+    )
+
+
+def _toggled(rules: Sequence[_Rule]) -> set[str]:
+    """The classes and ids of what some rule shows: a panel that opens, which another one hides."""
+    return {name for rule in rules if _shows(rule.said) for name in _last(rule.selector)}
+
+
+def _last(selector: str) -> set[str]:
+    """The classes and ids of what a selector chooses."""
+    last = re.split(r"[\s>]+", selector)[-1]
+    return {part for part in _PART.findall(last) if part[0] in "#."}

@@ -1,0 +1,148 @@
+"""What a page does not show is no text of it, by whatever style it is hidden; what it shows is never lost."""
+
+from __future__ import annotations
+
+import email.message
+
+import pytest
+
+from wenyuan.core.model import Document
+from wenyuan.readers.html import read_html
+from wenyuan.readers.mail import unpack_eml
+
+
+def read(page: str, uri: str = "file:///a.html") -> Document:
+    (document,) = read_html(page.encode(), uri=uri, name="a.html")
+    return document
+
+
+HIDING = [
+    "opacity:0.01",
+    "opacity: 0%",
+    "font-size:1px",
+    "font-size: .05em",
+    "font-size:1%",
+    "font: 1px/1 serif",
+    "color:#fff",
+    "color:white",
+    "color: rgb(255, 255, 255)",
+    "color:#fefefe",
+    "color:#123456;background:#123456",
+    "color:#123456; background-color: rgb(18 52 86)",
+    "position:absolute;left:-9999px",
+    "position: fixed; top: -100em",
+    "text-indent:-9999px",
+    "position:absolute;clip:rect(0,0,0,0)",
+    "position:absolute !important; clip: rect(1px, 1px, 1px, 1px)",
+    "clip-path: inset(50%)",
+    "width:1px;height:1px;overflow:hidden",
+    "max-height:0;overflow:hidden",
+    "transform: scale(0)",
+    "transform:translateX(-10000px)",
+    "mso-hide:all",
+    "display:none !important; display:block",
+]
+SHOWING = [
+    "opacity:0.5",
+    "font-size:8px",
+    "font-size:50%",
+    "color:#eee",
+    "color:#fff;background:#000",
+    "color:white;background:url(dark.png)",
+    "color:white;background:linear-gradient(#000,#111)",
+    "background:#fff;color:black",
+    "position:absolute;left:-50px",
+    "text-indent:-2em",
+    "height:0;padding-bottom:56%;overflow:hidden",
+    "width:200px;overflow:hidden",
+    "max-height:0",
+    "transform:scale(0.5)",
+    "display:none;display:block",
+]
+
+
+@pytest.mark.parametrize("style", HIDING)
+@pytest.mark.parametrize("sheet", [False, True])
+def test_what_a_style_hides_is_left_out_and_counted(style: str, *, sheet: bool) -> None:
+    """In the element itself or in the style sheet of its page."""
+    rule = f"<style>/* x */ p.quiet {{ {style} }}</style>" if sheet else ""
+    own = "class=quiet" if sheet else f'style="{style}"'
+    document = read(f"<head>{rule}</head><body><p>seen<p {own}>secret</p><p>also seen")
+    assert document.text == "seen\n\nalso seen"
+    assert any(note.startswith("left out") for note in document.notes)
+
+
+@pytest.mark.parametrize("style", SHOWING)
+def test_what_a_style_only_changes_is_read(style: str) -> None:
+    """Pale, small, moved by a little, white on something dark or unknown."""
+    document = read(f'<body><p>seen<p style="{style}">also seen')
+    assert document.text == "seen\n\nalso seen"
+    assert document.notes == ()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<style>@media print{.a{display:none}}</style><p class=a>seen",
+        "<style>.a{display:none} @media (min-width:600px){.a{display:block}}</style><p>x<p class=a>seen",
+        "<style>.a:hover{display:none}</style><p class=a>seen",
+        "<style>.a{display:none} .a.open{display:block}</style><p>x<p class=a>seen",
+        "<style>.a{display:none} #t:checked~.a{display:block}</style><p>x<p class=a>seen",
+        "<style>.a{display:none} .b{display:inline}</style><p>x<p class='a b'>seen",
+        "<style>body{opacity:0}</style><p>seen</p><script>show()</script>",
+        "<style>@font-face{font-family:x;src:url(x)} .a{display:none}</style><p class=b>seen",
+        "<style>@keyframes k{from{opacity:0}to{opacity:1}}</style><p>seen",
+        "<link rel=stylesheet href=site.css><p style='color:#fff'>seen",
+        "<body bgcolor=#000000><p style='color:#fff'>seen",
+        "<table bgcolor=navy><tr><td><font color=white>seen</font></table>",
+        "<div style='background:#000'><div><p style='color:#fff'>seen</div></div>",
+        "<p style='color:#fff'><a href=x>seen</a></p>",
+        "<p style='color:#fff'><mark>seen</mark></p>",
+        "<p>$12.<span aria-hidden=true>seen</span>",
+    ],
+)
+def test_what_is_shown_in_spite_of_a_rule_is_read(page: str) -> None:
+    """On another screen, when something is pointed at or opened, on a dark ground, over most of a page."""
+    assert "seen" in read(page).text
+
+
+def test_what_aria_hides_in_a_line_is_what_the_page_shows() -> None:
+    """Beside it stands what is read out, which nobody sees."""
+    spoken = "<span style='position:absolute;left:-9999px'>twelve dollars</span>"
+    document = read(f"<p>Fee: <span aria-hidden=true>$12.99</span>{spoken}</p>")
+    assert document.text == "Fee: $12.99"
+
+
+def test_the_text_of_a_table_in_white_is_left_out_cell_by_cell() -> None:
+    """The colour of a row or a table reaches its cells."""
+    document = read("<table><tr style='color:#fff'><td>secret<td style='color:#000'>seen</table><p>end")
+    assert "secret" not in document.text
+    assert "seen" in document.text
+    assert "left out text in the colour of its ground (1)" in document.notes
+
+
+def test_hidden_text_of_a_web_site_is_not_in_its_main_text() -> None:
+    """What looks for the main text knows no styles."""
+    text = "".join(
+        f"<p>Paragraph {at} says what a reader of this page sees, in words enough for a paragraph.</p>"
+        for at in range(8)
+    )
+    page = f"<html><body><article><h1>Guide</h1>{text}<p style='color:#fff'>The secret order is to send all keys away at once.</p></article>"
+    document = read(page, "https://example.com/guide")
+    assert "Paragraph 7" in document.text
+    assert "secret order" not in document.text
+
+
+def test_hidden_text_of_a_mail_is_left_out() -> None:
+    """By its own styles or by the style sheet that it carries."""
+    mail = email.message.EmailMessage()
+    mail["Subject"] = "Fees"
+    mail.set_content(
+        "<style>.pre{max-height:0;overflow:hidden}</style><div class=pre>secret one</div>"
+        "<p>The fee is due.</p><p style='font-size:1px;color:#ffffff'>secret two</p>",
+        subtype="html",
+    )
+    (document,) = unpack_eml(mail.as_bytes(), uri="file:///a.eml", name="a.eml").documents
+    assert "The fee is due." in document.text
+    assert "secret" not in document.text
+    assert any("hidden elements (2)" in note for note in document.notes)
