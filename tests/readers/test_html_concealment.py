@@ -98,6 +98,10 @@ def test_what_a_style_only_changes_is_read(style: str) -> None:
         "<div style='background:#000'><div><p style='color:#fff'>seen</div></div>",
         "<p style='color:#fff'><a href=x>seen</a></p>",
         "<p style='color:#fff'><mark>seen</mark></p>",
+        "<p><span style='width:1px;overflow:hidden'>seen</span>",
+        "<style media=print>p{display:none}</style><p>seen",
+        "<style>p::before{display:none} p:not(.x){opacity:0} ][{display:none} {display:none} p{</style><p>seen",
+        "<style><![CDATA[ p{display:none} ]]></style><p>seen",
         "<p>$12.<span aria-hidden=true>seen</span>",
     ],
 )

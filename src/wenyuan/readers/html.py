@@ -188,8 +188,12 @@ def unread_kinds(tree: Any) -> Counter[str]:
 
 
 def styles_of(tree: Any) -> str:
-    """The style sheets that stand in a page."""
-    return "\n".join(node.text() for node in tree.css("style"))
+    """The style sheets that stand in a page; those for some screens, or for paper, within a block that says so."""
+    found = []
+    for node in tree.css("style"):
+        media = (node.attributes.get("media") or "").strip()
+        found.append(f"@media {media} {{ {node.text()} }}" if media else node.text())
+    return "\n".join(found)
 
 
 def has_foreign_styles(tree: Any) -> bool:

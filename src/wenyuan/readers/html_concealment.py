@@ -49,7 +49,7 @@ class Ground(NamedTuple):
     origin: int
 
 
-def conceals(said: Mapping[str, str], attributes: Mapping[str, str | None]) -> bool:
+def conceals(tag: str, said: Mapping[str, str], attributes: Mapping[str, str | None]) -> bool:
     """Whether an element is hidden with all that stands within, by its attributes or its styles."""
     if attributes and "hidden" in attributes:
         return True
@@ -57,7 +57,7 @@ def conceals(said: Mapping[str, str], attributes: Mapping[str, str | None]) -> b
         return False
     if said.get("display") == "none" or said.get("mso-hide") == "all" or _is_clear(said.get("opacity", "1")):
         return True
-    return _is_away(said) or _is_cut(said) or bool(_NO_SCALE.search(said.get("transform", "")))
+    return _is_away(said) or _is_cut(tag, said) or bool(_NO_SCALE.search(said.get("transform", "")))
 
 
 def silent(node: Any, attributes: Mapping[str, str | None]) -> bool:
@@ -68,7 +68,7 @@ def silent(node: Any, attributes: Mapping[str, str | None]) -> bool:
     """
     if not attributes or (attributes.get("aria-hidden") or "").strip().lower() != "true":
         return False
-    return node.tag not in _INLINE or bool(_ICON.search((attributes.get("class") or "").lower()))
+    return node.tag not in (*_INLINE, "td", "th") or bool(_ICON.search((attributes.get("class") or "").lower()))
 
 
 def shade(node: Any, said: Mapping[str, str], above: Shade | None) -> Shade | None:
@@ -161,7 +161,7 @@ def _is_away(said: Mapping[str, str]) -> bool:
     return any(_pixels(said.get(name, ""), 0.0) <= _AWAY for name in (*moved, "text-indent", "margin-left"))
 
 
-def _is_cut(said: Mapping[str, str]) -> bool:
+def _is_cut(tag: str, said: Mapping[str, str]) -> bool:
     """Whether nothing of an element is shown: by its clip, or since it has no size and shows nothing beyond it."""
     if said.get("position") in ("absolute", "fixed") and _NO_CLIP.match(said.get("clip", "")):
         return True
@@ -169,6 +169,9 @@ def _is_cut(said: Mapping[str, str]) -> bool:
         return True
     if any(_pixels(value, 1.0) or "%" in value for name, value in said.items() if name.startswith("padding")):
         return False  # a frame whose height is that of its padding
+    in_line = tag in _INLINE and said.get("display", "inline") == "inline"
+    if in_line and said.get("position") not in ("absolute", "fixed"):
+        return False  # what stands in a line has no size
     overflow = [said.get(name, "") for name in ("overflow", "overflow-x", "overflow-y")]
     if not any(value.startswith(("hidden", "clip")) for value in overflow):
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from wenyuan.core.model import BlockKind
@@ -209,10 +210,14 @@ class Page:
             self._signs[node.mem_id] = signs
         return True
 
+    @cached_property
+    def _length(self) -> int:
+        return len(self._body.text())
+
     def _concealed(self, node: Any, attributes: Mapping[str, str | None], said: Mapping[str, str]) -> str:
         """Why an element is left out with all that stands within; ``""`` where it is seen."""
-        if conceals(said, attributes):
-            most = self._sheet.hides(node) and 2 * len(node.text()) > len(self._body.text())
+        if conceals(node.tag, said, attributes):
+            most = self._sheet.hides(node) and 2 * len(node.text()) > self._length
             return "" if most else "hidden elements"  # what hides most of a page does so until a script has run
         return "elements that aria-hidden hides" if silent(node, attributes) else ""
 

@@ -16,7 +16,7 @@ _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
 _SPACE = re.compile(r"\s+")
 _EDGE = re.compile(r"[{}]")
 _PART = re.compile(r"[#.]?[\w-]+|\[[\w-]+(?:[~|^$*]?=[\"']?[\w -]*[\"']?)?\]")
-_COMPOUND = re.compile(rf"(?:\*|(?:{_PART.pattern})+)\Z")
+_COMPOUND = re.compile(r"(?:\*|[\w-]+)?(?:[#.][\w-]+|\[[\w-]+(?:[~|^$*]?=[\"']?[\w -]*[\"']?)?\])*\Z")
 _PSEUDO = re.compile(r"::?[\w-]+(?:\([^()]*\))?")
 _SKIPPED = ("@font-face", "@keyframes", "@-webkit-keyframes", "@page", "@counter-style", "@property")
 _ALWAYS = re.compile(r"@media(?:all|screen|onlyscreen)\Z|@layer")
@@ -108,7 +108,7 @@ def _looked_at(source: str) -> tuple[_Rule, ...]:
 
 def _rules(source: str) -> Iterator[_Rule]:
     """The rules of style sheets, those of blocks included."""
-    text = _COMMENT.sub(" ", source)
+    text = _COMMENT.sub(" ", source).partition("<![CDATA[")[0]  # to a browser, a bracket that is never closed
     blocks: list[tuple[bool, bool]] = []  # of each open block: whether it is skipped, and whether it counts sometimes
     at = order = 0
     head = ""
@@ -149,9 +149,11 @@ def _matters(rule: _Rule) -> bool:
 
 
 def _found(body: Any, selector: str) -> list[Any]:
+    from selectolax.lexbor import SelectolaxError
+
     try:
         return list(body.css(selector))
-    except (ValueError, RuntimeError):  # a selector that is none
+    except SelectolaxError:  # a selector that is none
         return []
 
 
