@@ -13,7 +13,7 @@ _TINY = 1.0  # pixels
 _NO_CLIP = re.compile(r"rect\((?:0|1)(?:px)?,? ?(?:0|1)(?:px)?,? ?(?:0|1)(?:px)?,? ?(?:0|1)(?:px)?\)")
 _NO_PATH = re.compile(r"inset\((?:50|100)%|circle\(0|polygon\(0(?:px)? 0(?:px)?,? ?0")
 _NO_SCALE = re.compile(r"scale[xy]?\(0(?:[,)]|\.0)|translate(?:x|y|3d)?\(-(?:[0-9]{4,}px|[0-9]{3,}v)")
-_FONT_SIZE = re.compile(r"(?:^| )([0-9.]+[a-z%]*)(?:/|$| )")
+_FONT_SIZE = re.compile(r"(?:^| )([0-9.]+[a-z%]*)(?:/|\Z| )")
 _OF_PARENT = re.compile(r"inherit|unset|smaller|larger|[0-9.]+(?:em|ex|ch|%)")
 _NAMED = {"white": (255, 255, 255), "black": (0, 0, 0), "red": (255, 0, 0), "yellow": (255, 255, 0), "snow": (255, 250, 250),
           "ghostwhite": (248, 248, 255), "ivory": (255, 255, 240), "whitesmoke": (245, 245, 245), "floralwhite": (255, 250, 240),
