@@ -44,7 +44,6 @@ from wenyuan.core.scoring.answerable import (
     ABSTAIN,
     MODELS,
     WITHOUT_ITS_CODE,
-    WITHOUT_ITS_THINGS,
     Model,
     Standing,
 )
@@ -101,7 +100,7 @@ def overheard(library: Library) -> Iterator[Row]:
         told.update(
             {name: float(getattr(how, name)) for name in FIELDS},
             missing=bool(said.codes),
-            unnamed=0 < len(said.things) == len(coverage.things),
+            most=said.most,
         )
         told["sure"] = said.probability == 1.0
         return said._replace(why="")
@@ -243,9 +242,8 @@ def said(row: Row, numbers: Numbers) -> tuple[float, list[float]]:
     model, weights, intercept = numbers
     answerable = model.probability(Standing(**{name: row[name] for name in FIELDS}))
     answerable = 1.0 if row["sure"] else min(answerable, WITHOUT_ITS_CODE) if row["missing"] else answerable
-    most = WITHOUT_ITS_THINGS if row["unnamed"] else 1.0
     evidence = (float(np.dot(weights, features)) for features in row["features"])
-    return answerable, [min(answerable, most) * probability(intercept + one) for one in accumulate(evidence, min)]
+    return answerable, [min(answerable, row["most"]) * probability(intercept + one) for one in accumulate(evidence, min)]
 
 
 def calibration(chances: Sequence[float], right: Sequence[bool]) -> float:

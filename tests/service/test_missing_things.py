@@ -8,13 +8,14 @@ import pytest
 
 import wenyuan
 from wenyuan.core.filters import parse_filter
-from wenyuan.core.scoring.answerable import WITHOUT_ITS_THINGS
+from wenyuan.core.scoring.answerable import WITHOUT_ITS_NAME, WITHOUT_ITS_THINGS
 from wenyuan.core.text.synonyms import Synonym
 
 TEXTS = {
     "门禁": "# 门禁管理\n\n办公楼大门早上七点半开门，晚上十点关门。忘带门禁卡的，在前台登记后由保安放行。\n\n补办门禁卡每张二十元。\n",
     "考勤": "# 考勤制度\n\n员工工作时间为上午九点至下午六点。迟到三次记事假半天。\n\n## 请假\n\n事假须提前三个工作日申请，由部门负责人批准。\n",
     "pool": "# Swimming pool\n\nThe pool opens at seven in the morning and closes at nine. Towels are lent for two pounds.\n",
+    "doctor": "# Doctor\n\nThe doctor comes on Monday mornings. Nobody needs an appointment.\n",
     "cards": "# Cards\n\nA lost card is replaced for five pounds at the front desk. Day passes are sold there, too.\n",
 }
 
@@ -75,6 +76,30 @@ def test_the_scope_decides(library: wenyuan.Library) -> None:
 
 def test_a_synonym_of_the_library_is_not_missed(library: wenyuan.Library) -> None:
     """What the library's table calls by another name is there."""
-    assert library.search("写字楼几点开门").missing_terms == ("写字楼",)
-    library.catalog.put_synonyms([Synonym(term="写字楼", synonym="办公楼")], "local")
-    assert library.search("写字楼几点开门").missing_terms == ()
+    assert library.search("what time does the lido open?").missing_terms == ("lido",)
+    library.catalog.put_synonyms([Synonym(term="lido", synonym="pool")], "local")
+    assert library.search("what time does the lido open?").missing_terms == ()
+
+
+@pytest.mark.parametrize("question", ["写字楼几点开门", "when does the physician come?"])
+def test_a_word_that_says_nearly_the_same_is_not_missed(library: wenyuan.Library, question: str) -> None:
+    """办公楼 says what 写字楼 does, and *doctor* what *physician* does."""
+    assert library.search(question).missing_terms == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("does the pool in Perth open at seven?", ("perth",)),
+        ("how much is a lost card at Docker?", ("docker",)),
+        ("门禁卡能用Kafka补办吗", ("kafka",)),
+    ],
+)
+def test_a_name_that_is_nowhere_is_told_among_other_words(
+    library: wenyuan.Library, question: str, names: tuple[str, ...]
+) -> None:
+    """Whatever else of the question is there: a passage about something else of the kind is no likelier than not."""
+    answer = library.search(question)
+    assert answer.missing_terms == names
+    assert answer.answerable is not None and answer.answerable <= WITHOUT_ITS_NAME
+    assert max(hit.score for hit in answer.hits) <= WITHOUT_ITS_NAME

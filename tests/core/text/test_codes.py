@@ -9,7 +9,7 @@ import pytest
 
 import wenyuan
 from wenyuan.core.scoring.answerable import WITHOUT_ITS_CODE
-from wenyuan.core.text.literals import codes, may_stand_in
+from wenyuan.core.text.literals import codes, may_stand_in, proper_names
 
 PUMP = """# Pump HR-850
 
@@ -37,11 +37,29 @@ def pump(tmp_path_factory: pytest.TempPathFactory) -> Iterator[wenyuan.Library]:
         ("what does RELAYCTL_PROXY do?", ("relayctl_proxy",)), ("ＬＸ－１０３０ 是什么错", ("lx-1030",)), ("LX–1030", ("lx-1030",)),
         ("what, i.e. this one, e.g. now", ()), ("my 15-year-old", ()), ("a 3D printer for 2 hours", ()), ("office365 or not", ()),
         ("edit pg_hba.conf", ("pg_hba.conf",)), ("多少钱", ()), ("", ()),
+        ("返回码40030什么意思", ("40030",)), ("are you ISO 27001 certified?", ("27001",)), ("GB 50300-2013 第3.0.6条", ()),
+        ("2025年的年假", ()), ("after 2026-01-12", ()), ("报销20000要谁批", ()), ("花了1250能报吗", ()), ("12345 days", ()), ("1234元", ()),
+        ("ring 020 7946 0958", ()), ("5,432 km", ()),
     ],
 )  # fmt: skip
 def test_codes(query: str, expected: tuple[str, ...]) -> None:
-    """Letters with digits, an underscore or a point between two words; lower case without a joint is a word."""
+    """Letters with digits, an underscore or a point between two words, numbers that count nothing; lower case without a joint is a word,
+    and years, dates, sums and quantities are no codes.
+    """
     assert codes(query) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("what ping do we get from Perth?", ("Perth",)), ("can I send events over gRPC", ("gRPC",)), ("能用Docker部署吗", ("Docker",)),
+        ("ＨＩＳ系统密码", ("HIS",)), ("I'm late. Where do I go?", ()), ("How Do I Reset It", ()), ("用wifi吗", ()), ("a USB-3 port of B2", ()),
+        ("see README.md", ()), ("食堂几点开门", ()), ("", ()),
+    ],
+)  # fmt: skip
+def test_proper_names(query: str, expected: tuple[str, ...]) -> None:
+    """A capital that begins no sentence; any Latin word with one in a Chinese question; nothing where most words have one."""
+    assert proper_names(query) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,17 @@
 """The probability that a scope holds an answer to a question at all, from its best passages.
 
-    z = 6.6 · nearness + 29 · apart + 7.2 · margin + 2.2 · coverage − 4.5 · strange − 1.15,   P = 1 / (1 + e^−z)
+    z = 5.8 · nearness + 30 · apart + 7.6 · margin + 2.7 · coverage − 4.5 · strange − 1.27,   P = 1 / (1 + e^−z)
 
 ``nearness`` is a cosine that does not depend on the collection: between the question and the best passage, each centred by the
 mean of general texts of its kind and language (`service.search.general_texts`). ``apart`` is how much nearer the best passage
 is than general passages about everything are: a question about the weather is nearer to those. ``margin`` is how far the
 first candidate stands before the second. ``coverage`` is the share of what the question's words say (`content_words`) that
-stands in one of the first passages. No statistics of the library are needed, so P holds within a filter and in a library of
+one of the first passages says, in the same words or in neighbouring ones (`word_neighbours`). No statistics of the library are needed, so P holds within a filter and in a library of
 twenty files, too.
 
 A code that the question names and that stands nowhere in scope bounds P by `WITHOUT_ITS_CODE`; one that stands there is an
-answer's place: P is 1. Where all things that it names stand nowhere in scope, P is `WITHOUT_ITS_THINGS` at most.
+answer's place: P is 1. Where all things that it names stand nowhere in scope, P is `WITHOUT_ITS_THINGS` at most, and where a name does,
+`WITHOUT_ITS_NAME`.
 
 The coefficients are logistic regressions on judged collections large and small, among them small libraries of companies:
 their own questions, questions about neighbouring subjects, and questions of other collections. Nineteen in twenty questions
@@ -24,7 +25,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-VERSION = 4
+VERSION = 5
 """Changes with the form or its numbers; recorded with every answer."""
 
 ABSTAIN = {"off": 0.0, "lenient": 0.58, "normal": 0.74, "strict": 0.88}
@@ -37,6 +38,9 @@ WITHOUT_ITS_CODE = 0.3
 WITHOUT_ITS_THINGS = 0.6
 """The most that P is said to be where all things that the question names stand nowhere in scope. It refuses nothing, since people call
 things by other names than texts do."""
+
+WITHOUT_ITS_NAME = 0.5
+"""The same where a word that it writes as a name (*Perth*, *Docker*) stands nowhere in scope."""
 
 MEASURED_WITH = "multilingual-e5-small"
 """The encoder, by the id of its fingerprint, whose vectors the numbers below are for; with others they were not measured."""
@@ -58,7 +62,7 @@ class Standing:
         nearness: Its cosine without what all questions and all passages have in common, −1..1; 0 without an encoder.
         apart: By how much the best cosine is larger than the mean of the largest to general passages; 0 without an encoder.
         margin: How far the first candidate's score lies above the second's; `ALONE` where there is one only.
-        coverage: The share of what the question's words say that stands in one passage, 0..1; `ACROSS` across languages.
+        coverage: The share of what the question's words say that one passage says, 0..1; `ACROSS` across languages.
         strange: The question looks like no text.
     """
 
@@ -97,7 +101,7 @@ class Model:
 
 
 MODELS: Mapping[str, Model] = {
-    "hybrid": Model(nearness=6.6, apart=29.0, margin=7.2, coverage=2.2, intercept=-1.15),
+    "hybrid": Model(nearness=5.8, apart=30.0, margin=7.6, coverage=2.7, intercept=-1.27),
     "other": Model(nearness=5.0, keyword=9.0, margin=2.0, intercept=-0.45),
     "keyword-only": Model(keyword=9.3, intercept=-0.05),
 }

@@ -8,7 +8,7 @@ ones (a unigram model; the way with the least sum of costs), so that no pair of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from wenyuan.core.scoring.general_words import (
     latin_figures,
 )
 from wenyuan.core.text.analysis import CJK, fold, has_han, stemmed
+from wenyuan.core.text.literals import proper_names
 
 _LETTER = rf"[^\W_{CJK}]"
 _RUN = re.compile(rf"(?P<han>[{CJK}]+)|{_LETTER}+(?:[’']{_LETTER}+)?")
@@ -69,12 +70,14 @@ class Word(NamedTuple):
         shown: As it was asked, for people.
         says: How much, above 0.
         thing: Whether it may be the name of a thing, a place or a person.
+        name: Whether the question writes it as one; see `core.text.literals.proper_names`.
     """
 
     text: str
     shown: str
     says: float
     thing: bool
+    name: bool = False
 
 
 def content_words(question: str, meant: Mapping[str, str] | None = None) -> tuple[Word, ...]:
@@ -83,10 +86,10 @@ def content_words(question: str, meant: Mapping[str, str] | None = None) -> tupl
     Args:
         meant: What stands for stems that are spelled wrongly.
     """
-    folded = fold(question)
+    folded, names = fold(question), frozenset(map(fold, proper_names(question)))
     found: dict[str, Word] = {}
     for match in _RUN.finditer(folded):
-        words = _chinese(match[0]) if match["han"] else _latin(match[0], meant or {})
+        words = _chinese(match[0]) if match["han"] else _latin(match[0], meant or {}, names)
         for word in words:
             found.setdefault(word.text, word)
     return tuple(found.values())
@@ -123,7 +126,7 @@ def _is_han(word: str) -> bool:
 _HAN = re.compile(f"[{CJK}]")
 
 
-def _latin(run: str, meant: Mapping[str, str]) -> Iterator[Word]:
+def _latin(run: str, meant: Mapping[str, str], names: Collection[str]) -> Iterator[Word]:
     if run.isdecimal():
         yield Word(run, run, _NUMBER, thing=False)
         return
@@ -134,7 +137,7 @@ def _latin(run: str, meant: Mapping[str, str]) -> Iterator[Word]:
         return
     figure = latin_figures([stem]).get(stem)
     says = _LATIN_MOST if figure is None else figure.cost - _LATIN_FREQUENT
-    yield Word(stem, run, min(_LATIN_MOST, max(_LATIN_LEAST, says)), thing=True)
+    yield Word(stem, run, min(_LATIN_MOST, max(_LATIN_LEAST, says)), thing=True, name=plain in names)
 
 
 def _chinese(run: str) -> Iterator[Word]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from wenyuan.core.text.analysis import CJK, fold, has_han
+from wenyuan.core.text.numbers import located
 
 _LETTER = rf"[^\W_{CJK}]"
 _CODE = re.compile(rf"{_LETTER}+(?:[._\-/@:#+·*×]+{_LETTER}+)*")
@@ -19,8 +21,13 @@ _CODE_LIKE = re.compile(rf"(?<!{_LETTER}){_ONLY_LETTER}{_LETTER_OR_LINE}*(?:[.\-
 _RUN = re.compile(rf"{_ONLY_LETTER}+|\d+")
 CODED = re.compile(r"[\d@_]")
 """What a name has that is no plain word."""
+_NUMBER = re.compile(r"(?<![a-z\d.,$£€¥#/:_-])(?<!\d )\d{4,8}(?![.,/: -]?\d|[%_]|-?[a-z])")
+_YEARS = range(1_000, 2_200)
 _LEAST = 6  # characters of a code among other words
 _MOST, _MOST_HAN, _MOST_WORDS = 64, 10, 3  # of a query that is looked for as a whole: characters, words
+_NAME = re.compile(rf"(?<!{_LETTER})(?<![_.@/-]){_ONLY_LETTER}{{2,40}}(?!{_LETTER}|[_@/]|-\d|\.{_LETTER})")
+_NO_NAME = re.compile("OK|TV|FAQ|PDF|URL")
+_ENDS = ".?!:。？！：\"“(（"
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣－", "-"))
 _AROUND = " \t\r\n?？!！。，,;；:：.\"'“”‘’「」『』《》〈〉()（）[]【】`"
 
@@ -51,12 +58,12 @@ def literal_names(query: str) -> tuple[str, ...]:
 
 
 def codes(query: str) -> tuple[str, ...]:
-    """The codes that a query names, in the form in which they are compared: ``k-23``, ``lx-1030``, ``p4``, ``cache.ttl_s``.
+    """The codes that a query names, in the form in which they are compared: ``k-23``, ``lx-1030``, ``p4``, ``cache.ttl_s``, ``40030``.
 
     A code begins with a letter and has a digit, an underscore, or a point between two words; one of letters and digits alone has
-    a capital.
+    a capital. A number is one, too, if it has four digits or more and is no quantity, year or round sum.
     """
-    found = []
+    found = list(_numbers(_comparable(query)))
     for match in _CODE_LIKE.finditer(unicodedata.normalize("NFKC", query).translate(_DASHES)):
         code = match[0]
         joined = any(map(_JOINS.__contains__, code))
@@ -68,9 +75,40 @@ def codes(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _numbers(text: str) -> Iterator[str]:
+    """Numbers that count nothing: of an error, a form, a standard."""
+    spans = [(begin, end) for _, begin, end in located(text)] if _NUMBER.search(text) else []
+    for match in _NUMBER.finditer(text):
+        value = int(match[0])
+        is_sum = value % 100 == 0 or (value < 10_000 and value % 10 == 0)
+        counts = any(begin < match.end() and match.start() < end for begin, end in spans)
+        if not (is_sum or counts or value in _YEARS):
+            yield match[0]
+
+
 def parts_of(code: str) -> list[str]:
     """The runs of letters and of digits of a code."""
     return _RUN.findall(code)
+
+
+def proper_names(query: str) -> tuple[str, ...]:
+    """The words that a query writes as names: with a capital that does not begin a sentence, ``Perth``, ``gRPC``; in a Chinese
+    question any Latin word with a capital. None where most words have one; no codes (see `codes`).
+    """
+    query = unicodedata.normalize("NFKC", query)
+    words = list(_NAME.finditer(query))
+    capital = [match for match in words if match[0][0].isupper()]
+    if not has_han(query) and 2 * len(capital) > len(words):
+        return ()
+    found = (match[0] for match in words if _NO_NAME.fullmatch(match[0]) is None and _is_name(match, query))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_name(match: re.Match[str], query: str) -> bool:
+    capitals = sum(map(str.isupper, match[0]))
+    before = query[: match.start()].rstrip()
+    begins = not before or before[-1] in _ENDS
+    return capitals > 1 or (capitals == 1 and match[0][0].isupper() and not begins)
 
 
 def may_stand_in(code: str, text: str) -> bool:

@@ -19,12 +19,21 @@ from wenyuan.core.scoring.answerable import (
     MEASURED_WITH,
     MODELS,
     WITHOUT_ITS_CODE,
+    WITHOUT_ITS_NAME,
     WITHOUT_ITS_THINGS,
     Standing,
 )
 from wenyuan.core.scoring.content_words import Word, share_in, terms_for
 from wenyuan.core.text.analysis import fold, search_terms
-from wenyuan.core.text.literals import CODED, bare_name, codes, literal_names, may_stand_in, parts_of, stands_in
+from wenyuan.core.text.literals import (
+    CODED,
+    bare_name,
+    codes,
+    literal_names,
+    may_stand_in,
+    parts_of,
+    stands_in,
+)
 from wenyuan.service.search.candidates import Ranked, why_empty
 from wenyuan.service.search.change_cache import Record
 from wenyuan.service.search.coverage import Coverage, whole_text
@@ -45,12 +54,14 @@ class Verdict(NamedTuple):
         why: Why nothing is given; ``""`` where something may be.
         codes: Codes that the question names and that stand nowhere in the scope, as they were compared.
         things: The same of other things, which may be there under another name.
+        most: What the probability is said to be at most for want of those.
     """
 
     probability: float
     why: str
     codes: tuple[str, ...] = ()
     things: tuple[str, ...] = ()
+    most: float = 1.0
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -111,17 +122,17 @@ class Abstention:
         probability = max(model.probability(standing) for model in self._models)
         if missing:
             probability = min(probability, WITHOUT_ITS_CODE)
-        things = _missing_things(query, ranked, coverage)
-        absent = tuple(word.shown for word in things if not self._stands_somewhere(word.text, scope, deadline))
+        lacking = _lacking(query, ranked, coverage)
+        absent = [word for word in lacking if not self._stands_somewhere(word.text, scope, deadline)]
+        things = tuple(word.shown for word in absent)
         nearest = max(ranked, key=lambda pair: pair[0].parts["fused"])[0].score
         if self._settings.floor is None and probability < self.least:
             if missing or not _any_stands([*names, *named], ranked):
-                why = self._refusal(probability, nearest, (*missing, *absent))
-                return Verdict(probability, why, missing, absent)
+                why = self._refusal(probability, nearest, (*missing, *things))
+                return Verdict(probability, why, missing, things)
             probability = self.least  # it may be there and answer little
-        if absent and len(absent) == len(coverage.things):
-            probability = min(probability, WITHOUT_ITS_THINGS)
-        return Verdict(probability, "", missing, absent)
+        most = _most(absent, coverage)
+        return Verdict(min(probability, most), "", missing, things, most)
 
     def standing(
         self, query: AnalysedQuery, found: LegOutput, ranked: Ranked, coverage: Coverage, deadline: Deadline
@@ -180,8 +191,9 @@ class Abstention:
         )
 
 
-def _missing_things(query: AnalysedQuery, ranked: Ranked, coverage: Coverage) -> tuple[Word, ...]:
-    """Things that the question names and that none of the first passages has; none unless they are half of what it says.
+def _lacking(query: AnalysedQuery, ranked: Ranked, coverage: Coverage) -> tuple[Word, ...]:
+    """Things that the question names and that none of the first passages has, neither as a word that says nearly the same: all of
+    them where they are half of what it says, else those that it writes as names.
 
     Things that have synonyms in the library, and questions whose best passage is in another language, are left out: they may be there
     in other words.
@@ -189,9 +201,23 @@ def _missing_things(query: AnalysedQuery, ranked: Ranked, coverage: Coverage) ->
     if coverage.of(ranked[0][1]) is None:
         return ()
     reworded = " ".join(fold(term) for other in query.wordings.others for term, _ in other.replaced)
-    texts = [reworded, *(coverage.folded(passage) for _, passage in ranked[:FIRST])]
-    absent = [word for word in coverage.things if not any(share_in(word.text, text) for text in texts)]
-    return tuple(absent) if sum(word.says for word in absent) >= _MOSTLY * coverage.total else ()
+    first = [coverage.folded(passage) for _, passage in ranked[:FIRST]]
+    absent = [
+        word
+        for word in coverage.things
+        if not any(share_in(word.text, text) for text in (reworded, *first))
+        and not any(coverage.stands_as_neighbour(word.text, text) for text in first)
+    ]
+    if sum(word.says for word in absent) >= _MOSTLY * coverage.total:
+        return tuple(absent)
+    return tuple(word for word in absent if word.name)
+
+
+def _most(absent: Sequence[Word], coverage: Coverage) -> float:
+    """The most that the probability is said to be where things of a question stand nowhere in scope."""
+    if any(word.name for word in absent):
+        return WITHOUT_ITS_NAME
+    return WITHOUT_ITS_THINGS if absent and len(absent) == len(coverage.things) else 1.0
 
 
 def _any_stands(names: Sequence[str], ranked: Ranked) -> bool:

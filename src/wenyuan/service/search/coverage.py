@@ -1,14 +1,16 @@
-"""How much of what a question says its passages say, by words that are rare in general text."""
+"""How much of what a question says its passages say, by words that are rare in general text, and by words that say nearly the same."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
 
 from wenyuan.core.model import Passage
 from wenyuan.core.scoring.answerable import ACROSS, FIRST
 from wenyuan.core.scoring.content_words import content_words, share_in
 from wenyuan.core.scoring.probability import WordMatch
 from wenyuan.core.scoring.vector_sums import CHINESE
+from wenyuan.core.scoring.word_neighbours import Neighbour, neighbours
 from wenyuan.core.text.analysis import fold
 from wenyuan.service.search.candidates import Ranked
 
@@ -38,14 +40,15 @@ class Coverage:
         self._shares: dict[int, float] = {}
 
     def among(self, passages: Sequence[Passage], language: str) -> float:
-        """The largest share of what the question's words say that one of the passages has, 0..1.
+        """The largest share of what the question's words say that one of the passages has, 0..1; words that say nearly the same
+        count in part (see `core.scoring.word_neighbours`).
 
         Args:
             language: Of the best passage; `ACROSS` where it is not the question's, or no word of the question says anything.
         """
         if self._is_foreign(language) or not self.total:
             return ACROSS
-        return max(self._whole(one) for one in passages)
+        return max(self._in_any_words(self.folded(one)) for one in passages)
 
     def of(self, passage: Passage) -> float | None:
         """The share that a passage has; None where words do not tell: it is in another language."""
@@ -80,6 +83,27 @@ class Coverage:
 
     def _share(self, folded: str) -> float:
         return sum(word.says * share_in(word.text, folded) for word in self.words) / self.total
+
+    def _in_any_words(self, folded: str) -> float:
+        return sum(word.says * self._said_in(word.text, folded) for word in self.words) / self.total
+
+    def _said_in(self, word: str, folded: str) -> float:
+        """How much of what a word says a text says, 0..1: it stands there, or its nearest neighbour that does counts in part."""
+        share = share_in(word, folded)
+        for near in self._neighbours[word]:
+            if near.counts <= share:
+                break
+            if share_in(near.text, folded) == 1.0:
+                return near.counts
+        return share
+
+    @cached_property
+    def _neighbours(self) -> Mapping[str, Sequence[Neighbour]]:
+        return {word.text: neighbours(word.text) for word in self.words}
+
+    def stands_as_neighbour(self, word: str, folded: str) -> bool:
+        """Whether a neighbour of one of the question's words stands in a text."""
+        return any(share_in(near.text, folded) == 1.0 for near in self._neighbours[word])
 
 
 def word_matches(ranked: Ranked, coverage: Coverage) -> Mapping[int, WordMatch]:
