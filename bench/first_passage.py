@@ -243,7 +243,9 @@ def said(row: Row, numbers: Numbers) -> tuple[float, list[float]]:
     answerable = model.probability(Standing(**{name: row[name] for name in FIELDS}))
     answerable = 1.0 if row["sure"] else min(answerable, WITHOUT_ITS_CODE) if row["missing"] else answerable
     evidence = (float(np.dot(weights, features)) for features in row["features"])
-    return answerable, [min(answerable, row["most"]) * probability(intercept + one) for one in accumulate(evidence, min)]
+    return answerable, [
+        min(answerable, row["most"]) * probability(intercept + one) for one in accumulate(evidence, min)
+    ]
 
 
 def calibration(chances: Sequence[float], right: Sequence[bool]) -> float:

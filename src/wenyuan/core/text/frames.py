@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from wenyuan.core.text.talk import begin_of_talk, end_of_talk
+
 _BEGIN = r"(?:what|when|where|which|who|whose|how|why|whether|if|can|could|do|does|did|is|are|am|was|were|will|would|should|may|must|have|has)"
 _WORD = r"[a-z]+(?:['’][a-z]+)?"
 _OTHER = rf"(?!(?:what|when|where|which|who|whose|how|why|whether)\s){_WORD}"
@@ -64,17 +66,49 @@ question questions quick quickly quite real really records regards reply right s
 small so some someone somebody something soon sorry stuck stupid sure team thank thanks that the them there thing this time to
 together tried trouble unsure up urgent urgently us very want wanted was we well were what whoever will wish wondering would you your
 yourself
+absolutely accurate actually advance after ages agree agreed aim aware bear bet bit blank bored bugging chap chaps chasing confess confirmed consensus contradictory curiosity daft depends dig digging doubt doubts elaborate elsewhere embarrassed enlighten enquiring enquiry expert experts explanation eyes fact facts fellow figured filling folk forward forgive fuss gap gather genuine genuinely guidance guide handbook head heads honest honestly idiot ignorance inform informed inquiring inquiry insist insists interested intern joiner junior keen knowing knowledge learning leaflet listening luck manual memory newcomer noob notice noticed noting obviously opinion overheard pardon patience perhaps permit place plain pointer pointers posting prompt puzzled puzzling query quote recall reckon refresh remembered reminder repeat repeating request requested respond response rookie rusty scratching sense sentence settle silly site skim specific spot straight straightforward struggling suggest summary supervisor sudden suddenly teach text tip tips trainee training trawled truth tutor unclear understanding urgently visitor vague website welcome wiser wonders worried afternoon an answer answers another anywhere apparently around argued argument away back basically because been before behalf below boss brief
+call called caller came chance chat class client clients colleagues comes coming confusing couldnt course customer customers date days
+debate debated desk did didnt different discuss discussed discussing do doc docs does done email everything everywhere explain explained family
+feel feeling few figure finally form forum found friendly from further getting given gives go going google googled grateful guess guest had
+hand handy happened happen hear heard helpful here heres hes hopefully hoping hours how however husband impression internet its itself keep keeps kept
+kid kids kindly knew knows late lately later latest learn learned least less light line lines lot lots maam madam mail main manager many mate matter
+means meant meeting member mention mentioned messages minutes missed months myself near neighbour never newbie next night nobody none notes
+nothing now often ones online opinion opinions others our over own page pages parent parents part particular past people person
+phone pick piece place please pointed possibly post presentation process project put quickest quiz rather read reading really reason received recent
+recently remember report research right said same saw says school search searching second see seems seen send sent several shed she
+should shouldnt sir sister skimmed somewhere son sort sounds speak spent started still stop story student students such suddenly suppose supposed
+talk talked talking teacher team teammate tell telling than thats then there theres these theyre think thinking thought through title today
+told tomorrow tonight took topic tried try trying turns twice two type understand understood unless until up update user users usual
+usually visitor visitors wait waiting walk wanting wants way wed week weeks weird went were weve what whats where which while who whole whom
+wife wish with without wonder word words work working worked works worry worth wouldnt write writing written wrong yes yesterday yet youd youll
+youre youve
 """.split()
 )
 _POLITE = frozenset(
     """
     advise afternoon apologies appreciate appreciated asap ask asking bother cheers curious evening following morning new clear confused dumb excuse forget greetings hello help hey hi
+    behalf grateful hoping heard mentioned wonder understood debate debated argued discussing googled clarification answer appreciates helpful
     hope note obvious please question questions quick quickly records regards reply silly simple sorry stuck stupid sure thank thanks
     trouble unsure urgent urgently wondering
     """.split()
 )
 """Of which one is in a clause of courtesy."""
+_TELLING = _POLITE | frozenset(
+    """
+    searched searching find found enlighten insist insists unclear puzzled struggling informed query enquiry inquiry explanation guidance pointers interested curiosity recall settle looked looking wanted asked asks came mentioned discussed understand understood know knew knows tell told say heard
+    hear read wondering checking explain explained confirm clarify grateful hoping
+    """.split()
+)
+"""The same where a question is seen to begin behind it."""
 _CLAUSE = re.compile(rf"\s*((?:{_WORD}\s+){{0,9}}{_WORD})\s*(?:[,:;：，；]|\s[-–—]+\s|\s(?=but\s))\s*(?:but\s+)?", re.IGNORECASE | re.VERBOSE)  # fmt: skip
+_CLAUSES = re.compile(rf"\s*((?:{_WORD}\s+){{0,9}}{_WORD})\s*(?:([.!,:;：，；。！])|\s([-–—])+\s)\s*", re.IGNORECASE)
+_MOST_CLAUSES = 3
+_LEADING = frozenset("is was be about on of as out me us you exactly".split())
+_WH = re.compile(r"(?:what|when|where|which|who|whose|how|why)(?![a-z'’])", re.IGNORECASE)
+_SENTENCE = re.compile(
+    rf"((?:{_WORD}\s+){{2,10}}?)(?=(?:what|when|where|which|who|whose|how|why|whether)(?![a-z'’]))", re.IGNORECASE
+)
+_OWN = re.compile(rf"(?:{_BEGIN})\s+(?!you(?![a-z])|some(?:one|body)|any(?:one|body))", re.IGNORECASE)
 _LAST = re.compile(
     rf"(?:[,;:.?!]|\s[-–—]+)\s*((?:{_WORD}\s+){{0,9}}{_WORD})\s*[.!]*\s*\Z", re.IGNORECASE | re.VERBOSE
 )
@@ -103,7 +137,7 @@ _HAN_FRAMES = (
     rf"{_HELP}(?:{_LOOK}|{_LEARN}){_AFTER}",
     rf"(?:想|还想)(?:再|先|来)?(?:跟您|跟你|和您|向您|向你)?{_LEARN}(?:一下|下)+",
 )
-_HAN_FRAME = re.compile(rf"(?:{'|'.join(_HAN_FRAMES)})[\s，,：:、。…~-]*")
+_HAN_FRAME = re.compile(rf"(?:{'|'.join(_HAN_FRAMES)})(?:的是?(?=[，,：:]))?[\s，,：:、。…~-]*")
 _HAN_WORDS = (
     "您好|你好|大家好|各位好|老师好|早上好|上午好|中午好|下午好|晚上好|在吗|在不在|有人吗|有人在吗|打扰|打扰了|不好意思|抱歉|麻烦|麻烦了|辛苦|辛苦了|各位|大家|亲|急|急急|很急|加急|在线等|"
     "谢谢|感谢|多谢|谢啦|拜托|求助|求解|求解答|求告知|求回复|请回复|请解答|请告知|请教|有个问题|有个疑问|有点疑问|我有点疑问|我有个疑问|我有疑问|一个问题|问个问题|问一下|随便问问|新人|小白|新手|"
@@ -120,19 +154,50 @@ def begin_of_question(text: str) -> int:
     for frame in (_HAN_CLAUSE, _HAN_FRAME, _PURPOSE, _DECLARED, _REQUESTED, _ORDERED, _IMPERSONAL, _CERTAIN):
         if found := frame.match(text):
             return found.end()
+    if end := end_of_talk(text):
+        return end
     found = _CLAUSE.match(text)
-    return found.end() if found and _is_courtesy(found[1]) else 0
+    if found and _is_courtesy(found[1]):
+        return found.end()
+    return _end_of_courtesy(text) or _begin_behind_courtesy(text)
+
+
+def _end_of_courtesy(text: str) -> int:
+    """Where clauses of nothing but courtesy end before a question, of which one says so or ends with a colon or a dash; else 0."""
+    at, is_frame = 0, False
+    for _ in range(_MOST_CLAUSES):
+        found = _CLAUSES.match(text, at)
+        if found is None or not _COURTESY.issuperset(words := _words(found[1])) or _WH.match(found[1]):
+            break
+        at, is_frame = found.end(), is_frame or (found[2] or found[3]) in ":：-–—" or not _TELLING.isdisjoint(words)
+    return at if is_frame and _ASKS.match(text, at) else 0
+
+
+def _begin_behind_courtesy(text: str) -> int:
+    """Where a question begins in a sentence behind nothing but courtesy ("one thing I never understood is how …"); else 0."""
+    found = _SENTENCE.match(text)
+    if found is None or _OWN.match(text):
+        return 0
+    words = _words(found[1])
+    led = words[-1] in _TELLING or words[-1] in _LEADING  # "a time which" is no question
+    return found.end() if led and _COURTESY.issuperset(words) and not _TELLING.isdisjoint(words) else 0
 
 
 def end_of_question(text: str) -> int:
     """Where the question ends before one clause of courtesy; its length where there is none."""
     if found := _HAN_LAST.search(text):
         return found.start()
+    if begin := begin_of_talk(text):
+        return begin
     found = _LAST.search(text)
     return found.start() if found and _is_courtesy(found[1]) else len(text)
 
 
 def _is_courtesy(clause: str) -> bool:
     """Whether a clause has only words of courtesy, and asks for nothing."""
-    words = re.sub("['’]", "", clause.lower()).split()
+    words = _words(clause)
     return _ASKS.match(clause) is None and _COURTESY.issuperset(words) and not _POLITE.isdisjoint(words)
+
+
+def _words(clause: str) -> list[str]:
+    return re.sub("['’]", "", clause.lower()).split()

@@ -27,7 +27,7 @@ _LEAST = 6  # characters of a code among other words
 _MOST, _MOST_HAN, _MOST_WORDS = 64, 10, 3  # of a query that is looked for as a whole: characters, words
 _NAME = re.compile(rf"(?<!{_LETTER})(?<![_.@/-]){_ONLY_LETTER}{{2,40}}(?!{_LETTER}|[_@/]|-\d|\.{_LETTER})")
 _NO_NAME = re.compile("OK|TV|FAQ|PDF|URL")
-_ENDS = ".?!:。？！：\"“(（"
+_ENDS = '.?!:。？！："“(（'
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣－", "-"))
 _AROUND = " \t\r\n?？!！。，,;；:：.\"'“”‘’「」『』《》〈〉()（）[]【】`"
 
