@@ -180,6 +180,7 @@ class SearchSettings(_Section):
         default=1, ge=1, le=100
     )  # passages of a domain whose top_k is "auto", as far as there are
     auto_most: int = Field(default=10, ge=1, le=100, validate_default=True)
+    withhold_disputed: bool = False  # leave out what contradicts a statement that holds: see `wenyuan conflicts`
 
     @field_validator("auto_most")
     @classmethod

@@ -22,6 +22,7 @@ SMALL = {
     "claims": "--half tuned --set last",
     "codes": "--rows 17000 --queries 2 --candidates 50",
     "commands": "--rounds 1 --commands corrections",
+    "conflicts": "",
     "context": "{zh} --cache {cache} --contexts document",
     "contextual": "{zh} --cache {cache} --limit 5",
     "doors": "--pairs 3",

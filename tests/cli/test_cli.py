@@ -148,6 +148,7 @@ def test_every_message_is_used() -> None:
         "did_",
         "history_",
         "gap_",
+        "conflict_",
         "readers_of_",
         "withheld_",
         "where_",

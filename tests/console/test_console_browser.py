@@ -31,6 +31,7 @@ PATHS = {
     "verify-answered": "/console/verify",
     "verify-refused": "/console/verify",
     "gaps": "/console/gaps",
+    "conflicts": "/console/conflicts",
     "sources": "/console/sources",
     "source": "/console/sources/hostile",
     "documents": "/console/sources/hostile/documents",

@@ -15,6 +15,9 @@ import wenyuan
 from wenyuan.catalog.erased_texts import PLACES as PLACES_OF_TABLES
 from wenyuan.cli import apply, audit_records, connections, registry, retrieve, rules, tasks
 from wenyuan.cli.options import LangOption
+from wenyuan.core.conflicts import comparison
+from wenyuan.core.conflicts.record import STATES as CONFLICT_STATES
+from wenyuan.core.conflicts.record import Why
 from wenyuan.core.context_sentences import Refusal
 from wenyuan.core.corrections import CORRECTION_ACTIONS
 from wenyuan.core.erasure import KINDS as ERASURE_KINDS
@@ -103,6 +106,8 @@ _STAGES = {
 _KEPT_FROM = {"denied", "sensitivity", "removed", "copyright"}
 _FIGURES = {"ndcg", "recall", "mrr", "hit", "answered", "refused", "answer_refused", "no_answer_refused", "no_answer_first", "ece", "p50_ms", "p95_ms"}  # fmt: skip
 
+_CONFLICTING = set(comparison._KINDS.values())
+
 COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "d_": parts_of_health() | looks_of_doctor() | first_words("cli/doctor.py", "Check") | {"settings", "library"},
     "d_size_": ("free", "catalog", "index"),
@@ -111,6 +116,9 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
                "failures_in_a_row", "next_refresh", "stale_since", "refreshing"},
     "audit_": KINDS,
     "gap_": {*GAP_REASONS, *GAP_STATES},
+    "conflict_": {*_CONFLICTING, *CONFLICT_STATES},
+    "conflict_by_": {*get_args(Why), "nobody"} - {""},
+    "conflict_side_": ("first", "second"),
     "audit_why_": {*REASONS, "top_k"},
     "withheld_": {*REASONS, "top_k"},
     "did_": audit_records._DID,
@@ -166,8 +174,9 @@ CONSOLE: Mapping[str, Iterable[str]] = {
     "fresh_": ("fresh", "overdue", "failed", "busy", "never", "outside"),
     "change_": ("added", "changed", "retired", "conflicting", "unchanged"),
     "gaps_to_": GAP_STATES,
+    "conflicts_to_": CONFLICT_STATES,
     "nav_": first_words("console/visit.py", "Area") | {"search", "context", "verify", "answer", "sources", "rules", "review", "audit",
-             "evaluation", "people", "health", "gaps"},
+             "evaluation", "people", "health", "gaps", "conflicts"},
     "found_": get_args(Likelihood),
     "light_to_": ("dark", "light", "auto"),
     "around_": ("in", "out"),

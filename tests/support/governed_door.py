@@ -122,6 +122,7 @@ def at(path: str, **ids: str) -> str:
             "passage_id": "3",
             "gap_id": "0" * 16,
             "group": "hr",
+            "conflict_id": "0" * 16,
             "sha256": "0" * 64,
             "erasure_id": "e-none",
             "hold_id": "h-none",

@@ -155,6 +155,9 @@ STEPS: Sequence[Step] = (
     ("POST", "/v1/holds", lambda _: {"kind": "person", "values": ["欧阳雪松"], "reason": "case 7"}),
     ("GET", "/v1/holds", lambda _: None),
     ("POST", "/v1/holds/{hold_id}/lift", lambda _: None),
+    ("GET", "/v1/conflicts", lambda _: None),
+    ("POST", "/v1/conflicts/find", lambda _: {}),
+    ("POST", "/v1/conflicts/{conflict_id}", lambda s: s.update(conflict_id="0" * 16) or {"state": "later"}),
     ("GET", "/v1/gaps", lambda _: None),
     ("POST", "/v1/gaps/ask", lambda _: {}),
     ("POST", "/v1/gaps/{gap_id}", lambda s: s.update(gap_id="0" * 16) or {"state": "later"}),
@@ -191,6 +194,7 @@ STEPS: Sequence[Step] = (
 )
 NOT_HERE = {
     ("GET", "/v1/documents/{document_id}/pages/{page}"): 404,  # of a text there are no pages
+    ("POST", "/v1/conflicts/{conflict_id}"): 404,  # nothing contradicts
     ("POST", "/v1/gaps/{gap_id}"): 404,  # everything was answered well
     ("POST", "/v1/rules/propose"): 503,  # there is no language model
     ("DELETE", "/v1/evaluations/running"): 404,  # it may have ended
@@ -337,6 +341,10 @@ COMMANDS: Sequence[tuple[str, list[object] | Words, int]] = (
     ("forget hold", ["person", "欧阳雪松", "--reason", "case 7"], 0),
     ("forget holds", [], 0),
     ("forget lift", ["h-0"], 2),
+    ("conflicts list", [], 0),
+    ("conflicts find", [], 0),
+    ("conflicts show", ["0123456789abcdef"], 2),
+    ("conflicts decide", ["0123456789abcdef", "--as", "later"], 2),
     ("gaps list", [], 0),
     ("gaps ask", [], 0),
     ("gaps show", ["0123456789abcdef"], 2),

@@ -12,6 +12,7 @@ from wenyuan.catalog import schema, storage
 from wenyuan.catalog.addresses import StoredAddresses
 from wenyuan.catalog.agents import Access
 from wenyuan.catalog.anchor import Anchor
+from wenyuan.catalog.conflict_records import ConflictRecords
 from wenyuan.catalog.context_sentences import StoredContextSentences
 from wenyuan.catalog.corrections import Corrections
 from wenyuan.catalog.database import Database, StoragePlace
@@ -85,9 +86,9 @@ class Catalog:
         self.citations = Citations(database)
         self.anchor = Anchor(database)
         self.history = PastDocuments(database)
-        self.decided = GapDecisions(database)
         self.stated, self.memberships = StatedFiles(database), Groups(database)
         self.forgotten = StoredErasures(database)
+        self.decided, self.disputed = GapDecisions(database), ConflictRecords(database)
 
     # -- life ---------------------------------------------------------------------------------------
 
@@ -385,6 +386,12 @@ class Catalog:
 
     gap_decisions = delegate("decided", GapDecisions.gap_decisions)
     decide_gap = delegate("decided", GapDecisions.decide_gap)
+    conflicts = delegate("disputed", ConflictRecords.conflicts)
+    conflict_decisions = delegate("disputed", ConflictRecords.conflict_decisions)
+    keep_conflicts = delegate("disputed", ConflictRecords.keep_conflicts)
+    remove_conflicts = delegate("disputed", ConflictRecords.remove_conflicts)
+    decide_conflict = delegate("disputed", ConflictRecords.decide_conflict)
+    passages_beginning = delegate("disputed", ConflictRecords.passages_beginning)
 
     begin_erasure = delegate("forgotten", StoredErasures.begin_erasure)
     note_erasure = delegate("forgotten", StoredErasures.note_erasure)

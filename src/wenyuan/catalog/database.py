@@ -119,6 +119,7 @@ OnChange = Callable[
             "correction",
             "document",
             "gap",
+            "conflict",
             "refresh",
             "erasure",
             "group",

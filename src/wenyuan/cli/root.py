@@ -16,6 +16,7 @@ from wenyuan.cli.answer import answer
 from wenyuan.cli.apply import apply
 from wenyuan.cli.audit import app as audit_app
 from wenyuan.cli.backup import backup, reembed
+from wenyuan.cli.conflicts import app as conflicts_app
 from wenyuan.cli.conformance import conformance
 from wenyuan.cli.connect import connect
 from wenyuan.cli.context import context
@@ -229,6 +230,7 @@ _GROUPS = {
     "task": task_app,
     "gaps": gaps_app,
     "forget": forget_app,
+    "conflicts": conflicts_app,
     "synonyms": synonyms_app,
     "key": key_app,
     "group": groups_app,

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from wenyuan.console import answer as console_answer
 from wenyuan.console import (
     audit,
+    conflicts,
     corrections,
     documents,
     evaluations,
@@ -54,6 +55,7 @@ _AREAS = (
     people.PEOPLE_PAGES,
     quarantine.PAGES,
     gaps.PAGES,
+    conflicts.PAGES,
     health.PAGES,
 )
 _PAGES: Mapping[tuple[str, str], Page] = {where: page for area in _AREAS for where, page in area.items()}

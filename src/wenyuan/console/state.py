@@ -38,7 +38,7 @@ STATIC = {
 
 _MENU: Mapping[str, str] = {
     "search": "search", "answer": "search", "context": "search", "verify": "search", "sources": "registry", "rules": "registry", "review": "registry",
-    "audit": "audit", "gaps": "audit", "evaluation": "registry", "people": "registry", "health": "",
+    "audit": "audit", "gaps": "audit", "conflicts": "registry", "evaluation": "registry", "people": "registry", "health": "",
 }  # fmt: skip
 """The parts of the console, and which right each asks for first; ``""`` for none."""
 

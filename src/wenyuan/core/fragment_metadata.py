@@ -40,6 +40,7 @@ class FragmentMetadata(TypedDict, total=False):
     uncertain: Sequence[Mapping[str, Any]]
     corrected_by: str
     corrections: Sequence[int]
+    conflicts: Sequence[Mapping[str, Any]]  # statements elsewhere that contradict one of it
     scores: Mapping[str, float]
     calibrated: Literal[False]  # probabilities were not measured with the library's encoder
     mode: str

@@ -248,6 +248,7 @@ class Passage:
         lead: Of its document; see `core.text.summaries`. It is read with the text, and not shown.
         recognition: None where none of it was recognised in an image.
         corrected: None where nobody changed anything.
+        disputes: What contradicts it, see `core.conflicts.record.dispute`; set for those that are given to a reader.
     """
 
     passage_id: int
@@ -274,6 +275,7 @@ class Passage:
     lead: str = ""
     recognition: Recognition | None = None
     corrected: Corrected | None = None
+    disputes: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def ref(self) -> str:

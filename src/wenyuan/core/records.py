@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 KINDS = (
     "retrieval", "fetch", "registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation",
-    "synonym", "correction", "document", "gap", "group", "erasure", "verification", "answer", "audit",
+    "synonym", "correction", "document", "gap", "conflict", "group", "erasure", "verification", "answer", "audit",
 )  # fmt: skip
 """What a record is about; ``fetch``: a document that was given to read; ``verification``: verdicts on an answer;
 ``answer``: what a language model's claims became; ``erasure``: what was erased at somebody's

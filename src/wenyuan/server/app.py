@@ -33,6 +33,7 @@ from wenyuan.server.route import Route, declared
 from wenyuan.server.routes.answers import Answers
 from wenyuan.server.routes.ask import FragmentRoutes, KnowledgeRoutes
 from wenyuan.server.routes.audit import Audit
+from wenyuan.server.routes.conflicts import ConflictRoutes
 from wenyuan.server.routes.dify import Dify
 from wenyuan.server.routes.document_readers import DocumentReaderRoutes
 from wenyuan.server.routes.documents import CorrectionRoutes, DocumentRoutes
@@ -94,6 +95,7 @@ _RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
     Audit: lambda of: Audit(of.library, of.handler),
     GapRoutes: lambda of: GapRoutes(of.library, of.handler),
     ErasureRoutes: lambda of: ErasureRoutes(of.library, of.handler),
+    ConflictRoutes: lambda of: ConflictRoutes(of.library, of.handler),
     FeedbackRoutes: lambda of: FeedbackRoutes(of.library, of.handler),
     EvaluationRoutes: lambda of: EvaluationRoutes(of.library, of.handler),
     UnifiedRoutes: lambda of: UnifiedRoutes(of.library, of.handler),

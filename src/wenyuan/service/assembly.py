@@ -13,6 +13,7 @@ from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
 from wenyuan.core.scanning import Scanner
 from wenyuan.service.audit.recorded_search import RecordedSearch
 from wenyuan.service.audit.recorder import AuditRecorder
+from wenyuan.service.conflicts.finder import Conflicts
 from wenyuan.service.context import ContextService
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
@@ -226,6 +227,7 @@ def assembled(
         feedback=Feedback(catalog=catalog, recorder=recorder),
         erasures=_erasures(storage, reading, ingestion, searcher, originals),
         gaps=Gaps(catalog=catalog, recorder=recorder, encoder=encoder, recorded=recorded),
+        conflicts=Conflicts(catalog=catalog, engine=engine),
         tuner=Tuner(
             settings=settings, catalog=catalog, engine=engine, encoder=encoder, recorder=recorder, retriever=retriever,
             traits=traits,

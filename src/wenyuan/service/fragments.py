@@ -125,6 +125,8 @@ def beside_hit(passage: Passage, stale: Mapping[str, str], copies: Sequence[Pass
         also |= recognised(passage.recognition, passage.text)
     if passage.corrected is not None:
         also |= reworded(passage.corrected)
+    if passage.disputes:
+        also["conflicts"] = list(passage.disputes)
     return also
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.service.agent_search import AgentSearch
 from wenyuan.service.audit.recorder import AuditRecorder
+from wenyuan.service.conflicts.finder import Conflicts
 from wenyuan.service.context import ContextService
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
@@ -89,6 +90,7 @@ class LibraryParts:
     feedback: Feedback
     gaps: Gaps
     erasures: Erasures
+    conflicts: Conflicts
     tuner: Tuner
     judge_tuner: JudgeTuner
     evaluator: Evaluator

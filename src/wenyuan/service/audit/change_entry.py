@@ -29,6 +29,7 @@ Changed = Literal[
     "gap",
     "group",
     "erasure",
+    "conflict",
 ]
 
 

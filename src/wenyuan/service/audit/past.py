@@ -9,6 +9,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from wenyuan.core.conflicts.record import ConflictDecision, StoredConflict
 from wenyuan.core.errors import TextsGone
 from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.model import (
@@ -115,6 +116,12 @@ class RecordAt(FeedAt):
         found = self._catalog.passages_at(passage_ids, self._generation, deadline)
         trusts = self._scope or {}
         return {i: replace(p, trust=trusts.get(p.source_id) or p.trust) for i, p in found.items()}
+
+    def conflicts(self) -> Mapping[str, StoredConflict]:
+        return self._catalog.conflicts()
+
+    def conflict_decisions(self) -> Mapping[str, ConflictDecision]:
+        return self._catalog.conflict_decisions()
 
     def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
         return self._catalog.labels(passage_ids, deadline)

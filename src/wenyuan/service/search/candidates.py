@@ -143,12 +143,17 @@ def guard(passage: Passage, scope: Scope) -> None:
     """Check a passage against the scope again. A passage outside it means that the engine is faulty: it is an error,
     never filtered silently.
     """
-    within = scope.covers(passage.source_id, *_validity(passage)) and not scope.hides(passage.document_id)
-    if not within or not (scope.filter is None or matches(scope.filter, _row(passage))):  # few requests have a filter
+    if not allows(scope, passage):
         raise EngineError(
             msg("passage {ref} lies outside the scope of the request; nothing is answered", ref=passage.ref),
             component="guard",
         )
+
+
+def allows(scope: Scope, passage: Passage) -> bool:
+    """Whether a passage may be found within a scope."""
+    within = scope.covers(passage.source_id, *_validity(passage)) and not scope.hides(passage.document_id)
+    return within and (scope.filter is None or matches(scope.filter, _row(passage)))  # few requests have a filter
 
 
 def meeting(found: list[tuple[Hit, Passage]], wanted: Filter | None) -> list[tuple[Hit, Passage]]:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
+from wenyuan.core.conflicts.record import ConflictDecision, StoredConflict
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.model import Label, LabelVector, Passage, Source
@@ -31,6 +32,14 @@ class Record(ChangeFeed, Protocol):
 
     def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
         """Title and headings of each passage, live or removed."""
+        ...
+
+    def conflicts(self) -> Mapping[str, StoredConflict]:
+        """Statements that contradict one another, by their ids."""
+        ...
+
+    def conflict_decisions(self) -> Mapping[str, ConflictDecision]:
+        """What was decided about them, by the same ids."""
         ...
 
     def label_vectors(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Sequence[LabelVector]:

@@ -25,6 +25,7 @@ from wenyuan.core.scoring.fusion import (
 from wenyuan.core.scoring.probability import curve_of
 from wenyuan.core.text.introductions import without_introduction
 from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.service.conflicts.disputes import loses, with_disputes
 from wenyuan.service.query import LegReport, Query, SearchAnswer
 from wenyuan.service.rules.derive import Derived, Deriver
 from wenyuan.service.rules.unified import RuleQuestion, of_type
@@ -52,6 +53,7 @@ from wenyuan.service.search.wordings import order
 from wenyuan.settings import RulesSettings, SearchSettings
 
 _A_MOMENT = 0.02  # seconds until the index is asked again
+_WITHHELD = "what was found contradicts another statement that holds (search.withhold_disputed)"
 
 
 class Retriever:
@@ -184,7 +186,11 @@ class Retriever:
             raise EngineUnavailable(
                 msg("nothing was found, and {error}", error=down[0].error), component=down[0].name
             )
-        passages = {hit.passage_id: passage for hit, passage in ranked}
+        passages = with_disputes(self._record, {hit.passage_id: one for hit, one in ranked}, scope, deadline)
+        found = len(ranked)
+        if self._settings.withhold_disputed:
+            ranked = [(hit, one) for hit, one in ranked if not loses(passages[hit.passage_id])]
+            passages = {hit.passage_id: passages[hit.passage_id] for hit, _ in ranked}
         return SearchAnswer(
             hits=Ranking([hit for hit, _ in ranked]),
             passages=passages,
@@ -199,13 +205,13 @@ class Retriever:
             scope=replace(scope, hidden=None),  # an answer may be kept, and rights are asked anew
             trusts=context.trusts,
             floors=profile.recorded,
-            reason="" if ranked else own.why,
+            reason="" if ranked else _WITHHELD if found else own.why,
             stale=self.stale(),
             stale_by=self._record.lag(change) if change < context.latest else 0.0,
             derived=derived,
             weight=profile.fusion.weight,
             curve=profile.curve,
-            copies={number: same for number, same in copies.items() if number in passages or not ranked},
+            copies={number: same for number, same in copies.items() if number in passages or not found},
             tuning="" if profile.tuning is None else profile.tuning.fingerprint,
             wordings=own.asked.others,
             rewriting=query.rewriting,

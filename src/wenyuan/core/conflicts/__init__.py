@@ -1,0 +1,1 @@
+"""Statements of different passages that contradict one another."""

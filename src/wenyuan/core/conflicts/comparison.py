@@ -1,0 +1,90 @@
+"""Do two statements contradict one another: the same said with another number, unit, date, duty or negation?
+
+Both must be made of the same words but for what differs: one further word may be another product, role or grade, of which
+something else is true. What they are said of stands in titles and headings as well; `core.conflicts.subject` compares these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from wenyuan.core.conflicts.statement import ComparedStatement
+from wenyuan.core.conflicts.subject import leans, names_case, of_effect, other_thing, same_document, same_section
+from wenyuan.core.difference_kind import DifferenceKind
+from wenyuan.core.places import ClaimDifference
+from wenyuan.core.verification import Kind, compared_with
+
+_KINDS: Mapping[Kind, DifferenceKind] = {
+    "number_changed": "number_changed", "unit_changed": "unit_changed", "date_changed": "date_changed",
+    "negation_changed": "negation_changed", "modality_changed": "modality_changed",
+}  # fmt: skip
+_ENOUGH = 3.0
+"""Weight of a statement's words from which on it says by itself what it is about; see `_weight`."""
+
+
+_FORM = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """What two statements say differently.
+
+    Attributes:
+        changes: ``was`` of the first statement, ``said`` of the second.
+    """
+
+    kind: DifferenceKind
+    changes: tuple[ClaimDifference, ...]
+
+
+def contradiction(one: ComparedStatement, other: ComparedStatement, *, form: bool = False) -> Contradiction | None:
+    """What two statements say differently of the same; None where they agree, or speak of different things.
+
+    Args:
+        form: Their words are a form, see `is_form`: they are compared in two versions of one section only.
+    """
+    if (
+        bool(one.head) != bool(other.head)
+        or one.words != other.words
+        or one.codes != other.codes
+        or one.text == other.text
+    ):
+        return None
+    if (
+        any(map(of_effect, (one, other)))
+        or names_case(one) != names_case(other)
+        or not _same_subject(one, other, form=form)
+    ):
+        return None
+    there = compared_with(other.tokens, one.text)
+    back = compared_with(one.tokens, other.text)
+    if there is None or back is None or there.kind not in _KINDS or back.kind not in _KINDS:
+        return None
+    return Contradiction(_KINDS[there.kind], there.changes)
+
+
+def is_form(alike: Iterable[ComparedStatement]) -> bool:
+    """Whether statements in the same words say three things or more of what stands around each: a form that many use."""
+    return len({one.figures for one in alike}) >= _FORM
+
+
+def _same_subject(one: ComparedStatement, other: ComparedStatement, *, form: bool) -> bool:
+    """Whether two statements in the same words are about the same."""
+    mine, theirs = one.passage, other.passage
+    if other_thing(mine, theirs):
+        return False
+    if same_section(mine, theirs) and same_document(mine, theirs):
+        return (
+            mine.document_id != theirs.document_id
+        )  # two versions; in one section other cases are told one after the other
+    if (
+        form or len(one.figures ^ other.figures) > 2
+    ):  # more than one figure differs: another case, with its own condition
+        return False
+    return _weight(one) >= _ENOUGH and not leans(one) and not leans(other)
+
+
+def _weight(statement: ComparedStatement) -> float:
+    """How much a statement says: 1.5 for a Latin word, .5 for a Chinese character."""
+    return sum(1.5 if word.isascii() else 0.5 for word in statement.words)

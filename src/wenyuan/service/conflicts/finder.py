@@ -1,0 +1,262 @@
+"""Finds statements in force that contradict one another, and keeps what owners decide about them.
+
+Each statement of a passage that is new since the last time is searched by its words, and compared with those of the passages
+found (`core.conflicts`): so a new document takes as long as it has statements, however large the library is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.core.access import Principal
+from wenyuan.core.conflicts.comparison import Contradiction, contradiction, is_form
+from wenyuan.core.conflicts.record import (
+    MOST_NOTE,
+    STATES,
+    ConflictSide,
+    ConflictState,
+    StatementConflict,
+    StoredConflict,
+    conflict_id,
+)
+from wenyuan.core.conflicts.statement import ComparedStatement, statements_of
+from wenyuan.core.errors import InvalidRequest, NotFound, msg
+from wenyuan.core.filters import Scope
+from wenyuan.core.model import Passage
+from wenyuan.core.principals import reading_as
+from wenyuan.core.text.analysis import search_terms
+from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.service.search.candidates import allows
+from wenyuan.service.search.searcher import LOCAL
+from wenyuan.service.search.source_selection import registry_of
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.catalog import Catalog
+    from wenyuan.core.ports import Engine
+
+COMPARED = "conflicts"
+"""Key of the catalog's value that says up to which change, and on which day, passages were compared."""
+VERSION = 1
+"""Of the comparison; what another version found is compared anew."""
+_CANDIDATES = 24  # passages that have most of a statement's words
+_BATCH = 200  # passages whose conflicts are kept at once
+_SECONDS = 3_600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictUpdate:
+    """What one comparison did.
+
+    Attributes:
+        passages: How many were compared with all others.
+        conflicts: How many there are now.
+    """
+
+    passages: int
+    conflicts: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Conflicts:
+    """The statements of a library that contradict one another."""
+
+    catalog: Catalog
+    engine: Engine
+
+    def find(
+        self, *, anew: bool = False, today: date | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> ConflictUpdate:
+        """Compare what is new since the last time with everything.
+
+        Args:
+            anew: Compare everything, as after a change of the registry that makes other sources count.
+            progress: Called with how many passages are compared, and of how many.
+
+        Raises:
+            CatalogUnavailable, EngineUnavailable: the library cannot be read; what was kept before stays.
+        """
+        with reading_as(None):  # whatever the caller may see: what is kept is everybody's
+            return self._find(today or date.today(), anew=anew, progress=progress)
+
+    def _find(self, today: date, *, anew: bool, progress: Callable[[int, int], None] | None) -> ConflictUpdate:
+        upto = self.engine.sync(self.catalog, deadline=deadline_after(_SECONDS))
+        numbers = self._new(upto, today, anew=anew)
+        read = lru_cache(maxsize=20_000)(lambda number: tuple(statements_of(self._passage(number))))
+        scope = self._scope(today)
+        for at in range(0, len(numbers), _BATCH):
+            part = numbers[at : at + _BATCH]
+            passages = self.catalog.passages(part)
+            found: dict[str, StoredConflict] = {}
+            for number in part:
+                if number in passages and allows(scope, passages[number]):
+                    for one in statements_of(passages[number]):
+                        found.update(self._of(one, scope, read))
+            self.catalog.keep_conflicts(list(found.values()), part)
+            if progress is not None:
+                progress(min(at + _BATCH, len(numbers)), len(numbers))
+        self._forget_gone()
+        self.catalog.set_value(COMPARED, {"seq": upto, "day": today.isoformat(), "version": VERSION})
+        return ConflictUpdate(passages=len(numbers), conflicts=len(self.catalog.conflicts()))
+
+    def listed(
+        self, *, state: ConflictState | None = None, source_id: str | None = None
+    ) -> tuple[StatementConflict, ...]:
+        """The conflicts between what is in force today and the caller may see, those without a decision first.
+
+        Args:
+            state: Only those in this state.
+            source_id: Only those with a statement of this source.
+
+        Raises:
+            InvalidRequest: an unknown state.
+        """
+        _check_state(state)
+        every = [one for one in self._shown(self.catalog.conflicts().values()) if state in (None, one.state)]
+        wanted = [one for one in every if source_id is None or source_id in _sources(one)]
+        return tuple(
+            sorted(wanted, key=lambda one: (STATES.index(one.state), one.first.passage.uri, one.first.start))
+        )
+
+    def conflict(self, name: str) -> StatementConflict:
+        """The conflict of an id; NotFound where there is none between passages that are in force."""
+        stored = self.catalog.conflicts().get(name)
+        for one in self._shown([] if stored is None else [stored]):
+            return one
+        raise NotFound(msg("there is no conflict {name}", name=repr(name)), hint="wenyuan conflicts list")
+
+    def decide(
+        self, name: str, state: ConflictState, *, note: str = "", principal: Principal = LOCAL
+    ) -> StatementConflict:
+        """Decide which statement holds; ``open`` takes a decision back. Returns the conflict as it is now.
+
+        Raises:
+            InvalidRequest: an unknown state, or a note that is too long.
+            NotFound: there is no such conflict any more.
+        """
+        _check_state(state)
+        if len(note) > MOST_NOTE:
+            raise InvalidRequest(
+                msg("the note has {count} characters; at most {most}", count=len(note), most=MOST_NOTE)
+            )
+        self.conflict(name)
+        self.catalog.decide_conflict(name, state, note, principal.key_id)
+        return self.conflict(name)
+
+    def behind(self) -> bool:
+        """Whether passages were added or removed since the last comparison."""
+        known = self._known()
+        return known.get("seq") != self.catalog.seq() or known.get("version") != VERSION
+
+    def _known(self) -> Mapping[str, Any]:
+        return self.catalog.value(COMPARED) or {}
+
+    def _new(self, upto: int, today: date, *, anew: bool) -> list[int]:
+        """The passages to be compared: added since the last time, or in force since then."""
+        known = self._known()
+        fresh = anew or known.get("version") != VERSION
+        after = 0 if fresh else int(known["seq"])
+        added = [one.passage_id for one in self.catalog.changes(after, upto, vectors=False) if one.row is not None]
+        begun = [] if fresh else self.catalog.passages_beginning(date.fromisoformat(known["day"]), today)
+        return list(dict.fromkeys([*added, *begun]))
+
+    def _of(
+        self, one: ComparedStatement, scope: Scope, read: Callable[[int], Sequence[ComparedStatement]]
+    ) -> Iterator[tuple[str, StoredConflict]]:
+        """The conflicts of a statement, by their ids."""
+        found = self.engine.keyword(
+            search_terms(one.text), scope=scope, limit=_CANDIDATES, deadline=deadline_after(_SECONDS)
+        )
+        alike = [
+            other
+            for hit in found.hits
+            for other in read(hit.passage_id)
+            if other.words == one.words
+            and (other.passage.passage_id, other.start) != (one.passage.passage_id, one.start)
+        ]
+        form = is_form([one, *alike])
+        for other in alike:
+            first, second = sorted(
+                (one, other), key=lambda side: (side.passage.uri, side.passage.passage_id, side.start)
+            )
+            differs = contradiction(first, second, form=form)
+            if differs is not None:
+                yield stored(first, second, differs)
+
+    def _passage(self, number: int) -> Passage:
+        return self.catalog.passages([number])[number]
+
+    def _shown(self, every: Sequence[StoredConflict] | Any) -> Iterator[StatementConflict]:
+        """Those of which both passages are there, visible to the caller and in force today."""
+        kept = list(every)
+        numbers = {number for one in kept for number in (one.first_passage, one.second_passage)}
+        passages = self.catalog.passages(sorted(numbers))
+        decisions = self.catalog.conflict_decisions()
+        scope = self._scope(date.today())
+        for one in kept:
+            first, second = passages.get(one.first_passage), passages.get(one.second_passage)
+            if first is None or second is None or not (allows(scope, first) and allows(scope, second)):
+                continue
+            sides = (
+                ConflictSide(first, one.first_start, one.first_end),
+                ConflictSide(second, one.second_start, one.second_end),
+            )
+            differs = changes_between(*sides)
+            yield StatementConflict(
+                conflict_id=one.conflict_id, kind=one.kind, changes=() if differs is None else differs.changes,
+                first=sides[0], second=sides[1], decision=decisions.get(one.conflict_id),
+            )  # fmt: skip
+
+    def _scope(self, today: date) -> Scope:
+        """All sources of this library that are in force on a day."""
+        registry = registry_of(self.catalog.sources())
+        own, _ = registry.seen(None, min_trust=1, day=today)
+        return Scope(sources=frozenset(own), as_of=today)
+
+    def _forget_gone(self) -> None:
+        """Forget conflicts of passages that are not there any more."""
+        every = self.catalog.conflicts()
+        numbers = {number for one in every.values() for number in (one.first_passage, one.second_passage)}
+        live = self.catalog.passages(sorted(numbers))
+        gone = [
+            name for name, one in every.items() if one.first_passage not in live or one.second_passage not in live
+        ]
+        if gone:
+            self.catalog.remove_conflicts(gone)
+
+
+def changes_between(first: ConflictSide, second: ConflictSide) -> Contradiction | None:
+    """What two statements say differently, read from the passages again, so that it is kept nowhere else."""
+    one, other = (
+        next((each for each in statements_of(side.passage) if each.start == side.start), None)
+        for side in (first, second)
+    )
+    return None if one is None or other is None else contradiction(one, other)
+
+
+def stored(first: ComparedStatement, second: ComparedStatement, differs: Contradiction) -> tuple[str, StoredConflict]:
+    """A conflict as it is kept, with its id."""
+    name = conflict_id((_document(first), first.text), (_document(second), second.text))
+    return name, StoredConflict(
+        conflict_id=name, kind=differs.kind, first_passage=first.passage.passage_id, first_start=first.start,
+        first_end=first.end, second_passage=second.passage.passage_id, second_start=second.start,
+        second_end=second.end,
+    )  # fmt: skip
+
+
+def _document(one: ComparedStatement) -> str:
+    return one.passage.uri.partition("#")[0]
+
+
+def _sources(one: StatementConflict) -> tuple[str, str]:
+    return one.first.passage.source_id, one.second.passage.source_id
+
+
+def _check_state(state: str | None) -> None:
+    if state is not None and state not in STATES:
+        raise InvalidRequest(
+            msg("{state} is no state of a conflict", state=repr(state)), hint=msg("one of {states}", states=", ".join(STATES))
+        )  # fmt: skip
