@@ -53,7 +53,9 @@ class House:
 
     def principal(self, person: str) -> Principal:
         if self.acting:
-            bot = Principal(key_id=BOT, rights=READ_RIGHTS | {"on_behalf_of"}, user=BOT, groups=frozenset(self.groups[BOT]))
+            bot = Principal(
+                key_id=BOT, rights=READ_RIGHTS | {"on_behalf_of"}, user=BOT, groups=frozenset(self.groups[BOT])
+            )
             return bot.acting_for([person, *self.groups[person]])
         return Principal(key_id=person, rights=READ_RIGHTS, user=person, groups=frozenset(self.groups[person]))
 

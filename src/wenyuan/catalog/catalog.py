@@ -295,6 +295,8 @@ class Catalog:
     set_document_access = delegate("admitted", DocumentReaders.set_document_access)
     has_access = delegate("admitted", DocumentReaders.has_access)
     keep_access = delegate("admitted", DocumentReaders.keep_access)
+    uploaded_access = delegate("admitted", DocumentReaders.uploaded_access)
+    access_of_contents = delegate("admitted", DocumentReaders.access_of_contents)
     move_access = delegate("admitted", DocumentReaders.move_access)
     access_counts = delegate("admitted", DocumentReaders.access_counts)
     unmatched_patterns = delegate("admitted", DocumentReaders.unmatched_patterns)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.access_classes import ClassKeeper
 from wenyuan.catalog.database import Database
 from wenyuan.catalog.dialects import next_seq
-from wenyuan.catalog.documents import batches
+from wenyuan.catalog.documents import CONTENT_AT, batches
 from wenyuan.catalog.reader_tables import access_lists, document_readers
 from wenyuan.catalog.rows import source_of
 from wenyuan.catalog.sql import now
@@ -28,11 +29,7 @@ from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.principals import AccessList, parse_access_list, sight_now
-from wenyuan.core.source_readers import READERS, path_within, readers_of
-
-SET, BY_PATTERN, IN_DOCUMENT = "set", "registry", "document"
-"""Origins of lists: given by name, by a pattern of the source, and by the document itself. Others are ``sidecar/N`` and
-``permissions/N``, of the file and the folders above it."""
+from wenyuan.core.source_readers import BY_PATTERN, IN_DOCUMENT, READERS, SET, WITH_UPLOAD, path_within, readers_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,24 +84,30 @@ class DocumentReaders:
         )
 
     def set_document_access(self, source_id: str, uri: str, access: AccessList | None, actor: str) -> None:
-        """Say who may read what lies at an address, or (None) no longer say it; other lists of it count on.
+        """Say who may read what lies at an address, or (None) no longer say it, nor what was said when it was uploaded; other lists
+        of it count on.
 
         Raises:
             NotFound: no document lies there.
         """
         d = t.documents.c
         held = sa.select(d.document_id).where(d.source_id == source_id, d.uri == uri, d.removed_seq.is_(None))
-        before = next((one.access for one in self.document_access(source_id, uri) if one.origin == SET), None)
+        file = re.split("[?#]", uri, maxsplit=1)[0]  # of which it may be a part
+        lists = {at: {one.origin: one.access for one in self.document_access(source_id, at)} for at in (uri, file)}
+        before = lists[uri].get(SET)
+        given = {at: WITH_UPLOAD for at, of in lists.items() if access is None and WITH_UPLOAD in of}
         with self._database.changing("writing who may read a document") as connection:
             if connection.scalar(held) is None:
                 raise NotFound(
                     msg("source {source_id} has no document {uri}", source_id=repr(source_id), uri=uri),
                     hint="wenyuan document list",
                 )
-            if access != before:
-                seq = next_seq(connection, source_id)
-                put_lists(connection, seq, source_id, {uri: {SET: (access, "")}}, actor)
-        if access != before:
+            if access != before or given:
+                changed: dict[str, dict[str, tuple[AccessList | None, str]]] = {uri: {SET: (access, "")}}
+                for at, origin in given.items():
+                    changed.setdefault(at, {})[origin] = (None, "")
+                put_lists(connection, next_seq(connection, source_id), source_id, changed, actor)
+        if access != before or given:
             self._database.on_change(
                 "document", "readers", f"{source_id} {uri}",
                 None if before is None else before.written(), None if access is None else access.written(),
@@ -157,6 +160,34 @@ class DocumentReaders:
             if changed:
                 put_lists(connection, next_seq(connection, source_id), source_id, changed, "")
         return len(changed)
+
+    def uploaded_access(self, source_id: str) -> Mapping[str, AccessList]:
+        """The lists that were given with uploaded files, by the addresses for which they stand."""
+        return dict(self._of_origins(source_id, (WITH_UPLOAD,)))
+
+    def access_of_contents(self, source_id: str) -> Mapping[str, AccessList]:
+        """By the digest of what a document ever held, who may read it, where that was said by name or with an upload."""
+        d = t.documents.c
+        said: dict[str, AccessList] = {}
+        for uri, access in self._of_origins(source_id, (SET, WITH_UPLOAD)):
+            said[uri] = access if uri not in said else said[uri].narrowed(access)
+        found: dict[str, AccessList] = {}
+        with self._database.reading("reading who may read documents") as connection:
+            for part in batches(sorted(said)):
+                query = sa.select(d.uri, sa.func.substr(d.fingerprint, CONTENT_AT)).distinct()
+                for uri, content in connection.execute(query.where(d.source_id == source_id, d.uri.in_(part))):
+                    found[content] = said[uri] if content not in found else found[content].narrowed(said[uri])
+        return found
+
+    def _of_origins(self, source_id: str, origins: tuple[str, ...]) -> list[tuple[str, AccessList]]:
+        r, a = document_readers.c, access_lists.c
+        query = (
+            sa.select(r.uri, a.definition)
+            .join(access_lists, a.list_id == r.list_id)
+            .where(r.source_id == source_id, r.origin.in_(origins))
+        )
+        with self._database.reading("reading who may read documents") as connection:
+            return [(uri, parse_access_list(told)) for uri, told in connection.execute(query)]
 
     def move_access(self, source_id: str, renamed: Mapping[str, str]) -> None:
         """Let the lists of addresses stand for those that replace them, too, before anything is stored there."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import opened, words
+from wenyuan.cli.options import opened
+from wenyuan.cli.reader_options import DenyOption, ReadersOption, said_list
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import Terminal, printable
 
@@ -21,10 +22,8 @@ def readers(
         int | None,
         typer.Argument(metavar="NUMBER", min=1, help="Of the list; without one, how many have readers."),
     ] = None,
-    allow: Annotated[
-        str | None, typer.Option("--readers", metavar="A,B", help='user:li, group:hr, everyone; "" is nobody.')
-    ] = None,
-    deny: Annotated[str | None, typer.Option("--deny", metavar="A,B", help="Who may not.")] = None,
+    allow: ReadersOption = None,
+    deny: DenyOption = None,
     clear: Annotated[bool, typer.Option("--clear", help="Take the list back that was given here.")] = False,
 ) -> None:
     """Who may read a document: show its lists, or give it one of its own, which counts for the next question.
@@ -42,7 +41,7 @@ def readers(
             _counts(terminal, found)
             return
         if clear or allow is not None or deny is not None:
-            given = None if clear else _list(allow, deny)
+            given = None if clear else said_list(allow, deny)
             found.set_readers(document, given)
         told = found.readers(document)
     terminal.document({"status": "SUCCESS", **told})
@@ -57,11 +56,6 @@ def readers(
             indented(terminal, terminal.own(one["note"]))
     if not told["lists"]:
         terminal.say("readers_closed" if told["enforced"] else "readers_none")
-
-
-def _list(allow: str | None, deny: str | None) -> dict[str, Any]:
-    given: dict[str, Any] = {} if allow is None else {"readers": words(allow) or []}
-    return given | ({} if deny is None else {"deny": words(deny) or []})
 
 
 def _names(terminal: Terminal, one: Mapping[str, Any]) -> str:

@@ -28,11 +28,13 @@ from wenyuan.cli.options import (
     words,
 )
 from wenyuan.cli.progress import Bar
+from wenyuan.cli.reader_options import DenyOption, ReadersOption, given_access
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 from wenyuan.core.errors import msg
 
 if TYPE_CHECKING:
     from wenyuan.core.model import Source
+    from wenyuan.core.principals import AccessList
     from wenyuan.service.ingest.progress import IngestReport
     from wenyuan.service.library import Library
 
@@ -89,13 +91,18 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         list[Any] | None,
         typer.Option("--set", parser=setting, metavar="NAME=VALUE", help="A setting of its connector."),
     ] = None,
+    allow: ReadersOption = None,
+    deny: DenyOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Change a known source unasked.")] = False,
 ) -> None:
     """Register a source and take its documents in. Of a known one, what is not given stays.
 
+    With --readers and --deny its documents are for those alone; more is said by settings.readers.
+
     Example:
       wenyuan add ./policies --source policies --title "Company policies" --trust 5
       wenyuan add faq.csv --source faq --effective-from 2026-01-01
+      wenyuan add ./salaries --source salaries --readers group:hr --deny user:wu
       wenyuan add https://docs.example.com/guide/ --source guide --set max_pages=200
     """
     from wenyuan.core.source_entries import parse_source
@@ -117,11 +124,14 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         "tags": words(tags),
         "settings": dict(settings) if settings else None,
     }
-    said = {name: value for name, value in given.items() if value is not None}
-    made = parse_source({"source_id": source, "path": path, **said})
+    said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    access = given_access(allow, deny)
     with opened(terminal) as found:
         note_keyword_only(terminal, found)
         known = {one.source_id: one for one in found.sources()}.get(source)
+        if access is not None:
+            said["settings"] = _with_readers(access, known, said.get("settings"))
+        made = parse_source({"source_id": source, "path": path, **said})
         if known is not None and known.path == made.path:
             made = _described_anew(terminal, found, known, said, yes=yes)
         report = _watched(terminal, found, source, partial(found.add, made))
@@ -130,6 +140,24 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     show_report(terminal, report)
     _note_twins(terminal, source, twins)
     raise typer.Exit(PARTLY if report.failed else OK)
+
+
+def _with_readers(access: AccessList, known: Source | None, settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Settings in which all documents of a source have one list of readers.
+
+    Raises:
+        InvalidRequest: the source says already who may read, which this would replace.
+    """
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.source_readers import READERS
+
+    held = dict(settings if settings is not None else known.settings if known is not None else {})
+    if READERS in held or (known is not None and READERS in known.settings):
+        raise InvalidRequest(
+            "the source says already who may read it, in settings.readers",
+            hint="change it there: wenyuan source export registry.yaml, then wenyuan apply registry.yaml",
+        )
+    return {**held, READERS: {"documents": [{"path": "**", **access.written()}]}}
 
 
 def _note_twins(terminal: Terminal, source: str, twins: Mapping[str, int]) -> None:

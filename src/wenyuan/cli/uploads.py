@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 
 from wenyuan.cli.options import YesOption, interactive, opened
 from wenyuan.cli.progress import Bar
+from wenyuan.cli.reader_options import DenyOption, ReadersOption, given_access
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import OK, PARTLY, Terminal, printable
 from wenyuan.core.errors import msg
@@ -29,6 +31,8 @@ def upload(
     ctx: typer.Context,
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="Its id.")],
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", exists=True, help="Files or folders.")],
+    allow: ReadersOption = None,
+    deny: DenyOption = None,
 ) -> None:
     """Copy files into the library and read them. A source that is not there yet is made.
 
@@ -36,16 +40,18 @@ def upload(
 
     Example:
       wenyuan document upload manuals pump.pdf 制度/
+      wenyuan document upload hr salaries.xlsx --readers group:hr --deny user:wu
     """
     from wenyuan.core.model import Source
 
     terminal: Terminal = ctx.obj
+    access = given_access(allow, deny)
     with opened(terminal) as found:
         named = [one for file in files for one in _named_files(file)]
         if source not in {one.source_id for one in found.sources()}:
             found.catalog.put_source(Source(source_id=source))
         with found.uploads.incoming() as folder:
-            given = _copied(named, folder)
+            given = [replace_fields(one, access=access) for one in _copied(named, folder)]
             with Bar(terminal, embeds=found.encoder is not None) as bar:
                 told = found.upload(source, given, bar)
     _show(terminal, told)
@@ -55,15 +61,20 @@ def replace(
     ctx: typer.Context,
     document: _Number,
     file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="The new file.")],
+    allow: ReadersOption = None,
+    deny: DenyOption = None,
 ) -> None:
     """Put a new version in the place of an uploaded document; one that cannot be read changes nothing.
+
+    Who might read the one before it may read this one, unless other readers are given.
 
     Example:
       wenyuan document replace 12 pump-2026.pdf
     """
     terminal: Terminal = ctx.obj
+    access = given_access(allow, deny)
     with opened(terminal) as found, found.uploads.incoming() as folder:
-        [given] = _copied([(file.name, file)], folder)
+        [given] = [replace_fields(one, access=access) for one in _copied([(file.name, file)], folder)]
         with Bar(terminal, embeds=found.encoder is not None) as bar:
             told = found.replace_document(document, given, bar)
     _show(terminal, told)

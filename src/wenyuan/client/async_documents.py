@@ -17,13 +17,19 @@ from wenyuan.client.documents import _listed, _of_a_source, form_of
 class AsyncDocumentCalls(AsyncCalls):
     """Document calls, mixed into `Client`."""
 
-    async def upload(self, source_id: str, files: Mapping[str, bytes]) -> Mapping[str, Any]:
+    async def upload(
+        self, source_id: str, files: Mapping[str, bytes], *, readers: Sequence[str] = (), deny: Sequence[str] = ()
+    ) -> Mapping[str, Any]:
         """Upload files (name → content) to a source without a path; ``files`` has the result of each, ``report`` the
         totals.
 
+        Args:
+            readers, deny: Who may read them, ``user:li`` or ``group:hr``, and who may not; of a file that was there before,
+                none given leaves what was said.
+
         When all is read this returns: give the client a `timeout` that is long enough.
         """
-        body, kind = form_of(files)
+        body, kind = form_of(files, readers=readers, deny=deny)
         return await self._send(
             "POST", f"/v1/sources/{quote(source_id, safe='')}/documents", body, kind, _of_a_source
         )

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from wenyuan.client.calls import Calls, with_query
+from wenyuan.core.errors import InvalidRequest, msg
 
 _ESCAPED = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})  # as browsers do
 
@@ -21,13 +22,24 @@ _ESCAPED = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})  # as browsers 
 class DocumentCalls(Calls):
     """Document calls, mixed into `Client`."""
 
-    def upload(self, source_id: str, files: Mapping[str, bytes]) -> Mapping[str, Any]:
+    def upload(
+        self,
+        source_id: str,
+        files: Mapping[str, bytes],
+        *,
+        readers: Sequence[str] = (),
+        deny: Sequence[str] = (),
+    ) -> Mapping[str, Any]:
         """Upload files (name → content) to a source without a path; ``files`` has the result of each, ``report`` the
         totals.
 
+        Args:
+            readers, deny: Who may read them, ``user:li`` or ``group:hr``, and who may not; of a file that was there before,
+                none given leaves what was said.
+
         When all is read this returns: give the client a `timeout` that is long enough.
         """
-        body, kind = form_of(files)
+        body, kind = form_of(files, readers=readers, deny=deny)
         return self._send("POST", f"/v1/sources/{quote(source_id, safe='')}/documents", body, kind, _of_a_source)
 
     def replace_document(self, document_id: int, name: str, content: bytes) -> Mapping[str, Any]:
@@ -126,10 +138,17 @@ class DocumentCalls(Calls):
         return self._call("DELETE", f"/v1/corrections/{int(correction_id)}", _of_a_source)
 
 
-def form_of(files: Mapping[str, bytes]) -> tuple[bytes, str]:
-    """A multipart form with files (name → content), and its Content-Type (RFC 7578)."""
+def form_of(
+    files: Mapping[str, bytes], *, readers: Sequence[str] = (), deny: Sequence[str] = ()
+) -> tuple[bytes, str]:
+    """A multipart form with files (name → content) and who may read them, and its Content-Type (RFC 7578)."""
     fence = secrets.token_hex(16)
     parts = []
+    for field, names in (("readers", readers), ("deny", deny)):
+        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+            raise InvalidRequest(msg("{name} must be a list of names", name=field))
+        head = b'--%b\r\nContent-Disposition: form-data; name="%b"\r\n\r\n' % (fence.encode(), field.encode())
+        parts += [head, ",".join(names).encode(), b"\r\n"] if names else []
     for name, content in files.items():
         said = name.translate(_ESCAPED).encode("utf-8", "replace")
         head = b'--%b\r\nContent-Disposition: form-data; name="file"; filename="%b"\r\n\r\n'

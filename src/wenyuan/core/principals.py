@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
@@ -107,6 +107,16 @@ class AccessList:
         """As in a file; the inverse of `parse_access_list`."""
         told: dict[str, Any] = {} if self.readers is None else {"readers": sorted(self.readers)}
         return told | ({"deny": sorted(self.deny)} if self.deny else {})
+
+    def narrowed(self, other: AccessList) -> AccessList:
+        """The list of those that both let read, as far as one list can say it; never of more."""
+        both = (one for one in (self.readers, other.readers) if one is not None)
+        return AccessList(
+            readers=reduce(frozenset.intersection, both)
+            if self.readers is not None or other.readers is not None
+            else None,
+            deny=self.deny | other.deny,
+        )
 
 
 NOBODY = AccessList(readers=frozenset())

@@ -18,6 +18,9 @@ from wenyuan.core.remote_addresses import is_remote
 READERS = "readers"
 """The setting."""
 MAX_PATTERNS = 1_000
+SET, BY_PATTERN, IN_DOCUMENT, WITH_UPLOAD = "set", "registry", "document", "upload"
+"""Origins of lists: given by name, by a pattern of the source, by the document itself, and with an uploaded file. Others are ``sidecar/N`` and
+``permissions/N``, of the file and the folders above it."""
 FRONT_MATTER, PERMISSIONS = "front_matter", "permissions"
 ORIGINS = (FRONT_MATTER, PERMISSIONS)
 """What of the documents themselves may say who reads them, where the setting ``from`` has it."""

@@ -19,8 +19,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from wenyuan.core.addresses import file_uri
@@ -37,6 +38,8 @@ from wenyuan.core.errors import (
     said_by,
 )
 from wenyuan.core.model import Source
+from wenyuan.core.principals import AccessList
+from wenyuan.core.source_readers import SET, WITH_UPLOAD
 from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.ingester import Ingester
 from wenyuan.service.ingest.ingestion import Ingestion
@@ -63,11 +66,13 @@ class Given:
         name: That it was sent with, perhaps with folders.
         path: The received file, which is moved from there.
         reason: Why it is refused already; then there are no bytes.
+        access: Who may read what is read of it, beside what else is said of that; None: what was said of the file before.
     """
 
     name: str
     path: Path
     reason: str = ""
+    access: AccessList | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +224,8 @@ class Uploads:
             name = old
         else:
             name = (PurePosixPath(old).parent / PurePosixPath(name).name).as_posix()
+        if given.access is None:
+            given = replace(given, access=self._access_of(source, document_id))
         taken, report = self._take(source, {name: given}, progress, instead_of=file)
         return UploadReport(source_id=source.source_id, files=tuple(taken.values()), report=report)
 
@@ -252,6 +259,19 @@ class Uploads:
             self._drop_empty(home)
         self._audited("deleted", source, shown, {"documents": own, "versions": max(0, len(gone) - 1)})
         return source.source_id, own
+
+    def _access_of(self, source: Source, document_id: int) -> AccessList | None:
+        """Who may read an uploaded file, as was said by name or with it, of any document that was read of it."""
+        file = self._origin(document_id)[1]
+        stated = self.catalog.stated_files(source.source_id)
+        uris = {file, *(uri for uri in self.catalog.live_documents(source.source_id) if file_of(uri, stated) == file)}
+        lists = [
+            one.access
+            for uri in sorted(uris)
+            for one in self.catalog.document_access(source.source_id, uri)
+            if one.origin in (SET, WITH_UPLOAD)
+        ]
+        return reduce(AccessList.narrowed, lists) if lists else None
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -380,7 +400,8 @@ class Uploads:
                 for number, one in enumerate(placed):
                     for step in (*one.kept, number):
                         journal.do(step)
-                report = self._read(source, progress and partial(_of_own, progress, len(placed)))
+                access = {file_uri(home / name): one.access for name, one in named.items() if one.access is not None}
+                report = self._read(source, progress and partial(_of_own, progress, len(placed)), access)
                 if not self._taken_back(source, placed, report, journal) and len(moves) > leaving:
                     for step in range(leaving, len(moves)):
                         journal.do(step)  # not before its new version was read
@@ -436,10 +457,15 @@ class Uploads:
         told = {"source_id": source.source_id, "uri": shown, **more}
         self.catalog.database.on_change("document", action, shown, None, told)
 
-    def _read(self, source: Source, progress: Callable[[Progress], None] | None) -> IngestReport:
+    def _read(
+        self,
+        source: Source,
+        progress: Callable[[Progress], None] | None,
+        access: Mapping[str, AccessList] = MappingProxyType({}),
+    ) -> IngestReport:
         """Ingest the folder; if it is empty, retire all documents of the source."""
         if self._files(source):
-            return self.ingestion.ingest(source.source_id, progress)
+            return self.ingestion.ingest(source.source_id, progress, access)
         return self.ingestion.clear(source.source_id)
 
     def _note_failures(self, source: Source, failed: Sequence[tuple[_Placed, str]]) -> None:

@@ -63,6 +63,7 @@ const send = (all) => {
   const shown = form.querySelector(".sending");
   const [bar, said] = [shown.querySelector("progress"), shown.querySelector("p")];
   const body = new FormData();
+  form.querySelectorAll("[data-sent]").forEach((field) => body.append(field.name, field.value));
   files.forEach(([file, name]) => body.append("file", file, name));
   shown.hidden = bar.hidden = false;
   bar.value = 0;

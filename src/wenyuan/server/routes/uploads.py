@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import unicodedata
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import asdict, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +19,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import Fault, InvalidRequest, NotFound, msg
+from wenyuan.core.declared_readers import KEYS
+from wenyuan.core.errors import Fault, InvalidRequest, NotFound, listed, msg
+from wenyuan.core.principals import AccessList, parse_access_list
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import storage_operation
 from wenyuan.server.problems import Problem
@@ -73,9 +78,10 @@ async def in_threads(held: AbstractContextManager[_Value]) -> AsyncIterator[_Val
 
 
 async def receive_files(chunks: AsyncIterator[bytes], boundary: bytes, folder: Path) -> list[Given]:
-    """The files of a form in order; fields without a file name are skipped.
+    """The files of a form in order, with what its fields ``readers`` and ``deny`` say; other fields are skipped.
 
     Raises:
+        InvalidRequest: they say no list of names, or a field is nearly called so.
         Problem: 400, it is no such form, or not all of it; 413, too many parts or files, or too large a field; 503,
             there is no room. No more is read then.
     """
@@ -86,12 +92,14 @@ async def receive_files(chunks: AsyncIterator[bytes], boundary: bytes, folder: P
         form.finish()
     finally:
         form.close()
-    return form.files
+    access = form.access()
+    return form.files if access is None else [replace(one, access=access) for one in form.files]
 
 
 class _Form:
     def __init__(self, boundary: bytes, folder: Path) -> None:
         self.files: list[Given] = []
+        self._fields: list[tuple[str, bytes]] = []
         self._folder = folder
         self._open: IO[bytes] | None = None
         self._size = self._parts = 0
@@ -151,8 +159,11 @@ class _Form:
         self._header, self._value = b"", b""
 
     def _start_file(self) -> None:
-        name = parse_options_header(self._told)[1].get(b"filename")
+        told = parse_options_header(self._told)[1]
+        name = told.get(b"filename")
         self._is_file = bool(name)
+        if name is None:
+            self._fields.append((told.get(b"name", b"").decode("utf-8", "replace"), b""))
         if not name:  # a field, or a form in which nothing was chosen
             return
         if len(self.files) >= MAX_FILES:
@@ -167,6 +178,9 @@ class _Form:
             if not self._is_file and self._size > MAX_FIELD:
                 reason = msg("a field of the form has more than {most} bytes", most=f"{MAX_FIELD:,}")
                 raise Problem(413, "field_too_large", reason)
+            if not self._is_file and self._fields:
+                name, value = self._fields[-1]
+                self._fields[-1] = name, value + data[start:end]
             return
         if self._size <= MAX_FILE:
             self._open.write(data[start:end])
@@ -178,6 +192,19 @@ class _Form:
 
     def _end(self) -> None:
         self._ended = True
+
+    def access(self) -> AccessList | None:
+        """Who may read the files, as the form says; None where it says nothing. An empty field says nothing."""
+        lists: dict[str, list[str]] = {}
+        for name, value in self._fields:
+            plain = unicodedata.normalize("NFKC", name).casefold().strip()
+            if plain not in KEYS and (near := get_close_matches(plain, KEYS, n=1, cutoff=0.75)):
+                why = msg("is not known here; did you mean {known}?", known=near[0])
+                raise InvalidRequest(listed([Fault(plain[:64], why)]), faults=(Fault(plain[:64], why),))
+            names = re.split(r"[,，、;\n]", value.decode("utf-8", "replace")) if plain in KEYS else []
+            if said := [one.strip() for one in names if one.strip()]:
+                lists.setdefault(plain, []).extend(said)
+        return parse_access_list(lists) if lists else None
 
 
 def _broken() -> Problem:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from wenyuan import plugins
@@ -16,6 +17,7 @@ from wenyuan.core.connectors import Connector
 from wenyuan.core.errors import IndexCorrupt, SourceError, msg
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Deadline, Encoder, Engine
+from wenyuan.core.principals import AccessList
 from wenyuan.core.remote_addresses import is_remote
 from wenyuan.core.scanning import Scanner
 from wenyuan.core.source_readers import FRONT_MATTER, readers_of
@@ -98,6 +100,7 @@ class Ingester:
         source: Source,
         progress: Callable[[Progress], None] | None = None,
         register: Callable[[], None] = lambda: None,
+        access: Mapping[str, AccessList] = MappingProxyType({}),
     ) -> IngestReport:
         """Update catalog and index to the present content of the source.
 
@@ -106,6 +109,7 @@ class Ingester:
 
         Args:
             register: Called once nobody else takes the source in, before anything is read.
+            access: By the addresses of files, who may read what is read of them.
 
         Raises:
             CatalogBusy: somebody else takes it in.
@@ -121,6 +125,7 @@ class Ingester:
         with self.catalog.taking_in(source.source_id):
             register()
             run = SourceRun(self, source, report, progress)
+            run.access.given = access
             change = RedactionChange(self.catalog, source.source_id, run.redactor, run.how.has)
             try:
                 self._read_all(source, run)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from wenyuan.core.cycles import parse_cycle
@@ -23,6 +24,7 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Encoder
+from wenyuan.core.principals import AccessList
 from wenyuan.core.remote_addresses import checked_address, is_remote
 from wenyuan.core.secret_settings import secret_faults
 from wenyuan.core.source_entries import described_anew
@@ -108,8 +110,17 @@ class Ingestion:
             raise
         return report
 
-    def ingest(self, source_id: str, progress: Callable[[Progress], None] | None = None) -> IngestReport:
-        """Read a registered source again; only changes are embedded and indexed."""
+    def ingest(
+        self,
+        source_id: str,
+        progress: Callable[[Progress], None] | None = None,
+        access: Mapping[str, AccessList] = MappingProxyType({}),
+    ) -> IngestReport:
+        """Read a registered source again; only changes are embedded and indexed.
+
+        Args:
+            access: By the addresses of uploaded files, who may read them.
+        """
         self.check_may_write()
         source = self._catalog.source(source_id)
         if source.type != "static_doc":
@@ -119,14 +130,18 @@ class Ingestion:
                     source_id=repr(source_id),
                 )
             )
-        return self._ingested(source, progress)
+        return self._ingested(source, progress, access=access)
 
     def _ingested(
-        self, source: Source, progress: Callable[[Progress], None] | None, register: Callable[[], None] = lambda: None
+        self,
+        source: Source,
+        progress: Callable[[Progress], None] | None,
+        register: Callable[[], None] = lambda: None,
+        access: Mapping[str, AccessList] = MappingProxyType({}),
     ) -> IngestReport:
         if self._encoder is not None and self._catalog.value("encoder") is None:
             self._catalog.set_value("encoder", asdict(self._encoder.fingerprint))
-        report = self.ingester.ingest(source, progress, register)
+        report = self.ingester.ingest(source, progress, register, access)
         self._settle()
         self._audited(report)
         return report

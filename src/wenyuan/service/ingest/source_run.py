@@ -172,17 +172,22 @@ class SourceRun:
                 self._fail(shown, error)
         except (DocumentRejected, OSError) as error:
             self._fail(shown, error)
-            self.access.note(uri for uri in self._live if self._file_of(uri) == shown)  # an older version stays
-            if entry is not None and self.memory is not None:
-                self._seen.update(self.memory.documents_of(entry))  # they stay, though they were not met
+            self._keep_older(holding, shown)
         if entry is not None and self.memory is not None:
             self.memory.note(entry, self._read if len(self.report.failed) == failed else ())
+
+    def _keep_older(self, holding: Holding, shown: str) -> None:
+        """Keep the older version of a file that failed, with who may read it."""
+        self.access.begin(holding, shown, taken=False)
+        self.access.note(uri for uri in self._live if self._file_of(uri) == shown)
+        if holding.entry is not None and self.memory is not None:
+            self._seen.update(self.memory.documents_of(holding.entry))  # they stay, though they were not met
 
     def _begin(self, holding: Holding, shown: str) -> None:
         """Begin with a file, which is stored under an address."""
         self._files.add(shown)
         self._leads = {}
-        self.access.begin(holding)
+        self.access.begin(holding, shown)
 
     def _address(self, uri: str, file: tuple[str, str] = ("", "")) -> str:
         return self.addresses.give(uri, self._live, self._seen, file)
@@ -296,6 +301,9 @@ class SourceRun:
 
     def _add(self, document: Document, stamp: str, declared: AccessList | None) -> None:
         self._seen.add(document.uri)
+        content = stamp.partition(":")[2]
+        if self._live.get(document.uri, (0, ""))[1].partition(":")[2] != content:
+            self.access.same(document.uri, content)
         if document.notes:
             self.report.notes[document.uri] = document.notes
         if document.uri in self._live:
