@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+import console_door
 import wenyuan
 from command_line import run
-import console_door
 from doors import served
 from governed_door import key
 from reader_library import LI, WU
