@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from wenyuan.core.ports import Deadline
-from wenyuan.core.rules.graph import Edge, GraphNode, LexiconEntry, Support, View
+from wenyuan.core.rules.graph import Edge, GraphNode, LexiconEntry, StatementSaid, Support, View
 from wenyuan.core.rules.model import Evidence, Node, Statement
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.rules.schema_parser import parse_schema
@@ -204,6 +204,16 @@ class MemoryGraph:
                 yield LexiconEntry(
                     node_id=number, kind=node.kind, text=text, type=kind, weight=weight, scope=node.scope
                 )
+
+    def said(self, most: int) -> Sequence[StatementSaid]:
+        approved = [one for one in self.statements if one.statement.status == "approved"]
+        return [
+            StatementSaid(
+                statement_id=one.number, src=self._read(one.src), rel=one.statement.rel, dst=self._read(one.dst),
+                sentence=one.statement.sentence,
+            )
+            for one in (approved if len(approved) <= most else ())
+        ]  # fmt: skip
 
     def check(self, relations: Sequence[str]) -> None:
         used = {stored.statement.rel for stored in self.statements}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Format = Literal["yaml", "jsonl", "xlsx"]
 _MOST_NOTES = 5  # shown one by one, as a screen of errors is; more are grouped
-_MOST_NAMES = 2_000  # of more, a thread embeds what is needed when it is needed
+_MOST_NAMES = 5_000  # of more, a thread embeds what is needed when it is needed
 _LISTED = 100_000
 
 

@@ -8,6 +8,7 @@ No recursive SQL: it cannot be cut at a number of nodes, and planners get it wro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -27,6 +28,7 @@ from wenyuan.catalog.rules.graph_queries import (
     filled,
     hop_query,
     nodes_query,
+    said_query,
     used_query,
     version_query,
 )
@@ -35,7 +37,8 @@ from wenyuan.catalog.rules.rules_book import RulesBook
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, msg
 from wenyuan.core.ports import Deadline
-from wenyuan.core.rules.graph import Edge, GraphNode, LexiconEntry, Support, View
+from wenyuan.core.rules.graph import Edge, GraphNode, LexiconEntry, StatementSaid, Support, View
+from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.runtime.delegation import delegate
 
 _WIDE = 2_000  # statements that are read of nodes at once to be kept; of more, only what is asked for is read
@@ -189,6 +192,22 @@ class RulesGraph:
         ):
             for _, group in groupby(rows, key=lambda row: row[0]):
                 yield from _entries(list(group))
+
+    def said(self, most: int) -> Sequence[StatementSaid]:
+        """See `Graph.said`."""
+        with reading(self._reader, "reading what the rules say") as connection:
+            rows = connection.execute(said_query(), {"most": most + 1}).all()
+            if len(rows) > most:
+                return ()
+            ends = list(dict.fromkeys(number for row in rows for number in (row[1], row[3])))
+            nodes = _read_nodes(connection, ends, None, deadline_after(math.inf))
+        _refuse_lost(ends, nodes)
+        return [
+            StatementSaid(
+                statement_id=number, src=nodes[src], rel=rel, dst=nodes[dst], sentence=unpacked(sentence)
+            )
+            for number, src, rel, dst, sentence in rows
+        ]  # fmt: skip
 
     def check(self, relations: Sequence[str]) -> None:
         """See `Graph.check`. Reads all statements twice, once per version of the graph rather than per traversal.

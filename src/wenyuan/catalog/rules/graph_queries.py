@@ -150,6 +150,18 @@ def used_query() -> sa.Select[Any]:
 
 
 @cache
+def said_query() -> sa.Select[Any]:
+    """What the approved statements say."""
+    s = t.statements.c
+    return (
+        sa.select(s.statement_id, s.src, s.rel, s.dst, s.sentence)
+        .where(_approved())
+        .order_by(s.statement_id)
+        .limit(sa.bindparam("most", type_=sa.Integer))
+    )
+
+
+@cache
 def bare_query() -> sa.Select[Any]:
     """Some approved statements with an end that is no live node."""
     s, n = t.statements.c, t.nodes.c

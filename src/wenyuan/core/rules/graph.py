@@ -116,6 +116,17 @@ class LexiconEntry:
     scope: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementSaid:
+    """What a statement of the graph says, whoever may see it: its ends, its relation, and sentences of its own."""
+
+    statement_id: int
+    src: GraphNode
+    rel: str
+    dst: GraphNode
+    sentence: Mapping[str, str]
+
+
 class Graph(Protocol):
     """The graph store. Each read raises a `KnowledgeError` if it cannot answer completely."""
 
@@ -142,6 +153,10 @@ class Graph(Protocol):
 
     def lexicon(self) -> Iterator[LexiconEntry]:
         """The names of all live nodes."""
+        ...
+
+    def said(self, most: int) -> Sequence[StatementSaid]:
+        """All approved statements, in the order of their numbers; none where there are more than `most`."""
         ...
 
     def check(self, relations: Sequence[str]) -> None:

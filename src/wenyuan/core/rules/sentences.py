@@ -16,18 +16,25 @@ from wenyuan.core.rules.schema import Schema, label_in
 
 def rule_sentence(rule: DerivedRule, schema: Schema, language: str) -> str:
     """The statement's own sentence in a language; else one from its relation's template; else the labels."""
-    edge = rule.steps[-1].edge
-    relation = schema.relations.get(rule.relation)
+    own = rule.steps[-1].edge.sentence
+    return statement_sentence(own, rule.relation, rule.subject, rule.end, schema, language)
+
+
+def statement_sentence(
+    own: Mapping[str, str], rel: str, subject: GraphNode, end: GraphNode, schema: Schema, language: str
+) -> str:
+    """`rule_sentence` of a statement; ``own`` are its own sentences, by language."""
+    relation = schema.relations.get(rel)
     tags = (language, language.split("-", maxsplit=1)[0])
-    own = next((edge.sentence[tag] for tag in tags if edge.sentence.get(tag)), "")
-    if own:
-        return own
-    src, dst = _name(rule.subject, language), _name(rule.end, language)
+    said = next((own[tag] for tag in tags if own.get(tag)), "")
+    if said:
+        return said
+    src, dst = _name(subject, language), _name(end, language)
     template = next((relation.sentence[tag] for tag in tags if relation.sentence.get(tag)), "") if relation else ""
     if template:
         # Filled in by its pieces, so that a name which holds "{dst}" stays as it is.
         return src.join(piece.replace("{dst}", dst) for piece in template.split("{src}"))
-    return f"{src} —{relation_label(schema, rule.relation, language)}→ {dst}"
+    return f"{src} —{relation_label(schema, rel, language)}→ {dst}"
 
 
 def used_of(rule: DerivedRule, schema: Schema, stated: Mapping[str, float | int]) -> dict[str, float | int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from wenyuan.core.errors import msg
+from wenyuan.core.errors import EncoderError, msg
 from wenyuan.core.filters import Scope, matches
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline, Hit, patient
@@ -23,6 +23,7 @@ from wenyuan.core.rules.schema import Schema
 from wenyuan.core.text.analysis import has_han
 from wenyuan.service.rules.cited_places import Cite, elsewhere
 from wenyuan.service.rules.known import Guess, KnownGraph, read_known
+from wenyuan.service.rules.meaning import MeantRules, meant_rules, starts_of, statements_meant
 from wenyuan.service.rules.name_vectors import NameVectors
 from wenyuan.service.rules.question_reading import read, spans
 from wenyuan.service.rules.rule_hits import ScoredRule, row_of, write
@@ -51,6 +52,19 @@ class Derived:
     notes: tuple[str, ...] = ()
     reason: str = ""
     ms: float = 0.0
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Infers from some starts with some parameters; what was just inferred is not inferred again."""
+
+    infer: Callable[..., Inference]
+    last: tuple[Sequence[Start], Mapping[str, Any], Inference] | None = None
+
+    def __call__(self, starts: Sequence[Start], parameters: Mapping[str, Any]) -> Inference:
+        if self.last is None or self.last[:2] != (starts, parameters):
+            self.last = (starts, parameters, self.infer(starts, parameters=parameters))
+        return self.last[2]
 
 
 class Deriver:
@@ -93,7 +107,9 @@ class Deriver:
     def embed_names(self, change: int, tell: Callable[[int, int], None] | None, most: int | None) -> int:
         """See `NameVectors.embed`, for the names of possible start nodes."""
         known = self.known(change)
-        return 0 if known is None or self._names is None else self._names.embed(known.named, tell, most)
+        if known is None or self._names is None:
+            return 0
+        return self._names.embed(known.named, known.sentences, tell, most)
 
     def known(self, change: int) -> KnownGraph | None:
         """What is known of the graph at a change of the catalog; None where the library has no rules."""
@@ -147,12 +163,10 @@ class Deriver:
         known = self.known(change)
         if known is None:
             return Derived(reason="the library has no rules")
-        undeclared: tuple[str, ...] = ()
-        if question.parameters:  # wrong ones are refused, whatever is recognised
-            question = replace(question, parameters=meant_parameters(question.parameters, known.schema.parameters))
-            checked_parameters(known.schema.parameters, question.parameters)
-            undeclared = _undeclared(known.schema, question.parameters)
-        guess = Guess(self._names, known, embed)
+        question, undeclared = _with_parameters(question, known.schema)
+        near = self._near(known, question, embed)
+        meant = near if isinstance(near, MeantRules) else None
+        guess = Guess(self._names, known, embed) if near is None else None
         view = View(
             trusts={name: sources[name].trust for name in scope.sources if name in sources},
             day=scope.as_of,
@@ -161,22 +175,26 @@ class Deriver:
             hidden=scope.hidden,
         )
         starts, recognised, unmatched = self._recognised(known, question, guess, view, deadline, bounded=bounded)
-        if not starts:
-            reason = "no process was asked for" if question.processes == () else NOTHING_RECOGNISED
-            return Derived(
-                recognised=recognised,
-                unmatched=unmatched,
-                notes=(*guess.notes, *undeclared),
-                reason=reason,
-                ms=(time.perf_counter() - begun) * 1e3,
+        walk = _Walk(
+            partial(
+                infer, self._graph, known.schema, view=view,
+                scope=self._scope(known, question.engineering_type, deadline), deadline=deadline,
             )
-        walk = partial(
-            infer, self._graph, known.schema, starts, view=view,
-            scope=self._scope(known, question.engineering_type, deadline), deadline=deadline,
         )  # fmt: skip
+        if meant is not None:
+            starts, recognised = self._with_meant(known, question, meant, starts, recognised, walk, view, deadline)
+        if not starts:
+            if isinstance(near, EncoderError):
+                raise near
+            reason = "no process was asked for" if question.processes == () else NOTHING_RECOGNISED
+            guessed = guess.notes if guess is not None else (near,) if isinstance(near, str) else ()
+            ms = (time.perf_counter() - begun) * 1e3
+            return Derived(
+                recognised=recognised, unmatched=unmatched, notes=(*guessed, *undeclared), reason=reason, ms=ms
+            )
         told = read(
             question, spans(question, recognised), known.schema, known.asks, known.linker.names,
-            lambda given: walk(parameters=given),
+            lambda given: walk(starts, given), None if meant is None else meant.relevances,
         )  # fmt: skip
         inference = told.inference
         confidence = {start.node_id: start.confidence for start in starts}
@@ -200,16 +218,59 @@ class Deriver:
             recognised=recognised,
             unmatched=unmatched,
             truncated=(*inference.truncated, *cut),
-            notes=(*undeclared, *told.notes),
+            notes=(*undeclared, *_unread(near), *told.notes),
             reason="" if kept else _why_none(inference),
             ms=(time.perf_counter() - begun) * 1e3,
         )
+
+    def _near(
+        self, known: KnownGraph, question: RuleQuestion, embed: Callable[[], Any] | None
+    ) -> MeantRules | EncoderError | str | None:
+        """What the text of a question means of the rules; or why that is not known."""
+        if question.processes is not None:
+            return None
+        try:
+            return meant_rules(self._names, known, question.text, embed)
+        except EncoderError as error:  # what is named is answered all the same
+            return error
+
+    def _with_meant(
+        self,
+        known: KnownGraph,
+        question: RuleQuestion,
+        meant: MeantRules,
+        starts: list[Start],
+        recognised: tuple[Mapping[str, Any], ...],
+        walk: _Walk,
+        view: View,
+        deadline: Deadline,
+    ) -> tuple[list[Start], tuple[Mapping[str, Any], ...]]:
+        """The start nodes, with those of rules that a question means and that do not follow from what it names.
+
+        What is only nearly written, or only led to, counts where something is meant at all.
+        """
+        statements = statements_meant(meant, known, self._graph, view, deadline)
+        if not statements:
+            named = [one for one in recognised if "by" not in one]
+            kept = {one["node_id"] for one in named}
+            return [start for start in starts if start.node_id in kept], tuple(named)
+        rules = walk(starts, question.parameters).rules if starts else ()
+        statements = list(meant.more(statements, rules))
+        had = {start.node_id for start in starts}
+        found = starts_of(statements, meant, known, self._graph, view, deadline)
+        more = {number: one for number, one in found.items() if number not in had}
+        told = tuple(
+            {"text": question.text, "node_id": number, "kind": node.kind, "confidence": confidence, "by": "meaning",
+             "name": node.name}
+            for number, (node, confidence) in more.items()
+        )  # fmt: skip
+        return [*starts, *(Start(number, sure) for number, (_, sure) in more.items())], (*recognised, *told)
 
     def _recognised(
         self,
         known: KnownGraph,
         question: RuleQuestion,
-        guess: Guess,
+        guess: Guess | None,
         view: View,
         deadline: Deadline,
         *,
@@ -225,7 +286,12 @@ class Deriver:
             starts, named, unmatched = self._from_ends(known, question, hidden, view, deadline) or _starts(
                 known, question, guess, hidden
             )
-            if not starts and question.processes is None and (ends := guess.ends(question.text)):
+            if (
+                not starts
+                and question.processes is None
+                and guess is not None
+                and (ends := guess.ends(question.text))
+            ):
                 leading = self._leading(known, question, ends, "meaning", hidden, view, deadline)
                 starts, named, unmatched = leading or (starts, named, unmatched)
             doubtful = {one["node_id"] for one in named if bounded or "by" in one}
@@ -368,9 +434,10 @@ def _strongest(rules: list[ScoredRule], most: int, left: frozenset[int]) -> tupl
 _Recognised = tuple[list[Start], tuple[Mapping[str, Any], ...], tuple[str, ...]]
 
 
-def _starts(known: KnownGraph, question: RuleQuestion, guess: Guess, without: Set[int]) -> _Recognised:
+def _starts(known: KnownGraph, question: RuleQuestion, guess: Guess | None, without: Set[int]) -> _Recognised:
     """The start nodes of inference: named by the caller, else mentioned in the text."""
-    guess.without = without
+    if guess is not None:
+        guess.without = without
     kinds = {pattern.start for pattern in known.schema.patterns.values()}
     best: dict[int, float] = {}
     recognised: list[Mapping[str, Any]] = []
@@ -400,6 +467,25 @@ def _place(span: Span) -> dict[str, Any]:
     if span.by == "meaning":
         return {"by": span.by}
     return {"start": span.start, "end": span.end} | ({"by": span.by} if span.by != "name" else {})
+
+
+def _with_parameters(question: RuleQuestion, schema: Schema) -> tuple[RuleQuestion, tuple[str, ...]]:
+    """The question with its parameters as the schema calls them, and notes about those that it does not know.
+
+    Wrong ones are refused, whatever is recognised.
+    """
+    if not question.parameters:
+        return question, ()
+    question = replace(question, parameters=meant_parameters(question.parameters, schema.parameters))
+    checked_parameters(schema.parameters, question.parameters)
+    return question, _undeclared(schema, question.parameters)
+
+
+def _unread(near: MeantRules | EncoderError | str | None) -> tuple[str, ...]:
+    """A note where the encoder has failed, and what is named was answered without it."""
+    if not isinstance(near, EncoderError):
+        return ()
+    return (msg("rules were compared by their words only: {message}", message=near.message),)
 
 
 def _undeclared(schema: Schema, parameters: Mapping[str, Any]) -> tuple[str, ...]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from wenyuan.core.rules.graph import Graph, LexiconEntry
+from wenyuan.core.rules.graph import Graph, LexiconEntry, StatementSaid
 from wenyuan.core.rules.linking import Linker
 from wenyuan.core.rules.questions import IntentReader
 from wenyuan.core.rules.schema import Schema
+from wenyuan.core.rules.sentences import statement_sentence
 from wenyuan.core.scoring.word_frequencies import terms_of, weights
 from wenyuan.core.text.analysis import has_han
-from wenyuan.service.rules.name_vectors import LATIN, NameVectors
+from wenyuan.service.rules.name_vectors import LATIN, NameVectors, SayingText
 
+MOST_SAID = 10_000
+"""Statements of a graph whose sentences are compared by meaning; of a larger graph, names are."""
+_LANGUAGES = ("zh", "en")
 _SAYS = 1.5
 """What words that a text shares with a name say at least; see `core.scoring.word_frequencies`."""
 _MOST_OF_NAME = 0.6
@@ -27,6 +31,8 @@ class KnownGraph:
     Attributes:
         named: The names that are compared by meaning; none while that is not asked for.
         ends: The nodes of these that rules lead to and do not start at.
+        said: The statements that are compared by meaning; none where there are too many.
+        sentences: Each of them as it is said, in every language.
     """
 
     version: int
@@ -35,6 +41,8 @@ class KnownGraph:
     named: tuple[LexiconEntry, ...]
     ends: frozenset[int]
     asks: IntentReader
+    said: tuple[StatementSaid, ...] = ()
+    sentences: tuple[SayingText, ...] = ()
 
 
 def read_known(version: int, graph: Graph, schema: Schema, *, keep: bool) -> KnownGraph:
@@ -52,7 +60,23 @@ def read_known(version: int, graph: Graph, schema: Schema, *, keep: bool) -> Kno
             yield entry
 
     linker = Linker(entries())
-    return KnownGraph(version, linker, schema, tuple(starts), frozenset(ends), IntentReader(schema))
+    said = tuple(graph.said(MOST_SAID)) if keep else ()
+    return KnownGraph(
+        version,
+        linker,
+        schema,
+        tuple(starts),
+        frozenset(ends),
+        IntentReader(schema),
+        said,
+        tuple(_sentences(said, schema)),
+    )
+
+
+def _sentences(said: Iterable[StatementSaid], schema: Schema) -> Iterator[SayingText]:
+    for one in said:
+        texts = (statement_sentence(one.sentence, one.rel, one.src, one.dst, schema, tag) for tag in _LANGUAGES)
+        yield from (SayingText(one.statement_id, text) for text in dict.fromkeys(texts))
 
 
 @dataclass(slots=True, eq=False)

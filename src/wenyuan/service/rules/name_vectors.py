@@ -1,7 +1,7 @@
-"""Which names of the graph mean about what a text says: the last way in which a text is linked.
+"""The vectors of what the rules graph says: of its names, and of its statements as sentences.
 
-Names are embedded once and kept, as passages are. An import by the command line embeds them before it ends; else a
-thread does, from the first text on that names nothing: until it has finished, nothing is guessed, and that is said.
+They are embedded once and kept, as passages are. An import by the command line embeds them before it ends; else a
+thread does, from the first text on: until it has finished, nothing is compared by meaning, and that is said.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,16 +35,33 @@ LATIN = 5 / 6  # of the threshold, for a text without Chinese: measured, see doc
 
 
 @dataclass(frozen=True, slots=True)
+class SayingText:
+    """One way in which a statement is said."""
+
+    statement_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Names:
-    """The embedded names of one graph version: nodes (n,), and unit vectors (n, dim)."""
+    """What is embedded of one graph version: nodes (n,), then statements (m,), and unit vectors (n + m, dim)."""
 
     version: int
     nodes: npt.NDArray[np.int64]
+    statements: npt.NDArray[np.int64]
     vectors: npt.NDArray[np.float32]
 
 
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near a text is to nodes and statements: of each the nearest way in which it is said, 0..1."""
+
+    nodes: Mapping[int, float]
+    statements: Mapping[int, float]
+
+
 class NameVectors:
-    """Finds names by embedding similarity. Thread-safe.
+    """Compares texts with names and statements by their vectors. Thread-safe.
 
     Args:
         threshold: Likeness (0..1, the cosine on the encoder's scale) from which on a name is a guess.
@@ -88,11 +105,10 @@ class NameVectors:
         """
         import numpy as np
 
-        names = self._names(version, entries)
+        names = self._names(version, entries, ())
         if isinstance(names, str):
             return names
-        low, high = self._encoder.fingerprint.scale
-        likeness = np.clip((np.vecdot(names.vectors, np.asarray(embed(), np.float32)) - low) / (high - low), 0.0, 1.0)
+        likeness = self._likeness(names, embed())
         if without:
             likeness[np.isin(names.nodes, list(without))] = -1.0
         needed = self.threshold * (LATIN if latin else 1.0)
@@ -106,22 +122,46 @@ class NameVectors:
                 best.setdefault(int(names.nodes[at]), float(likeness[at]))
         return list(best.items())
 
+    def near(
+        self, version: int, entries: Sequence[LexiconEntry], said: Sequence[SayingText], embed: Callable[[], Any]
+    ) -> Nearness | str:
+        """How near a text is to each node and each statement; or why that is not known yet.
+
+        Args:
+            version: Of the graph whose names `entries` are, and whose statements are `said`, those of one beside one another.
+            embed: Gives the vector of the text, (dim,) float32.
+        """
+        names = self._names(version, entries, said)
+        if isinstance(names, str):
+            return names
+        likeness = self._likeness(names, embed())
+        count = len(names.nodes)
+        return Nearness(_nearest(names.nodes, likeness[:count]), _nearest(names.statements, likeness[count:]))
+
+    def _likeness(self, names: _Names, text: Any) -> npt.NDArray[np.float32]:
+        import numpy as np
+
+        low, high = self._encoder.fingerprint.scale
+        nearness = (np.vecdot(names.vectors, np.asarray(text, np.float32)) - low) / (high - low)
+        return np.asarray(np.clip(nearness, 0.0, 1.0), np.float32)
+
     def embed(
         self,
         entries: Sequence[LexiconEntry],
+        said: Sequence[SayingText] = (),
         tell: Callable[[int, int], None] | None = None,
         most: int | None = None,
     ) -> int:
-        """Embed and store the names that have no vector yet; returns how many there were.
+        """Embed and store the names and sentences that have no vector yet; returns how many there were.
 
         Args:
             tell: Called with the number done and the total.
-            most: Embed nothing when more names than this are missing.
+            most: Embed nothing when more than this are missing.
 
         Raises:
             EncoderError, CatalogError
         """
-        keys = {self._key(entry.text): entry.text for entry in entries}
+        keys = {self._key(text): text for text in _texts(entries, said)}
         kept = self._catalog.name_vectors(list(keys))
         missing = [key for key in keys if key not in kept]
         done = 0
@@ -139,26 +179,26 @@ class NameVectors:
             self._catalog.keep_name_vectors({}, wanted=keys)
         return done
 
-    def _names(self, version: int, entries: Sequence[LexiconEntry]) -> _Names | str:
+    def _names(self, version: int, entries: Sequence[LexiconEntry], said: Sequence[SayingText]) -> _Names | str:
         with self._lock:
             if self._ready is None or self._ready.version != version:
-                self._ready = self._read(version, entries)
+                self._ready = self._read(version, entries, said)
             if self._ready is not None:
                 return self._ready
             if self._work is None or not self._work.is_alive():
                 self._done = 0
-                self._work = threading.Thread(target=self._run, args=(entries,), name="names", daemon=True)
+                self._work = threading.Thread(target=self._run, args=(entries, said), name="names", daemon=True)
                 self._work.start()
         return msg(
             "names are not compared by meaning until they are embedded: {done} of {count}",
             done=self._done,
-            count=len(entries),
+            count=len(entries) + len(said),
         )
 
-    def _read(self, version: int, entries: Sequence[LexiconEntry]) -> _Names | None:
+    def _read(self, version: int, entries: Sequence[LexiconEntry], said: Sequence[SayingText]) -> _Names | None:
         import numpy as np
 
-        keys = [self._key(entry.text) for entry in entries]
+        keys = [self._key(text) for text in _texts(entries, said)]
         kept = self._catalog.name_vectors(list(dict.fromkeys(keys)))
         if any(key not in kept for key in keys):
             return None
@@ -166,11 +206,12 @@ class NameVectors:
             np.stack([kept[key] for key in keys]) if keys else np.empty((0, self._encoder.fingerprint.dimension))
         )
         nodes = np.fromiter((entry.node_id for entry in entries), np.int64, len(entries))
-        return _Names(version, nodes, vectors.astype(np.float32, copy=False))
+        statements = np.fromiter((one.statement_id for one in said), np.int64, len(said))
+        return _Names(version, nodes, statements, vectors.astype(np.float32, copy=False))
 
-    def _run(self, entries: Sequence[LexiconEntry]) -> None:
+    def _run(self, entries: Sequence[LexiconEntry], said: Sequence[SayingText]) -> None:
         try:
-            self.embed(entries, self._told)
+            self.embed(entries, said, self._told)
         except CatalogBusy as error:
             log.info("embedding names is put off: %s", error)
         except KnowledgeError as error:
@@ -188,6 +229,20 @@ def name_vectors_of(encoder: Encoder | None, catalog: Catalog, settings: SearchS
     if encoder is None or settings.similar_names >= 1.0:
         return None
     return NameVectors(encoder, catalog, settings.similar_names)
+
+
+def _texts(entries: Sequence[LexiconEntry], said: Sequence[SayingText]) -> list[str]:
+    return [*(entry.text for entry in entries), *(one.text for one in said)]
+
+
+def _nearest(owners: npt.NDArray[np.int64], likeness: npt.NDArray[np.float32]) -> dict[int, float]:
+    """The greatest likeness of each owner; those of one lie beside one another."""
+    import numpy as np
+
+    if not len(owners):
+        return {}
+    firsts = np.flatnonzero(np.diff(owners, prepend=owners[0] - 1))
+    return dict(zip(owners[firsts].tolist(), np.maximum.reduceat(likeness, firsts).tolist(), strict=True))
 
 
 def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:

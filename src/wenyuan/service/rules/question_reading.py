@@ -21,6 +21,9 @@ from wenyuan.service.rules.unified import RuleQuestion
 # How a question is read for rules: where it names what it is about, what it asks for, and what it states of its case.
 
 
+Meant = Callable[[Sequence[DerivedRule], Sequence[float]], list[float]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionReading:
     """The interpretation of a question, and the rules that follow.
@@ -44,22 +47,24 @@ def read(
     asks: IntentReader,
     names: Names,
     infer: Callable[[Mapping[str, Any]], Inference],
+    meant: Meant | None = None,
 ) -> QuestionReading:
     """Derive rules with the given parameters, and those that the question itself states.
 
     Args:
         about: Where its text names what it is about; see `spans`.
         infer: Derives with some parameters.
+        meant: Gives the relevances of rules by what the question means, too, from those by its words; None: by words alone.
     """
     text, given = question.text, question.parameters
     inference = infer(given)
     asked = asks.of(text, about, inference.rules, names)
-    weights = _weights(asked, inference, names)
+    weights = _weights(asked, inference, names, meant)
     told = stated(text, about, _open(inference.rules, schema, given))
     notes = [_doubt(said, ways) for said, ways in told.doubtful]
     if told.values:
         first, inference = zip(inference.rules, weights, strict=True), infer({**given, **told.values})
-        weights = _weights(asked, inference, names)
+        weights = _weights(asked, inference, names, meant)
         notes[:0] = [
             msg(
                 "{name} was taken from the question: {said}",
@@ -118,9 +123,13 @@ def spans(question: RuleQuestion, recognised: Sequence[Mapping[str, Any]]) -> li
     return found
 
 
-def _weights(asked: QuestionIntent, inference: Inference, names: Names) -> Sequence[Weight | None]:
+def _weights(
+    asked: QuestionIntent, inference: Inference, names: Names, meant: Meant | None
+) -> Sequence[Weight | None]:
     relevance = relevances(asked, inference.rules, names)
-    return weighed(relevance) if asked.words or any(relevance) else [None] * len(relevance)
+    if not asked.words and not any(relevance):
+        return [None] * len(relevance)
+    return weighed(relevance if meant is None else meant(inference.rules, relevance))
 
 
 def _conditions(rule: DerivedRule, schema: Schema, language: str) -> str:
