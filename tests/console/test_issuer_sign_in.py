@@ -17,6 +17,7 @@ from governed_door import key, send
 from issuer_server import CLIENT, ec_key, rsa_key
 from signing_door import SigningDoor, signing_console
 from wenyuan.console.sessions import COOKIE
+from wenyuan.core.person import person_id
 from wenyuan.issuer.issuer_keys import BETWEEN
 
 
@@ -95,6 +96,44 @@ def test_names_are_shown_as_text(door: SigningDoor) -> None:
     browser = Browser(door.url)
     assert back(door, browser, "u-wu").status == 200
     assert "吴 <b>" in browser.get("/console/search").text("header")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_records_show_people_by_name(door: SigningDoor, language: str) -> None:
+    """The audit and the corrections name who did something; whoever may not read the record sees an id."""
+    door.tokens._met = door.library.catalog.meet
+    browser = Browser(door.url, language)
+    back(door, browser)
+    who = person_id(door.issuer.issuer, "u-li")
+    browser.get("/console/search", q="客户投诉")
+    browser.post("/console/corrections", {"action": "exclude", "ref": "wiki#3", "reason": "x"})
+    seen = browser.get("/console/audit")
+    assert "Li Ming" in seen.text("td code")
+    assert who not in seen.text("td")
+    record = browser.get(seen.tree.css_first("td a").attributes["href"] or "")
+    assert {who, "Li Ming"} <= set(record.text("dd").split()) | {
+        record.text("dd")[record.text("dd").find("Li Ming") :][:7]
+    }
+    assert "Li Ming" in browser.get("/console/corrections").text("main")
+    (door.library.folder / "wenyuan.toml").write_text('[oidc.groups.hr]\nroles = ["source_owner"]\n', "utf-8")
+    assert who in browser.get("/console/corrections").text("main")
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "Owner of sources"), ("zh", "来源负责人")])
+def test_roles_are_shown_and_given_to_keys(tmp_path: Path, language: str, words: str) -> None:
+    """The page of keys says what each role may do, and a key is made of roles."""
+    with signing_console(tmp_path, everyone=["administrator"]) as door:
+        browser = Browser(door.url, language)
+        back(door, browser)
+        page = browser.get("/console/people")
+        assert words in page.text("table")
+        assert page.count("input[name=role]") == 5
+        made = browser.post(
+            "/console/people/keys", {"name": "x", "role": ["reader", "auditor"], "agent_id": "", "expires": ""}
+        )
+        assert made.status == 200
+        (held,) = door.library.catalog.keys()
+        assert held.rights == {"retrieve", "search", "audit"}
 
 
 def test_rights_are_those_of_the_groups(door: SigningDoor) -> None:

@@ -184,6 +184,7 @@ STEPS: Sequence[Step] = (
     ("PUT", "/v1/groups/{group}", lambda _: {"members": ["user:li", "group:works"]}),
     ("PATCH", "/v1/groups/{group}", lambda _: {"add": ["user:wu"], "remove": ["user:li"]}),
     ("GET", "/v1/groups", lambda _: None),
+    ("GET", "/v1/people", lambda _: None),
     ("GET", "/v1/groups/{group}", lambda _: None),
     ("GET", "/v1/keys", lambda _: None),
     ("POST", "/v1/keys", lambda _: {"rights": ["admin"], "name": "me"}),

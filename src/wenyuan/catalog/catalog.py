@@ -28,6 +28,7 @@ from wenyuan.catalog.history import PastDocuments
 from wenyuan.catalog.identity import Identity, name_library
 from wenyuan.catalog.listings import Listings
 from wenyuan.catalog.origins import Origins
+from wenyuan.catalog.people import People
 from wenyuan.catalog.readings import Readings
 from wenyuan.catalog.rules.evidence import Citations
 from wenyuan.catalog.rules.graph import RulesGraph
@@ -86,7 +87,7 @@ class Catalog:
         self.citations = Citations(database)
         self.anchor = Anchor(database)
         self.history = PastDocuments(database)
-        self.stated, self.memberships = StatedFiles(database), Groups(database)
+        self.stated, self.memberships, self.known = StatedFiles(database), Groups(database), People(database)
         self.forgotten = StoredErasures(database)
         self.decided, self.disputed = GapDecisions(database), ConflictRecords(database)
 
@@ -385,6 +386,8 @@ class Catalog:
     set_group = delegate("memberships", Groups.set_group)
     change_group = delegate("memberships", Groups.change_group)
     groups_of = delegate("memberships", Groups.groups_of)
+    meet = delegate("known", People.meet)
+    people = delegate("known", People.people)
 
     gap_decisions = delegate("decided", GapDecisions.gap_decisions)
     decide_gap = delegate("decided", GapDecisions.decide_gap)

@@ -16,6 +16,7 @@ from wenyuan.catalog.dialects import create_missing
 from wenyuan.catalog.erasure_tables import erasure_tables
 from wenyuan.catalog.gap_tables import gap_tables
 from wenyuan.catalog.group_tables import group_tables
+from wenyuan.catalog.people_tables import people_tables
 from wenyuan.catalog.reader_tables import reader_tables
 from wenyuan.catalog.stated_files import stated_tables
 
@@ -121,6 +122,7 @@ MIGRATIONS: tuple[sa.MetaData | Callable[[sa.Connection], None], ...] = (
     _verified, schema.synonym_tables, _leads, _labels, _readings, schema.listing_tables, _corrections,
     _context_sentences, _clauses_read, schema.judge_tables, _looked_up, _addresses,
     _key_names, reader_tables, gap_tables, stated_tables, group_tables, erasure_tables, conflict_tables,
+    people_tables,
 )  # fmt: skip
 """Step n makes version n of version n − 1: tables that are added, or a change of those that are there, which the tables
 of a new library have. Steps are only ever added.

@@ -40,7 +40,7 @@ def create(
     ctx: typer.Context,
     rights: Annotated[
         str, typer.Option(metavar="A,B", help="retrieve, search, ingest, registry, audit, on_behalf_of, admin.")
-    ],
+    ] = "",
     agent: Annotated[str | None, typer.Option(metavar="ID", help="The agent it acts for.")] = None,
     name: Annotated[str, typer.Option(help="What people call it: who has it, what for.")] = "",
     expires: Annotated[
@@ -48,6 +48,9 @@ def create(
     ] = None,
     as_: Annotated[str, typer.Option("--as", metavar="USER", help=_AS)] = "",
     groups: Annotated[str, typer.Option("--groups", metavar="A,B", help=_GROUPS)] = "",
+    roles: Annotated[
+        str, typer.Option(metavar="A,B", help="reader, source_owner, reviewer, auditor, administrator.")
+    ] = "",
 ) -> None:
     """Make a key. Its secret is shown this once; the library keeps only a hash of it.
 
@@ -55,10 +58,10 @@ def create(
 
     Example:
       wenyuan key create --agent support --rights retrieve,search --name "Support desk" --expires 90d
-      wenyuan key create --rights search --as user:li --groups hr,works
+      wenyuan key create --roles reader --as user:li --groups hr,works
     """
     terminal: Terminal = ctx.obj
-    allowed, until = _rights(words(rights) or []), _expiry(expires)
+    allowed, until = _rights(words(rights) or [], words(roles) or []), _expiry(expires)
     with opened_record(terminal) as found:
         key, token = found.catalog.create_key(agent, allowed, until, name, user=as_, groups=words(groups) or [])
     terminal.document({"status": "SUCCESS", "key": _document(key), "token": token})
@@ -93,21 +96,27 @@ def _names(key: Key) -> str:
     return ", ".join(filter(None, (key.user, *sorted(key.groups))))
 
 
-def _rights(named: list[str]) -> frozenset[str]:
+def _rights(named: list[str], roles: list[str]) -> frozenset[str]:
     from wenyuan.core.access import RIGHTS
     from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+    from wenyuan.core.roles import ROLES, rights_of
 
     faults = [
         Fault("rights", msg("{name} is no right{near}", name=repr(n), near=did_you_mean(n, RIGHTS)))
         for n in named
         if n not in RIGHTS
     ]
-    if not named:
+    faults += [
+        Fault("roles", msg("{name} is no role{near}", name=repr(n), near=did_you_mean(n, ROLES)))
+        for n in roles
+        if n not in ROLES
+    ]
+    if not named and not roles:
         faults.append(Fault("rights", "a key needs at least one right"))
     if faults:
-        hint = msg("rights: {rights}", rights=", ".join(RIGHTS))
+        hint = msg("rights: {rights}; roles: {roles}", rights=", ".join(RIGHTS), roles=", ".join(ROLES))
         raise InvalidRequest(joined(f.message for f in faults), faults=tuple(faults), hint=hint)
-    return frozenset(named)
+    return rights_of(roles).union(named)
 
 
 def _expiry(text: str | None) -> float | None:

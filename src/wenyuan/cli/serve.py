@@ -62,7 +62,7 @@ def serve(
 
     with opened(terminal) as found, Ending(found.settings.server.grace + CLOSING, lambda: _flush(found)) as ending:
         wanted = found.settings.server
-        tokens = token_callers(found.settings.oidc, found.folder)
+        tokens = token_callers(found.settings.oidc, found.folder, met=found.catalog.meet)
         run_server(
             found,
             wanted.host if host is None else host,

@@ -33,6 +33,7 @@ async def _record_list_page(visit: Visit, verified: Mapping[str, Any] | None = N
             "limit": _PAGE,
         }  # fmt: skip
         found = await visit.get("v1", "audit", **asked)
+        await visit.learn_names(*(one["principal"] for one in found["records"]))
     except Refused as error:
         if error.status not in (400, 404):
             raise
@@ -64,6 +65,7 @@ async def shown(visit: Visit) -> Response:
 
 async def _record_page(visit: Visit, replay: Mapping[str, Any] | None = None) -> Response:
     found = await visit.get("v1", "audit", visit.request.path_params["audit_id"])
+    await visit.learn_names(found["principal"])
     by_ref: dict[str, list[Any]] = {}
     for difference in (replay or {}).get("differences", ()):
         by_ref.setdefault(difference["ref"], []).append(difference)

@@ -25,6 +25,7 @@ async def listed_corrections(visit: Visit) -> Response:
     form = Form(visit.request.query_params.multi_items())
     asked = {"limit": LISTED, **form.given("document_id", "source", "before")}
     found = await visit.get("v1", "corrections", **asked)
+    await visit.learn_names(*(one[name] for one in found["corrections"] for name in ("actor", "undone_by")))
     return visit.page("corrections.html", form=form, **found)
 
 

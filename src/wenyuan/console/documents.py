@@ -92,6 +92,10 @@ async def _document_page(visit: Visit, number: str, status: int = 200, **told: A
         spans = visit.site.marks(passage["text"], form["q"]) if passage["chosen"] and form["q"] else ()
         passage["pieces"] = pieces_of(passage["text"], spans, passage.get("uncertain", ()))
     pages = pages_of(found["passages"]) if original["pages"] else []
+    await visit.learn_names(
+        *(passage.get("corrected_by") for passage in found["passages"]),
+        *(one[name] for one in corrections or () for name in ("actor", "undone_by")),
+    )
     given: dict[str, Any] = {"refused": None, "failed": None, **told}
     return visit.page(
         "document.html", status, document=document, passages=found["passages"], next=found["next"],

@@ -14,6 +14,7 @@ from wenyuan.console.forms import Form, read_form
 from wenyuan.console.sign_in import begin_session
 from wenyuan.console.visit import Page, Visit
 from wenyuan.core.access import RIGHTS
+from wenyuan.core.roles import ROLES
 from wenyuan.runtime.local_time import day_begins
 
 _SYNONYMS = 50  # of one page
@@ -31,13 +32,14 @@ async def _people_page(visit: Visit, status: int = 200, **shown: Any) -> Respons
     tasks = await visit.glance("v1", "tasks")
     synonyms = await _synonyms(visit)
     keys = await visit.glance("v1", "keys")
+    await visit.learn_names(*(one["actor"] for one in (synonyms or {"synonyms": ()})["synonyms"]))
     if agents is None and keys is None:  # not even a part of the page: say which right is missing
         await visit.get("v1", "agents")
     sources = await visit.glance("v1", "sources")
     domains = sorted({source["domain"] for source in (sources or {"sources": ()})["sources"]})
     given = {"refused": None, "made": None, "form": Form([]), **shown}
     found = {"agents": agents, "tasks": tasks, "synonyms": synonyms, "keys": keys, "domains": domains}
-    return visit.page("people.html", status, rights=RIGHTS, **found, **given)
+    return visit.page("people.html", status, rights=RIGHTS, roles=ROLES, **found, **given)
 
 
 async def agent_put(visit: Visit) -> Response:
@@ -96,6 +98,8 @@ async def key_made(visit: Visit) -> Response:
     """Create a key; its secret is shown only here."""
     form = await read_form(visit.request)
     body: dict[str, Any] = {"name": form["name"], "rights": form.all("right")}
+    if form.all("role"):
+        body["roles"] = form.all("role")
     if form["agent_id"]:
         body["agent_id"] = form["agent_id"]
     if form["expires"]:

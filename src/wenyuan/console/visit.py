@@ -37,6 +37,9 @@ HEADERS = {
 """What every page says to the browser: nothing from elsewhere, nothing inline, in no frame, kept nowhere."""
 _ACCEPTED = re.compile(r"\s*([a-zA-Z]+)[a-zA-Z0-9-]*\s*(?:;\s*q=([0-9.]+))?")
 
+_PERSON = re.compile(r"person-[0-9a-f]{20}")
+_ASKED = 200  # names that are asked for at once
+
 
 class Visit:
     """One request of a browser.
@@ -59,6 +62,7 @@ class Visit:
         self.light = light if light in ("light", "dark") else "auto"
         self.zone = zone_named(request.cookies.get(ZONE, ""))
         session = site.sessions.held(request.cookies.get(COOKIE, ""))
+        self._names: dict[str, str] = {}
         self.token, self.rights, self.name = session.token, session.rights, session.name
 
     # -- asking the API ------------------------------------------------------------------------------------
@@ -123,6 +127,19 @@ class Visit:
             parts: The member `TRANSLATABLE` beside it, if any.
         """
         return translated(received(message, parts), self.language)
+
+    async def learn_names(self, *actors: object) -> None:
+        """Ask what people are called, of whom a page will say `who`; where the session may not know that, they keep their ids."""
+        ids = sorted({one for actor in actors if isinstance(actor, str) for one in _PERSON.findall(actor)})
+        for part in (ids[start : start + _ASKED] for start in range(0, len(ids), _ASKED)):
+            found = await self.glance("v1", "people", ids=",".join(part))
+            self._names |= {
+                one["person_id"]: one["name"] for one in (found or {"people": ()})["people"] if one["name"]
+            }
+
+    def who(self, actor: str | None) -> str:
+        """An actor by name, where that was learned; else as records name them."""
+        return _PERSON.sub(lambda found: self._names.get(found[0], found[0]), actor or "")
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Render a template as a response."""

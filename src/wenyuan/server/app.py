@@ -45,6 +45,7 @@ from wenyuan.server.routes.ingest_jobs import IngestJobs
 from wenyuan.server.routes.keys import KeyRoutes
 from wenyuan.server.routes.mcp import Mcp
 from wenyuan.server.routes.originals import OriginalRoutes
+from wenyuan.server.routes.people import PeopleRoutes
 from wenyuan.server.routes.quarantine import QuarantineRoutes
 from wenyuan.server.routes.registry import Agents, SourceList, SourceRoutes
 from wenyuan.server.routes.resource_metadata import ResourceMetadata
@@ -102,6 +103,7 @@ _RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
     RuleRoutes: lambda of: RuleRoutes(of.library, of.handler),
     GroupRoutes: lambda of: GroupRoutes(of.library.catalog, of.handler),
     KeyRoutes: lambda of: KeyRoutes(of.library.catalog, of.handler, of.keys_changed, time.time),
+    PeopleRoutes: lambda of: PeopleRoutes(of.library.catalog, of.handler),
     ResourceMetadata: lambda of: ResourceMetadata(of.library.settings.oidc),
 }
 """The resources of a library, each with how its handler is made; the OpenAPI document has them in this order."""
@@ -112,7 +114,7 @@ ROUTES: tuple[Route, ...] = tuple(one for part in (*_RESOURCES, Metrics, Probes)
 _OF_EACH = (FragmentRoutes, KnowledgeRoutes, Answers, ToolPages, Dify, Mcp, Stores, UnifiedRoutes, Probes)
 OF_EACH = tuple(one.path for part in _OF_EACH for _, one in declared(part))
 """Paths that each of several processes answers: questions, which take the time, and what is said of the process itself."""
-_NO_DOCUMENTS = ("/v1/agents", "/v1/tasks", "/metrics")
+_NO_DOCUMENTS = ("/v1/agents", "/v1/tasks", "/v1/people", "/metrics")
 _LISTED = "/v1/documents"
 PUBLIC = frozenset(one.path for one in ROUTES if one.right is None)
 """Paths that need no principal: probes carry no keys."""

@@ -136,7 +136,10 @@ class TokenCallers:
 
     def _admitted(self, person: Person, settings: OidcSettings) -> Principal:
         principal = principal_of(person, settings)
-        self._met(person)
+        try:
+            self._met(person)
+        except KnowledgeError as error:  # records name them all the same, by an id that is always theirs
+            _log.warning("who %s is could not be written down: %s", person.person_id, error)
         return principal
 
     async def _refresh(self) -> None:

@@ -13,6 +13,7 @@ from wenyuan.contract.bodies import Strict
 from wenyuan.core.access import LONGEST_KEY_NAME, Key, Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted
 from wenyuan.core.principals import MAX_NAMES
+from wenyuan.core.roles import ROLES, rights_of
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import storage_operation
 from wenyuan.server.route import route
@@ -24,13 +25,18 @@ if TYPE_CHECKING:
 
 Right = Literal["retrieve", "search", "ingest", "registry", "audit", "erase", "on_behalf_of", "admin"]
 
+_ROLE_NAMES: dict[str, Any] = {"items": {"type": "string", "enum": list(ROLES)}}
+
 
 class KeyRequestShape(Strict):
     """A key to be made."""
 
     agent_id: str | None = Field(None, description="The agent it acts for; without one, an operator's key.")
     name: Annotated[str, Field(max_length=LONGEST_KEY_NAME)] = Field("", description="What people call it.")
-    rights: Annotated[list[Right], Field(min_length=1)]
+    rights: list[Right] = Field(default_factory=list, description="Besides those of its roles.")
+    roles: Annotated[list[str], Field(max_length=len(ROLES), json_schema_extra=_ROLE_NAMES)] = Field(
+        default_factory=list, description="Sets of rights; the key has theirs for good."
+    )
     expires_at: float | None = Field(None, description="Seconds since the epoch; without, it does not expire.")
     user: str | None = Field(None, description="Reads documents as this person: `user:li`.")
     groups: Annotated[list[str], Field(max_length=MAX_NAMES)] = Field(
@@ -148,11 +154,15 @@ class KeyRoutes:
             raise missing("agent")
         if wanted.expires_at is not None and not wanted.expires_at > self._clock():
             raise InvalidRequest("expires_at is past", faults=(Fault("expires_at", "must lie in the future"),))
-        if not all(principal.may(right) for right in wanted.rights):
+        rights = rights_of(wanted.roles).union(wanted.rights)
+        if not rights:
+            why = "a key needs at least one right"
+            raise InvalidRequest(why, faults=(Fault("rights", why),))
+        if not all(principal.may(right) for right in rights):
             raise NotPermitted("a key cannot give rights that it does not have")
         key, secret = self._catalog.create_key(
             agent_id,
-            frozenset(wanted.rights),
+            rights,
             wanted.expires_at,
             wanted.name,
             user=wanted.user or "",
