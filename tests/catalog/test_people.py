@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from wenyuan.catalog.catalog import Catalog
+from wenyuan.catalog.erased_texts import ErasedTexts
 from wenyuan.core.person import Person, person_id, stands_for_itself
+from wenyuan.core.redaction.erased_values import ErasedValues, values_of
 
 ISSUER = "https://id.example.com/realms/acme"
 
@@ -79,3 +81,14 @@ def test_names_that_stand_for_themselves(name: str) -> None:
 def test_names_that_could_stand_for_others(name: str) -> None:
     """Letters and digits that lists of readers read as other ones."""
     assert not stands_for_itself(name)
+
+
+def test_a_person_is_erased_from_it(catalog: Catalog) -> None:
+    """What an id stands for goes where its person is forgotten; the id in records stays, and says nothing."""
+    catalog.meet(somebody("li.ming@example.com", "Li Ming"))
+    catalog.meet(somebody("u-wu", "Wu"))
+    found = ErasedValues(b"key", values_of(b"key", ["Li Ming", "li.ming@example.com"]))
+    assert ErasedTexts(catalog.database).mask(found) == {"people": 1}
+    assert "Li Ming" not in {one.name for one in catalog.people()}
+    assert "li.ming" not in str(catalog.people())
+    assert len(catalog.people()) == 2

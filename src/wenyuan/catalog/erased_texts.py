@@ -40,6 +40,7 @@ PLACES: Mapping[str, str] = {
     "evaluations": "evaluations", "task_profiles": "profiles", "rule_nodes": "rules", "rule_aliases": "rules",
     "rule_statements": "rules", "rule_evidences": "evidence", "rule_reviews": "rules", "synonyms": "synonyms",
     "access_lists": "readers", "stated_files": "addresses", "document_readers": "readers", "group_members": "readers", "gap_decisions": "gaps",
+    "people": "people",
 }  # fmt: skip
 """By table, what people call the place."""
 _DELETED = frozenset({"failures", "addresses", "entries", "context_sentences"})
