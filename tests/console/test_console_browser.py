@@ -32,6 +32,7 @@ PATHS = {
     "verify-refused": "/console/verify",
     "gaps": "/console/gaps",
     "conflicts": "/console/conflicts",
+    "erasures": "/console/erasures",
     "sources": "/console/sources",
     "source": "/console/sources/hostile",
     "documents": "/console/sources/hostile/documents",

@@ -128,7 +128,7 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "kept_from_": _KEPT_FROM | {"not_in_force", "changed"},
     "cause_": get_args(Cause),
     "connect_": first_words("cli/connections.py", "PasteText"),
-    "place_": {*PLACES_OF_TABLES.values(), "documents", "versions", "passages", "originals", "quarantine", "audit", "withdrawn"},
+    "place_": {*PLACES_OF_TABLES.values(), "other", "documents", "versions", "passages", "originals", "quarantine", "audit", "withdrawn"},
     "erasure_": ERASURE_KINDS,
     "erasure_state_": ("done", "failed", "running"),
     "erasure_step_": ERASURE_STEPS,

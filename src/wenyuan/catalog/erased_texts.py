@@ -43,6 +43,8 @@ PLACES: Mapping[str, str] = {
     "people": "people",
 }  # fmt: skip
 """By table, what people call the place."""
+OTHER = "other"
+"""The place of a table that has no name among these."""
 _DELETED = frozenset({"failures", "addresses", "entries", "context_sentences"})
 """Tables whose rows are made anew when documents are read, and so go as a whole."""
 _RULES = frozenset({"rule_nodes", "rule_aliases", "rule_statements", "rule_evidences", "rule_reviews"})
@@ -98,7 +100,7 @@ class ErasedTexts:
             for table in _searched():
                 for row in _rows(connection, table):
                     if any(_holds(found, row[column.name]) for column in _texts_of(table)):
-                        counts[PLACES.get(table.name, table.name)] += 1
+                        counts[PLACES.get(table.name, OTHER)] += 1
         return dict(counts)
 
     def mask(self, found: ErasedValues, *, early: bool = False) -> dict[str, int]:
@@ -116,7 +118,7 @@ class ErasedTexts:
                 columns = [column for column in _texts_of(table) if column.name not in later]
                 changed = _masked_rows(connection, table, columns, found)
                 if changed:
-                    counts[PLACES.get(table.name, table.name)] += changed
+                    counts[PLACES.get(table.name, OTHER)] += changed
             if counts:
                 seq = next_seq(connection, "")
                 s = t.synonyms.c

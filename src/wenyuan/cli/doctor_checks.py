@@ -180,7 +180,19 @@ def _library(terminal: Terminal) -> Iterator[Check]:
         record = library.catalog.where() if shared else str(folder)
         detail = terminal.text("d_record", folder=folder, record=terminal.own(record)) if shared else str(folder)
         yield Check("library", "ok", detail, more={"path": str(folder), "record": record})
-        for look in (_identity, _parts, _audit, _content, _uploads, _twins, _reading, _floor, _scanner, _quarantine):
+        for look in (
+            _identity,
+            _parts,
+            _audit,
+            _content,
+            _uploads,
+            _erasures,
+            _twins,
+            _reading,
+            _floor,
+            _scanner,
+            _quarantine,
+        ):
             try:
                 yield from look(terminal, library)
             except KnowledgeError as error:
@@ -249,6 +261,17 @@ def _uploads(terminal: Terminal, library: Library) -> Iterator[Check]:
     if sources:
         detail = terminal.text("d_cut_off", sources=", ".join(sources))
         yield Check("uploads", "warn", detail, f"wenyuan refresh {sources[0]}", {"sources": sources})
+
+
+def _erasures(terminal: Terminal, library: Library) -> Iterator[Check]:
+    """Erasures that were begun and are not done; yields nothing without any."""
+    if unfinished := library.erasures.unfinished():
+        detail = terminal.text("d_erasures_unfinished", count=len(unfinished))
+        problems = [one.problem for one in unfinished if one.problem]
+        if problems:
+            detail += f": {terminal.own(problems[0])}"
+        more = {"erasures": [one.erasure_id for one in unfinished]}
+        yield Check("erasures", "warn", detail, "wenyuan forget resume", more)
 
 
 def _twins(terminal: Terminal, library: Library) -> Iterator[Check]:

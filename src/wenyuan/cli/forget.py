@@ -183,6 +183,56 @@ def resume(ctx: typer.Context) -> None:
         _line(terminal, one)
 
 
+def expired(
+    ctx: typer.Context,
+    source: Annotated[str | None, typer.Argument(metavar="SOURCE", help="Its id; all without.@erasure")] = None,
+    plan: _Plan = False,
+    yes: YesOption = False,
+) -> None:
+    """Erase the former versions that sources do not keep, as their setting retention says. A refresh does so by itself.
+
+    Example:
+      wenyuan forget expired --plan
+      wenyuan forget expired hr --yes
+    """
+    from wenyuan.service.ingest.version_retention import VersionExpiry
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        sources = [found.catalog.source(source)] if source is not None else list(found.sources())
+        expiry = VersionExpiry(ingester=found.ingestion.ingester)
+        planned = {one.source_id: expiry.expired(one) for one in sources}
+        total = sum(len(one.documents) for one in planned.values())
+        for name, one in planned.items():
+            if one.documents or one.held:
+                terminal.show(
+                    terminal.text("expired_in_source", source=name, count=len(one.documents), held=one.held)
+                )
+            for held in one.holds:
+                terminal.show(
+                    terminal.text(
+                        "erasure_held", hold_id=held.hold_id, actor=held.actor, reason=printable(held.reason)
+                    )
+                )
+        if total and not plan:
+            _check_meant(terminal, yes=yes)
+            for each in sources:
+                expiry.erase(each)
+    counts = {name: {"expired": len(one.documents), "held": one.held} for name, one in planned.items()}
+    terminal.document({"status": "SUCCESS", "sources": counts})
+    terminal.show(terminal.text("expired_planned" if plan else "expired_erased", count=total))
+
+
+def _check_meant(terminal: Terminal, *, yes: bool) -> None:
+    """Ask whether it is to be erased; ends the command where it is not."""
+    if not yes and not interactive():
+        raise InvalidRequest(
+            "nothing was erased: nobody can be asked here", hint="--plan shows where it stands; then --yes"
+        )
+    if not yes and not typer.confirm(terminal.text("really_forget"), err=True):
+        raise typer.Exit(OK)
+
+
 def hold(
     ctx: typer.Context,
     kind: Annotated[Literal["person", "document", "source"], typer.Argument(help="What.@erasure")],
@@ -262,14 +312,9 @@ def _erase(
             terminal.document({"status": "SUCCESS", "plan": planned.described()})
             _show_plan(terminal, planned)
             return
-        if not yes and not interactive():
-            raise InvalidRequest(
-                "nothing was erased: nobody can be asked here", hint="--plan shows where it stands; then --yes"
-            )
         if not terminal.as_json:
             _show_plan(terminal, planned)
-        if not yes and not typer.confirm(terminal.text("really_forget"), err=True):
-            raise typer.Exit(OK)
+        _check_meant(terminal, yes=yes)
         done = found.erasures.erase(target, reference=reference, common=common, progress=_progress(terminal))
     terminal.document({"status": "SUCCESS", "erasure": done.described()})
     _line(terminal, done)
@@ -320,6 +365,7 @@ _COMMANDS: Commands = {
     "list": (list_all, "List them.@erasures"),
     "certificate": (certificate, "Show a certificate."),
     "verify": (verify, "Check a certificate."),
+    "expired": (expired, "Erase versions past their time."),
     "resume": (resume, "Go on with what was cut off."),
     "hold": (hold, "Hold something."),
     "holds": (holds, "List the holds."),

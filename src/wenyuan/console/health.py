@@ -73,6 +73,7 @@ async def health(visit: Visit) -> Response:
         "health.html",
         ready=ready,
         aside=await visit.glance("v1", "quarantine"),
+        erasures=await visit.glance("v1", "erasures"),
         hidden=hidden,
         numbers=numbers,
         up=time.time() - numbers["process_start_time_seconds"] if "process_start_time_seconds" in numbers else None,

@@ -20,6 +20,7 @@ from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.erasure.eraser import Eraser
 from wenyuan.service.erasure.erasures import Erasures
 from wenyuan.service.erasure.own_files import OwnFiles
+from wenyuan.service.erasure.resumption import ErasureResumption
 from wenyuan.service.fragment_search import Fields, FragmentSearch
 from wenyuan.service.gaps.finder import Gaps
 from wenyuan.service.generation.answering import Answerer
@@ -192,6 +193,7 @@ def assembled(
         contexts=ContextSentences(catalog=catalog, llm=llm, settings=settings.llm),
     )  # fmt: skip
     ingestion = Ingestion(ingester=ingester, traits=traits, health=health, refusal=models.refusal)
+    erasures = _erasures(storage, reading, ingestion, searcher, originals)
     return Library(
         folder=storage.folder,
         settings=settings,
@@ -225,7 +227,7 @@ def assembled(
         ),
         traits=traits,
         feedback=Feedback(catalog=catalog, recorder=recorder),
-        erasures=_erasures(storage, reading, ingestion, searcher, originals),
+        erasures=erasures,
         gaps=Gaps(catalog=catalog, recorder=recorder, encoder=encoder, recorded=recorded),
         conflicts=Conflicts(catalog=catalog, engine=engine),
         tuner=Tuner(
@@ -245,6 +247,7 @@ def assembled(
         _searcher=searcher,
         _deriver=deriver,
         _follower=IndexFollower(catalog, engine),
+        _resumption=ErasureResumption(erasures.resume),
         _release=release,
     )  # fmt: skip
 

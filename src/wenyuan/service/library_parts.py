@@ -16,6 +16,7 @@ from wenyuan.service.context import ContextService
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.erasure.erasures import Erasures
+from wenyuan.service.erasure.resumption import ErasureResumption
 from wenyuan.service.fragment_search import FragmentSearch
 from wenyuan.service.gaps.finder import Gaps
 from wenyuan.service.generation.answering import Answerer
@@ -101,6 +102,7 @@ class LibraryParts:
     _searcher: Searcher
     _deriver: Deriver
     _follower: IndexFollower
+    _resumption: ErasureResumption
     _release: Callable[[], None]
 
     _closed = False
@@ -121,8 +123,11 @@ class LibraryParts:
         return Quarantine(folder=self.folder / "quarantine", catalog=self.catalog)
 
     def follow(self) -> None:
-        """Bring the index up to what others write as they do, in a thread, until the library is closed."""
+        """Bring the index up to what others write as they do, and go on with erasures that were cut off, in threads, until the
+        library is closed.
+        """
         self._follower.start()
+        self._resumption.start()
 
     def __enter__(self) -> Self:
         return self
@@ -137,6 +142,7 @@ class LibraryParts:
         if self.health.worker is not None:
             self.health.worker.stop()
         self._follower.stop()
+        self._resumption.stop()
         if self.health.warmth is not None:
             self.health.warmth.join()
         self._closed = True  # not before: what they are about ends properly

@@ -26,6 +26,7 @@ from wenyuan.core.model import Source
 from wenyuan.core.ports import Encoder
 from wenyuan.core.principals import AccessList
 from wenyuan.core.remote_addresses import checked_address, is_remote
+from wenyuan.core.retention import retention_of
 from wenyuan.core.secret_settings import secret_faults
 from wenyuan.core.source_entries import described_anew
 from wenyuan.core.terms_of_use import parse_copyright
@@ -34,6 +35,7 @@ from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.ingest.reembedding import PENDING
 from wenyuan.service.ingest.removed_uploads import note_removal, take_away
+from wenyuan.service.ingest.version_retention import VersionExpiry
 from wenyuan.service.operations.health import Health
 from wenyuan.service.search.searcher import CollectionTraits
 from wenyuan.service.search.source_selection import lasts
@@ -142,9 +144,21 @@ class Ingestion:
         if self._encoder is not None and self._catalog.value("encoder") is None:
             self._catalog.set_value("encoder", asdict(self._encoder.fingerprint))
         report = self.ingester.ingest(source, progress, register, access)
+        self._expire(source, report)
         self._settle()
         self._audited(report)
         return report
+
+    def _expire(self, source: Source, report: IngestReport) -> None:
+        """Erase the former versions that the source does not keep, and say where something holds them."""
+        found = VersionExpiry(ingester=self.ingester).erase(source)
+        if found.held:
+            hold = found.holds[0]
+            told = msg(
+                "{count} former versions are past their retention, and held by {actor}: {reason}",
+                count=found.held, actor=hold.actor, reason=hold.reason,
+            )  # fmt: skip
+            report.notes[source.source_id] = (*report.notes.get(source.source_id, ()), told)
 
     def _audited(self, report: IngestReport) -> None:
         """Record what a reading of a source changed, if it changed anything."""
@@ -228,6 +242,7 @@ def _check_described(source: Source) -> None:
     parse_copyright(source.copyright)
     parse_cycle(source.refresh_cycle)
     Redactor.of(source)
+    retention_of(source.settings)
     if faults := secret_faults(source.settings):
         raise InvalidRequest(listed(faults), faults=faults)
 

@@ -16,6 +16,7 @@ from wenyuan.core.registry import Plan, Registry, RegistryKey
 from wenyuan.core.registry_diff import diff
 from wenyuan.core.registry_file import parse_registry, registry_to_yaml
 from wenyuan.core.remote_addresses import connector_scheme, is_remote
+from wenyuan.core.retention import retention_of
 from wenyuan.core.task_profiles import TaskProfile, task_faults
 from wenyuan.runtime.regular import read_regular
 from wenyuan.service.ingest.redaction import Redactor
@@ -98,6 +99,7 @@ def _redaction_faults(registry: Registry) -> Iterator[Fault]:
     for source in registry.sources:
         try:
             Redactor.of(source)
+            retention_of(source.settings)
         except InvalidRequest as error:
             yield Fault(
                 source.source_id,
