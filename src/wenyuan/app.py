@@ -77,7 +77,7 @@ __all__ = [
 ]
 
 
-_ASKED = 1.0  # seconds for asking what was erased
+_ASKED, _AGAIN = 5.0, 0.3  # seconds for asking what was erased: the first time, and where it is known from before
 
 IN_FOLDER: dict[str, Any] = {"catalog": {"dsn": ""}}
 """Settings of a library that is for one purpose, and never the one on a server that the environment names."""
@@ -274,7 +274,7 @@ def _questions(settings: Settings, catalog: Catalog, folder: Path) -> Questions:
 
     def redacting(source: Source) -> Redactor:
         try:
-            with until(deadline_after(_ASKED)):
+            with until(deadline_after(_AGAIN if known else _ASKED)):
                 values = catalog.erased_values()
         except KnowledgeError:  # nothing is erased meanwhile either, as far as was known before
             if not known:
