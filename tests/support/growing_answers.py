@@ -140,7 +140,7 @@ def _deep(count: int) -> tuple[str, str]:
 def _files(made: tuple[str, str]) -> None:
     folder, commit = made
     with contextlib.suppress(DocumentRejected):
-        files_of(b"", folder=folder, commit=commit, below="", exclude=["*/a*a*a*a*b"], most=_LARGE)
+        files_of(b"", folder=folder, commit=commit, branch="main", below="", exclude=["*/a*a*a*a*b"], most=_LARGE)
 
 
 def _pack_of(*objects: bytes) -> str:

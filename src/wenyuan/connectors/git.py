@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pydantic import Field
 
 from wenyuan.connectors.connector_settings import ConnectorSettings, guarded_socket
+from wenyuan.connectors.git_faults import check_id
 from wenyuan.connectors.objects import ENTRIES_OF_A_FILE
 from wenyuan.core.addresses import escaped_path, legible
 from wenyuan.core.connectors import LIBRARY_SETTINGS, Entry, Known, ListingCut, Opening
@@ -109,7 +110,7 @@ class Repository:
             yield from known.entries.values()
             return
         told = self._looked(
-            "files_of", folder=self._folder(commit), commit=commit, below=self._below, exclude=self._settings.exclude,
+            "files_of", folder=self._folder(commit), commit=commit, branch=branch, below=self._below, exclude=self._settings.exclude,
             most=self._settings.max_files,
         )  # fmt: skip
         found = [(PurePosixPath(legible(path)), sha) for path, sha in told["files"]]
@@ -129,7 +130,7 @@ class Repository:
     def fetch(self, entry: Entry, most: int) -> bytes:
         """The content of a file at the listed commit."""
         commit = json.loads(entry.note)["commit"] if entry.note else self._newest()[0]
-        asked = {"folder": self._folder(commit), "sha": entry.version, "most": most}
+        asked = {"folder": self._folder(commit), "sha": entry.version, "path": entry.key, "most": most}
         content = self._opening.parse(f"{_OBJECTS}:blob_of", b"", asked, name=entry.name)
         return base64.b64decode(content)
 
@@ -185,6 +186,10 @@ class Repository:
                 msg("the repository has no branch {branch}", branch=repr(self._branch or "HEAD")),
                 component=self._component,
             )
+        try:
+            check_id(sha, name, self._path if self._local else "")
+        except DocumentRejected as error:
+            raise SourceError(error.message, component=self._component, hint=error.hint) from error
         return sha, name.removeprefix("refs/heads/")
 
     def _folder(self, commit: str) -> str:

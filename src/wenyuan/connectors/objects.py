@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wenyuan.connectors.git_faults import object_of, references
 from wenyuan.connectors.packs import check_pack
 from wenyuan.connectors.repositories import check_folder, opened
 from wenyuan.core.errors import DocumentRejected, msg
@@ -36,7 +37,7 @@ def branches(_content: bytes, *, folder: str) -> dict[str, Any]:
     Every reading of a repository of this machine begins here, so it is here that its folder is checked.
     """
     check_folder(folder)
-    with closing(opened(folder)) as repo:
+    with closing(opened(folder)) as repo, references(Path(repo.controldir())):
         refs = {name.decode("utf-8", "surrogateescape"): sha.decode() for name, sha in repo.get_refs().items()}
         head = repo.refs.get_symrefs().get(b"HEAD", b"").decode("utf-8", "surrogateescape")
     return {"refs": refs, "head": head}
@@ -70,11 +71,12 @@ def index_of(
 
 
 def files_of(
-    _content: bytes, *, folder: str, commit: str, below: str, exclude: Sequence[str], most: int
+    _content: bytes, *, folder: str, commit: str, branch: str, below: str, exclude: Sequence[str], most: int
 ) -> dict[str, Any]:
     """Paths and ids of the regular files of a commit, in order, without hidden and excluded ones and links.
 
     Args:
+        branch: Whose newest commit it is, for messages.
         below: The folder of the tree that they stand in; ``""`` for all.
         exclude: Patterns of paths that are left out.
 
@@ -84,7 +86,7 @@ def files_of(
     """
     found: list[tuple[str, str]] = []
     with closing(opened(folder)) as repo:
-        for count, (path, mode, sha) in enumerate(_contents(repo, _tree(repo, commit, below))):
+        for count, (path, mode, sha) in enumerate(_contents(repo, _tree(repo, commit, branch, below))):
             if len(path) > _MOST_PATH:  # folders in one another, each of which says the whole way again
                 raise DocumentRejected(
                     msg("a path of the commit has more than {most} characters", most=f"{_MOST_PATH:,}")
@@ -97,14 +99,14 @@ def files_of(
     return {"files": found, "cut": False}
 
 
-def _tree(repo: Repo, commit: str, below: str) -> bytes:
+def _tree(repo: Repo, commit: str, branch: str, below: str) -> bytes:
     from dulwich.object_store import tree_lookup_path
 
-    tree: bytes = repo[commit.encode()].tree
+    tree: bytes = object_of(repo, commit.encode(), b"commit", branch).tree
     if not below:
         return tree
     try:
-        mode, sha = tree_lookup_path(repo.__getitem__, tree, below.encode())
+        mode, sha = tree_lookup_path(lambda each: object_of(repo, each, b"tree", below), tree, below.encode())
     except (KeyError, NotADirectoryError) as error:
         raise DocumentRejected(msg("the branch has no folder {path}", path=below)) from error
     if mode != _FOLDER:
@@ -113,19 +115,22 @@ def _tree(repo: Repo, commit: str, below: str) -> bytes:
 
 
 def _contents(repo: Repo, tree: bytes) -> Iterator[tuple[str, int, str]]:
-    from dulwich.object_store import iter_tree_contents
+    """Path, mode and id of the entries of a tree and of those in it, each folder before what it holds."""
+    waiting = [("", _FOLDER, tree)]
+    while waiting:
+        path, mode, sha = waiting.pop()
+        if mode == _FOLDER:
+            held = object_of(repo, sha, b"tree", path or "/").iteritems(name_order=True)
+            above = f"{path}/" if path else ""
+            inside = [(above + item.path.decode("utf-8", "surrogateescape"), item.mode, item.sha) for item in held]
+            waiting += reversed(inside)
+        yield path, mode, sha.decode()
 
-    for item in iter_tree_contents(repo.object_store, tree, include_trees=True):
-        yield item.path.decode("utf-8", "surrogateescape"), item.mode, item.sha.decode()
 
-
-def blob_of(_content: bytes, *, folder: str, sha: str, most: int) -> str:
-    """The bytes of a blob in Base64, at most `most`."""
+def blob_of(_content: bytes, *, folder: str, sha: str, path: str, most: int) -> str:
+    """The bytes of a blob in Base64, at most `most`; `path` is that of its file, for messages."""
     with closing(opened(folder)) as repo:
-        try:
-            content: bytes = repo[sha.encode()].as_raw_string()
-        except KeyError as error:
-            raise DocumentRejected("it is not in the repository") from error
+        content: bytes = object_of(repo, sha.encode(), b"blob", path).as_raw_string()
     if len(content) > most:
         raise DocumentRejected(msg("it is larger than {most} bytes", most=f"{most:,}"))
     if content.startswith(_POINTER):

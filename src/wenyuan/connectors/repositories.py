@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from wenyuan.connectors.git_faults import check_files
 from wenyuan.core.errors import DocumentRejected, msg
 
 if TYPE_CHECKING:
@@ -30,9 +32,13 @@ def opened(folder: str) -> Repo:
     """
     from dulwich.config import ConfigFile
     from dulwich.errors import NotGitRepository
-    from dulwich.repo import Repo
+    from dulwich.repo import Repo, UnsupportedVersion
 
     class OwnRepo(Repo):  # type: ignore[misc]
+        def close(self) -> None:
+            with suppress(BufferError):  # of a damaged pack, which the error that tells it still holds
+                super().close()
+
         def get_config(self) -> ConfigFile:
             path = Path(self.controldir(), "config")
             try:
@@ -40,10 +46,16 @@ def opened(folder: str) -> Repo:
             except FileNotFoundError:
                 return ConfigFile()
 
+    root = Path(folder, ".git") if os.path.lexists(Path(folder, ".git")) else Path(folder)
+    if (root / "HEAD").exists():
+        check_files(root)
     try:
         return OwnRepo(folder)
     except NotGitRepository as error:
         raise DocumentRejected(msg("there is no Git repository in {path}", path=folder)) from error
+    except UnsupportedVersion as error:
+        told = msg("the repository is of version {version}, which is not read", version=error.version)
+        raise DocumentRejected(told, hint="clone it with a program of Git that writes version 0 or 1") from error
 
 
 def check_folder(folder: str) -> None:
