@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from wenyuan.core.model import Block
@@ -21,6 +21,8 @@ from wenyuan.core.text.boundaries import (
 from wenyuan.core.text.passage_section import Section
 from wenyuan.core.text.token_meter import Meter
 
+_LONGEST = 200_000  # characters that are looked at together
+_NEAR = 2_000  # characters at the end of a piece, in which a good place to cut it is looked for
 _LINES = re.compile(r"\n")
 _WORDS = re.compile(r"\s+")
 _SPLITS = {"code": _LINES, "table": _LINES, "row": _LINES}
@@ -57,9 +59,45 @@ class Cutter:
         headings = sum(self._meter(b.start, b.end) for b in blocks if b.kind == "heading")
         # Room is left in each piece for the headings, so that none of them must stand alone.
         room = self._limit - headings if headings <= self._limit // 2 else self._limit
-        atoms = [atom for block in blocks for atom in self._atoms(block, room)]
-        for group in self._packed(atoms, self._meter(start, end) // wanted):
-            yield group[0].start, group[-1].end
+        aim = self._meter(start, end) // wanted
+        for part in self._parts(blocks):
+            atoms = [atom for block in part for atom in self._atoms(block, room)]
+            for group in self._packed(atoms, aim) if atoms else ():
+                yield group[0].start, group[-1].end
+
+    def _parts(self, blocks: Sequence[Block]) -> Iterator[list[Block]]:
+        """The blocks in parts of bounded length, since what is known of each word takes many times its space."""
+        part: list[Block] = []
+        size = 0
+        for block in blocks:
+            for piece in self._shortened(block):
+                if (
+                    part
+                    and size + piece.end - piece.start > _LONGEST
+                    and not all(each.kind == "heading" for each in part)
+                ):
+                    yield part
+                    part, size = [], 0
+                part.append(piece)
+                size += piece.end - piece.start
+        if part:
+            yield part
+
+    def _shortened(self, block: Block) -> Iterator[Block]:
+        """A block, or one that is too long to be looked at as a whole in pieces that end with a line, a sentence or a word."""
+        start = block.start
+        while block.end - start > _LONGEST:
+            cut = start + _LONGEST
+            near = self._text[cut - _NEAR : cut]
+            ends = (
+                max((m.end() for m in level.finditer(near)), default=0) for level in (_LINES, SENTENCE_END, _WORDS)
+            )
+            cut = cut - _NEAR + (next(filter(None, ends), 0) or _NEAR)
+            while cut > start + 1 and inside_character(self._text, cut):
+                cut -= 1
+            yield replace(block, start=start, end=cut)
+            start = cut
+        yield block if start == block.start else replace(block, start=start)
 
     def _wanted(self, cost: int) -> int:
         """Number of passages for a section of this cost."""
