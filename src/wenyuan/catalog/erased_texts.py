@@ -30,7 +30,7 @@ from wenyuan.core.redaction.policy import ERASED_MARK
 
 OF_DOCUMENTS = frozenset({"documents", "passages", "readings"})
 SILENT = frozenset({
-    "commits", "vectors", "rule_clauses_read", "erasures", "erasure_holds", "withheld_files", "tunings", "judge_calibrations",
+    "commits", "vectors", "rule_clauses_read", "erasures", "erasure_holds", "withheld_files", "tunings", "judge_calibrations", "conflicts",
 })  # fmt: skip
 """Tables without a text of anybody: numbers, hashes, weights, and what erasures say of themselves."""
 PLACES: Mapping[str, str] = {
@@ -41,6 +41,7 @@ PLACES: Mapping[str, str] = {
     "rule_statements": "rules", "rule_evidences": "evidence", "rule_reviews": "rules", "synonyms": "synonyms",
     "access_lists": "readers", "stated_files": "addresses", "document_readers": "readers", "group_members": "readers", "gap_decisions": "gaps",
     "people": "people",
+    "conflict_decisions": "conflicts",
 }  # fmt: skip
 """By table, what people call the place."""
 OTHER = "other"
@@ -55,7 +56,7 @@ EARLY: Mapping[str, frozenset[str]] = {
 that wait until then.
 """
 _IDS = frozenset({
-    "source_id", "set_id", "key_id", "agent_id", "audit_id", "digest", "sha256", "quote_sha256", "vector_key", "label_key",
+    "source_id", "set_id", "key_id", "agent_id", "audit_id", "conflict_id", "digest", "sha256", "quote_sha256", "vector_key", "label_key",
     "identity", "fingerprint", "pack", "packs", "kind", "rel", "status", "restores", "type", "action", "origin", "media_type",
     "language", "code", "refusal",
 })  # fmt: skip

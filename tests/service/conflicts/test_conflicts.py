@@ -153,6 +153,16 @@ def test_a_document_of_tomorrow_contradicts_from_tomorrow_on(house: Any, tmp_pat
     assert len(house.conflicts.listed()) == 1
 
 
+def test_a_person_is_erased_from_notes_on_decisions(house: Any) -> None:
+    """The decision stays, and says no more who was asked."""
+    house.conflicts.find()
+    (one,) = house.conflicts.listed()
+    house.conflicts.decide(one.conflict_id, "first", note="欧阳雪松确认以制度为准")
+    house.erasures.erase(house.erasures.person(["欧阳雪松"]))
+    (after,) = house.conflicts.listed()
+    assert after.state == "first" and "欧阳雪松" not in after.decision.note
+
+
 def test_the_command_line_lists_shows_and_decides(house: Any) -> None:
     """Without a `find` before; in both languages, and as JSON."""
     folder = str(house.folder)
