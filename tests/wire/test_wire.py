@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.model import MAX_QUERY_CHARS, Fragment, RetrievalRequest, RetrievalResponse
+from wenyuan.core.restrictions import faults_of
 from wenyuan.wire.contract import encode, request_from_wire, request_to_wire, response_from_wire, response_to_wire
 from wenyuan.wire.strict_json import MAX_DEPTH, loads
 
@@ -170,7 +171,9 @@ def test_an_error_never_repeats_what_was_sent(body):
 
 
 contexts = st.none() | st.dictionaries(text, value.filter(lambda v: depth(v) < 8), max_size=6).map(
-    lambda c: {k: v for k, v in c.items() if k not in ("source_document_uri", "task_id", "as_of")}
+    lambda c: {
+        k: v for k, v in c.items() if k not in ("source_document_uri", "task_id", "as_of") and not faults_of({k: v})
+    }  # a misspelt restriction is refused
 )
 typed = st.fixed_dictionaries(
     {}, optional={"source_document_uri": text, "task_id": text, "as_of": st.dates().map(date.isoformat)}

@@ -13,6 +13,7 @@ from wenyuan.cli.registry import stars
 from wenyuan.cli.retrieve import FILE_NAME, SHOWN, indented
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.core.errors import InvalidRequest, msg
+from wenyuan.service.conflicts.disputes import disputes_of
 
 if TYPE_CHECKING:
     from wenyuan.service.verification import JudgedClaim
@@ -93,6 +94,9 @@ def _show_verdict(terminal: Terminal, number: int, one: JudgedClaim) -> None:
         passage, quote = quoted.passage, quoted.quote[:SHOWN]
         indented(terminal, f"「{printable(quote)}」" if terminal.language == "zh" else f"“{printable(quote)}”")
         indented(terminal, printable(f"{passage.title or passage.source_id} {stars(passage.trust)} <{passage.uri}>"))
+        for told in disputes_of(passage, quoted.start, quoted.end):
+            said = terminal.text("verify_disputed", other=told["other"], title=told["other_title"])
+            indented(terminal, printable(said))
     if one.verdict == "not_judged":
         indented(terminal, terminal.text("verify_nearest"))
     if one.unknown:

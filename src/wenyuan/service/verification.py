@@ -36,6 +36,7 @@ from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.audit.replay import explained_by_redaction, no_query, why_otherwise
 from wenyuan.service.audit.rerun import Difference, Replay
 from wenyuan.service.audit.rule_ends import Fate
+from wenyuan.service.conflicts.disputes import disputes_of, with_disputes
 from wenyuan.service.query import Query
 from wenyuan.service.search.candidates import guard
 from wenyuan.service.search.retriever import Retriever
@@ -294,8 +295,20 @@ class Verifier:
             scope = Scope(sources=_in_force(registry, seen, day), as_of=day, hidden=hidden)
             past = cache(partial(self._past, registry, seen, day))  # most answers say nothing that needs it
             visible = _Visible(query, registry, seen, scope, past, deadline)
-            judged = tuple(self._judge(claim, request, visible) for claim in request.claims)
+            judged = self._with_disputes([self._judge(claim, request, visible) for claim in request.claims], visible)
         return Verification(claims=judged, generation=change, as_of=day)
+
+    def _with_disputes(self, judged: Sequence[JudgedClaim], visible: _Visible) -> tuple[JudgedClaim, ...]:
+        """The verdicts, the passages of their evidence with what contradicts them."""
+        passages = {quoted.passage.passage_id: quoted.passage for one in judged for quoted in one.evidence}
+        told = with_disputes(self.catalog, passages, visible.scope, visible.deadline)
+        return tuple(
+            replace(
+                one,
+                evidence=tuple(replace(quoted, passage=told[quoted.passage.passage_id]) for quoted in one.evidence),
+            )
+            for one in judged
+        )
 
     def _judge(self, claim: Claim, request: VerifyRequest, visible: _Visible) -> JudgedClaim:
         tokens, cited = tokens_of(claim.text), self._cited(claim, request.citations, visible)
@@ -561,7 +574,7 @@ def _claim_as_data(one: JudgedClaim) -> dict[str, Any]:
             {
                 "passage_id": quoted.passage.ref, "source_id": quoted.passage.source_id, "source": quoted.passage.uri,
                 "title": quoted.passage.title, "trust": quoted.passage.trust, "quote": quoted.quote,
-                "start": quoted.start, "end": quoted.end, **_doubts(quoted),
+                "start": quoted.start, "end": quoted.end, **_doubts(quoted), **_disputes(quoted),
             }
             for quoted in one.evidence
         ],
@@ -576,3 +589,9 @@ def _doubts(quoted: Quoted) -> dict[str, Any]:
     text = quoted.passage.text
     told = [{**one._asdict(), "text": text[one.start : one.end]} for one in quoted.doubts]
     return {"uncertain": told} if told else {}
+
+
+def _disputes(quoted: Quoted) -> dict[str, Any]:
+    """The member with what contradicts a quote; empty without any."""
+    told = disputes_of(quoted.passage, quoted.start, quoted.end)
+    return {"conflicts": told} if told else {}

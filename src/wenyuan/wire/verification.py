@@ -59,6 +59,19 @@ class UncertainShape(BaseModel):
     confidence: float
 
 
+class DisputeShape(BaseModel):
+    """A statement elsewhere that contradicts one of the passage."""
+
+    conflict_id: str
+    kind: str
+    quote: str
+    other: str
+    other_uri: str
+    other_title: str
+    holds: Literal["this", "other", ""] = Field(description="Which of both holds; empty: its owner must say.")
+    why: str
+
+
 class EvidenceShape(BaseModel):
     """Where the library says what the claim says, or what the claim was made of; offsets into the passage's text."""
 
@@ -72,6 +85,9 @@ class EvidenceShape(BaseModel):
     end: int
     uncertain: list[UncertainShape] | SkipJsonSchema[None] = Field(
         None, description="What of the quote was not read surely.", json_schema_extra=no_default
+    )
+    conflicts: list[DisputeShape] | SkipJsonSchema[None] = Field(
+        None, description="What contradicts it elsewhere.", json_schema_extra=no_default
     )
 
 

@@ -15,9 +15,12 @@ from command_line import run
 from governed_door import governed_server, key, send
 from http_door import assert_problem
 from wenyuan.core.access import Principal
+from wenyuan.core.claims import Claim
 from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.core.principals import Sight, reading_as
+from wenyuan.service.generation.answers import AnswerRequest
+from wenyuan.service.verification import VerifyRequest, as_data
 
 ENCODER = {"WENYUAN_ENCODER__KIND": "builtin"}
 POLICY = "# 客户服务制度\n\n## 投诉\n\n客户投诉应当在 24 小时内回复客户并登记。\n\n## 退款\n\n退款申请由客服主管审核，审核通过后原路退回。\n"
@@ -151,6 +154,20 @@ def test_a_document_of_tomorrow_contradicts_from_tomorrow_on(house: Any, tmp_pat
     assert house.conflicts.find().conflicts == 1
     assert house.conflicts.find(today=tomorrow).conflicts > 1
     assert len(house.conflicts.listed()) == 1
+
+
+def test_verifying_and_answering_say_what_is_in_dispute(house: Any) -> None:
+    """A verdict's evidence and an answer's claims name the other statement; what lies outside of the quote does not count."""
+    house.conflicts.find()
+    claims = (
+        Claim("客户投诉应当在 48 小时内回复客户并登记。"),
+        Claim("退款申请由客服主管审核，审核通过后原路退回。"),
+    )
+    disputed, other = as_data(house.verify(VerifyRequest(claims=claims)))["claims"]
+    assert disputed["verdict"] == "verbatim" and "24 小时" in disputed["evidence"][0]["conflicts"][0]["other"]
+    assert "conflicts" not in other["evidence"][0]
+    answered = house.answer(AnswerRequest(query="客户投诉多久回复"))
+    assert any("conflicts" in claim.checks for claim in answered.claims)
 
 
 def test_a_person_is_erased_from_notes_on_decisions(house: Any) -> None:

@@ -54,6 +54,7 @@ from wenyuan.service.audit.recorder import one_question
 from wenyuan.service.audit.replay import explained_by_redaction, no_query, why_otherwise
 from wenyuan.service.audit.rerun import Replay
 from wenyuan.service.audit.rule_ends import Fate
+from wenyuan.service.conflicts.disputes import disputes_of
 from wenyuan.service.generation.answers import AnswerClaim, Answered, AnswerRequest, Citation, DroppedClaim, fates
 from wenyuan.service.generation.no_model import none_is_set_up
 from wenyuan.service.search.retriever import Retriever
@@ -270,7 +271,7 @@ class Answerer:
             checked.claims.append(
                 AnswerClaim(
                     text=text, citation=_citation(cut.passage, cut.span), origin="quote" if replaced else "model",
-                    checks=_checks(cut.passage),
+                    checks=_checks(cut.passage, cut.span),
                 )
             )  # fmt: skip
             checked.passages.append(cut.passage)
@@ -352,7 +353,7 @@ class Answerer:
         found = _Checked([], [], [])
         for (passage, span), verdict in zip(chosen, verdicts, strict=True):
             if verdict.findings == ("verbatim",):
-                text, checks = passage.text[slice(*span)], _checks(passage)
+                text, checks = passage.text[slice(*span)], _checks(passage, span)
                 claim = AnswerClaim(text=text, citation=_citation(passage, span), origin="extractive", checks=checks)
                 found.claims.append(claim)
                 found.passages.append(passage)
@@ -483,8 +484,10 @@ def _speaks_for_itself(text: str) -> bool:
     return not text.startswith("#") and len(text) <= MOST_CHARS and len(tokens_of(text).tokens) >= _LEAST_TOKENS
 
 
-def _checks(passage: Passage) -> Mapping[str, Any]:
-    return {"words": "verbatim", "in_force": True, "trust": passage.trust}
+def _checks(passage: Passage, span: Span) -> Mapping[str, Any]:
+    disputed = disputes_of(passage, *span)
+    checks = {"words": "verbatim", "in_force": True, "trust": passage.trust}
+    return {**checks, "conflicts": disputed} if disputed else checks
 
 
 def _citation(passage: Passage, span: Span) -> Citation:
