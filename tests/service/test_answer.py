@@ -25,7 +25,7 @@ from wenyuan.core.errors import (
     NotPermitted,
 )
 from wenyuan.core.filters import In
-from wenyuan.core.model import MAX_QUERY_CHARS
+from wenyuan.core.model import MAX_QUERY_CHARS, Source
 from wenyuan.core.text.boundaries import sentences
 from wenyuan.i18n.translation import texts, translated
 from wenyuan.service.generation import answering as gates
@@ -454,3 +454,16 @@ def test_as_json(library: Library, language: str, server: Server) -> None:
     assert citation["ref"].startswith("policy#")
     assert told["model"] == {"name": "m-7b", "tokens_in": 100, "tokens_out": 20, "cost": 0.0}
     assert told["audit_id"]
+
+
+def test_a_claim_says_what_contradicts_its_words(tmp_path: Path, server: Server, language: str) -> None:
+    """In `checks`: the statement elsewhere in the same words with another figure."""
+    with answering(tmp_path, language, server) as library:
+        (tmp_path / "faq").mkdir()
+        other = DUTY[language].replace("24", "48")
+        (tmp_path / "faq" / "faq.md").write_text(f"# FAQ\n\n{other}\n", "utf-8")
+        library.add(Source(source_id="faq", path=str(tmp_path / "faq")))
+        library.conflicts.find()
+        claims = library.answer(AnswerRequest(query=QUESTION[language])).claims
+    told = [one["other"] for claim in claims for one in claim.checks.get("conflicts", ())]
+    assert told and all("48" in one or "24" in one for one in told)

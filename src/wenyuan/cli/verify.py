@@ -12,8 +12,8 @@ from wenyuan.cli.options import day, opened
 from wenyuan.cli.registry import stars
 from wenyuan.cli.retrieve import FILE_NAME, SHOWN, indented
 from wenyuan.cli.terminal import Terminal, printable
+from wenyuan.core.conflicts.record import disputes_of
 from wenyuan.core.errors import InvalidRequest, msg
-from wenyuan.service.conflicts.disputes import disputes_of
 
 if TYPE_CHECKING:
     from wenyuan.service.verification import JudgedClaim

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from wenyuan.core.access import Principal
 from wenyuan.core.arguments import checking_fields
 from wenyuan.core.claims import Claim
+from wenyuan.core.conflicts.record import disputes_of
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, listed, msg
 from wenyuan.core.fidelity import Uncertain
 from wenyuan.core.filters import Scope
@@ -36,7 +37,7 @@ from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.audit.replay import explained_by_redaction, no_query, why_otherwise
 from wenyuan.service.audit.rerun import Difference, Replay
 from wenyuan.service.audit.rule_ends import Fate
-from wenyuan.service.conflicts.disputes import disputes_of, with_disputes
+from wenyuan.service.conflicts.disputes import with_disputes
 from wenyuan.service.query import Query
 from wenyuan.service.search.candidates import guard
 from wenyuan.service.search.retriever import Retriever

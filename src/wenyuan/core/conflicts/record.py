@@ -148,3 +148,9 @@ def dispute(conflict: StatementConflict, passage_id: int) -> Mapping[str, Any]:
         "other_uri": other.passage.uri, "other_title": other.passage.title, "holds": ("this" if holds == mine else "other") if holds else "",
         "why": why,
     }  # fmt: skip
+
+
+def disputes_of(passage: Passage, start: int, end: int) -> list[Mapping[str, Any]]:
+    """What contradicts a part of a passage's text; offsets into the text."""
+    found = [(passage.text.find(one["quote"]), one) for one in passage.disputes]
+    return [one for at, one in found if at < end and start < at + len(one["quote"])]

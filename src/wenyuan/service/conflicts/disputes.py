@@ -58,9 +58,3 @@ def with_disputes(
 def loses(passage: Passage) -> bool:
     """Whether a passage contradicts another one that holds."""
     return any(one["holds"] == "other" for one in passage.disputes)
-
-
-def disputes_of(passage: Passage, start: int, end: int) -> list[Mapping[str, Any]]:
-    """What contradicts a part of a passage's text; offsets into the text."""
-    found = [(passage.text.find(one["quote"]), one) for one in passage.disputes]
-    return [one for at, one in found if at < end and start < at + len(one["quote"])]

@@ -34,6 +34,7 @@ from wenyuan.core.answering import (
     room_of,
 )
 from wenyuan.core.claims import Claim
+from wenyuan.core.conflicts.record import disputes_of
 from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmTimeout, joined, msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import LanguageModel, ModelReply, caller_gone, unless
@@ -54,7 +55,6 @@ from wenyuan.service.audit.recorder import one_question
 from wenyuan.service.audit.replay import explained_by_redaction, no_query, why_otherwise
 from wenyuan.service.audit.rerun import Replay
 from wenyuan.service.audit.rule_ends import Fate
-from wenyuan.service.conflicts.disputes import disputes_of
 from wenyuan.service.generation.answers import AnswerClaim, Answered, AnswerRequest, Citation, DroppedClaim, fates
 from wenyuan.service.generation.no_model import none_is_set_up
 from wenyuan.service.search.retriever import Retriever
