@@ -188,10 +188,10 @@ def test_failing_redactor(
     (docs / "bad.md").write_text(f"# 投诉\n\nBADBAD {CANARIES['email']}\n")
     real = Redaction.document
 
-    def failing(self: Redaction, document: Any) -> Any:
+    def failing(self: Redaction, document: Any, values: Any = None) -> Any:
         if "BADBAD" in document.text:
             raise error
-        return real(self, document)
+        return real(self, document, values)
 
     monkeypatch.setattr(Redaction, "document", failing)
     report = take(library, docs, "internal")

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.database import Database
 from wenyuan.catalog.documents import batches
+from wenyuan.core.redaction.named_places import NamedPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +20,12 @@ class StoredAddress:
     Attributes:
         base: The true address as redaction leaves it, which another one may have in common with it.
         uri: The stored address: `base`, with a mark where another true address of the source has it.
+        places: Where it names values that its documents showed to be some, and which rules alone do not find in it.
     """
 
     base: str
     uri: str
+    places: tuple[NamedPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,9 +37,12 @@ class StoredAddresses:
     def addresses(self, source_id: str) -> Mapping[str, StoredAddress]:
         """The stored addresses of a source, by identity."""
         a = t.addresses.c
-        query = sa.select(a.identity, a.base, a.uri).where(a.source_id == source_id)
+        query = sa.select(a.identity, a.base, a.uri, a.places).where(a.source_id == source_id)
         with self.database.reading("reading addresses") as connection:
-            return {identity: StoredAddress(base, uri) for identity, base, uri in connection.execute(query)}
+            return {
+                identity: StoredAddress(base, uri, tuple(NamedPlace(*place) for place in places))
+                for identity, base, uri, places in connection.execute(query)
+            }
 
     def address_identity(self, source_id: str, uri: str) -> str | None:
         """The identity of what has a stored address in a source; None where redaction changed nothing of it."""
@@ -65,9 +71,12 @@ class StoredAddresses:
             for part in batches([*kept, *gone]):
                 connection.execute(t.addresses.delete().where(a.source_id == source_id, a.identity.in_(part)))
             rows = [
-                {"source_id": source_id, "identity": identity, "base": one.base, "uri": one.uri}
+                {
+                    "source_id": source_id, "identity": identity, "base": one.base, "uri": one.uri,
+                    "places": [list(place) for place in one.places],
+                }
                 for identity, one in kept.items()
-            ]
+            ]  # fmt: skip
             if rows:
                 connection.execute(t.addresses.insert(), rows)
             for former, present in (renamed or {}).items():

@@ -340,6 +340,7 @@ class Catalog:
     amend_ends = delegate("writes", DocumentWrites.amend_ends)
     record_failure = delegate("writes", DocumentWrites.record_failure)
     failure_key = delegate("writes", DocumentWrites.failure_key)
+    forget_addresses = delegate("writes", DocumentWrites.forget_addresses)
     forget_failures = delegate("writes", DocumentWrites.forget_failures)
     forget_removed = delegate("writes", DocumentWrites.forget_removed)
 

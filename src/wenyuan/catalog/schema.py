@@ -538,6 +538,7 @@ addresses = sa.Table(
     sa.Column("identity", TEXT, primary_key=True),
     sa.Column("base", TEXT, nullable=False),
     sa.Column("uri", TEXT, nullable=False),
+    sa.Column("places", JSON, nullable=False, server_default="[]"),  # of values that documents showed to be some
 )
 sa.Index("addresses_uri", addresses.c.source_id, addresses.c.uri, unique=True)
 

@@ -116,13 +116,18 @@ def _key_names(connection: sa.Connection) -> None:
     _with_column(connection, schema.keys.c.name, "''")
 
 
+def _named_places(connection: sa.Connection) -> None:
+    """Adds where addresses name what their documents show to be values; held ones get it when read again."""
+    _with_column(connection, schema.addresses.c.places, "'[]'")
+
+
 MIGRATIONS: tuple[sa.MetaData | Callable[[sa.Connection], None], ...] = (
     schema.tables, _governance, schema.rules_tables, schema.tuning_tables,
     partial(schema.cited.create, checkfirst=True), schema.profile_tables, schema.evaluation_tables,
     _verified, schema.synonym_tables, _leads, _labels, _readings, schema.listing_tables, _corrections,
     _context_sentences, _clauses_read, schema.judge_tables, _looked_up, _addresses,
     _key_names, reader_tables, gap_tables, stated_tables, group_tables, erasure_tables, conflict_tables,
-    people_tables,
+    people_tables, _named_places,
 )  # fmt: skip
 """Step n makes version n of version n − 1: tables that are added, or a change of those that are there, which the tables
 of a new library have. Steps are only ever added.

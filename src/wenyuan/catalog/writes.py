@@ -157,6 +157,29 @@ class DocumentWrites:
             self.database.place.forget()
         return count
 
+    def forget_addresses(self, source_id: str, uris: Sequence[str]) -> int:
+        """Erase the texts of removed and replaced documents with these addresses, as `forget_removed`; returns how many."""
+        d, p = t.documents.c, t.passages.c
+        count = 0
+        with self.database.writing():
+            with self.database.changing("forgetting what was removed") as connection:
+                for part in batches(uris):
+                    gone = sa.and_(d.source_id == source_id, d.removed_seq.is_not(None), d.uri.in_(part))
+                    ids = connection.scalars(sa.select(d.document_id).where(gone)).all()
+                    count += len(ids)
+                    for some in batches(ids):
+                        words = sa.and_(p.source_id == source_id, p.document_id.in_(some))
+                        forget_words(connection, d.document_id.in_(some), words)
+                    live = connection.scalars(
+                        sa.select(d.uri).where(d.source_id == source_id, d.removed_seq.is_(None), d.uri.in_(part))
+                    )
+                    rest = sorted({*part} - {*live})
+                    for told in (t.failures, document_readers):
+                        here = sa.and_(told.c.source_id == source_id, told.c.uri.in_(rest))
+                        connection.execute(told.delete().where(here))
+            self.database.place.forget()
+        return count
+
 
 def carried(connection: sa.Connection, document_id: int) -> list[tuple[dict[str, Any], bool]]:
     """The passages of a live document, without their ids, for a new row that takes them over; and whether each is

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 from urllib.parse import unquote
 
@@ -23,9 +23,12 @@ from wenyuan.core.model import Block, Document, Facet
 from wenyuan.core.redaction.columns import kind_named
 from wenyuan.core.redaction.erased_values import ErasedValues
 from wenyuan.core.redaction.findings import NameRecognizer, TextRedactor
+from wenyuan.core.redaction.known_values import KnownValue, KnownValues
 from wenyuan.core.redaction.matching import Finding
-from wenyuan.core.redaction.policy import Action, RedactionPolicy
+from wenyuan.core.redaction.named_places import NamedPlace
+from wenyuan.core.redaction.policy import LABELS, Action, RedactionPolicy
 from wenyuan.core.redaction.repeats import Repeats
+from wenyuan.core.redaction.replacement import pseudonym, replacement
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class Redaction:
         names: NameRecognizer | None = None,
         erased: ErasedValues | None = None,
     ) -> None:
+        self._policy, self._key = policy, key
         self._rewrite = self._rewrite_part = TextRedactor(policy, key, names, erased)
         if key:
             apart: dict[str, Action] = {
@@ -81,7 +85,7 @@ class Redaction:
             new, _, counts = rewrite.knowing(repeats)(text)
         return Redacted(new, dict(counts))
 
-    def document(self, document: Document) -> tuple[Document, Mapping[str, int]]:
+    def document(self, document: Document, values: KnownValues | None = None) -> tuple[Document, Mapping[str, int]]:
         """A document with its text, title, labels, notes and metadata (names, too) redacted, and the counts of all of them.
 
         Blocks keep covering the text; one that held nothing but the rest of a value vanishes. The URI is left: it is
@@ -89,12 +93,17 @@ class Redaction:
 
         A value that is found in one of its places is replaced in all of them (see `Repeats`).
 
+        Args:
+            values: The values that are found are added to these.
+
         Raises:
             DocumentRejected: it cannot be redacted.
         """
         found: list[Finding] = []
         rewrite = self._rewrite.gathering(found)
         redacted, counts = self._document(document, rewrite)
+        if values is not None:
+            values.add(found)
         if repeats := Repeats(found):
             return self._document(document, rewrite.knowing(repeats))
         return redacted, counts
@@ -177,23 +186,72 @@ class Redaction:
         counts.update(found - in_name)
         return value if new[start:end] == str(value) else new[start:end]
 
-    def uri(self, uri: str) -> str:
+    def uri(self, uri: str, known: Sequence[NamedPlace] = ()) -> str:
         """A URI, path or file name whose parts hold no value that the policy does not keep; percent-escapes are seen through.
 
         Two addresses that differ only in a value become one when it is masked or dropped. With a key, pseudonyms are
         therefore written here whatever the policy says, but for secrets.
 
+        Args:
+            known: Where values stand in it that its document shows to be some; see `places`.
+
         Raises:
             DocumentRejected: it cannot be redacted.
         """
-        authority = _AUTHORITY.match(uri)
-        head = self._rewrite_part(authority[0])[0] if authority else ""
-        return head + _PIECE.sub(self._part, uri[authority.end() if authority else 0 :])
+        at = _path_start(uri)
+        head = self._rewrite_part(uri[:at])[0] if at else ""
+        if not known:
+            return head + _PIECE.sub(lambda piece: self._part(piece[0], ()), uri[at:])
+        number = count(1)
+        by_piece: dict[int, list[NamedPlace]] = {}
+        for place in sorted(known):
+            by_piece.setdefault(place.piece, []).append(place)
+        return head + _PIECE.sub(lambda piece: self._part(piece[0], by_piece.get(next(number), ())), uri[at:])
 
-    def _part(self, piece: re.Match[str]) -> str:
-        said = unquote(piece[0], errors="surrogateescape")
-        new, _, found = self._rewrite_part(said)
-        return _ESCAPED.sub(_escape, new) if found else piece[0]
+    def places(self, uri: str, values: KnownValues, begin: int = 0) -> tuple[NamedPlace, ...]:
+        """Where values stand in the parts of an address, but for those that begin before a character of it."""
+        at = _path_start(uri)
+        found = []
+        for number, piece in enumerate(_PIECE.finditer(uri, at), start=1):
+            if piece.start() >= begin:
+                found += [
+                    NamedPlace(number, one.start, one.end, one.kind, self._pseudonym(one))
+                    for one in values.in_name(unquote(piece[0], errors="surrogateescape"))
+                ]
+        return tuple(found)
+
+    def named(self, text: str, values: KnownValues) -> str:
+        """A title or another short text without values of its document, found as in a name (see `KnownValues`)."""
+        for one in reversed(values.in_name(text)):
+            finding = Finding(one.start, one.end, one.kind, one.value)
+            new = replacement(finding, self._policy.actions[one.kind], self._key)
+            if self._policy.actions[one.kind] != "keep":
+                text = text[: one.start] + new + text[one.end :]
+        return text
+
+    def _pseudonym(self, one: KnownValue) -> str:
+        return pseudonym(one.kind, one.value, self._key) if self._key else ""
+
+    def _part(self, piece: str, known: Sequence[NamedPlace]) -> str:
+        said = unquote(piece, errors="surrogateescape")
+        told = said
+        for place in reversed(known):
+            action = self._policy.actions[place.kind]
+            if action != "keep":
+                apart = place.pseudonym if place.kind != "secret" else ""
+                told = told[: place.start] + (apart or f"⟦{LABELS[place.kind]}⟧") + told[place.end :]
+        new, _, found = self._rewrite_part(told)
+        return _ESCAPED.sub(_escape, new) if found or told != said else piece
+
+
+def address_parts(uri: str) -> list[str]:
+    """The parts of an address behind its host, without percent-escapes, by the numbers of `NamedPlace.piece` less one."""
+    return [unquote(piece, errors="surrogateescape") for piece in _PIECE.findall(uri, _path_start(uri))]
+
+
+def _path_start(uri: str) -> int:
+    authority = _AUTHORITY.match(uri)
+    return authority.end() if authority else 0
 
 
 def redact(text: str, policy: RedactionPolicy, key: bytes = b"", names: NameRecognizer | None = None) -> Redacted:

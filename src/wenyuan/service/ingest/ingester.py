@@ -135,6 +135,9 @@ class Ingester:
                 raise
             run.settle_versions()
             self._end(change, report)
+            if run.addresses.forget_outspoken():
+                self.purge()
+                run.addresses.forgotten()
         run.settle_contexts()  # a model is asked: others write meanwhile
         report.seconds = time.monotonic() - begun
         return report

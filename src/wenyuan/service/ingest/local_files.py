@@ -111,7 +111,7 @@ class LocalFile:
 
 
 class LocalHoldings:
-    """The files at or below a path; see `Holdings`. SourceError where none of them can be read."""
+    """The files at or below a path, those of a hidden folder last; see `Holdings`. SourceError where none of them can be read."""
 
     cut = ""
 
@@ -124,7 +124,8 @@ class LocalHoldings:
     ) -> None:
         found = find_files(path, readable, hidden)
         self.total, self.skipped = len(found.files), found.skipped
-        self._files = tuple(LocalFile(file, read) for file in found.files)
+        last = sorted(found.files, key=lambda file: bool(hidden) and hidden in file.relative_to(path).parts[:1])
+        self._files = tuple(LocalFile(file, read) for file in last)
 
     def __iter__(self) -> Iterator[LocalFile]:
         return iter(self._files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,6 +13,8 @@ from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError, m
 from wenyuan.core.model import Document, Source
 from wenyuan.core.redaction.erased_values import ErasedValues
 from wenyuan.core.redaction.findings import NameRecognizer
+from wenyuan.core.redaction.known_values import KnownValues
+from wenyuan.core.redaction.named_places import NamedPlace
 from wenyuan.core.redaction.policy import RedactionPolicy, parse_policy
 from wenyuan.core.redaction.redact import Redaction
 from wenyuan.service.ingest.person_names import model_version, names_in
@@ -105,23 +107,23 @@ class Redactor:
         """Redact a text, such as an error message."""
         return self.redaction.text(text).text
 
-    def uri(self, uri: str) -> str:
-        """Redact an address, such as a file's."""
-        return self.redaction.uri(uri)
+    def uri(self, uri: str, known: Sequence[NamedPlace] = ()) -> str:
+        """Redact an address, such as a file's; see `Redaction.uri`."""
+        return self.redaction.uri(uri, known)
 
     def identity(self, uri: str) -> str:
         """What tells an address from every other one without saying it: a hash with the library's key."""
         told = b"address\0" + uri.encode("utf-8", "surrogatepass")
         return hmac.new(self.key, told, hashlib.sha256).hexdigest()
 
-    def document(self, document: Document) -> tuple[Document, Mapping[str, int]]:
-        """The redacted document, and the number of redacted values by kind.
+    def document(self, document: Document, values: KnownValues | None = None) -> tuple[Document, Mapping[str, int]]:
+        """The redacted document, and the number of redacted values by kind; see `Redaction.document`.
 
         Raises:
             DocumentRejected: it cannot be redacted, so it is not ingested.
         """
         try:
-            clean, counts = self.redaction.document(document)
+            clean, counts = self.redaction.document(document, values)
         except KnowledgeError:
             raise
         except Exception as error:  # any exception: a text that was not searched is not ingested
@@ -129,3 +131,16 @@ class Redactor:
                 msg("it cannot be redacted ({kind})", kind=type(error).__name__), component="redaction"
             ) from error
         return replace(clean, uri=self.uri(document.uri)), counts
+
+    def named(self, document: Document, values: KnownValues) -> Document:
+        """A redacted document whose title and facets show none of the values of its file, in whatever way they name it."""
+        named = self.redaction.named
+        facets = {
+            name: named(value, values) if isinstance(value, str) else value
+            for name, value in document.metadata.items()
+        }
+        return replace(document, title=named(document.title, values), metadata=facets)
+
+    def places(self, uri: str, values: KnownValues, begin: int = 0) -> tuple[NamedPlace, ...]:
+        """Where an address names values of its file; see `Redaction.places`."""
+        return self.redaction.places(uri, values, begin)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -135,6 +136,7 @@ class Memory:
         self._met: set[str] = set()
         self._new: list[Remembered] = []
         self._unkept = 0
+        self._named: set[str] = set()
 
     @property
     def known(self) -> Known:
@@ -155,17 +157,25 @@ class Memory:
         held = self._held.get(entry.key)
         return held is not None and bool(entry.version) and held.entry.version == entry.version
 
-    def note(self, entry: Entry, documents: Sequence[str]) -> None:
-        """Remember an entry at the next `keep`; without documents, it could not be read."""
+    def note(self, entry: Entry, documents: Sequence[str], *, named: bool = False) -> None:
+        """Remember an entry at the next `keep`; without documents, it could not be read.
+
+        Args:
+            named: Whether its documents show that it names a value.
+        """
         self._met.add(entry.key)
         held = self._held.get(entry.key)
         one = Remembered(entry=entry, how=self._how, documents=tuple(documents))
-        if one == held:
+        if one == held and not named:
             return
-        if not self._keepable(entry):
-            self._unkept += 1
-        else:
+        if not named and self._keepable(entry):
             self._new.append(one)
+            return
+        self._unkept += 1
+        if named:
+            self._named |= {entry.key, entry.uri}
+        if held is not None:
+            self._catalog.forget_listed(self._source_id, [entry.key])
 
     def _keepable(self, entry: Entry) -> bool:
         most = self._catalog.database.place.longest_key
@@ -182,8 +192,19 @@ class Memory:
         self._new = []
 
     def end(self, *, whole: bool) -> None:
-        """End of the run: delete entries that are gone, if the listing was complete."""
+        """End of the run: delete entries that are gone, if the listing was complete, and those that speak of one that
+        names a value.
+        """
         self.keep()
+        if self._named:
+            speaks = re.compile("|".join(map(re.escape, sorted(self._named))))
+            telling = [
+                key
+                for key, one in self._catalog.listed(self._source_id).items()
+                if any(map(speaks.search, (key, one.entry.uri, one.entry.note)))
+            ]
+            self._unkept += len(telling)
+            self._catalog.forget_listed(self._source_id, telling)
         if whole:
             self._catalog.forget_listed(self._source_id, sorted(self._held.keys() - self._met))
             self._catalog.set_value(_key(self._source_id), self._unkept == 0)

@@ -11,12 +11,16 @@ from wenyuan.core.declared_readers import declared_readers, looks_declared, with
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document, Source
 from wenyuan.core.principals import NOBODY, AccessList
-from wenyuan.core.source_readers import FRONT_MATTER, SET, WITH_UPLOAD, readers_of
+from wenyuan.core.source_readers import FRONT_MATTER, SET, WITH_UPLOAD, path_within, readers_of
 from wenyuan.service.ingest.file_permissions import ORIGINS, Lists
 from wenyuan.service.ingest.holdings import Holding
 
 if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
+
+
+_BY_TRUE_ADDRESS = "permissions/registry"
+"""Origin of the list that a pattern says for an address of which another one is stored."""
 
 
 class Permissions(Protocol):
@@ -35,7 +39,8 @@ class RunAccess:
 
     def __init__(self, catalog: Catalog, source: Source) -> None:
         self._catalog, self._source = catalog, source
-        self._honours = FRONT_MATTER in readers_of(source).origins
+        self._readers = readers_of(source)
+        self._honours = FRONT_MATTER in self._readers.origins
         self._known = catalog.has_access(source.source_id, (*ORIGINS, WITH_UPLOAD))
         self.permissions: Permissions | None = None
         self.given: Mapping[str, AccessList] = {}
@@ -56,6 +61,18 @@ class RunAccess:
         if (access := given or self._uploaded.get(shown)) is not None:
             self._file = {**self._file, WITH_UPLOAD: (access, "")}
             self._found[shown] = self._file  # also where its documents have addresses of their own
+        self._compare(holding.uri, shown)
+
+    def rename(self, uri: str, former: str, shown: str) -> None:
+        """Let what was read for the file at hand stand for another stored address: its documents say that the former one named a value."""
+        if former != shown and self._found.pop(former, None) is not None:
+            self._found[shown] = self._file
+        self._compare(uri, shown)
+
+    def _compare(self, uri: str, shown: str) -> None:
+        """Let the source's patterns count for a true address, too, where another one is stored: the catalog compares them with that."""
+        if shown != uri and (access := self._readers.of(path_within(self._source, uri))) is not None:
+            self._file = {**self._file, _BY_TRUE_ADDRESS: (access, "")}
 
     def note(self, uris: Iterable[str]) -> None:
         """Let the lists of the file at hand stand for documents of it."""

@@ -7,26 +7,30 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
-from pathlib import PurePosixPath
+from functools import cached_property, partial
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import unquote
 
-from wenyuan.core.addresses import legible, with_fragment
+from wenyuan.core.addresses import file_uri, legible, with_fragment
 from wenyuan.core.connectors import Entry
 from wenyuan.core.corrections import Correction, corrected
 from wenyuan.core.errors import CatalogBusy, DocumentRejected, InvalidRequest, NoDocument, VectorsGone, msg
 from wenyuan.core.fidelity import Recognised
 from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source
 from wenyuan.core.principals import AccessList
+from wenyuan.core.redaction.known_values import KnownValues
+from wenyuan.core.remote_addresses import is_remote
 from wenyuan.core.text.analysis import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.leads import lead_of
 from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.embedding import Embedding
 from wenyuan.service.ingest.erased_documents import ErasedDocuments
+from wenyuan.service.ingest.file_reading import FileReading, RedactedDocument
 from wenyuan.service.ingest.holdings import Holding, Holdings
 from wenyuan.service.ingest.local_files import LocalFile
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
@@ -112,12 +116,15 @@ class SourceRun:
         self._looked = (0, 0)
         self._unread = 0  # files that were as before
         self._read: list[str] = []  # of the current file: the URIs of its documents
+        self._values = KnownValues()  # of the current file: those that its documents hold
+        self._versions: dict[str, list[Holding]] = {}  # by address of an uploaded file: those before it
         self.memory: Memory | None = None  # of what a connector listed
         self.arrivals: Arrivals | None = None  # of files that were uploaded
         self.access = RunAccess(ingester.catalog, source)
         self.redactor = ingester.redacting(source)
         self.erased = ErasedDocuments(ingester.catalog, source.source_id, self.redactor)
-        self.addresses = Addresses(ingester.catalog, source.source_id, self.redactor)
+        root = source.path if is_remote(source.path) else file_uri(Path(source.path).absolute())
+        self.addresses = Addresses(ingester.catalog, source.source_id, self.redactor, root)
         self._sentences = ingester.contexts.of(source, self.redactor) if ingester.contexts is not None else None
         self._stated = StatedAddresses(ingester.catalog, source)
         self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
@@ -138,6 +145,9 @@ class SourceRun:
     def take_all(self, found: Holdings) -> None:
         """Read and commit everything in a source."""
         self.report.files, self.report.skipped = found.total, found.skipped
+        if self.arrivals is not None:
+            self._versions = self.arrivals.versions(found)
+            self.addresses.versions = {one.uri: file for file, each in self._versions.items() for one in each}
         for number, holding in enumerate(found):
             self.report.files = max(found.total, number + 1)
             if not self.erased.is_erased(holding.uri):
@@ -151,7 +161,7 @@ class SourceRun:
         uri, entry = holding.uri, holding.entry
         shown = self._address(uri)  # what is stored and told: a file's name may say too much
         self._begin(holding, shown)
-        self._at = (number, legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name))
+        self._at = (number, _name_in(shown))
         self._pages = (0, 0)
         self._tell(0)
         if entry is not None and self._listed_as_before(entry):
@@ -164,17 +174,55 @@ class SourceRun:
                 self._unread += 1
             else:
                 with self._to.recognition.watched(self._recognised, self.redactor.leaves):
-                    self._take_documents(holding, shown, content)
-        except NoDocument as error:
-            if self.report.files > 1:
-                self.report.data[shown] = self.redactor.text(_storable(str(error)))
-            else:
-                self._fail(shown, error)
+                    reading = FileReading(holding, partial(self._redacted, holding))
+                    shown = self._named(holding, shown, reading)
+                    self._take_documents(holding, shown, content, reading)
         except (DocumentRejected, OSError) as error:
-            self._fail(shown, error)
-            self._keep_older(holding, shown)
+            self._refuse(holding, shown, error)
         if entry is not None and self.memory is not None:
-            self.memory.note(entry, self._read if len(self.report.failed) == failed else ())
+            read = self._read if len(self.report.failed) == failed else ()
+            self.memory.note(entry, read, named=self.addresses.names_values(uri))
+
+    def _refuse(self, holding: Holding, shown: str, error: DocumentRejected | OSError) -> None:
+        """Report a file that cannot be read; an older version stays."""
+        if isinstance(error, NoDocument) and self.report.files > 1:
+            self.report.data[shown] = self.redactor.text(_storable(str(error)))
+            return
+        self._fail(shown, error)
+        if isinstance(error, NoDocument):
+            return
+        self._keep_older(holding, shown)
+
+    def _redacted(self, holding: Holding, document: Document, values: KnownValues) -> RedactedDocument:
+        settled, declared = self.access.declared(self._stated.settled(self._dated(document, holding)))
+        redacted, counts = self.redactor.document(settled, values)
+        return RedactedDocument(settled.uri, redacted, counts, declared)
+
+    def _named(self, holding: Holding, shown: str, reading: FileReading) -> str:
+        """The stored address of a file that was read, whose name may show what its documents say is a value.
+
+        Raises:
+            DocumentRejected: it could not be read to its end, and its name would have to change: all of it stays as it was.
+        """
+        for version in self._versions.get(
+            holding.uri, ()
+        ):  # what one of them says is known of the name that all have
+            stamp = self._live.get(self._address(version.uri), (0, ""))[1]
+            if not stamp or not self.how.has(stamp):
+                with suppress(DocumentRejected, OSError):
+                    reading.values.add_all(FileReading(version, partial(self._redacted, version)).values)
+        self._values = reading.values
+        if not self._values:
+            return shown
+        entry = holding.entry
+        beside = () if entry is None else (entry.key, entry.name, entry.note)
+        if reading.error is not None and self.addresses.tells(holding.uri, self._values):
+            raise reading.error
+        given = self._address(holding.uri, beside=beside)
+        self._files.add(given)
+        self.access.rename(holding.uri, shown, given)
+        self._at = (self._at[0], _name_in(given))
+        return given
 
     def _keep_older(self, holding: Holding, shown: str) -> None:
         """Keep the older version of a file that failed, with who may read it."""
@@ -186,10 +234,12 @@ class SourceRun:
     def _begin(self, holding: Holding, shown: str) -> None:
         """Begin with a file, which is stored under an address."""
         self._files.add(shown)
-        self._leads = {}
+        self._leads, self._values = {}, KnownValues()
         self.access.begin(holding, shown)
 
-    def _address(self, uri: str, file: tuple[str, str] = ("", "")) -> str:
+    def _address(self, uri: str, file: tuple[str, str] = ("", ""), beside: Sequence[str] = ()) -> str:
+        if self._values:
+            return self.addresses.learn(uri, self._values, self._live, self._seen, file, beside=beside)
         return self.addresses.give(uri, self._live, self._seen, file)
 
     def _listed_as_before(self, entry: Entry) -> bool:
@@ -211,15 +261,19 @@ class SourceRun:
         self._pages = pages, total
         self._tell(0)
 
-    def _take_documents(self, holding: Holding, shown: str, content: str) -> None:
+    def _take_documents(self, holding: Holding, shown: str, content: str, reading: FileReading) -> None:
         file = holding.uri, shown
-        for document in holding.documents():
-            for part, reason in document.refused:
-                self._fail(_storable(self._address(part, file)), DocumentRejected(reason))
+        for part in reading.parts():
+            for refused, reason in part.refused:
+                self._fail(_storable(self._address(refused, file)), DocumentRejected(reason))
             try:
-                self._take(self._dated(document, holding), content if document.uri == holding.uri else None, file)
+                if isinstance(part.outcome, DocumentRejected):
+                    raise part.outcome
+                if self.erased.is_erased(part.uri):
+                    continue
+                self._take(part.outcome, content if part.uri == holding.uri else None, file)
             except DocumentRejected as error:
-                own = self._address(document.uri, file)
+                own = self._address(part.uri, file)
                 if not isinstance(error, AddressTaken):  # else its older version stays
                     self._seen.add(own)
                 self._fail(_storable(f"{shown}#{own}"), error)
@@ -233,15 +287,13 @@ class SourceRun:
             return told
         return self.arrivals.dated(self.arrivals.placed(told, holding.path), holding.path)
 
-    def _take(self, document: Document, content: str | None, file: tuple[str, str]) -> None:
+    def _take(self, redacted: RedactedDocument, content: str | None, file: tuple[str, str]) -> None:
         """Take one document of a file; `content` is the file's digest if it has the file's address."""
-        if self.erased.is_erased(document.uri):
-            return
-        settled, declared = self.access.declared(self._stated.settled(document))
-        own = self._address(settled.uri, file)
-        document, counts = self.redactor.document(settled)
+        own = self._address(redacted.uri, file)
+        document, counts, declared = replace(redacted.document, uri=own), redacted.counts, redacted.access
+        if self._values:
+            document = self.redactor.named(document, self._values)
         self.erased.read(file[1], counts)
-        document = replace(document, uri=own)
         self.addresses.check(own)
         if document.uri in self._seen:
             raise DocumentRejected(msg("the URI {uri} stands twice", uri=document.uri))
@@ -389,9 +441,9 @@ class SourceRun:
 
     def flush(self) -> None:
         """Embed new texts, commit the batch, and update the index from time to time."""
-        self.addresses.keep()
+        renamed = self.addresses.keep()
         self._stated.keep()
-        self.access.keep(self.addresses.renamed)  # before the documents: none is seen before its readers are known
+        self.access.keep(renamed)  # before the documents: none is seen before its readers are known
         self.erased.keep()
         if self._batch:
             self._commit()
@@ -517,6 +569,10 @@ class SourceRun:
                     sentences_total=self._looked[1],
                 )
             )
+
+
+def _name_in(shown: str) -> str:
+    return legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name)
 
 
 def _storable(text: str) -> str:

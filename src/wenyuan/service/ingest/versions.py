@@ -9,7 +9,7 @@ says of its own days comes first: a version that begins later than it came leave
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path, PurePosixPath
@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from wenyuan.core.addresses import file_uri, with_part
 from wenyuan.core.model import Document
 from wenyuan.core.validity import LiveVersion
+from wenyuan.service.ingest.holdings import Holding
 
 FOLDER = ".versions"
 _MARK = re.compile(r"([0-9]{1,9})_(first|[0-9]{4}-[0-9]{2}-[0-9]{2})_([0-9]{4}-[0-9]{2}-[0-9]{2})")
@@ -101,6 +102,14 @@ class Arrivals:
             return document
         line = next((block.line for block in document.blocks), 0)
         return replace(document, uri=with_part(file_uri(file.absolute()), f"line={line}"), stated="")
+
+    def versions(self, found: Iterable[Holding]) -> dict[str, list[Holding]]:
+        """The earlier versions among files, by the address of the file that is in their place now."""
+        versions: dict[str, list[Holding]] = {}
+        for one in found:
+            if f"/{FOLDER}/" in one.uri and (series := series_of(one.uri))[1]:
+                versions.setdefault(series[0], []).append(one)
+        return versions
 
     def dated(self, document: Document, file: Path) -> Document:
         """The document, beginning on the day on which its file came, unless it says itself when it begins.
