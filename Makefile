@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-part test-integrations coverage lint check bench bench-peers bench-transfer lock clean
+.PHONY: demo test test-part test-integrations test-issuer coverage lint check bench bench-peers bench-transfer lock clean
 
 demo: $(VENV)/.run           ## set up, then run the main job on a small bilingual library
 	$(BIN)/wenyuan demo
@@ -44,6 +44,13 @@ $(VENV)-%/.made: tests/integrations/%/requirements.txt
 	@# Little of a framework is imported, and compiled then; compiling all of it takes longer than to unpack it.
 	$(VENV)-$*/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --require-hashes -r $<
 	touch $@
+
+# An issuer by another hand, on Node; where there is no Node the tests are skipped by name.
+test-issuer: $(VENV)/.dev    ## signing in at oidc-provider, a real issuer, installed from its locked packages
+	@if command -v npm >/dev/null; then mkdir -p $(VENV)-oidc-provider && \
+		cp tests/integrations/oidc_provider/package*.json tests/integrations/oidc_provider/issuer.mjs $(VENV)-oidc-provider && \
+		npm ci --prefix $(VENV)-oidc-provider --no-audit --no-fund --silent; fi
+	$(BIN)/python -m pytest -q -rs -n 0 tests/integrations/oidc_provider
 
 coverage: $(VENV)/.dev       ## which lines and branches the tests run, those of their child processes included: ARGS="tests/core"
 	$(BIN)/python -m coverage erase

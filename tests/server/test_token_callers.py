@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -9,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from governed_door import key, send
 from http_door import JSON, assert_problem, call
 from issuer_server import AUDIENCE, ec_key, rsa_key
 from signing_door import SigningDoor, signing_door
-from wenyuan.core.errors import ConfigError
+from wenyuan.cli.root import app
+from wenyuan.client import Client
+from wenyuan.core.errors import ConfigError, KnowledgeError
+from wenyuan.core.person import person_id
 from wenyuan.issuer.issuer_keys import BETWEEN, FRESH
 from wenyuan.server.keys import KeyRing, key_ring
 from wenyuan.server.token_callers import METADATA, token_callers
@@ -373,3 +378,33 @@ def test_several_kinds_of_keys_count_together(door: SigningDoor) -> None:
         (door.issuer.token(header={"kid": "enc"}), 401),
     ):  # fmt: skip
         assert door.search(token).status == status
+
+
+def test_clients_send_tokens_as_they_send_keys(
+    door: SigningDoor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client, and the command line that asks a service, take a token where they take a key."""
+    with Client(door.url, key=door.issuer.token()) as client:
+        assert client.retrieve_fragments("客户投诉", max_results=3)
+    with Client(door.url, key=door.issuer.token(exp=1)) as client, pytest.raises(KnowledgeError, match="has expired"):
+        client.retrieve_fragments("客户投诉", max_results=3)
+    monkeypatch.setenv("WENYUAN_KEY", door.issuer.token())
+    done = CliRunner().invoke(app, ["context", "客户投诉", "--url", door.url, "--json"])
+    assert done.exit_code == 0, done.output
+    assert "24" in done.stdout
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_command_line_names_people(door: SigningDoor, language: str) -> None:
+    """Lists of records and single ones say a person's name beside the id, for programs too."""
+    door.tokens._met = door.library.catalog.meet
+    assert door.search(door.issuer.token(name="李明")).status == 200
+    door.library.audit.flush()
+    common = ["--library", str(door.library.folder), "--lang", language]
+    shown = CliRunner().invoke(app, ["audit", "list", "--limit", "1", *common])
+    assert "李明" in shown.stdout, shown.output
+    told = json.loads(CliRunner().invoke(app, ["audit", "list", "--limit", "1", "--json", *common]).stdout)
+    (record,) = told["records"]
+    assert (record["principal"], record["principal_name"]) == (person_id(door.issuer.issuer, "u-li"), "李明")
+    whole = CliRunner().invoke(app, ["audit", "show", record["audit_id"], *common])
+    assert f"李明 ({record['principal']})" in whole.stdout

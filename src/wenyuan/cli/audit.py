@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -18,12 +18,14 @@ from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import Commands, add_commands, opened, opened_record
 from wenyuan.cli.terminal import FAILED, OK, Terminal
 from wenyuan.core.errors import KnowledgeError, msg
+from wenyuan.core.person import PERSON_ID
 from wenyuan.runtime.local_time import day_begins
 
 if TYPE_CHECKING:
     from wenyuan.catalog.audit.log import AuditLog
     from wenyuan.core.records import AuditRecord
     from wenyuan.service.audit.rerun import Replay
+    from wenyuan.service.governance import GovernanceDesk
 
 
 _HELP = """See who asked what, was given what and changed what; prove that nothing of it was altered.
@@ -70,14 +72,16 @@ def list_all(
 
     terminal: Terminal = ctx.obj
     start, end = _moment(since), _moment(until, end=True)
-    with _log(terminal) as log:
-        records = log.list(kind=kind, principal=principal, agent=agent, limit=limit, since=start, until=end)
-    terminal.document({"status": "SUCCESS", "records": [_document(r, with_query=False) for r in records]})
+    with opened_record(terminal) as found:
+        records = found.audit.list(kind=kind, principal=principal, agent=agent, limit=limit, since=start, until=end)
+        names = _names(found, records)
+    told = [_document(r, with_query=False, name=names.get(r.principal, "")) for r in records]
+    terminal.document({"status": "SUCCESS", "records": told})
     if not records:
         terminal.say("no_records")
     shown = [(record, 0) for record in records] if parts else folded(records)
     for record, more in shown if not terminal.as_json else ():
-        show_line(terminal, record, more)
+        show_line(terminal, record, more, names.get(record.principal, ""))
 
 
 def _moment(text: str | None, *, end: bool = False) -> float | None:
@@ -102,8 +106,16 @@ def _moment(text: str | None, *, end: bool = False) -> float | None:
         raise InvalidRequest(msg("{text} says no time", text=repr(text)), hint=hint) from error
 
 
-def _document(record: AuditRecord, *, with_query: bool) -> dict[str, Any]:
+def _names(library: GovernanceDesk, records: Iterable[AuditRecord]) -> dict[str, str]:
+    """What the people in some records are called, by their ids."""
+    ids = sorted({record.principal for record in records if record.principal.startswith(PERSON_ID)})
+    return {one.person_id: one.name for one in library.catalog.people(ids) if one.name} if ids else {}
+
+
+def _document(record: AuditRecord, *, with_query: bool, name: str = "") -> dict[str, Any]:
     described = asdict(record) | {"at": datetime.fromtimestamp(record.at, UTC).isoformat()}
+    if name:
+        described["principal_name"] = name
     if not with_query:
         described.pop("query")
     return described
@@ -119,11 +131,12 @@ def show(
       wenyuan audit show a-01kav2q7c5m9zr4t8w3x6y0pdn
     """
     terminal: Terminal = ctx.obj
-    with _log(terminal) as log:
-        found = log.show(record)
-    terminal.document({"status": "SUCCESS", "record": _document(found, with_query=True)})
+    with opened_record(terminal) as library:
+        found = library.audit.show(record)
+        name = _names(library, [found]).get(found.principal, "")
+    terminal.document({"status": "SUCCESS", "record": _document(found, with_query=True, name=name)})
     if not terminal.as_json:
-        show_record(terminal, found)
+        show_record(terminal, found, name)
 
 
 def verify(

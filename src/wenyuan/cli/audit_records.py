@@ -21,13 +21,16 @@ _DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase qu
 _TOLD = frozenset(("action", "object", "changes"))
 
 
-def show_line(terminal: Terminal, record: AuditRecord, parts: int = 0) -> None:
+def show_line(terminal: Terminal, record: AuditRecord, parts: int = 0, name: str = "") -> None:
     """A record in two lines: id, time, principal and kind; below, cut to the terminal's width, a summary and the
     number of further `parts`.
+
+    Args:
+        name: Of the person who asked or changed something, where it is known.
     """
     from rich.text import Text
 
-    who = printable(record.principal)
+    who = printable(name or record.principal)
     kind = terminal.text(f"audit_{record.kind}")
     terminal.show(f"{record.audit_id}  {local_time(record.at, seconds=True)}  {who:<8}  {kind}", wrap=False)
     said = [*_TOLD_BY.get(record.kind, _changed)(terminal, record.record)] if not record.erasure else []
@@ -76,7 +79,7 @@ def _show_writing(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[str]:
 _TOLD_BY = {"retrieval": _show_answer, "verification": _verified, "answer": _show_writing}
 
 
-def show_record(terminal: Terminal, record: AuditRecord) -> None:
+def show_record(terminal: Terminal, record: AuditRecord, name: str = "") -> None:
     """Everything in a record, except digests."""
     if record.erasure:
         lines = _of_erased(terminal, record)
@@ -95,7 +98,7 @@ def show_record(terminal: Terminal, record: AuditRecord) -> None:
         f"{local_time(record.at, seconds=True)} ({terminal.text('audit_number', seq=record.seq)})",
     )
     _print_line(terminal, "audit_kind", terminal.text(f"audit_{record.kind}"))
-    _print_line(terminal, "audit_by", record.principal)
+    _print_line(terminal, "audit_by", f"{name} ({record.principal})" if name else record.principal)
     for key, value in lines:
         _print_line(terminal, key, value)
     _print_line(terminal, "audit_hash", record.hash)

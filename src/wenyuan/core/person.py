@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from wenyuan.core.errors import KnowledgeError
 
+PERSON_ID = "person-"
+"""With what the ids of people begin."""
+
 
 class IssuerUnavailable(KnowledgeError):
     """The issuer cannot be asked, so nobody can be told by its tokens."""
@@ -44,7 +47,7 @@ class Person:
 
 def person_id(issuer: str, subject: str) -> str:
     """The id in records of whom an issuer calls so."""
-    return "person-" + hashlib.sha256(f"{issuer}\0{subject}".encode()).hexdigest()[:20]
+    return PERSON_ID + hashlib.sha256(f"{issuer}\0{subject}".encode()).hexdigest()[:20]
 
 
 def stands_for_itself(name: str) -> bool:
