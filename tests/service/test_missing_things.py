@@ -77,7 +77,7 @@ def test_the_scope_decides(library: wenyuan.Library) -> None:
 def test_a_synonym_of_the_library_is_not_missed(library: wenyuan.Library) -> None:
     """What the library's table calls by another name is there."""
     assert library.search("what time does the lido open?").missing_terms == ("lido",)
-    library.catalog.put_synonyms([Synonym(term="lido", synonym="pool")], "local")
+    library.catalog.put_synonyms([Synonym(term="lido", synonym="towels")], "local")
     assert library.search("what time does the lido open?").missing_terms == ()
 
 

@@ -120,7 +120,7 @@ def _pairs(word: str) -> list[str]:
 
 
 def _is_han(word: str) -> bool:
-    return _HAN.match(word) is not None
+    return not word.isascii() and _HAN.match(word) is not None
 
 
 _HAN = re.compile(f"[{CJK}]")

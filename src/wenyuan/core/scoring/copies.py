@@ -115,12 +115,13 @@ def _original(passage: Passage, others: Sequence[Passage]) -> Passage | None:
     at = 0
     # Sentences end elsewhere where lines do, so as many as stand together are looked for at once.
     while at < len(body):
+        near = [i for i in may if body[at] in texts[i].whole]  # what has more sentences has the first of them
         runs = (("".join(body[at:end]), end) for end in range(len(body), at, -1))
         told = (
-            (run, end, [i for i in may if texts[i].says(run) and (at or _stands_under(leads, others[i]))])
+            (run, end, [i for i in near if texts[i].says(run) and (at or _stands_under(leads, others[i]))])
             for run, end in runs
         )
-        run, at, holding = next((one for one in told if one[2]), ("", at, []))
+        run, at, holding = next((one for one in told if one[2]), ("", at, [])) if near else ("", at, [])
         if not holding:
             return None
         for i in holding:

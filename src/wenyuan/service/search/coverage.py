@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
+from operator import mul
 
 from wenyuan.core.model import Passage
 from wenyuan.core.scoring.answerable import ACROSS, FIRST
@@ -37,7 +38,8 @@ class Coverage:
         self.things = tuple(word for word in self.words if word.thing and word.says >= _NAMED)
         self.total = sum(word.says for word in self.words)
         self._folded: dict[int, str] = {}
-        self._shares: dict[int, float] = {}
+        self._says = [word.says for word in self.words]
+        self._shares: dict[int, Sequence[float]] = {}
 
     def among(self, passages: Sequence[Passage], language: str) -> float:
         """The largest share of what the question's words say that one of the passages has, 0..1; words that say nearly the same
@@ -48,7 +50,10 @@ class Coverage:
         """
         if self._is_foreign(language) or not self.total:
             return ACROSS
-        return max(self._in_any_words(self.folded(one)) for one in passages)
+        most = 0.0
+        for one in passages:
+            most = self._in_any_words(one, most)
+        return most
 
     def of(self, passage: Passage) -> float | None:
         """The share that a passage has; None where words do not tell: it is in another language."""
@@ -76,26 +81,44 @@ class Coverage:
         return self._folded[number]
 
     def _whole(self, passage: Passage) -> float:
+        return float(sum(map(mul, self._says, self._stands(passage)))) / self.total
+
+    def _stands(self, passage: Passage) -> Sequence[float]:
+        """How much of each word a passage has, 0..1."""
         number = passage.passage_id
         if number not in self._shares:
-            self._shares[number] = self._share(self.folded(passage))
+            folded = self.folded(passage)
+            self._shares[number] = [share_in(word.text, folded) for word in self.words]
         return self._shares[number]
 
     def _share(self, folded: str) -> float:
         return sum(word.says * share_in(word.text, folded) for word in self.words) / self.total
 
-    def _in_any_words(self, folded: str) -> float:
-        return sum(word.says * self._said_in(word.text, folded) for word in self.words) / self.total
+    def _in_any_words(self, passage: Passage, least: float) -> float:
+        """The share that a passage says in the question's words or in neighbouring ones, or `least` where it says no more."""
+        stands = self._stands(passage)
+        if sum(map(mul, self._says, map(max, stands, self._nearest))) / self.total <= least:
+            return least
+        folded = self.folded(passage)
+        shares = (
+            share if share >= nearest else self._neighbour_in(word.text, share, folded)
+            for word, share, nearest in zip(self.words, stands, self._nearest, strict=True)
+        )
+        return max(least, float(sum(map(mul, self._says, shares))) / self.total)
 
-    def _said_in(self, word: str, folded: str) -> float:
-        """How much of what a word says a text says, 0..1: it stands there, or its nearest neighbour that does counts in part."""
-        share = share_in(word, folded)
+    def _neighbour_in(self, word: str, share: float, folded: str) -> float:
+        """What the nearest neighbour of a word that stands in a text counts, if that is more than the word's own share."""
         for near in self._neighbours[word]:
             if near.counts <= share:
                 break
             if share_in(near.text, folded) == 1.0:
                 return near.counts
         return share
+
+    @cached_property
+    def _nearest(self) -> Sequence[float]:
+        """What the nearest neighbour of each word counts; 0 where it has none."""
+        return [max((near.counts for near in self._neighbours[word.text]), default=0.0) for word in self.words]
 
     @cached_property
     def _neighbours(self) -> Mapping[str, Sequence[Neighbour]]:
