@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,18 @@ def test_a_source_is_added_edited_and_removed(opened: tuple[str, Any], tmp_path:
     assert browser.post("/console/sources/faq/remove").location == "/console/sources/faq"
     assert browser.post("/console/sources/faq/remove", {"sure": "yes"}).location == "/console/sources"
     assert browser.get("/console/sources/faq").status == 404
+
+
+def test_an_older_page_does_not_undo_a_change(opened: tuple[str, Any]) -> None:
+    """A form that was opened before somebody else changed the source is refused, and the page says so."""
+    url, library = opened
+    browser = Browser(url)
+    seen = browser.get("/console/sources/wiki/edit").tree.css_first("input[name=seen]").attributes["value"]
+    library.catalog.put_source(replace(library.catalog.source("wiki"), title="他人改的"))
+    page = browser.post("/console/sources/wiki/edit", {"title": "我改的", "trust_level": 2, "seen": seen})
+    assert page.status == 409
+    assert "changed or removed meanwhile" in page.body
+    assert library.catalog.source("wiki").title == "他人改的"
 
 
 @pytest.mark.parametrize(

@@ -461,6 +461,9 @@ def test_what_waits_is_decided_on_by_a_range_or_all_at_once(tmp_path: Path) -> N
         assert decide("1-999").json == {"action": "approve", "changed": 1, "left": 0}
         assert_problem(decide("全部"), 400, "invalid_request")  # nothing waits any more; what was rejected stays so
         assert library.catalog.rules.counts()["statements"] == {"approved": 1, "rejected": 1}
+        late = {"statement_ids": ids[:1], "action": "approve", "seen": "proposed"}
+        assert_problem(send(url, "POST", "/v1/rules/review", late, token), 409, "conflict")
+        assert library.catalog.rules.counts()["statements"] == {"approved": 1, "rejected": 1}
         assert decide(f"{ids[0]}").json["changed"] == 1
         told = audited(library)
         assert [(action, what) for _, action, what in told[:3]] == [

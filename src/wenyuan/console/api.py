@@ -68,7 +68,7 @@ class Api:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def call(
+    async def call(  # noqa: PLR0913  (what a request is made of, each by name)
         self,
         method: str,
         segments: Iterable[str],
@@ -79,6 +79,7 @@ class Api:
         query: Mapping[str, object] | None = None,
         body: object = None,
         form: Request | None = None,
+        seen: str = "",
     ) -> ApiReply:
         """The response to one request.
 
@@ -90,6 +91,7 @@ class Api:
             token: The key to ask with; ``""`` for none.
             body: A JSON value; None for no body.
             form: A request whose body is handed on as it comes.
+            seen: The version that the caller has seen of what is changed; another one is refused.
 
         Raises:
             Refused: a problem document. An answer that says FAILED is returned.
@@ -101,6 +103,8 @@ class Api:
         headers = [(b"host", host.encode("latin-1", "replace"))]
         if token:
             headers.append((b"authorization", f"Bearer {token}".encode("latin-1", "replace")))
+        if seen:
+            headers.append((b"if-match", seen.encode("latin-1", "replace")))
         if body is not None:
             headers += [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
         if form is not None:

@@ -44,6 +44,8 @@ async def decided(visit: Visit) -> Response:
         return await _decided_many(visit, form)
     numbers = [whole_number(n) for n in form.all("statement_id")]
     body = {"statement_ids": numbers, "action": form["action"], "reason": form["reason"]}
+    if form["seen"]:
+        body["seen"] = form["seen"]
     await visit.post("v1", "rules", "review", body=body)
     return visit.see(checked_next(form["next"] or "/console/review"))
 

@@ -100,13 +100,15 @@ async def added(visit: Visit) -> Response:
 async def edited(visit: Visit) -> Response:
     """The form to edit a source, and its result."""
     name = visit.request.path_params["source_id"]
-    source = await visit.get("v1", "sources", name)
+    reply = await visit.call("GET", "v1", "sources", name)
+    source = reply.value
     if visit.request.method == "GET":
-        return visit.page("source_form.html", source=source, form=_filled(source), refused=None, **_CHOICES)
+        form = _filled(source, reply.headers.get("etag", ""))
+        return visit.page("source_form.html", source=source, form=form, refused=None, **_CHOICES)
     form = await read_form(visit.request)
     try:
         changes = {**_fields(form), **_settings(form, source.get("settings", {}))}
-        await visit.begin(visit.call("PATCH", "v1", "sources", name, body=changes), _RUNS_LONG)
+        await visit.begin(visit.call("PATCH", "v1", "sources", name, body=changes, seen=form["seen"]), _RUNS_LONG)
     except (Refused, NoJson) as error:
         return _again(visit, form, error, source)
     return visit.see(f"/console/sources/{name}")
@@ -178,8 +180,8 @@ def _settings(form: Form, shown: Mapping[str, Any] | None = None) -> dict[str, A
     return {} if value == shown else {"settings": value}
 
 
-def _filled(source: Mapping[str, Any]) -> Form:
-    plain = [(name, str(source.get(name) or "")) for name in (*_TEXTS, "trust_level")]
+def _filled(source: Mapping[str, Any], version: str) -> Form:
+    plain = [("seen", version), *((name, str(source.get(name) or "")) for name in (*_TEXTS, "trust_level"))]
     if source.get("settings"):
         plain.append(("settings", json.dumps(source["settings"], ensure_ascii=False, indent=2)))
     return Form([*plain, *((name, ", ".join(source.get(name) or ())) for name in _LISTS)])

@@ -64,6 +64,15 @@ _HEADERS = {
         "required": True,
     }
 }
+_VERSION = {
+    "ETag": {"description": "The version of what is shown.", "schema": {"type": "string"}, "required": True},
+}
+_SEEN = (
+    {
+        "name": "If-Match", "in": "header", "required": False, "schema": {"type": "string"},
+        "description": "The `ETag` of what the caller has seen; where it was changed since, 409 and nothing is changed.",
+    },
+)  # fmt: skip
 _STATUS_HEADER = {
     "X-Retrieval-Status": {"schema": {"type": "string", "enum": ["SUCCESS", "FAILED"]}, "required": True}
 }
@@ -118,8 +127,8 @@ def _in_query(shape: type[BaseModel] | None) -> list[dict[str, Any]]:
     return [{"name": name, "in": "query", "required": False, "schema": told} for name, told in properties.items()]
 
 
-def _parameters(route: Route, query: type[BaseModel] | None) -> dict[str, Any]:
-    told = _in_path(route) + _in_query(query)
+def _parameters(route: Route, query: type[BaseModel] | None, more: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    told = [*_in_path(route), *_in_query(query), *more]
     return {"parameters": told} if told else {}
 
 
@@ -210,6 +219,7 @@ def storage_operation(
     body: type[Any] | Mapping[str, Any] | None = None,
     required: bool = True,
     files: bool = False,
+    versioned: bool = False,
 ) -> Operation:
     """An operation that reads or changes stored data.
 
@@ -219,11 +229,13 @@ def storage_operation(
         body: The shape, or the schema, of its body.
         required: Whether there must be one.
         files: Whether its body is a form with files.
+        versioned: Whether what it answers has a version, which a change may name.
     """
     takes = body_schema(body) if isinstance(body, type) else {"content": {"application/json": {"schema": body}}}
 
     def described(route: Route, _failed: int) -> dict[str, Any]:
-        ok = {"description": "Done.", "headers": _HEADERS, "content": {"application/json": {"schema": answer}}}
+        headers = {**_HEADERS, **_VERSION} if versioned else _HEADERS
+        ok = {"description": "Done.", "headers": headers, "content": {"application/json": {"schema": answer}}}
         return {
             "operationId": _operation_name(route),
             "summary": summary or f"Needs the right {route.right}",
@@ -231,7 +243,7 @@ def storage_operation(
                 **{str(status): ok for status in statuses},
                 **_problems(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503),
             },
-            **_parameters(route, query),
+            **_parameters(route, query, _SEEN if versioned and route.method != "GET" else ()),
             **({"requestBody": {"required": True, "content": _FILES}} if files else {}),
             **({} if body is None else {"requestBody": {**takes, "required": required}}),
         }

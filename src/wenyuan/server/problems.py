@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, as_sent
+from wenyuan.core.errors import Conflict, Fault, InvalidRequest, KnowledgeError, NotPermitted, as_sent
 from wenyuan.wire.contract import encode
 
 # Problem details (RFC 9457): the one form of every answer that is not an answer of the contract.
@@ -63,6 +63,8 @@ class Problem(Exception):
         match error:
             case Problem():
                 return error
+            case Conflict():
+                return cls(409, error.code, str(error))
             case InvalidRequest():
                 return cls(400, error.code, str(error), faults=error.faults)
             case NotPermitted():

@@ -66,6 +66,10 @@ class ReviewShape(Strict):
     )
     action: Literal["approve", "reject", "retire"]
     reason: Annotated[Text, Field(max_length=2_000)] = ""
+    seen: Literal["proposed", "approved", "rejected", "retired"] | None = Field(
+        None,
+        description="The status in which the caller has seen them; another one is a conflict, and nothing is changed.",
+    )
 
 
 class ImportShape(Strict):

@@ -15,7 +15,7 @@ from wenyuan.catalog.rules.merge import RulesChange, leave_nodes, merge_nodes, r
 from wenyuan.catalog.rules.rows import packed
 from wenyuan.catalog.rules.statement_merge import StatementMerge, lose_support
 from wenyuan.catalog.sql import now
-from wenyuan.core.errors import InvalidRequest, NotFound, msg
+from wenyuan.core.errors import Conflict, InvalidRequest, NotFound, msg
 from wenyuan.core.rules.model import Node, Statement
 
 # Changing the rules graph: what packs bring, what people decide, and what goes with a source.
@@ -97,11 +97,15 @@ class RuleWrites:
         )
 
     def review_rules(
-        self, statement_ids: Sequence[int], action: ReviewAction, *, actor: str, reason: str = ""
+        self, statement_ids: Sequence[int], action: ReviewAction, *, actor: str, reason: str = "", seen: str = ""
     ) -> int:
         """Apply a review decision to statements, all or none; returns how many changed status.
 
+        Args:
+            seen: The status in which whoever decides has seen them; ``""``: whatever they are.
+
         Raises:
+            Conflict: one of them has another status than `seen`.
             NotFound: there is no statement of a number.
             InvalidRequest: the action is unknown, or a statement without evidence is to be approved.
         """
@@ -116,6 +120,15 @@ class RuleWrites:
             missing = [number for number in ids if number not in held]
             if missing:
                 raise NotFound(msg("there are no statements {str}", str=", ".join(map(str, missing[:5]))))
+            for number, row in held.items():
+                if seen and row["status"] != seen:
+                    raise Conflict(
+                        msg(
+                            "statement {number} is {status} meanwhile, and not {seen}",
+                            number=number, status=row["status"], seen=seen,
+                        ),
+                        hint="look at it again, and at what was decided and by whom",
+                    )  # fmt: skip
             status = _STATUS[action]
             # A statement retired for lack of evidence differs from one retired in a review.
             rows = [row for row in held.values() if row["status"] != status or row["restores"]]

@@ -16,6 +16,7 @@ from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.documents import document_number
+from wenyuan.server.versions import check_version, version_of
 from wenyuan.wire.search_requests import checked
 
 if TYPE_CHECKING:
@@ -87,7 +88,10 @@ class DocumentReaderRoutes:
         return await self._handler.pool.run(lambda: json_response({"sources": self._library.reader_counts()}))
 
     @route(
-        "GET", "/v1/documents/{document_id}/readers", "registry", storage_operation("Who may read a document", _LISTS)
+        "GET",
+        "/v1/documents/{document_id}/readers",
+        "registry",
+        storage_operation("Who may read a document", _LISTS, versioned=True),
     )
     async def show(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._show(request))
@@ -96,7 +100,9 @@ class DocumentReaderRoutes:
         "PUT",
         "/v1/documents/{document_id}/readers",
         "registry",
-        storage_operation("Say who may read a document; counts for the next question", _LISTS, body=ReadersShape),
+        storage_operation(
+            "Say who may read a document; counts for the next question", _LISTS, body=ReadersShape, versioned=True
+        ),
     )
     async def put(self, request: Request) -> Response:
         self._number(request)
@@ -106,7 +112,7 @@ class DocumentReaderRoutes:
         "DELETE",
         "/v1/documents/{document_id}/readers",
         "registry",
-        storage_operation("Take back what was said here", _LISTS),
+        storage_operation("Take back what was said here", _LISTS, versioned=True),
     )
     async def remove(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._set(request, None))
@@ -114,16 +120,19 @@ class DocumentReaderRoutes:
     def _set(self, request: Request, body: object) -> Response:
         given = None if body is None and request.method == "DELETE" else checked(ReadersShape, body).model_dump()
         try:
-            self._library.set_readers(self._number(request), given)
+            with self._library.catalog.writing():
+                check_version(request, self._library.readers(self._number(request)))
+                self._library.set_readers(self._number(request), given)
         except NotFound as error:
             raise missing("document") from error
         return self._show(request)
 
     def _show(self, request: Request) -> Response:
         try:
-            return json_response(self._library.readers(self._number(request)))
+            shown = self._library.readers(self._number(request))
         except NotFound as error:
             raise missing("document") from error
+        return json_response(shown, headers={"ETag": version_of(shown)})
 
     @staticmethod
     def _number(request: Request) -> int:

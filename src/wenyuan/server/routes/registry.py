@@ -38,7 +38,8 @@ from wenyuan.server.problems import Problem
 from wenyuan.server.route import route
 from wenyuan.server.routes.ingest_jobs import IngestJobs
 from wenyuan.server.service_port import Service
-from wenyuan.service.ingest.registry import apply, plan
+from wenyuan.server.versions import check_version, version_of
+from wenyuan.service.ingest.registry import plan, read_stricter, store
 from wenyuan.service.operations.freshness import describe_state
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker
 
@@ -169,7 +170,7 @@ class SourceRoutes:
         "GET",
         "/v1/sources/{source_id}",
         "registry",
-        storage_operation("A source, what is held of it, and how", _DESCRIBED_SOURCE),
+        storage_operation("A source, what is held of it, and how", _DESCRIBED_SOURCE, versioned=True),
     )
     async def show(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._show(request))
@@ -193,12 +194,10 @@ class SourceRoutes:
         "PATCH",
         "/v1/sources/{source_id}",
         "registry",
-        storage_operation("Change what is said of a source", _DESCRIBED_SOURCE, body=_SOURCE),
+        storage_operation("Change what is said of a source", _DESCRIBED_SOURCE, body=_SOURCE, versioned=True),
     )
     async def change(self, request: Request) -> Response:
-        return await self._handler.work(
-            request, lambda body: self._change(self._found(request, to_change=True), body)
-        )
+        return await self._handler.work(request, lambda body: self._change(request, body))
 
     @route(
         "DELETE",
@@ -248,10 +247,11 @@ class SourceRoutes:
         return json_response({"sources": listed})
 
     def _show(self, request: Request) -> Response:
-        shown = self._described(self._found(request))
+        source = self._found(request)
+        shown = self._described(source)
         if request.state.principal.agent_id is not None:
             shown = {name: value for name, value in shown.items() if name not in _OPERATORS}
-        return json_response(shown)
+        return json_response(shown, headers={"ETag": version_of(shown_source(source))})
 
     def _described(self, source: Source) -> dict[str, Any]:
         state = self._library.catalog.source_states().get(source.source_id)
@@ -287,22 +287,29 @@ class SourceRoutes:
         real = allowed_path(source.path, self._handler.settings.ingest_roots)
         return parse_source({**source_to_wire(source), "path": str(real)})
 
-    def _change(self, source: Source, body: object) -> Response:
+    def _change(self, request: Request, body: object) -> Response:
+        self._found(request, to_change=True)  # which says first that it may not be changed
         given = _object(body)
         faults = [
             Fault(name, "cannot be changed; remove the source and add it anew") for name in _FIXED if name in given
         ]
         if faults:
             raise InvalidRequest(listed(faults), faults=tuple(faults))
-        kept = source_to_wire(source)
-        if "trust" in given:
-            kept.pop("trust_level")
-        changed = parse_source({**kept, **given})
-        self._check_supersession(changed)
-        # As with a registry file: what has to be read differently is due at once.
-        wanted = Registry(sources=(changed,), sections=frozenset({"sources"}))
-        reports = [_outcome_json(outcome) for outcome in apply(self._library, plan(self._library, wanted))]
-        return json_response(self._described(changed) | ({"refresh": reports[0]} if reports else {}))
+        with self._library.catalog.writing():  # what is not given stays as it is now, whoever changes it meanwhile
+            source = self._found(request, to_change=True)
+            check_version(request, shown_source(source))
+            kept = source_to_wire(source)
+            if "trust" in given:
+                kept.pop("trust_level")
+            changed = parse_source({**kept, **given})
+            self._check_supersession(changed)
+            # As with a registry file: what has to be read differently is due at once.
+            wanted = Registry(sources=(changed,), sections=frozenset({"sources"}))
+            planned = plan(self._library, wanted)
+            store(self._library, planned)
+        reports = [_outcome_json(outcome) for outcome in read_stricter(self._library, planned)]
+        told = self._described(changed) | ({"refresh": reports[0]} if reports else {})
+        return json_response(told, headers={"ETag": version_of(shown_source(changed))})
 
     def _check_supersession(self, source: Source) -> None:
         others = [known for known in self._library.sources() if known.source_id != source.source_id]
@@ -377,21 +384,25 @@ class Agents:
     async def list(self, request: Request) -> Response:
         return await self._handler.pool.run(lambda: self._list(request.state.principal))
 
-    @route("GET", "/v1/agents/{agent_id}", "registry", storage_operation("An agent", _AGENT))
+    @route("GET", "/v1/agents/{agent_id}", "registry", storage_operation("An agent", _AGENT, versioned=True))
     async def show(self, request: Request) -> Response:
-        return await self._handler.pool.run(lambda: json_response(agent_to_wire(self._found(request))))
+        return await self._handler.pool.run(lambda: _agent_response(self._found(request)))
 
     @route(
         "POST",
         "/v1/agents",
         "registry",
         storage_operation(
-            "Put an agent: a new one, or instead of the one of that id", _AGENT, statuses=(200, 201), body=_AGENT
+            "Put an agent: a new one, or instead of the one of that id",
+            _AGENT,
+            statuses=(200, 201),
+            body=_AGENT,
+            versioned=True,
         ),
     )
     async def put(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._handler.work(request, self._put)
+        return await self._handler.work(request, lambda body: self._put(request, body))
 
     @route(
         "DELETE",
@@ -425,7 +436,7 @@ class Agents:
                 return found
         raise missing("agent")
 
-    def _put(self, body: object) -> Response:
+    def _put(self, request: Request, body: object) -> Response:
         agent = parse_agent(_object(body))
         domains = sorted({source.domain for source in self._library.sources()})
         faults = [
@@ -438,15 +449,22 @@ class Agents:
         ]
         if faults:
             raise InvalidRequest(listed(faults, "{place}: {fault}"), faults=tuple(faults))
-        known = agent.agent_id in {a.agent_id for a in self._library.catalog.agents()}
-        self._library.catalog.put_agent(agent)
-        return json_response(agent_to_wire(agent), 200 if known else 201)
+        with self._library.catalog.writing():
+            known = {a.agent_id: a for a in self._library.catalog.agents()}.get(agent.agent_id)
+            check_version(request, None if known is None else agent_to_wire(known))
+            self._library.catalog.put_agent(agent)
+        return _agent_response(agent, 201 if known is None else 200)
 
     def _remove(self, request: Request) -> Response:
         agent = self._found(request)
         operator(request.state.principal)
         revoked = self._library.catalog.remove_agent(agent.agent_id)
         return json_response({"agent_id": agent.agent_id, "keys_revoked": revoked})
+
+
+def _agent_response(agent: Agent, status: int = 200) -> Response:
+    shown = agent_to_wire(agent)
+    return json_response(shown, status, {"ETag": version_of(shown)})
 
 
 def _outcome_json(outcome: RefreshOutcome) -> dict[str, Any]:

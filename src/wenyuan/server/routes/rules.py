@@ -375,7 +375,9 @@ class RuleRoutes:
             numbers, told["left"] = self._library.rules.meant(numbers, wanted.action, most=shapes.MAX_LISTED)
         for number in numbers:
             self._found(number)
-        told["changed"] = self._library.rules.review(numbers, wanted.action, reason=wanted.reason)
+        told["changed"] = self._library.rules.review(
+            numbers, wanted.action, reason=wanted.reason, seen=wanted.seen or ""
+        )
         return json_response(told)
 
     def _take(self, body: object) -> Response:

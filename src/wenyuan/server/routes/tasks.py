@@ -15,6 +15,7 @@ from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.registry import operator
+from wenyuan.server.versions import check_version, version_of
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library
@@ -60,11 +61,14 @@ class Tasks:
         return await self._handler.pool.run(self._list)
 
     @route(
-        "GET", "/v1/tasks/{profile_id}", "registry", storage_operation("What tasks of one kind are about", _PROFILE)
+        "GET",
+        "/v1/tasks/{profile_id}",
+        "registry",
+        storage_operation("What tasks of one kind are about", _PROFILE, versioned=True),
     )
     async def show(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._handler.pool.run(lambda: json_response(profile_to_wire(self._found(request))))
+        return await self._handler.pool.run(lambda: _profile_response(self._found(request)))
 
     @route(
         "POST",
@@ -75,11 +79,12 @@ class Tasks:
             _PROFILE,
             statuses=(200, 201),
             body=_PROFILE,
+            versioned=True,
         ),
     )
     async def put(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._handler.work(request, self._put)
+        return await self._handler.work(request, lambda body: self._put(request, body))
 
     @route("DELETE", "/v1/tasks/{profile_id}", "registry", storage_operation())
     async def remove(self, request: Request) -> Response:
@@ -95,7 +100,7 @@ class Tasks:
                 return profile
         raise missing("profile")
 
-    def _put(self, body: object) -> Response:
+    def _put(self, request: Request, body: object) -> Response:
         if not isinstance(body, dict):
             raise InvalidRequest("the body must be an object", faults=(Fault("$", "must be an object"),))
         profile = parse_profile(body)
@@ -107,9 +112,11 @@ class Tasks:
         )
         if faults:
             raise InvalidRequest(listed(faults, "{place}: {fault}"), faults=faults)
-        new = profile.profile_id not in {one.profile_id for one in self._library.catalog.profiles()}
-        self._library.catalog.put_profile(profile)
-        return json_response(profile_to_wire(profile), 201 if new else 200)
+        with self._library.catalog.writing():
+            there = {one.profile_id: one for one in self._library.catalog.profiles()}.get(profile.profile_id)
+            check_version(request, None if there is None else profile_to_wire(there))
+            self._library.catalog.put_profile(profile)
+        return _profile_response(profile, 201 if there is None else 200)
 
     def _remove(self, request: Request) -> Response:
         try:
@@ -117,3 +124,8 @@ class Tasks:
         except NotFound as error:
             raise missing("profile") from error
         return json_response({"profile_id": request.path_params["profile_id"]})
+
+
+def _profile_response(profile: TaskProfile, status: int = 200) -> Response:
+    shown = profile_to_wire(profile)
+    return json_response(shown, status, {"ETag": version_of(shown)})

@@ -145,6 +145,14 @@ def apply(
             changed.
         CatalogBusy: another worker is at such a source; apply the plan again when it has finished.
     """
+    store(library, plan, prune=prune, clock=clock)
+    if prune:
+        _prune(library, plan)
+    return read_stricter(library, plan)
+
+
+def store(library: Library, plan: Plan, *, prune: bool = False, clock: Callable[[], float] = time.time) -> None:
+    """Store what a plan wants, all at once; arguments and errors as `apply`."""
     catalog = library.catalog
     todo = {*plan.added, *plan.changed_entries}
     with catalog.writing():
@@ -164,8 +172,10 @@ def apply(
         for source_id in {c.id for c in plan.changed if c.kind == "source" and c.field in _READ_ANEW}:
             if source_id in states:
                 catalog.put_source_state(replace(states[source_id], next_refresh=clock()))
-    if prune:
-        _prune(library, plan)
+
+
+def read_stricter(library: Library, plan: Plan) -> tuple[RefreshOutcome, ...]:
+    """Read sources of a plan whose redaction became stricter; see `apply`."""
     registered = {source.source_id: source for source in library.sources()}
     wanted = [registered[source.source_id] for source in plan.wanted.sources]
     return tuple(Worker(library).refresh(source.source_id) for source in wanted if library.behind(source))

@@ -295,13 +295,19 @@ class Rulebook:
         numbers = list(dict.fromkeys(numbers))
         return numbers[:most], 0 if most is None else max(0, len(numbers) - most)
 
-    def review(self, statement_ids: Iterable[int], action: Action, *, reason: str = "") -> int:
-        """Approve, reject or retire statements, all or none; returns how many changed their status."""
+    def review(self, statement_ids: Iterable[int], action: Action, *, reason: str = "", seen: str = "") -> int:
+        """Approve, reject or retire statements, all or none; returns how many changed their status.
+
+        Args:
+            seen: The status in which the caller has seen them; Conflict where one has another. ``""``: whatever they are.
+        """
         ids = list(dict.fromkeys(statement_ids))
         if not ids:
             raise InvalidRequest("no statement is named", hint="wenyuan rules review")
         before = {number: self._catalog.rules.statement(number).statement.status for number in ids}
-        count = self._catalog.review_rules(ids, action, actor=ACTING.get().actor or "local", reason=reason)
+        count = self._catalog.review_rules(
+            ids, action, actor=ACTING.get().actor or "local", reason=reason, seen=seen
+        )
         for number in ids:
             after = self._catalog.rules.statement(number).statement.status
             if after != before[number]:
