@@ -85,7 +85,8 @@ def given(came: Path, files: dict[str, str]) -> list[Given]:
 def number_of(library: Any, name: str) -> int:
     """The id of the document of a file."""
     live = library.catalog.live_documents("desk")
-    (number,) = (number for uri, (number, _) in live.items() if uri.endswith(f"/{name}"))
+    kept = "/.versions/"  # earlier versions have its name, too
+    (number,) = (number for uri, (number, _) in live.items() if uri.endswith(f"/{name}") and kept not in uri)
     return int(number)
 
 

@@ -305,9 +305,7 @@ class Rulebook:
         if not ids:
             raise InvalidRequest("no statement is named", hint="wenyuan rules review")
         before = {number: self._catalog.rules.statement(number).statement.status for number in ids}
-        count = self._catalog.review_rules(
-            ids, action, actor=ACTING.get().actor or "local", reason=reason, seen=seen
-        )
+        count = self._catalog.review_rules(ids, action, actor=ACTING.get().actor or "local", reason=reason, seen=seen)
         for number in ids:
             after = self._catalog.rules.statement(number).statement.status
             if after != before[number]:
