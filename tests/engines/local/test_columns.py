@@ -46,7 +46,7 @@ def compared(columns: Columns, scope: Scope, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("value", ["a", "k50", "nobody's"])
 def test_only_values_in_view_are_compared(columns: Columns, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     """Of a field that others use too, those in one's own rows."""
-    found, mask = compared(columns, Scope(OURS, DAY, In("metadata.kind", (value,))), monkeypatch)
+    found, mask = compared(columns, Scope(sources=OURS, as_of=DAY, filter=In("metadata.kind", (value,))), monkeypatch)
     assert found == ["a", "b"]
     assert mask == [value == "a"] + [False] * 101
 
@@ -55,15 +55,18 @@ def test_only_values_in_view_are_compared(columns: Columns, monkeypatch: pytest.
 def test_a_field_of_others_is_as_one_of_nobody(columns: Columns, monkeypatch: pytest.MonkeyPatch, field: str) -> None:
     """Nothing is compared, and nothing found; without that value, all of one's own."""
     leaf = In(f"metadata.{field}", ("s50",))
-    assert compared(columns, Scope(OURS, DAY, leaf), monkeypatch) == ([], [False] * 102)
-    assert compared(columns, Scope(OURS, DAY, Not(leaf)), monkeypatch) == ([], [True] * 2 + [False] * 100)
+    assert compared(columns, Scope(sources=OURS, as_of=DAY, filter=leaf), monkeypatch) == ([], [False] * 102)
+    assert compared(columns, Scope(sources=OURS, as_of=DAY, filter=Not(leaf)), monkeypatch) == (
+        [],
+        [True] * 2 + [False] * 100,
+    )
     both = And((leaf, In("metadata.kind", ("a",))))
-    assert compared(columns, Scope(OURS, DAY, both), monkeypatch)[1] == [False] * 102
+    assert compared(columns, Scope(sources=OURS, as_of=DAY, filter=both), monkeypatch)[1] == [False] * 102
 
 
 def test_who_may_see_all_finds_all(columns: Columns) -> None:
     """Without bounds every value counts."""
-    everything = Scope(frozenset({"ours", "theirs"}), DAY, In("metadata.secret", ("s50",)))
+    everything = Scope(sources=OURS | {"theirs"}, as_of=DAY, filter=In("metadata.secret", ("s50",)))
     mask = columns.mask(everything)
     assert mask is not None
     assert mask.tolist().index(True) == 49
