@@ -12,11 +12,11 @@ from starlette.responses import Response
 from wenyuan.contract.bodies import Strict
 from wenyuan.core.errors import NotFound
 from wenyuan.core.principals import MAX_NAMES
+from wenyuan.server.etags import check_version, version_of
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.documents import document_number
-from wenyuan.server.versions import check_version, version_of
 from wenyuan.wire.search_requests import checked
 
 if TYPE_CHECKING:

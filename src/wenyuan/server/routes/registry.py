@@ -32,13 +32,13 @@ from wenyuan.core.model import Source
 from wenyuan.core.registry import Registry
 from wenyuan.core.remote_addresses import is_remote, local_places
 from wenyuan.core.source_entries import parse_source, shown_source, source_to_wire, supersession_faults
+from wenyuan.server.etags import check_version, version_of
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import SOURCES_LISTED, storage_operation
 from wenyuan.server.problems import Problem
 from wenyuan.server.route import route
 from wenyuan.server.routes.ingest_jobs import IngestJobs
 from wenyuan.server.service_port import Service
-from wenyuan.server.versions import check_version, version_of
 from wenyuan.service.ingest.registry import plan, read_stricter, store
 from wenyuan.service.operations.freshness import describe_state
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker

@@ -11,11 +11,11 @@ from starlette.responses import Response
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, did_you_mean, listed, msg
 from wenyuan.core.task_profiles import MOST, TaskProfile, parse_profile, profile_to_wire
 from wenyuan.core.task_profiles import MOST_CHARS as PROFILES_MOST_CHARS
+from wenyuan.server.etags import check_version, version_of
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.registry import operator
-from wenyuan.server.versions import check_version, version_of
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library
