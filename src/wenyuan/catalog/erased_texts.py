@@ -87,7 +87,7 @@ class ErasedTexts:
                     t.documents, t.documents.c.document_id == table.c.document_id
                 )  # fmt: skip
                 query = sa.select(*columns, *(one.label(f"of_{one.name}") for one in extra)).select_from(origin)
-                for row in connection.execution_options(yield_per=1_000).execute(query):
+                for row in connection.execute(query, execution_options={"yield_per": 1_000}):
                     if any(_holds(found, value) for value in row[1 : len(columns)]):
                         by = live if row[-1] is None else past
                         by.setdefault(row[-2], set()).add(row[0])
@@ -249,7 +249,7 @@ def _texts_of(table: sa.Table) -> list[sa.Column[Any]]:
 
 
 def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[sa.RowMapping]:
-    yield from connection.execution_options(yield_per=500).execute(sa.select(table)).mappings()
+    yield from connection.execute(sa.select(table), execution_options={"yield_per": 500}).mappings()
 
 
 def _holds(found: ErasedValues, value: Any) -> bool:
