@@ -142,6 +142,29 @@ def test_a_part_of_another_value_stays(filled: tuple[Any, list[bytes]], tmp_path
     assert f"9{NUMBER}4" in text
 
 
+def test_what_people_write_beside_an_erasure(filled: tuple[Any, list[bytes]]) -> None:
+    """A reference that names the person is refused; the reason of an older hold that does so is masked, in the audit too."""
+    library, _ = filled
+    hold = library.erasures.hold(library.erasures.source("up"), f"{NAME} asked")
+    library.erasures.lift(hold.hold_id)
+    target = library.erasures.person(VALUES)
+    with pytest.raises(InvalidRequest, match="call the request another way"):
+        library.erasures.erase(target, reference=f"of {NAME}")
+    library.erasures.erase(target, reference="no. 7")
+    assert found_in(library.folder, VALUES) == []
+    assert library.erasures.holds(lifted=True)[0].reason == "⟦已删除⟧ asked"
+
+
+def test_unchanged_files_are_not_read_again(filled: tuple[Any, list[bytes]]) -> None:
+    """After an erasure a refresh finds all files as they were: none is read again and again for what it held."""
+    library, _ = filled
+    library.erasures.erase(library.erasures.person(VALUES))
+    library.ingest("files")
+    report = library.ingest("files")
+    assert (report.added, report.changed, report.retired) == (0, 0, 0)
+    assert report.unchanged > 5
+
+
 @pytest.mark.parametrize("value", ["", "李", "白", "Bo", "Amy", "12", "1234", " . ", "x" * 201])
 def test_what_would_be_found_everywhere_is_refused(filled: tuple[Any, list[bytes]], value: str) -> None:
     """A name of one character, a short number and nothing at all are refused before anything is looked for."""

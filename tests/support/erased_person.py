@@ -170,6 +170,7 @@ def write_files(docs: Path) -> None:
         f"From: {MAIL}\nSubject: Schichtplan\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n"
         "Content-Transfer-Encoding: base64\n\n".encode() + base64.b64encode(f"{NAME}来信：夜班表。".encode()) + b"\n"
     )  # fmt: skip
+    (docs / "only.txt").write_text(NAME, "utf-8")
     (docs / "bad.pdf").write_bytes(b"%PDF-1.4 " + NAME.encode())
 
 

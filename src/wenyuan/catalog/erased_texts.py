@@ -30,7 +30,7 @@ from wenyuan.core.redaction.policy import ERASED_MARK
 
 OF_DOCUMENTS = frozenset({"documents", "passages", "readings"})
 SILENT = frozenset({
-    "commits", "vectors", "rule_clauses_read", "erasures", "erasure_holds", "withheld_files", "tunings", "judge_calibrations", "conflicts",
+    "commits", "vectors", "rule_clauses_read", "erasures", "tunings", "judge_calibrations", "conflicts",
 })  # fmt: skip
 """Tables without a text of anybody: numbers, hashes, weights, and what erasures say of themselves."""
 PLACES: Mapping[str, str] = {
@@ -39,7 +39,7 @@ PLACES: Mapping[str, str] = {
     "agents": "agents", "keys": "keys", "key_principals": "keys", "feedback": "feedback", "golden_sets": "golden",
     "evaluations": "evaluations", "task_profiles": "profiles", "rule_nodes": "rules", "rule_aliases": "rules",
     "rule_statements": "rules", "rule_evidences": "evidence", "rule_reviews": "rules", "synonyms": "synonyms",
-    "access_lists": "readers", "stated_files": "addresses", "document_readers": "readers", "group_members": "readers", "gap_decisions": "gaps",
+    "access_lists": "readers", "stated_files": "addresses", "erasure_holds": "holds", "withheld_files": "addresses", "document_readers": "readers", "group_members": "readers", "gap_decisions": "gaps",
     "people": "people",
     "conflict_decisions": "conflicts",
 }  # fmt: skip
@@ -61,7 +61,9 @@ _IDS = frozenset({
     "language", "code", "refusal",
 })  # fmt: skip
 """Columns of hashes, ids and words of the program."""
-_KEPT = {"sources": frozenset({"path", "settings"}), "library": frozenset({"key"})}
+_KEPT = {
+    "sources": frozenset({"path", "settings"}), "library": frozenset({"key"}), "erasure_holds": frozenset({"target"}),
+}  # fmt: skip
 """Columns that say where something lies: a source is not read any more where these change."""
 MARKED = "erasing"
 """Fingerprint of a live document of which something is erased: whoever reads its source next reads it again."""

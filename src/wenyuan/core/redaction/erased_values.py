@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
 from wenyuan.core.redaction.policy import ERASED_MARK
@@ -32,6 +32,7 @@ _FEWEST_HAN, _FEWEST_LETTERS, _FEWEST_DIGITS = 2, 4, 5
 _MOBILE = re.compile("1[3-9][0-9]{9}")
 _PIECE = re.compile(r"[^/?#&;=\s]+")
 
+_ESCAPED = re.compile(r"[\x00-\x20%/?#&;\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
 Span = tuple[int, int]
 
 
@@ -167,7 +168,7 @@ class ErasedValues:
                 return match[0]
             new, found = self.masked(unquote(match[0], errors="surrogateescape").replace("%", " "))
             count += found
-            return quote(new, safe="⟦⟧") if found else match[0]
+            return _ESCAPED.sub(_escape, new) if found else match[0]
 
         return _PIECE.sub(piece, text), count
 
@@ -217,6 +218,10 @@ class ErasedValues:
         for start, end in found:
             if not any(first <= start and end <= last for first, last in stays):
                 yield view.original(start, end)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogateescape"))
 
 
 def _whole(lower: str, start: int, end: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,9 @@ from wenyuan.core.access import Principal
 from wenyuan.core.erasure import COMMON, Erasure, ErasurePlan, ErasureTarget, Hold
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotFound, listed, msg
 from wenyuan.core.redaction.erased_values import ErasedValues, checked_values, plain_form, values_of
-from wenyuan.core.remote_addresses import is_remote
 from wenyuan.service.erasure.certificate import CertificateCheck, check_record, check_seal
 from wenyuan.service.erasure.eraser import Eraser
+from wenyuan.service.erasure.what_stays import what_stays
 from wenyuan.service.ingest.erased_documents import identity_in
 from wenyuan.service.search.searcher import LOCAL
 
@@ -121,11 +121,12 @@ class Erasures:
         }  # fmt: skip
         if log is not None:
             places["audit"] = sum(1 for _ in log.wanted_records(self.eraser.mentions(target)))
+        engine = self.eraser.ingestion.ingester.engine
         return ErasurePlan(
             target=target,
             places={name: count for name, count in sorted(places.items()) if count},
             documents=documents,
-            left=self._left(target, documents, found, unsearched),
+            left=what_stays(self.catalog, engine.name, target, documents, found, unsearched),
             warnings=self._warnings(target, found),
             holds=self._holds(target, {*documents, *past}, {n for part in live.values() for n in part}),
             common=passages >= COMMON,
@@ -137,55 +138,6 @@ class Erasures:
             texts.documents_at(target.source_id, target.uri) if target.uri else texts.documents_in(target.source_id)
         )
         return ({target.source_id: set(live)} if live else {}), ({target.source_id: set(past)} if past else {})
-
-    def _left(
-        self, target: ErasureTarget, documents: Mapping[str, int], found: ErasedValues, unsearched: int
-    ) -> list[str]:
-        """What stays, since it does not lie in the library or cannot be searched."""
-        left = []
-        for source in self.catalog.sources():
-            if found and (
-                found.holds(source.source_id)
-                or found.holds(source.path)
-                or found.holds(json.dumps(source.settings, ensure_ascii=False))
-            ):
-                left.append(
-                    msg("the id, the address or the settings of source {source}: rename it", source=source.source_id)
-                )
-            if source.type != "static_doc":
-                if target.kind == "person":
-                    left.append(
-                        msg(
-                            "what source {source} holds elsewhere, which is searched where it is",
-                            source=source.source_id,
-                        )
-                    )
-            elif source.source_id in documents and source.path:
-                where = msg(
-                    "the files of source {source} in {path}, which are not the library's",
-                    source=source.source_id,
-                    path=source.path,
-                )
-                left.append(
-                    where
-                    if not found.holds(source.path)
-                    else msg("the files of source {source}, which are not the library's", source=source.source_id)
-                )
-                if is_remote(source.path):
-                    left.append(
-                        msg(
-                            "former versions that {source} keeps itself, such as the history of a repository",
-                            source=source.source_id,
-                        )
-                    )
-        if unsearched:
-            left.append(
-                msg("{count} files in quarantine cannot be searched: wenyuan quarantine discard", count=unsearched)
-            )
-        left.append("backups, exports of the audit, and log files of other programs")
-        if not self.catalog.forgotten.in_folder:
-            left.append("the write-ahead log and the backups of the database server, for as long as it keeps them")
-        return left
 
     def _warnings(self, target: ErasureTarget, found: ErasedValues) -> list[str]:
         if target.kind != "person":
@@ -267,6 +219,8 @@ class Erasures:
             )
         if plan.warnings:
             raise InvalidRequest(plan.warnings[0])
+        if self.eraser.found(target).holds(reference):
+            raise InvalidRequest("the reference names who is to be erased, and is kept: call the request another way")
         if plan.common and not common:
             raise InvalidRequest(
                 msg("it stands in {count} passages: is it a common word?", count=f"{plan.places['passages']:,}"),

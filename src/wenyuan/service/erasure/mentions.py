@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from wenyuan.catalog.audit.chain import AuditRow
 
 Mentions = Callable[["AuditRow"], bool]
-_OWN = frozenset({"erasure"})
-"""Kinds of records that say nothing of what was erased but for keyed hashes."""
 
 
 def of_person(found: ErasedValues) -> Mentions:
@@ -56,8 +54,6 @@ def of_source(source_id: str) -> Mentions:
 
 def _leaves(row: AuditRow) -> Iterator[tuple[str, str]]:
     """The texts of a record and its query, each with the name that it goes by; names of members as well."""
-    if row.kind in _OWN:
-        return
     for written in (row.record, row.query):
         if written:
             try:

@@ -75,11 +75,12 @@ class OwnFiles:
             home = root / source.source_id
             if source.path or source.type != "static_doc" or not home.is_dir():
                 continue
-            addresses = Addresses(self.catalog, source.source_id, self.redacting(source))
+            redactor = self.redacting(source)
+            addresses = Addresses(self.catalog, source.source_id, redactor)
             for file in sorted(home.rglob("*")):
                 if file.is_file() and not file.is_symlink():
                     uri = file_uri(file)
-                    yield source, file, addresses.stored(uri) or uri
+                    yield source, file, addresses.stored(uri) or redactor.uri(uri)
 
     def _says(self, source: Source, file: Path, stored: str, found: ErasedValues) -> bool:
         """Whether a file says a person's values where the library has other words, or none, for what it says."""

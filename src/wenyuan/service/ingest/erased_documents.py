@@ -37,14 +37,16 @@ class ErasedDocuments:
         """Whether the file of a stored address is given to nobody."""
         return stored.partition("?")[0].partition("#")[0] in self._withheld or stored in self._withheld
 
-    def read(self, file: str, counts: Mapping[str, int]) -> None:
-        """Note what was found in a document of a file.
+    def read(self, file: str, counts: Mapping[str, int]) -> bool:
+        """Note what was found in a document of a file; returns whether something that was erased.
 
         Args:
             file: Its stored address.
             counts: How many values of each kind were taken out.
         """
-        (self._holding if counts.get(ERASED_KIND) else self._clean).add(file.partition("?")[0].partition("#")[0])
+        found = bool(counts.get(ERASED_KIND))
+        (self._holding if found else self._clean).add(file.partition("?")[0].partition("#")[0])
+        return found
 
     def keep(self) -> None:
         """Withhold the files in which something stood, and give those again that hold nothing any more."""
