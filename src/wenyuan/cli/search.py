@@ -241,6 +241,9 @@ def _show_hit(
         terminal.show(Text(f"    {in_force}", style="dim"))
     for copy in copies:
         terminal.show(Text(f"    {terminal.text('also_in', uri=printable(copy.uri))}", style="dim"), wrap=False)
+    for told in passage.disputes:
+        said = terminal.text("verify_disputed", other=told["other"], title=told["other_title"])
+        terminal.show(Text(f"    {printable(said)}", style="yellow"), wrap=False)
     _show_wrapped(terminal, snippet(body(passage.text, (passage.title, *passage.headings)), query))
 
 

@@ -277,8 +277,17 @@ def _block(fragment: Fragment) -> ReplyBlock:
     marks = [f"id {_id(fragment)}", f"score {fragment.retrieval_score:.3f}", f"trust {told.get('trust', '?')}"]
     marks += [f"{name} {told[name]}" for name in OF_TOOLS if told.get(name)]
     marks += [f"also in {copy['source']}" for copy in told.get("also_in", ())]
-    text = f"{_title(fragment)} <{fragment.source}>\n({', '.join(marks)})\n{visible(fragment.content)}"
+    disputes = "".join(f"\nIN DISPUTE: {_dispute(one)}" for one in told.get("conflicts", ()))
+    text = f"{_title(fragment)} <{fragment.source}>\n({', '.join(marks)}){disputes}\n{visible(fragment.content)}"
     return ReplyBlock(text, PRIORITY.get(told.get("priority", 2), 0.6))
+
+
+def _dispute(told: Mapping[str, Any]) -> str:
+    """What contradicts a fragment, in a line."""
+    holds = {"this": "; this one holds", "other": "; that one holds"}.get(
+        told["holds"], "; which one holds is not decided"
+    )
+    return f"{told['other_title']} <{told['other_uri']}> says: {visible(told['other'])}{holds}"
 
 
 def _failed_retrieval(why: str) -> Mapping[str, Any]:

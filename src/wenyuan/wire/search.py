@@ -178,6 +178,9 @@ class PassageShape(BaseModel):
         None, description="Where else the same stands: passages that are not given themselves.",
         json_schema_extra=no_default,
     )  # fmt: skip
+    conflicts: list[dict[str, Any]] | SkipJsonSchema[None] = Field(
+        None, description="Statements elsewhere that contradict one of it.", json_schema_extra=no_default
+    )
 
 
 class SearchAnswerShape(MayFail):

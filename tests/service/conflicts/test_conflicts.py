@@ -19,6 +19,7 @@ from wenyuan.core.claims import Claim
 from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.core.principals import Sight, reading_as
+from wenyuan.mcp.tools import _block
 from wenyuan.service.verification import VerifyRequest, as_data
 
 ENCODER = {"WENYUAN_ENCODER__KIND": "builtin"}
@@ -190,7 +191,20 @@ def test_the_command_line_lists_shows_and_decides(house: Any) -> None:
     decided = run("conflicts", "decide", one["conflict_id"], "--as", "both", "--library", folder, **ENCODER)
     assert decided.exit_code == 0 and "no conflict" in decided.stdout
     assert json.loads(run("conflicts", "list", "--library", folder, "--json", **ENCODER).stdout)["conflicts"] == []
+    found = run("search", "客户投诉多久回复", "--library", folder, "--lang", "zh", **ENCODER).stdout
+    assert "存在矛盾" not in found  # both hold
+    run("conflicts", "decide", one["conflict_id"], "--as", "open", "--library", folder, **ENCODER)
+    found = run("search", "客户投诉多久回复", "--library", folder, "--lang", "zh", **ENCODER).stdout
+    assert "存在矛盾，《新员工问答》称" in found
     assert run("conflicts", "show", "0" * 16, "--library", folder, **ENCODER).exit_code == 2
+
+
+def test_tools_of_agents_say_what_is_in_dispute(house: Any) -> None:
+    """In the text of the block, with the other statement's words and which one holds."""
+    house.conflicts.find()
+    found = house.retrieve_fragments(RetrievalRequest(query="客户投诉多久回复", max_results=10)).fragments
+    texts = [_block(one).text for one in found if one.metadata["source_id"] == "faq"]
+    assert "IN DISPUTE: 客户服务制度 <file://" in texts[0] and "24 小时" in texts[0] and "that one holds" in texts[0]
 
 
 def test_over_http_operators_find_list_and_decide(tmp_path: Path) -> None:
@@ -208,6 +222,9 @@ def test_over_http_operators_find_list_and_decide(tmp_path: Path) -> None:
         path = f"/v1/conflicts/{one['conflict_id']}"
         assert send(url, "POST", path, {"state": "first", "note": "x"}, token=admin).json["holds"] == "first"
         assert send(url, "GET", "/v1/conflicts?state=open", token=admin).json["conflicts"] == []
+        body = {"query": "客户投诉多久回复", "nearest": True}
+        passages = send(url, "POST", "/v1/search", body, token=key(library, "search")).json["passages"]
+        assert any("48 小时" in str(one.get("conflicts")) for one in passages)
         assert_problem(send(url, "POST", path, {"state": "maybe"}, token=admin), 400, "invalid_request")
         assert_problem(send(url, "POST", "/v1/conflicts/none", {"state": "both"}, token=admin), 404, "not_found")
         assert_problem(send(url, "GET", "/v1/conflicts", token=key(library, "search")), 403, "not_permitted")
