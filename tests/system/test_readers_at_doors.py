@@ -83,7 +83,7 @@ def test_every_route_is_of_one_kind() -> None:
         (one.method, one.path) for one in ROUTES if is_filtered(one) and one.right not in (None, "retrieve", "search")
     }
     assert {path.split("/")[2] if path.startswith("/v1/") else path for _, path in filtered} == {
-        "agents", "tasks", "documents", "/metrics",
+        "agents", "tasks", "people", "documents", "/metrics",
     }  # fmt: skip
     assert ("GET", "/v1/documents") in filtered and ("PUT", "/v1/documents/{document_id}") not in filtered
 
