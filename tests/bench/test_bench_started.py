@@ -51,6 +51,7 @@ SMALL = {
     "spoken": "",
     "serve": "--passages 200 --seconds 0.2 --clients 2 --cases echo hybrid --processes 1 2",
     "redaction_names": "--missed",
+    "redaction_addressed": "--missed",
     "redaction_shapes": "--missed",
     "transfer": "{zh} {en} --limit 5 --cache {cache}",
     "tune": "{zh}:10 --cache {cache}",

@@ -206,6 +206,19 @@ def test_failing_redactor(
     assert (report.added, report.unchanged, report.failed) == (1, 1, {})
 
 
+def test_a_kind_that_came_with_a_version_is_no_stricter_redaction(library: wenyuan.Library, docs: Path) -> None:
+    """What a former version stored is read again, and stays where it cannot be."""
+    docs.mkdir()
+    (docs / "a.md").write_text("# 投诉\n\n处理投诉。\n")
+    take(library, docs, "internal")
+    [source] = library.catalog.sources()
+    key = f"redaction/{source.source_id}"
+    held = library.catalog.value(key)
+    former = {kind: action for kind, action in held["actions"].items() if kind != "id_number"}
+    library.catalog.set_value(key, {**held, "fingerprint": "redact/13", "actions": former})
+    assert not library.behind(source)
+
+
 def test_a_change_of_sensitivity(library: wenyuan.Library, docs: Path) -> None:
     """With another sensitivity everything is read again, and no raw text is found, listed or shown any more."""
     fill(docs)

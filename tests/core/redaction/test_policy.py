@@ -59,3 +59,11 @@ def test_a_pseudonym_needs_a_key() -> None:
     with pytest.raises(ConfigError, match="16 bytes"):
         redact("nothing to see", PSEUDONYM, b"short")
     assert redact("13800138000", policy_for("internal")).text == "138****8000"
+
+
+def test_a_kind_that_was_a_part_of_another_one_has_its_action() -> None:
+    """Who had passports dropped has identity numbers of other countries dropped, unless another action is named for these."""
+    told = {"level": "public", "actions": {"passport": "drop"}}
+    assert parse_policy(told).actions["id_number"] == "drop"
+    assert parse_policy({**told, "actions": {"passport": "drop", "id_number": "mask"}}).actions["id_number"] == "mask"
+    assert parse_policy({"level": "public"}).actions["id_number"] == policy_for("public").actions["passport"]

@@ -97,6 +97,14 @@ def rarity(pair: str) -> float:
     return pairs().get(pair, 60) / 10
 
 
+def is_worded(name: str, surname: int) -> bool:
+    """Whether its characters are words that general text is full of: 法规定, 谈情况."""
+    if surname > 1:
+        return False
+    given = rarity(name[1:]) if len(name) > surname + 1 else 6.0
+    return name[:2] in _WORDS or rarity(name[:2]) < 1.3 or given < (0.8 if name[0] in _FREQUENT else 2.0)
+
+
 def _of_surname(surname: str) -> float:
     if len(surname) > 1:
         return 1.5
@@ -135,7 +143,7 @@ def _inside(name: str) -> float:
     given = name[surname:]
     if not surname or not 1 <= len(given) <= 2 or _THING.fullmatch(name) or name in NOT_NAMES or name in _WORDS:
         return -9.0
-    if not _NEVER.isdisjoint(given):
+    if not _NEVER.isdisjoint(given) or (name[0] == "第" and name[1] in "一二三四五六七八九十百"):
         return -9.0
     points = (
         _of_surname(name[:surname])
@@ -157,7 +165,7 @@ def _inside(name: str) -> float:
     return points
 
 
-_BEFORE, _BEHIND = 0.8, 0.6
+_BEFORE, _BEHIND, _MOST_BEHIND = 0.8, 0.6, 0.5
 _MOST_OUTSIDE = 1.0 + _BEFORE + _BEHIND
 """Points that what stands around a candidate can give."""
 
@@ -177,13 +185,18 @@ def _before(text: str, start: int) -> float:
 
 
 def _behind(text: str, end: int) -> float:
-    """What stands right behind a candidate says for its end there."""
+    """What stands right behind a candidate says for its end there; `_of_another` says what speaks against it."""
     behind = text[end : end + 1]
     if not behind or behind in _EDGES or behind.isascii():
         return 0.5
     points = max(-1.5, min(0.0, (rarity(text[end - 1] + behind) - 4.5) * 0.5))
     points += 0.4 if rarity(text[end : end + 2]) < 5 else -0.4
-    return points - 1.5 * (_OF_A_PLACE.match(text, end) is not None) - 1.5 * (_OF_A_FIRM.match(text, end) is not None)
+    return points
+
+
+def _of_another(text: str, end: int) -> float:
+    """What is taken off a candidate that the name of a place or a firm begins with."""
+    return 1.5 * ((_OF_A_PLACE.match(text, end) is not None) + (_OF_A_FIRM.match(text, end) is not None))
 
 
 _APART = frozenset({"·", OPAQUE})
@@ -194,8 +207,14 @@ def _around(text: str, start: int, end: int, points: float) -> float:
     """The points of a candidate at ``[start:end]`` with those of what stands around it."""
     if not _APART.isdisjoint((text[start - 1 : start], text[end : end + 1])):
         return -9.0
-    points += _before(text, start) + _behind(text, end)
-    if points < ENOUGH - _BEHIND - _BEFORE:
+    least = ENOUGH - _BEHIND - _BEFORE
+    points += _before(text, start)
+    if points < least - _MOST_BEHIND:
+        return points
+    points += _behind(text, end)
+    if points >= least:
+        points -= _of_another(text, end)
+    if points < least:
         return points
     if SPEAKS_BEHIND.match(text, end):
         points += _BEHIND

@@ -34,6 +34,8 @@ _STRONG = {  # the whole of a name, without spaces, in lower case and Simplified
     "bank_card": rf"{_WHO}?(?:银行|储蓄|信用|借记|工资)?卡(?:卡)?号码?|{_WHO}?银行(?:账号|账户|帐号|卡号?)"
     r"|(?:bank|credit|debit)?card(?:number|no|num)|bankaccount(?:number|no)?|creditcard|debitcard|(?:account)(?:number|no)|iban",
     "passport": rf"{_WHO}?护照(?:号码?)?|passport(?:number|no|num)?",
+    "id_number": r"(?:机动车)?(?:驾驶证|驾照)(?:号码?|档案编号)?|(?:外国人)?(?:永久)?居留(?:证|许可)(?:号码?)?|(?:军官|士兵|警官)证(?:号码?)?|(?:社保|社会保障|医保)(?:卡)?(?:号码?|编号)"
+    r"|(?:drivers?|driving)licen[cs]e(?:number|no|id)?|(?:national|social)insurance(?:number|no)?|nino|nhs(?:number|no)|tax(?:payer)?(?:id|number|no|filenumber)|tfn|aadhaar(?:number|no)?|nric|hkid|cpf|codicefiscale|personalausweis(?:nummer)?",
     "hmt_permit": r"(?:港澳)?通行证号码?|回乡证号?码?|台胞证号?码?|居住证号码?",
     "us_ssn": r"ssn|socialsecurity(?:number|no)?",
     "plate": r"(?:车牌|车辆牌照|车辆号牌)(?:号码?)?|(?:licen[cs]e)?plate(?:number|no)?",
@@ -56,7 +58,7 @@ _STRONG_NAMES, _WEAK_NAMES = (
 # What every such name has something of: most cells are told by it.
 _HINT = re.compile(
     "[姓名证證号號卡话話机機邮郵箱址码碼微密令户戶]|地|人|员|員|经理|經理|联系|聯|[客业業房东東师師生长長者属屬偶]|"
-    "id|mail|phone|mob|tel|cell|ssn|social|card|account|iban|passport|plate|qq|wechat|weixin|whats|address|pass|pwd|key"
+    "驾|居留|社保|医保|id|licen|insur|nino|nhs|tax|tfn|aadhaar|nric|cpf|codice|ausweis|mail|phone|mob|tel|cell|ssn|social|card|account|iban|passport|plate|qq|wechat|weixin|whats|address|pass|pwd|key"
     "|token|secret|name|contact|employee|customer|patient|applicant|owner|driver|supervisor|inspector|foreman|manager|officer",
     re.IGNORECASE,
 )
@@ -64,12 +66,13 @@ _ACCOUNT = re.compile(
     r"用户名?|[账帐](?:号|户|户名)|登录名|主机|user(?:name|id)?|log[io]n|account|host(?:name)?|server|url"
 )
 """What stands beside the passwords of a table, and not beside ``PASSWORD`` in a list of words."""
-_NUMBERS = frozenset({"cn_id", "cn_mobile", "bank_card", "passport", "hmt_permit", "us_ssn", "plate"})
+_NUMBERS = frozenset({"cn_id", "cn_mobile", "bank_card", "passport", "id_number", "hmt_permit", "us_ssn", "plate"})
 _FEWEST = {
     "cn_id": 4,
     "cn_mobile": 5,
     "bank_card": 6,
     "passport": 5,
+    "id_number": 5,
     "hmt_permit": 5,
     "us_ssn": 5,
     "plate": 3,

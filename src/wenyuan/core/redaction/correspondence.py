@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from wenyuan.core.redaction.chinese_names import is_worded
 from wenyuan.core.redaction.given_names import GIVEN
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS as COMMON
@@ -22,6 +23,8 @@ def _person(name: str, *, sure: bool) -> bool:
     """Whether Han characters are a surname and a given name; `sure`: their place vouches for common surnames and two characters."""
     surname = surname_length(name)
     if not surname or not surname < len(name) <= surname + _GIVEN or not is_plausible(name, surname):
+        return False
+    if is_worded(name, surname):
         return False
     return not _THING.search(name) and (sure or (len(name) > surname + 1 and name[0] not in COMMON))
 
@@ -155,12 +158,12 @@ def _greeted(_view: TextView, match: re.Match[str]) -> Span | None:
 
 
 RULES = (
-    Rule("person", _LINE, _in_line, signs=IN_HAN),
-    Rule("person", _SPEAKER, _speaker, needs=(":",), signs=IN_HAN, written=True),
+    Rule("person", _LINE, _in_line, signs=IN_HAN, at_runs=True),
+    Rule("person", _SPEAKER, _speaker, needs=(":",), signs=IN_HAN, written=True, at_runs=True),
     Rule("person", _AT, _mentioned, needs=("@",), signs=IN_HAN, written=True),
     Rule("person", _ROSTER, _rostered, signs=IN_HAN, written=True),
     Rule("person", _DOES, _doing, signs=IN_HAN, written=True),
-    Rule("person", _ITEM, _list_entries, signs=IN_HAN, written=True),
+    Rule("person", _ITEM, _list_entries, signs=IN_HAN, written=True, at_runs=True),
     Rule(
         "person",
         _GREETED,

@@ -55,6 +55,7 @@ _CUES = {
     "us_ssn": "ssn|social security",
     "hmt_permit": "通行证|回乡证|台胞证|permit",
     "passport": "护照|passport",
+    "id_number": "驾驶证|驾照|licen[cs]e|national insurance|nric|aadhaar",
     "cn_mobile": "手机|电话|mobile|phone",
     "email": "邮箱|邮件|e-?mail",
     "cn_landline": "座机|电话|固话|传真|phone|tel|fax",

@@ -17,8 +17,27 @@ _ELEMENT = re.compile(
 )
 _QUOTED = re.compile(r"(?:=|[\"']\s{0,3}+(?::|=>)\s{0,3}+)(?P<by>[\"'])(?P<value>[^\"'<>\n]{1,80}+)(?P=by)")
 _LONGEST_NAME = 32
-_KINDS = ("person", "passport", "hmt_permit", "plate", "im_account", "address", "cn_id", "bank_card", "us_ssn")
-_FEWEST = {"passport": 5, "hmt_permit": 5, "plate": 3, "cn_id": 4, "bank_card": 6, "us_ssn": 5}  # digits
+_KINDS = (
+    "person",
+    "passport",
+    "id_number",
+    "hmt_permit",
+    "plate",
+    "im_account",
+    "address",
+    "cn_id",
+    "bank_card",
+    "us_ssn",
+)
+_FEWEST = {
+    "passport": 5,
+    "id_number": 5,
+    "hmt_permit": 5,
+    "plate": 3,
+    "cn_id": 4,
+    "bank_card": 6,
+    "us_ssn": 5,
+}  # digits
 _PERSONS_FIELD = re.compile(
     r"(?:full|real|first|last|given|family|sur|contact|customer|owner|patient)[_\-]?name|contact|customer|owner|patient",
     re.IGNORECASE,

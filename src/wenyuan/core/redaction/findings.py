@@ -31,6 +31,7 @@ from wenyuan.core.redaction import (
     secrets,
     stated_secrets,
     tokens,
+    unknown_keys,
 )
 from wenyuan.core.redaction.columns import column_values
 from wenyuan.core.redaction.erased_values import ErasedValues
@@ -52,6 +53,7 @@ RULES = (
     *assignments.RULES,
     *configurations.RULES,
     *tokens.RULES,
+    *unknown_keys.RULES,
     *identifiers.NUMBER_RULES,
     *code_identifiers.RULES,
     *secrets.NETWORK_RULES,

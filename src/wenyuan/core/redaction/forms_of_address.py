@@ -9,30 +9,53 @@ from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
 from wenyuan.core.redaction.text_view import HAN, TextView
 
 _SURNAMES = "王李张刘陈杨赵黄周吴徐孙胡朱林何郭罗梁宋郑谢韩唐冯董袁邓许傅沈彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田姜范姚谭廖邹熊陆郝孔崔邱秦江侯邵孟段汤尹黎乔贺赖龚"
-_CALLED = re.compile(
-    rf"[老小][{_SURNAMES}马高于曾程]|阿[强伟芳玲明华珍兰英丽娟敏杰军辉亮勇林]"
-    rf"|[{_SURNAMES}马高曾程](?:总|工|哥|先生|女士|小姐|太太|同志|姐|嫂|姨|叔|董|主任|经理|老师|师傅|大夫|医生|主管|会计|律师|教授|书记|院长|校长|局长|处长|科长|厂长|队长|班长|店长|秘书|阿姨|叔叔)(?![经长监程])"
+_MORE = "马高曾程钱金石白史方康毛雷龙万常武洪温严施文牛葛俞章鲁翁岑柯庄倪殷霍兰岳齐尤甘庞游伍芦关骆滕祝柴"
+_DOUBLE = "欧阳|司马|上官|诸葛|司徒|东方|独孤|南宫|夏侯|皇甫|尉迟|公孙|慕容|令狐|宇文|长孙|端木|轩辕"
+_TITLES = (
+    "先生|女士|小姐|太太|夫人|同志|阿姨|大爷|大妈|大叔|大姐|大哥|大嫂|伯伯|叔叔|奶奶|爷爷|老师|师傅|医生|医师|大夫|护士|教授|博士|律师|法官|警官|会计|出纳|秘书|助理|顾问|主任|主管|主席|经理|总监|总裁|董事长?|总经理"
+    "|书记|院长|校长|局长|处长|科长|厅长|部长|司长|市长|县长|镇长|村长|厂长|队长|班长|组长|店长|所长|站长|馆长|行长|园长|排长|连长|船长|机长|领导|老板|工程师|设计师|教练|教员|导师|姐姐|哥哥|妹妹|弟弟|婶婶|婆婆"
 )
-_BEGINS = re.compile(r"(?:\A|[\s,.;:!?()\[\]<>\"'“”‘’「」、,。;:!?@#*|…—])\Z")
+_SHORT_TITLES = "总工?|工|队|局|处|科|厂|所|院|校|董|导|哥|姐|嫂|姨|叔|婶|伯|爷|公|少|律|老"
+_CALLED = re.compile(
+    rf"(?:{_DOUBLE}|[{_SURNAMES}{_MORE}])(?:(?P<title>{_TITLES})|(?P<short>{_SHORT_TITLES}))(?![长监程])"
+    rf"|(?P<plain>[老小大][{_SURNAMES}{_MORE}]|阿[强伟芳玲明华珍兰英丽娟敏杰军辉亮勇林]|[老小](?:{_DOUBLE}))"
+)
+_BEGINS = re.compile(r"(?:\A|[\s,.;:!?()\[\]<>\"'“”‘’「」、,。;:!?@#*|…—\-])\Z")
 _ENDS = re.compile(r"[\s,.;:!?()\[\]<>\"'“”‘’「」、。|…—~]|\Z")
 _LEADS = re.compile(
     r"(?:一下|昨天|今天|明天|刚才|上午|下午|晚上|后来|当时|听说|因为|如果|但是|可是|还是|只有|就|等|问|得|把|被|和|跟|给|让|请|找|叫|由|与|对|向|替|帮|是|了|说|的)\Z"
 )
-_OFTEN = 2.6
+_DOES = re.compile(
+    r"值班|亲[口自手]|帮|加班|汇报|介绍|提[到议出的]|修[好了]|要求|反映|催|休假|请假|退|昨|前天|今早|刚|那[边里儿]|这[边里儿]|家|他们|她们|一行|本人|自己|那|安排|批准|同意|拒绝|建议|强调|指出|表示|回复|通过|带|签|开|搞|弄|换|买|卖|验|查|盯|管"
+)
+_WORD, _OFTEN, _RATHER_OFTEN, _SELDOM, _HARDLY, _NEVER = 2.0, 2.6, 4.2, 4.0, 5.0, 9.0  # see `rarity`
+_COMMON = frozenset("老小大高常金石白史方康毛龙万武温严文牛关和")  # begin other words, too
 
 
 def _addressed(view: TextView, match: re.Match[str]) -> Span | None:
-    """It must begin where a name could, and be followed by what persons do or by the end of a clause."""
+    """It must begin where a name could, and not go on as another word: both by how often general text has the two characters."""
     text, start, end = view.text, match.start(), match.end()
     low = max(0, start - 6)
-    begins = (
-        _BEGINS.search(text, max(0, start - 1), start)
-        or SPEAKS_BEFORE.search(text, low, start)
-        or _LEADS.search(text, low, start)
-    )
-    if not begins or (text[end - 1 : end + 1] and rarity(text[end - 1 : end + 1]) < _OFTEN):
+    if len(match[0]) == 2 and rarity(match[0]) < _SELDOM:
+        return None  # 施工, 于是
+    if start and rarity(text[start - 1 : start + 1]) < _WORD:
+        return None  # 工程队
+    led = SPEAKS_BEFORE.search(text, low, start) or _LEADS.search(text, low, start)
+    spoken = led or _BEGINS.search(text, max(0, start - 1), start)
+    strong = match["title"] is not None and match[0][0] not in _COMMON
+    if not spoken and (
+        rarity(text[start - 1 : start + 1]) < (_SELDOM if strong else _HARDLY) or text[start - 1] in _SURNAMES + _MORE
+    ):
         return None
-    return (start, end, match[0]) if _ENDS.match(text, end) or SPEAKS_BEHIND.match(text, end) else None
+    going_on = text[end - 1 : end + 1]
+    if len(going_on) == 2 and rarity(going_on) < (_OFTEN if strong or led else _RATHER_OFTEN):
+        return None
+    ends = _ENDS.match(text, end) or SPEAKS_BEHIND.match(text, end) or _DOES.match(text, end)
+    return (
+        (start, end, match[0])
+        if ends or rarity(going_on) >= (_SELDOM if strong else _HARDLY if led else _NEVER)
+        else None
+    )
 
 
 _NICKNAME = re.compile(

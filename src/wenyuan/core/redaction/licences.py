@@ -36,7 +36,7 @@ def _beside(cue: str, pattern: str, *needs: str) -> Rule:
         above = told.search(view.lower, max(0, match.start() - _NEAR), match.start())
         return _span(match) if above or cue_before(view, match.start(), told, _NEAR) else None
 
-    return Rule("passport", re.compile(rf"{pattern}(?![0-9a-z])"), check, needs, signs=IN_DIGITS)
+    return Rule("id_number", re.compile(rf"{pattern}(?![0-9a-z])"), check, needs, signs=IN_DIGITS)
 
 
 # Brazil's CPF has its form and two check digits, Italy's codice fiscale a form of its own.
@@ -137,10 +137,10 @@ RULES = (
     _beside(r"(?<![a-z])(?:dni|nie|nif)(?: no\.?)?", r"[xyz0-9](?<![0-9a-z].)-?[0-9]{7}-?[a-z]", "dni", "nie", "nif"),
     _beside(r"pan(?: card)?(?: number| no\.?)?", r"[a-z](?<![0-9a-z].)[a-z]{4}[0-9]{4}[a-z]", "pan"),
     _beside(r"(?:driver|national|identity|id|tax|citizen)[ \-](?:id|number|no\.?|card)(?: number| no\.?)?", r"[a-z](?<![0-9a-z].)[a-z]{0,3}[0-9]{6,12}", *_CARD_WORDS),
-    Rule("passport", _CPF, _cpf, needs=("-",), signs=IN_DIGITS),
-    Rule("passport", _ITALY, _take_match, signs=IN_DIGITS),
-    Rule("passport", _BRITAIN, _take_match, signs=IN_DIGITS),
-    Rule("passport", _SOLDIER, _soldier, needs=("字",), signs=IN_DIGITS),
+    Rule("id_number", _CPF, _cpf, needs=("-",), signs=IN_DIGITS),
+    Rule("id_number", _ITALY, _take_match, signs=IN_DIGITS),
+    Rule("id_number", _BRITAIN, _take_match, signs=IN_DIGITS),
+    Rule("id_number", _SOLDIER, _soldier, needs=("字",), signs=IN_DIGITS),
     Rule("bank_card", _ACCOUNT, _account, needs=("账", "帐", "account", "acct", "kontonummer"), signs=IN_DIGITS),
     Rule("bank_card", _SORT_CODE, _take_match, needs=("sort",), signs=IN_DIGITS),
     Rule("plate", _SPACED_PLATE, _take_match, signs=IN_HAN),

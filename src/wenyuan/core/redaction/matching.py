@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from wenyuan.core.redaction.text_view import HAN, TextView
@@ -36,6 +37,7 @@ class Rule:
         cased: Whether the pattern reads the text as it is; else in lower case.
         written: Whether it is tried only where numerals are left as they are written, since it reads no numbers.
         signs: Names of `SIGNS`, each of which must be in the text, or the pattern is not tried.
+        at_runs: Whether it can match only where Chinese characters begin behind something else: it is tried nowhere else.
     """
 
     kind: str
@@ -45,6 +47,7 @@ class Rule:
     cased: bool = False
     signs: frozenset[str] = frozenset()
     written: bool = False
+    at_runs: bool = False
 
 
 SIGNS = {
@@ -57,6 +60,9 @@ IN_HAN, IN_DIGITS, IN_CAPITALS = frozenset({"han"}), frozenset({"digit"}), froze
 def find(rule: Rule, view: TextView) -> Iterator[Finding]:
     """What a rule finds, in order, not overlapping, in a text that it may be in."""
     text = view.text if rule.cased else view.lower
+    if rule.at_runs:
+        yield from _find_at_runs(rule, view, text)
+        return
     at = 0
     while match := rule.pattern.search(text, at):
         span = rule.check(view, match)
@@ -67,11 +73,34 @@ def find(rule: Rule, view: TextView) -> Iterator[Finding]:
             at = max(span[1], match.start() + 1)
 
 
+@lru_cache(8)
+def _run_starts(text: str) -> tuple[int, ...]:
+    """Where a run of Chinese characters begins."""
+    return tuple(match.start() for match in _RUN.finditer(text))
+
+
+_RUN = re.compile(f"[{HAN}]+")
+
+
+def _find_at_runs(rule: Rule, view: TextView, text: str) -> Iterator[Finding]:
+    at = 0
+    for start in _run_starts(view.text):
+        if (
+            start >= at
+            and (match := rule.pattern.match(text, start))
+            and (span := rule.check(view, match)) is not None
+        ):
+            yield Finding(span[0], span[1], rule.kind, span[2])
+            at = max(span[1], start + 1)
+
+
 def find_together(rules: Sequence[Rule], view: TextView) -> list[list[Finding]]:
     """What `find` finds for each of some rules that have one pattern, which is tried once for all of them."""
     text = view.text if rules[0].cased else view.lower
     found: list[list[Finding]] = [[] for _ in rules]
     nexts = [0] * len(rules)
+    if rules[0].at_runs:
+        return [list(_find_at_runs(rule, view, text)) for rule in rules]
     at = 0
     while match := rules[0].pattern.search(text, at):
         start = match.start()

@@ -171,13 +171,15 @@ def _before_title(view: TextView, match: re.Match[str]) -> Span | None:
     return None
 
 
-_WORD = r"[^\W\d_a-z\u3400-\u9fff][^\W\d_\u3400-\u9fff]{1,24}(?:['’\-][^\W\d_\u3400-\u9fff]{1,24})?"
+_WORD = r"(?:[ODL]['’](?=[A-Z]))?[^\W\d_a-z\u3400-\u9fff][^\W\d_\u3400-\u9fff]{1,24}(?:['’\-][^\W\d_\u3400-\u9fff]{1,24})?"
 _INITIAL = r"[^\W\d_a-z\u3400-\u9fff]\.?"
 _NAME = re.compile(
     rf"(?P<name>{_WORD}(?:[ ](?:{_WORD}|(?:de|da|van|von|der|den|bin|al|la|di)(?= )|{_INITIAL}(?= ))){{0,4}})"
     r"(?![^\W\d_\u3400-\u9fff])"
 )
-_ENGLISH_TITLE = re.compile(rf"(?:Mrs|Mr|Ms|Miss|Dr|Prof|Mx|MR|MRS)\.?[ ]{{1,2}}(?:{_INITIAL}[ ])?(?={_WORD})")
+_ENGLISH_TITLE = re.compile(
+    rf"(?:Mrs|Mr|Ms|Miss|Dr|Professor|Prof|Mx|MR|MRS|MS|DR|Messrs|Madam|Madame|Monsieur|Herr|Frau|Sir|Lady|Judge|Justice|Capt|Captain|Sgt|Sergeant|Lt|Col|Rev)\.?[ ]{{1,2}}(?:{_INITIAL}[ ])?(?={_WORD})"
+)
 _ENGLISH_CUE = re.compile(
     r"(?:name|contact(?: person)?|attn|attention|recipient|consignee|customer|patient|employee|cardholder|signed(?: by)?"
     r"|prepared by|reviewed by|approved by|beneficiary|applicant|dear)(?:\s?[:=]\s?|\sis\s|(?<=dear)\s)[*_\"'“]{0,3}"
@@ -247,10 +249,14 @@ _ROLE_NEEDS = tuple(
     "officer manager foreman supervisor inspector operator driver nurse technician engineer accountant witness tenant patient".split()
 )
 
+_TITLE_NEEDS = tuple(
+    "mr ms miss messrs dr prof mx mada monsieur herr frau sir lady judge justice capt sgt serg lt col rev".split()
+)
+
 NAME_RULES = (
     Rule("person", _CHINESE, _after_cue, signs=IN_HAN, written=True),
     Rule("person", _TITLE, _before_title, signs=IN_HAN, written=True),
-    Rule("person", _ENGLISH_TITLE, _after_english, needs=("mr", "ms", "miss", "dr", "prof", "mx"), cased=True),
+    Rule("person", _ENGLISH_TITLE, _after_english, needs=_TITLE_NEEDS, cased=True),
     Rule("person", _ENGLISH_CUE, _after_english),
     Rule("person", _ENGLISH_ROLE, _after_role, needs=_ROLE_NEEDS),
     Rule("person", _ENGLISH_SAID, _after_english, needs=("name", "called")),

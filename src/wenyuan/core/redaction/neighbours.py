@@ -105,7 +105,7 @@ def _neighbour_match(view: TextView, match: re.Match[str]) -> Span | None:
 
 
 RULES = (
-    Rule("person", _BESIDE, _beside, signs=IN_HAN),
-    Rule("person", _STANDS, _stands, signs=IN_HAN, written=True),
+    Rule("person", _BESIDE, _beside, signs=IN_HAN, at_runs=True),
+    Rule("person", _STANDS, _stands, signs=IN_HAN, written=True, at_runs=True),
     Rule("person", _NEAR, _neighbour_match, cased=True, signs=IN_CAPITALS),
 )

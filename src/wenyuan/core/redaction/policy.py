@@ -5,6 +5,7 @@ kind                                            public  internal  confidential  
 ==============================================  ======  ========  ============  ==========
 secret                                          drop    drop      drop          drop
 cn_id, bank_card, passport, hmt_permit, us_ssn  mask    mask      pseudonym     drop
+id_number (of other countries, licences)        mask    mask      pseudonym     drop
 iban                                            keep    mask      pseudonym     drop
 cn_mobile, phone, email, im_account, plate      keep    mask      pseudonym     drop
 person                                          keep    keep      pseudonym     drop
@@ -28,7 +29,7 @@ from typing import Any, Literal, get_args
 
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, listed, msg
 
-RULES_VERSION = "13"
+RULES_VERSION = "14"
 """Version of the rules and of what they write; texts redacted by another one are redacted anew."""
 
 Action = Literal["keep", "mask", "pseudonym", "drop"]
@@ -44,6 +45,7 @@ LABELS: Mapping[str, str] = MappingProxyType(
         "us_ssn": "SSN",
         "hmt_permit": "港澳台证件",
         "passport": "护照",
+        "id_number": "证件",
         "cn_mobile": "手机",
         "email": "邮箱",
         "cn_landline": "座机",
@@ -64,10 +66,13 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 _ACTIONS: tuple[Action, ...] = get_args(Action)
 _MIN_KEY = 16  # bytes; a shorter key can be guessed, and then so can the values
 
+PART_OF: Mapping[str, str] = MappingProxyType({"id_number": "passport"})
+"""Kinds that were a part of another one in policies of former versions, and have its action where none is named."""
+
 _TABLE: Mapping[str, tuple[Action, Action, Action, Action]] = {
     "secret": ("drop", "drop", "drop", "drop"),
     **dict.fromkeys(
-        ("cn_id", "bank_card", "passport", "hmt_permit", "us_ssn"), ("mask", "mask", "pseudonym", "drop")
+        ("cn_id", "bank_card", "passport", "id_number", "hmt_permit", "us_ssn"), ("mask", "mask", "pseudonym", "drop")
     ),
     **dict.fromkeys(
         ("iban", "cn_mobile", "phone", "email", "im_account", "plate"), ("keep", "mask", "pseudonym", "drop")
@@ -151,7 +156,8 @@ def parse_policy(said: Mapping[str, Any]) -> RedactionPolicy:
     faults += _faults(level, actions)
     if faults:
         raise InvalidRequest(listed(faults), faults=tuple(faults))
-    return RedactionPolicy(level=level, actions={**policy_for(level).actions, **actions})
+    told = {kind: actions[whole] for kind, whole in PART_OF.items() if whole in actions} | dict(actions)
+    return RedactionPolicy(level=level, actions={**policy_for(level).actions, **told})
 
 
 def _faults(level: object, actions: Mapping[Any, object]) -> list[Fault]:

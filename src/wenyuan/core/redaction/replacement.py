@@ -23,6 +23,7 @@ _ENDS = {
     "us_ssn": (0, 4),
     "hmt_permit": (1, 2),
     "passport": (1, 2),
+    "id_number": (1, 2),
     "cn_mobile": (3, 4),
     "cn_landline": (3, 2),
     "phone": (2, 2),

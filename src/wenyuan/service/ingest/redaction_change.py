@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from wenyuan.core.redaction.policy import Action
+from wenyuan.core.redaction.policy import PART_OF, Action
 from wenyuan.service.ingest.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def _change(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> Change:
     if held == wanted:
         return "none"
     before, after = held["actions"], wanted["actions"]
-    if any(_TAKEN.index(after[kind]) > _TAKEN.index(before.get(kind, "keep")) for kind in after):
+    before = {kind: before.get(kind, before.get(PART_OF.get(kind, ""), "keep")) for kind in after}
+    if any(_TAKEN.index(after[kind]) > _TAKEN.index(before[kind]) for kind in after):
         return "more"
     return "less" if before != after else "other"
 
