@@ -58,6 +58,35 @@ def test_a_foreign_server() -> None:
     assert knowledge.tokens == sum(snippet["tokens"] for snippet in knowledge.snippets)
 
 
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [("domian", "domain"), ("fliter", "filter"), ("min_trusts", "min_trust"), ("agnet_id", "agent_id")],
+)
+def test_a_misspelt_restriction_is_not_passed_on(key: str, meant: str) -> None:
+    """Whatever the service, a key that misspells a restriction is refused before anything is sent, with what was meant."""
+    with foreign(success()) as (url, asked), Client(url) as client:
+        for ask in (client.retrieve_fragments, lambda text, context: get_context_from(url, text, context=context)):
+            with pytest.raises(InvalidRequest, match=f"context.{key} is not known here; did you mean {meant}"):
+                ask(QUERY, context={key: "law"})
+    assert asked == []
+
+
+def test_keys_of_its_own_are_passed_on_to_a_service() -> None:
+    """What the contract leaves to a service, filters and limits under its own names included, reaches it as it is."""
+    own = {
+        "filters": {"a": 1},
+        "topK": 3,
+        "namespace": "n",
+        "minTrust": 2,
+        "tenant": "t",
+        "filer": "x",
+        "domain_hint": "d",
+    }
+    with foreign(success()) as (url, asked), Client(url) as client:
+        assert not client.retrieve_fragments(QUERY, context=own)
+    assert asked[0]["context"] == own
+
+
 def test_policy() -> None:
     """Trust gate, copyright, repeats and budget are those of our own context service, each loss counted."""
     text = "客户投诉需在二十四小时内响应。"

@@ -70,6 +70,49 @@ def test_different_codes_are_different_gaps() -> None:
     assert groups_of(texts, np.ones((3, 1))) == [0, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("when does the north gate open", "when does the south gate open", "when does the northern gate open"),
+        ("北门几点开放", "南门几点开放", "北侧门几点开放"),
+        ("is there training on Monday", "is there training on Fridays", "is there training on Mondays"),
+        ("before the audit, what is filed", "after the audit, what is filed", "prior to the audit, what is filed"),
+        ("how do I enable the sensor", "how do I disable the sensor", "how is the sensor enabled, enables"),
+        ("入口的闸机坏了", "出口处的闸机坏了", "入口闸机坏了"),
+    ],
+)
+def test_words_that_exclude_one_another_are_different_gaps(one: str, other: str, same: str) -> None:
+    """Equal vectors do not unite north and south, before and after; other forms of one word are united."""
+    import numpy as np
+
+    assert groups_of([one, other, same], np.ones((3, 1))) == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [("north gate hours", "北门开放时间"), ("北京办公室地址", "东京办公室地址"), ("西门子售后", "西门子维修")],
+)
+def test_what_excludes_nothing_is_united(texts: tuple[str, str]) -> None:
+    """One direction in two languages is one; a name of a town or a firm says none, and who says none excludes none."""
+    import numpy as np
+
+    assert groups_of(texts, np.ones((2, 1))) == [0, 0]
+    assert groups_of(["opening hours of the pool", "hours of the pool"], np.ones((2, 1))) == [0, 0]
+
+
+def test_a_question_of_chosen_sources_is_asked_of_them_again(house: Any, tmp_path: Path) -> None:
+    """What another source says closes no gap of a question that was asked of chosen sources, and their own does."""
+    house.search("食堂几点开门", sources=["rules"])
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "canteen.md").write_text(CANTEEN, "utf-8")
+    house.add(Source(source_id="other", path=str(tmp_path / "other")))
+    assert house.gaps.ask_again() == ()
+    assert open_questions(house) == ["食堂几点开门"]
+    (tmp_path / "docs" / "canteen.md").write_text(CANTEEN.replace("公司", "本公司"), "utf-8")
+    house.add(Source(source_id="rules", path=str(tmp_path / "docs")))
+    assert [gap.question for gap in house.gaps.ask_again()] == ["食堂几点开门"]
+
+
 def test_without_vectors_common_words_unite() -> None:
     """A library without an encoder groups by words."""
     assert groups_of(["parking permit price", "price of a parking permit", "lost badge"], None) == [0, 0, 1]

@@ -181,9 +181,13 @@ def restricted(
 ) -> Mapping[str, Any] | None:
     """A context with these restrictions in it.
 
+    Whoever is asked may have keys of its own, which are passed on; a misspelling of one of these restrictions is none.
+
     Raises:
-        InvalidRequest: it holds another value for one of them.
+        InvalidRequest: it holds another value for one of them, or a key that is a misspelling of one.
     """
+    if isinstance(context, Mapping) and (misspelt := list(_misspelt_keys(context))):
+        raise InvalidRequest(listed(misspelt), faults=tuple(misspelt))
     given = given_restrictions(domain=domain, filter=filter, min_trust=min_trust)
     if not given:
         return context
@@ -197,6 +201,17 @@ def restricted(
     if faults:
         raise InvalidRequest(listed(faults), faults=tuple(faults))
     return {**(context or {}), **given}
+
+
+def _misspelt_keys(context: Mapping[str, Any]) -> Iterable[Fault]:
+    """The faults of keys that are misspellings of restrictions, and no names that restrict at some other service."""
+    known = {plain(name): name for name in RESTRICTIONS}
+    for key, value in context.items():
+        own = value is None or key in KNOWN or plain(str(key)) in _MEANT
+        near = None if own else meant_by(str(key), known, most=_AMISS)
+        if near is not None:
+            place = f"context.{str(key)[:64]}"
+            yield Fault(place, msg("is not known here; did you mean {known}?", known=known[near]))
 
 
 def check_applied(fragments: Iterable[Fragment], names: Iterable[str], *, component: str) -> None:

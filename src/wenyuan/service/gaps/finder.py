@@ -20,7 +20,7 @@ from wenyuan.core.errors import (
     NotFound,
     msg,
 )
-from wenyuan.core.filters import parse_filter
+from wenyuan.core.filters import And, Filter, In, parse_filter
 from wenyuan.core.gaps import (
     DAYS,
     MOST_DAYS,
@@ -192,10 +192,9 @@ class Gaps:
     def _ask(self, one: UnansweredQuestion) -> None:
         """Ask a question for whoever asked it, and record the answer."""
         kept = one.asked or {}
-        bounds = kept.get("filter")
         request = SearchRequest(
-            query=one.text, agent_id=one.agent or None, min_trust=kept.get("min_trust", 1),
-            filter=None if bounds is None else parse_filter(bounds), summary=False,
+            query=one.text, agent_id=one.agent or None, min_trust=kept.get("min_trust", 1), filter=_bounds(one),
+            summary=False,
         )  # fmt: skip
         principal = Principal(key_id=one.caller, on_behalf_of=frozenset({one.person} - {""}))
         try:
@@ -247,3 +246,13 @@ class Gaps:
         vectors = np.concatenate(made)
         unit: np.ndarray = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         return unit
+
+
+def _bounds(one: UnansweredQuestion) -> Filter | None:
+    """The filter of a question, and the sources that were chosen for it; an agent's sources are those that it has now."""
+    kept = one.asked or {}
+    chosen = None if one.agent else kept.get("sources")
+    tests = [] if kept.get("filter") is None else [parse_filter(kept["filter"])]
+    if chosen is not None:
+        tests.append(In("source_id", tuple(chosen)))
+    return And(tuple(tests)) if len(tests) > 1 else tests[0] if tests else None

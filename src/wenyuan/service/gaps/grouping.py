@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from wenyuan.core.gaps import GapDecision, KnowledgeGap, UnansweredQuestion, digest_of
+from wenyuan.core.text.alternatives import alternatives_in, exclude
 from wenyuan.core.text.analysis import search_terms
 
 SAME = 0.58
@@ -27,15 +28,18 @@ def groups_of(texts: Sequence[str], vectors: np.ndarray | None) -> list[int]:
     leaders: list[int] = []
     numbers: list[int] = []
     named = [_names(text) for text in texts]  # E-34 and E-75 mean different things in equal words
+    ways = [alternatives_in(text) for text in texts]  # and so do the north gate and the south gate
     of_name: dict[frozenset[str], list[int]] = {}
     for at in range(len(texts)):
-        known = of_name.setdefault(named[at], [])
+        every = of_name.setdefault(named[at], [])
+        known = [number for number in every if not exclude(ways[at], ways[leaders[number]])]
         nearest = alike.nearest(at, [leaders[number] for number in known])
         if nearest is None:
-            known.append(len(leaders))
+            every.append(len(leaders))
+            numbers.append(len(leaders))
             leaders.append(at)
-            nearest = len(known) - 1
-        numbers.append(known[nearest])
+        else:
+            numbers.append(known[nearest])
     return numbers
 
 
