@@ -35,7 +35,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Run:
     made = runner(tmp_path_factory.mktemp("built") / "library")
     shown = made("rules", "import", "construction").stdout
     assert "added 548, changed 0" in shown
-    assert "Pack construction: imported 143 nodes and 405 rules; refused 0 and 0" in shown
+    assert "Pack Construction safety and quality rules (construction):" in shown
+    assert "imported 143 nodes and 405 rules; refused 0 and 0" in shown
     return made
 
 
@@ -150,6 +151,8 @@ def test_a_pack_is_found_by_its_name(run: Run) -> None:
     listed = document(run("rules", "packs", "--json"))
     assert (listed["shipped"], listed["imported"]) == (["construction", "customer_service"], ["crm"])
     assert re.search(r"crm +yes", run("rules", "packs").stdout)
+    for language, title in (("en", "Construction safety and quality rules"), ("zh", "建设工程安全与质量规则")):
+        assert title in run("rules", "packs", "--lang", language).stdout
 
 
 def test_packs_are_listed_without_a_library(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from copies import copied
 from rules_door import BOOK, PROPOSED, SETTINGS, TWICE, WRONG
 from wenyuan.console.graph_drawing import DRAWN, drawn
 from wenyuan.core.access import parse_agent
+from wenyuan.packs.shipped import located
 from wenyuan.readers.rulebooks.selection import read_book
 
 
@@ -319,3 +320,23 @@ def test_the_drawing_keeps_groups_together_and_within_its_frame() -> None:
     assert [label.text for label in found.labels] == ["甲", "r1", "r2"]
     assert all(box.y >= 0 and box.y + found.box_height <= found.height for box in found.boxes)
     assert all(len(box.text) == 16 for box in found.boxes)
+
+
+@pytest.mark.parametrize(
+    ("language", "title"), [("zh", "客户服务与消费者权益规则"), ("en", "Customer service and consumer rights")]
+)
+def test_a_pack_is_shown_by_its_title(tmp_path: Path, language: str, title: str) -> None:
+    """On the list of packs, in the choice of an import, in its report and at a statement."""
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        with located("customer_service") as folder:
+            library.rules.take(read_book(folder))
+        with served(library) as url:
+            browser = Browser(url, language)
+            pages = [
+                browser.get("/console/rules"),
+                browser.get("/console/rules/import"),
+                browser.get("/console/rules/statements/1"),
+            ]
+            report = browser.post("/console/rules/import", {"pack": "customer_service"})
+    assert all(title in page.tree.body.text() for page in (*pages, report))
+    assert pages[1].tree.css_first("option[value=customer_service]") is not None

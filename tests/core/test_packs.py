@@ -16,7 +16,7 @@ from wenyuan.core.rules.conditions import compile_condition
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.rules.schema_parser import parse_schema
 from wenyuan.knowledge_retriever import KGRetriever, KnowledgeRetriever
-from wenyuan.packs.shipped import located, shipped
+from wenyuan.packs.shipped import located, shipped, title_of, titled
 from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.rules.unified import RuleQuestion
 
@@ -175,3 +175,12 @@ def test_a_chain_has_every_measure_under_every_hazard(tmp_path: Path) -> None:
             ):
                 told = [item.metadata for item in items if item.metadata["group"] == "safety_measures"]
                 assert {(t["subject"], t["name"]) for t in told} == pairs
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_pack_has_a_title_in_both_languages(name: str) -> None:
+    """A shipped pack is shown by its title with its name behind it; any other by the name that its owner gave it."""
+    chinese, english = (title_of(name, language) for language in ("zh", "en"))
+    assert not chinese.isascii() and english.isascii() and len(english) > len(name)
+    assert (titled(name, "zh"), titled(name, "en")) == (f"{chinese}（{name}）", f"{english} ({name})")
+    assert titled("our-own", "zh") == "our-own"

@@ -16,6 +16,7 @@ from wenyuan.cli.retrieve import indented, infer, quoted, show_address
 from wenyuan.cli.rules_files import export, take, template
 from wenyuan.cli.terminal import OK, PARTLY, Terminal, exit_code
 from wenyuan.core.errors import msg
+from wenyuan.packs.shipped import shipped, title_of, titled
 from wenyuan.runtime.local_time import local_time
 
 if TYPE_CHECKING:
@@ -181,7 +182,11 @@ def list_nodes(
         terminal.say("rules_none")
         return
     said = counts["statements"]
-    summary = {"statements": said.get("approved", 0), "proposed": said.get("proposed", 0), "packs": ", ".join(packs)}
+    summary = {
+        "statements": said.get("approved", 0),
+        "proposed": said.get("proposed", 0),
+        "packs": ", ".join(titled(pack, terminal.language) for pack in packs),
+    }
     terminal.show(terminal.text("rules_counts", nodes=counts["nodes"], **summary))
     if not nodes:
         terminal.say("rules_no_node")
@@ -274,7 +279,7 @@ def _lines(terminal: Terminal, told: Mapping[str, Any]) -> Iterator[tuple[str, A
     yield "effective_from", told["valid_from"]
     yield "effective_until", told["valid_until"]
     yield "rule_weight", told["weight"] if told["weight"] != 1.0 else ""
-    yield "rule_pack", told["pack"]
+    yield "rule_pack", titled(told["pack"], terminal.language)
 
 
 def _graph_summary(terminal: Terminal, told: Mapping[str, Any]) -> str:
@@ -367,14 +372,14 @@ def remove(
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         count = found.catalog.rules.counts()["packs"].get(pack, 0)
-        asked = terminal.text("really_pack", pack=pack, count=count)
+        asked = terminal.text("really_pack", pack=titled(pack, terminal.language), count=count)
         if count and not yes and interactive() and not typer.confirm(asked, err=True):
             terminal.say("not_removed")
             raise typer.Exit(OK)
         gone = found.rules.retire_pack(pack)
     counts = {"nodes": gone.nodes_retired, "statements": gone.statements_retired}
     terminal.document({"status": "SUCCESS", "pack": pack, **counts, "evidences": gone.evidences_removed})
-    terminal.show(terminal.text("pack_removed", pack=pack, **counts))
+    terminal.show(terminal.text("pack_removed", pack=titled(pack, terminal.language), **counts))
 
 
 def packs(ctx: typer.Context) -> None:
@@ -384,7 +389,6 @@ def packs(ctx: typer.Context) -> None:
       wenyuan rules packs
     """
     from wenyuan.app import holds_library
-    from wenyuan.packs.shipped import shipped
 
     terminal: Terminal = ctx.obj
     imported: Sequence[str] = ()
@@ -395,8 +399,11 @@ def packs(ctx: typer.Context) -> None:
     if terminal.as_json:
         return
     names = sorted({*shipped(), *imported})
-    rows = ((name, terminal.text("yes" if name in imported else "no")) for name in names)
-    terminal.table(rows, "col_pack", "col_imported")
+    rows = (
+        (name, title_of(name, terminal.language), terminal.text("yes" if name in imported else "no"))
+        for name in names
+    )
+    terminal.table(rows, "col_pack", "col_title", "col_imported")
 
 
 _COMMANDS: Commands = {

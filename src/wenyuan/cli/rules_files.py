@@ -14,6 +14,7 @@ from wenyuan.cli.options import SCREEN, DryRunOption, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 from wenyuan.core.errors import msg
+from wenyuan.packs.shipped import titled
 
 if TYPE_CHECKING:
     from wenyuan.core.rules.book import Book, BookFault
@@ -163,7 +164,11 @@ def _show_report(terminal: Terminal, report: ImportReport, *, dry_run: bool, eve
         "nodes": imported.nodes, "statements": imported.statements,
         "lost_nodes": refused.nodes, "lost": refused.statements,
     }  # fmt: skip
-    terminal.show(terminal.text("rules_would" if dry_run else "rules_imported", pack=report.pack, **counts))
+    terminal.show(
+        terminal.text(
+            "rules_would" if dry_run else "rules_imported", pack=titled(report.pack, terminal.language), **counts
+        )
+    )
     if report.errors:
         terminal.show(terminal.text("rules_not_pruned"))
 

@@ -15,6 +15,7 @@ from wenyuan.console.api import ApiReply, Refused
 from wenyuan.console.sessions import COOKIE
 from wenyuan.core.errors import received
 from wenyuan.i18n.translation import texts, translated
+from wenyuan.packs.shipped import titled
 from wenyuan.runtime.local_time import zone_named
 from wenyuan.server.remote_callers import is_elsewhere
 
@@ -144,9 +145,19 @@ class Visit:
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Render a template as a response."""
         body = self.site.templates.get_template(template).render(
-            visit=self, status=status, t=self.text, term=self.term, said=self.said, **values
+            visit=self,
+            status=status,
+            t=self.text,
+            term=self.term,
+            said=self.said,
+            pack_title=self.pack_title,
+            **values,
         )
         return HTMLResponse(body, status, HEADERS)
+
+    def pack_title(self, name: str) -> str:
+        """A pack of rules as people read it."""
+        return titled(name, self.language)
 
     def see(self, path: str) -> Response:
         """Redirect to another page after a change."""

@@ -20,7 +20,7 @@ from wenyuan.service.rules.name_vectors import NameVectors, Nearness
 
 _END, _SUBJECT = 0.6, 0.5  # of the name's likeness, beside that of the sentence
 _NAMED = 0.3  # of what a subject's name is nearer by, for a sentence that would name it
-_HAN, _LATIN = 0.98, 0.70  # of `search.similar_names`: from here on a rule is meant
+_HAN, _LATIN = 0.98, 0.72  # of `search.similar_names`: from here on a rule is meant
 _CLEARLY = 0.035  # by which a rule of something that is not named must be nearer than all of what is named
 _BESIDE = 0.03  # how much less than the nearest rule another one may be, to be meant, too
 _MOST_NODES = 3  # that a question means
