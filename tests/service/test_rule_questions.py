@@ -38,7 +38,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         for name in shipped():
             with located(name) as folder:
                 assert not library.rules.take(read_book(folder)).errors
-        library.embed_names()
         yield url, library
 
 
@@ -82,18 +81,6 @@ def test_more_spoken_questions_are_answered_by_the_words_of_the_packs(served: Se
     asked = [one for some in more.values() for one in some if one.get("words")]
     missed = missed_of(served, asked)
     assert (len(asked), len(missed) <= 8) == (60, True), missed
-
-
-def test_what_is_meant_is_found_where_no_word_is_shared(served: Served) -> None:
-    """Of 121 questions imagined from what the rules say, nine of ten are by one of the first three; one has nothing."""
-    meant = yaml.safe_load((Path(__file__).parents[1] / "data" / "spoken_questions_meant.yaml").read_text("utf-8"))
-    asked = [one for pack in shipped() for one in meant[pack]]
-    missed = missed_of(served, asked)
-    assert (len(asked), len(missed) <= 12) == (121, True), missed
-    assert sum(not infer(served, one["ask"]).items for one in asked) <= 6
-    none = meant["none"]
-    given = [text for text in none if infer(served, text).items]
-    assert len(given) <= len(none) // 10, given
 
 
 @pytest.mark.parametrize(

@@ -169,10 +169,22 @@ def test_spoken_questions_are_answered(asked: tuple[Any, dict[str, list[Any]]], 
 
 
 def test_unseen_questions_are_answered_less_often(asked: tuple[Any, dict[str, list[Any]]]) -> None:
-    """Of twenty written when the words stood, eight are: who says other words needs other aliases."""
+    """Of twenty written when the words stood, thirteen are: by what the rules say, where no name is said."""
     told = [(set(one["answers"]), *ends(asked[0], one["ask"])) for one in SPOKEN["unseen"]]
-    assert sum(not answers.isdisjoint(first) for answers, first, _ in told) >= 8
-    assert sum(not recognised for _, _, recognised in told) <= 6
+    assert sum(not answers.isdisjoint(first) for answers, first, _ in told) >= 13
+    assert sum(not recognised for _, _, recognised in told) <= 2
+
+
+def test_what_is_meant_is_found_where_no_word_is_shared(asked: tuple[Any, dict[str, list[Any]]]) -> None:
+    """Of 121 questions imagined from what the rules say, nine of ten are by one of the first three; one in 20 has nothing."""
+    meant = yaml.safe_load((Path(__file__).parents[1] / "data" / "spoken_questions_meant.yaml").read_text("utf-8"))
+    every = [one for pack in shipped() for one in meant[pack]]
+    told = {one["ask"]: (set(one["answers"]), *ends(asked[0], one["ask"])) for one in every}
+    missed = [question for question, (answers, first, _) in told.items() if answers.isdisjoint(first)]
+    nothing = [question for question, (_, _, recognised) in told.items() if not recognised]
+    assert (len(told), len(missed) <= 12, len(nothing) <= 6) == (121, True, True), (missed, nothing)
+    given = [text for text in meant["none"] if asked[0].infer_rules(RuleQuestion(text=text)).items]
+    assert len(given) <= len(meant["none"]) // 10, given
 
 
 def test_what_rules_lead_to_is_a_start_too(asked: tuple[Any, dict[str, list[Any]]]) -> None:
