@@ -77,17 +77,30 @@ class WriterLock(Lock):
         self._file: int | None = None
 
     def _take(self, until: float) -> None:
-        try:
-            handle = open_regular(self._path, os.O_RDWR | os.O_CREAT)
-        except OSError as error:
-            raise self._unavailable("open", error) from error
-        self._file = handle
+        handle = self._open()
         try:
             self._wait_for(handle, until)
+            while not self._has_the_name(handle):  # somebody removed it meanwhile, and others hold a new one
+                self._let_go()
+                handle = self._open()
+                self._wait_for(handle, until)
             os.ftruncate(handle, 0)
             os.pwrite(handle, msg("process {pid}", pid=os.getpid()).encode(), 0)
         except OSError as error:
             raise self._unavailable("take", error) from error
+
+    def _open(self) -> int:
+        try:
+            self._file = open_regular(self._path, os.O_RDWR | os.O_CREAT)
+        except OSError as error:
+            raise self._unavailable("open", error) from error
+        return self._file
+
+    def _has_the_name(self, handle: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(handle), self._path.stat())
+        except FileNotFoundError:
+            return False
 
     def _let_go(self) -> None:
         handle, self._file = self._file, None
