@@ -176,6 +176,22 @@ FILES: Mapping[str, tuple[str, int, Build]] = {
         ".eml", 60, lambda n: _mail("Content-Type: message/rfc822\n\n" * n + "x", "message/rfc822"),
     ),
     "parts of a saved page": (".mht", 60, lambda n: _mail("--b\nContent-Type: text/html\n\n<p>a</p>\n" * n + "--b--\n")),
+    "style rules": (".html", 20, lambda n: _page("".join(f".c{at}{{opacity:0}}" for at in range(n)), "<p>a")),
+    "chosen by one style rule": (".html", 6, lambda n: _page(",".join(f".c{at}" for at in range(n)) + "{opacity:0}", "<p>a")),
+    "unclosed style rules": (".html", 6, lambda n: _page("p{a:b;{" * n, "<p>a")),
+    "compounds of a style rule": (".html", 3, lambda n: _page("a-b" * n + "!{opacity:0}", "<p>a")),
+    "elements under style rules": (
+        ".html", 60, lambda n: _page("p.c{color:#fff} .d{display:none} b{opacity:0}", "<p class=c>a<b>b</b><p class=d>c" * n),
+    ),
+    "elements with styles": (".html", 60, lambda n: _page("", "<p style='color:#fff;font-size:2px;left:1px'>a<a href=b>c</a>" * n)),
+    "white text of a PDF": (
+        ".pdf", 60,
+        lambda n: make_pdf([[(50, 700, "Leave")]], drawn=[b"1 g " + b"BT /F 9 Tf 1 0 0 1 9 9 Tm (a) Tj ET " * n]),
+    ),
+    "text under areas of a PDF": (
+        ".pdf", 90,
+        lambda n: make_pdf([[(50, 700, "Leave")]], drawn=[b"BT /F 9 Tf 1 0 0 1 9 9 Tm (a) Tj ET 0 0 99 99 re f " * n]),
+    ),
     "members of a ZIP": (".zip", 120, _stored),
     "ZIPs in one another": (".zip", 400, _nested_zips),
     "PDF pages": (".pdf", 300, lambda n: make_pdf([[(50, 700, "Leave")]] * n)),
@@ -192,6 +208,10 @@ FILES: Mapping[str, tuple[str, int, Build]] = {
     ),
 }  # fmt: skip
 """By name: the suffix, how many characters of a measured size a part stands for, and what makes it."""
+
+
+def _page(styles: str, body: str) -> bytes:
+    return f"<html><head><style>{styles}</style></head><body>{body}</body></html>".encode()
 
 
 def read(suffix: str, content: bytes) -> None:

@@ -15,6 +15,7 @@ from wenyuan.core.model import Document, Facet
 from wenyuan.core.redaction.columns import ColumnKinds
 from wenyuan.core.text.structure import opening
 from wenyuan.readers import formulas, notation, symbols
+from wenyuan.readers.alternative_text import picture_text
 from wenyuan.readers.assemble import (
     EMPTY_CELL,
     Cell,
@@ -61,6 +62,7 @@ _SILENT = {f"{_W}{name}" for name in (
     "moveFromRangeStart moveFromRangeEnd moveToRangeStart moveToRangeEnd customXmlPr background").split()
 }  # fmt: skip
 _BOX = f"{_W}txbxContent"
+_DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
 _PARTS = re.compile(r"/word/(document|header|footer|footnotes|endnotes|comments)[0-9]*\.xml\Z")
 _APART = ("header", "footer", "comments")
 _PICTURES = (
@@ -284,6 +286,9 @@ class _Body:
                 parts.append(self._letters(node, numbered))
             elif not self._left_node(node):
                 self._look(node)
+                if described := picture_text(node.get("descr")) if node.tag == _DRAWN else "":
+                    parts.append(f" {described} ")
+                    self.added.append(described)
                 if node.tag == f"{_W}p" and node is not root:  # a paragraph of a text box
                     parts.append("\n")
                 elif node.tag == _BOX:

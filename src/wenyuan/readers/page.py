@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from wenyuan.core.model import BlockKind
 from wenyuan.core.redaction.columns import ColumnKinds
 from wenyuan.readers import formulas, notation
+from wenyuan.readers.alternative_text import picture_text
 from wenyuan.readers.assemble import EMPTY_CELL, Cell, Piece, joined, left_out_note
 from wenyuan.readers.html_concealment import WHITE, Ground, Shade, blends, conceals, ground, shade, silent
 from wenyuan.readers.style_sheet import StyleSheet
@@ -259,6 +260,7 @@ class Page:
                 yield node, True
             elif self._seen(node):
                 if (said := _said_by(node)) is not None:
+                    self.added += [said] * (node.tag == "img")
                     yield said, False
                     continue
                 if raw and node.tag == "br":
@@ -436,9 +438,11 @@ def raising_classes(styles: str) -> dict[str, str]:
 
 
 def _said_by(node: Any) -> str | None:
-    """What an element says as a whole, a formula or a box to tick; None for others."""
+    """What an element says as a whole, a formula, a picture or a box to tick; None for others."""
     if node.tag == "math":
         return formulas.of_mathml(formulas.from_html(node))
+    if node.tag == "img" and (text := picture_text(node.attributes.get("alt"))):
+        return f" {text} "
     if node.tag == "input" and (node.attributes.get("type") or "").strip().lower() in ("checkbox", "radio"):
         return "☑ " if "checked" in node.attributes else "☐ "
     return None

@@ -10,6 +10,7 @@ from wenyuan.core.errors import msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.text.analysis import has_han
 from wenyuan.readers import formulas, notation
+from wenyuan.readers.alternative_text import picture_text
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected, unread
 from wenyuan.readers.container_check import check_archive
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, properties_of, table_piece
@@ -181,6 +182,10 @@ class _Deck:
         elif kind == "pic":
             self.pictures += 1
             self.unknown["media"] += any(local(node) in _MEDIA for node in shape.iter())
+            named = next((node for node in shape.iter(f"{_P}cNvPr")), None)
+            if described := picture_text(named.get("descr") if named is not None else None):
+                self.added.append(described)
+                yield Piece("paragraph", described, page=page)
         elif kind == "graphicFrame":
             yield from self._graphic(shape, page, related)
         elif kind == "sp":

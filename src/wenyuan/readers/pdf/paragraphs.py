@@ -17,10 +17,13 @@ from wenyuan.core.text.structure import opening
 from wenyuan.readers.pdf.page import FIRST_WORD, SENTENCE_END, WIDE_CHAR, PrintedLine, units
 
 _MARK = re.compile(r"[•●○■□▪◆◇※–\-*]\s+\S|[（(]?[0-9a-zA-Z一二三四五六七八九十]{1,3}[）)]|[①-⑳]")
-_BROKEN_WORD = re.compile(r"[A-Za-z]-\Z")
-_WORD = re.compile("[A-Za-z]+")
-_HYPHENED = re.compile("[A-Za-z]+-[a-z]+")
-_LAST_WORD = re.compile(r"[A-Za-z]+-\Z")
+_LETTER = r"[^\W\d_\u2e80-\u9fff\uac00-\ud7af]"  # of a script whose words are parted at line ends
+_BROKEN_WORD = re.compile(rf"{_LETTER}[-\u2010\u00ad]\Z")
+_SOFT = "\u00ad"  # a hyphen that stands at a line's end alone
+_WORD = re.compile(f"{_LETTER}+")
+_HYPHENED = re.compile(f"{_LETTER}+[-\u2010]{_LETTER}+")
+_LAST_WORD = re.compile(rf"{_LETTER}+(?=[-\u2010]\Z)")
+_LEAST_PART = 3  # letters of a word that makes a compound: shorter ones are syllables, too
 _NEIGHBOURS = 8
 _FAR = 3.5  # lines' heights between lines that are never of one paragraph
 
@@ -62,18 +65,38 @@ class Words:
     def __init__(self, lines: Iterable[str]) -> None:
         self._plain: set[str] = set()
         self._hyphened: set[str] = set()
+        goes_on = False
         for line in lines:
-            if "-" in line:
-                self._hyphened.update(word.lower() for word in _HYPHENED.findall(line))
-            self._plain.update(word.lower() for word in _WORD.findall(line))
+            whole = line.rstrip()
+            if "-" in line or "\u2010" in line:
+                self._hyphened.update(_even(word) for word in _HYPHENED.findall(line))
+            broken = _LAST_WORD.search(whole)
+            found = _WORD.findall(whole[: broken.start()] if broken else whole)
+            self._plain.update(word.lower() for word in found[goes_on:])  # the rest of a broken word is none
+            goes_on = broken is not None
+        self._firsts = {word.partition("-")[0] for word in self._hyphened}
 
     def keeps_hyphen(self, before: str, after: str) -> bool:
-        """Whether the hyphenated word across `before` and `after` occurs with its hyphen elsewhere in the document."""
+        """Whether the word across `before` and `after` is a compound.
+
+        It is where it stands so elsewhere in the document, and not in one word; and where it stands nowhere else, but its first
+        part begins other compounds of the document and its second is a word of it, or where it goes on with another hyphen.
+        """
         first, second = _LAST_WORD.search(before), _WORD.match(after)
-        if not first or not second:
+        if not first or not second or before.endswith(_SOFT):
             return False
-        word = f"{first[0]}{second[0]}".lower()
-        return word in self._hyphened and word.replace("-", "") not in self._plain
+        if f"{first[0]}{second[0]}".lower() in self._plain:
+            return False
+        if _even(f"{first[0]}-{second[0]}") in self._hyphened:
+            return True
+        if _HYPHENED.match(after):
+            return True
+        start, rest = first[0].lower(), second[0].lower()
+        return len(start) >= _LEAST_PART and start in self._firsts and rest in self._plain
+
+
+def _even(word: str) -> str:
+    return word.lower().replace("\u2010", "-")
 
 
 def paragraphs(
@@ -170,7 +193,9 @@ def joined(lines: Sequence[PrintedLine], words: Words | None = None) -> Paragrap
         if broken and not (words and words.keeps_hyphen(text, line.text)):
             text = text[:-1]
             parts[-1] = parts[-1][0], len(text)
-        elif not text.endswith("-") and not (_joins_closely(text, line.text) and not _same_row(before, line)):
+        elif not text.endswith(("-", "\u2010", _SOFT)) and not (
+            _joins_closely(text, line.text) and not _same_row(before, line)
+        ):
             text += " "
         parts.append((len(text), len(text) + len(line.text)))
         text += line.text

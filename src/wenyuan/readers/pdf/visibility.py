@@ -34,6 +34,7 @@ _UNMAPPED = 0.1  # of a page's letters: what is laid over these stands for them
 _MOST_PAGES = 300
 _MOST_SECONDS = 6.0  # of the processor, for one document
 _NO_SHAPE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Cs"})
+_MOST_PICTURES = 20  # of the whole page, that are looked at
 _MOST = 0.5  # of a page: a picture of less is no picture of the page
 
 
@@ -121,17 +122,26 @@ class _Areas:
         unknown = (-1, -1, -1, 0)  # a picture or a shading may have any colour
         self._colours = np.array([item.colour or unknown for _, item in areas], dtype=int).reshape(-1, 4)
 
+    def _share(self, item: Painted, least: float) -> Any:
+        """Which of them hold more than a share of a text's box."""
+        import numpy as np
+
+        left, bottom, right, top = item.box
+        across = np.minimum(self._boxes[:, 2], right) - np.maximum(self._boxes[:, 0], left)
+        up = np.minimum(self._boxes[:, 3], top) - np.maximum(self._boxes[:, 1], bottom)
+        return (across > 0) & (up > 0) & (across * up > least * (right - left) * (top - bottom))
+
+    def cover(self, place: int, item: Painted) -> bool:
+        """Whether a text lies wholly under one of them."""
+        return bool(len(self._places)) and bool((self._share(item, _OUTSIDE) & (self._places > place)).any())
+
     def hide(self, place: int, item: Painted) -> bool:
         """Whether a text may lie under one of them, or on one of its own colour."""
         import numpy as np
 
         if not len(self._places):
             return False
-        left, bottom, right, top = item.box
-        across = np.minimum(self._boxes[:, 2], right) - np.maximum(self._boxes[:, 0], left)
-        up = np.minimum(self._boxes[:, 3], top) - np.maximum(self._boxes[:, 1], bottom)
-        least = _UNDER * (right - left) * (top - bottom)
-        shared = (across > 0) & (up > 0) & (across * up > least)
+        shared = self._share(item, _UNDER)
         if (shared & (self._places > place)).any():
             return True
         apart = np.abs(self._colours[:, :3] - np.array((item.colour or (0, 0, 0, 0))[:3])).max(axis=1)
@@ -272,24 +282,39 @@ class _Comparison:
 
     def _behind_a_page(self, item: Painted) -> bool:
         """Whether a picture of most of the page lies over a text: some programs put what they recognised under it."""
-        width, height = self._page.get_size()
-        return any(
-            not above.text and above.colour is None and _shared((0.0, 0.0, width, height), above.box) >= _MOST
-            and _shared(item.box, above.box) >= _OUTSIDE
-            for above in self._items[self._place(item) + 1 :]
-        )  # fmt: skip
+        place = self._places[_address(item.handle)]
+        return any(at > place and _shared(item.box, box) >= _OUTSIDE for at, box in self._page_pictures)
 
-    def _place(self, item: Painted) -> int:
-        """The place of a text in the order of drawing."""
-        return next(place for place, each in enumerate(self._items) if each is item)
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        """The places of the page's objects in the order of drawing."""
+        return {_address(item.handle): at for at, item in enumerate(self._items)}
+
+    @cached_property
+    def _page_pictures(self) -> list[tuple[int, Box]]:
+        """The last pictures of most of the page, with their places."""
+        width, height = self._page.get_size()
+        found = [
+            (at, item.box)
+            for at, item in enumerate(self._items)
+            if not item.text and item.colour is None and _shared((0.0, 0.0, width, height), item.box) >= _MOST
+        ]
+        return found[-_MOST_PICTURES:]
 
     def _covered(self, item: Painted) -> bool:
         """Whether a text would be hidden whatever its letters look like: it is cut off, or under a filled rectangle."""
-        return _outside(item) or any(
-            not above.text and above.plain and above.colour is not None and above.colour[3] >= _FAINT
-            and _shared(item.box, above.box) >= _OUTSIDE
-            for above in self._items[self._place(item) + 1 :]
-        )  # fmt: skip
+        return _outside(item) or self._rectangles.cover(self._places[_address(item.handle)], item)
+
+    @cached_property
+    def _rectangles(self) -> _Areas:
+        """The rectangles that let nothing through."""
+        return _Areas(
+            [
+                (at, item)
+                for at, item in enumerate(self._items)
+                if not item.text and item.plain and item.colour is not None and item.colour[3] >= _FAINT
+            ]
+        )
 
     def _on_its_colour(self, item: Painted, box: Box) -> bool:
         """Whether what lies under a letter has its colour."""
