@@ -42,6 +42,7 @@ SMALL = {
     "peers_at_size": "--passages 60 --rounds 2 --only wenyuan tantivy",
     "quantities": "{zh} --cache {cache} --limit 10",
     "read_path": "{library} 报销",
+    "readers": "--documents 30 --readers 20 --groups 10 --members 20 --questions 3",
     "rewriting": "{zh} --cache {cache} --limit 3",
     "rules": "--nodes 300 --statements 900 --rounds 2",
     "scale": "--sizes 200 --rounds 2 --folder {scratch}",

@@ -40,6 +40,8 @@ class Feishu:
         nodes: Parent node → nodes of the wiki below it.
         files: Folder → files of the drive in it.
         documents: Token → blocks.
+        members: ``kind/token`` → with whom it is shared; another value than a list is answered as it is.
+        links: Likewise, what its link lets others do.
         page: Members of one page of an answer.
         busy: So many calls are refused first, for their rate.
     """
@@ -49,6 +51,8 @@ class Feishu:
         self.files: dict[str, list[dict[str, Any]]] = {}
         self.documents: dict[str, list[dict[str, Any]]] = {}
         self.uploads: dict[str, bytes] = {}
+        self.members: dict[str, Any] = {}
+        self.links: dict[str, Any] = {}
         self.page, self.busy, self.tokens = 2, 0, 0
         self.asked: list[str] = []
         self.url = ""
@@ -77,7 +81,17 @@ class Feishu:
             return self.paged("items", self.documents[parts[5]], query)
         if path.startswith("/open-apis/drive/v1/files/") and parts[5] in self.uploads:
             return 200, self.uploads[parts[5]]
+        if path.startswith("/open-apis/drive/v1/permissions/"):
+            return self.permitted(f"{query.get('type')}/{parts[5]}", parts[6], query)
         return 404, {"code": 1770002, "msg": "not found"}
+
+    def permitted(self, name: str, what: str, query: dict[str, str]) -> tuple[int, Any]:
+        held = self.members if what == "members" else self.links
+        if name not in held:
+            return 403, {"code": 1063002, "msg": "permission denied"}
+        if what == "members" and isinstance(held[name], list):
+            return self.paged("items", held[name], query)
+        return 200, held[name]
 
     def paged(self, name: str, items: list[Any], query: dict[str, str]) -> tuple[int, Any]:
         at = int(query.get("page_token", "0"))

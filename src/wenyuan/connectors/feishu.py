@@ -1,7 +1,8 @@
 """Feishu (Lark) documents: a wiki space or a drive folder, read as Markdown.
 
 The reference for connectors of services with an API of their own: a token, pages, a rate limit. What is asked for is
-described at open.feishu.cn: ``auth/v3``, ``wiki/v2/spaces/:id/nodes``, ``drive/v1/files``, ``docx/v1/documents/:id/blocks``.
+described at open.feishu.cn: ``auth/v3``, ``wiki/v2/spaces/:id/nodes``, ``drive/v1/files``, ``docx/v1/documents/:id/blocks``,
+``drive/v1/permissions/:token/members`` and ``…/public``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from wenyuan.connectors.connector_settings import ConnectorSettings
 from wenyuan.connectors.http_client import HttpClient
 from wenyuan.core.connectors import LIBRARY_SETTINGS, MOST_BYTES, Entry, Known, ListingCut, Opening
 from wenyuan.core.errors import ConfigError, DocumentRejected, SourceError, msg
+from wenyuan.core.principals import EVERYONE, AccessList, parse_access_list, parse_name
 from wenyuan.settings import VariableName, declared
 
 _SERVICES = {"feishu": "https://open.feishu.cn", "lark": "https://open.larksuite.com"}
@@ -37,6 +39,10 @@ _TOKEN = re.compile(r"[A-Za-z0-9_\-]{1,128}")
 COVERED = (
     4  # times that a cell may be covered on average: cells of a sound table are covered once, and say so themselves
 )
+_PEOPLE = ("openid", "userid", "unionid", "email")
+_GROUPS = ("openchat", "opendepartmentid", "groupid", "wikispaceid")
+_LINKS = ("tenant_readable", "tenant_editable", "anyone_readable", "anyone_editable")
+"""What a document's link lets whoever in the organisation has it do: read it, or more."""
 MOST_LABEL = 500  # characters of a cell's text that is repeated
 
 
@@ -50,6 +56,8 @@ class FeishuSettings(ConnectorSettings):
         site: The address under which people open documents, as ``https://example.feishu.cn``.
         max_documents: Documents that are listed in one run; about as many pages of folders are asked for.
         max_minutes: Minutes that one listing may take.
+        link_readers: Whether everybody counts as a reader of what the organisation may read by its link, where the source's
+            readers come from permissions; else only those count with whom it is shared by name.
     """
 
     app_id: str = Field(max_length=200)
@@ -58,6 +66,7 @@ class FeishuSettings(ConnectorSettings):
     site: str = ""
     max_documents: int = Field(default=10_000, ge=1, le=1_000_000)
     max_minutes: float = Field(default=120.0, gt=0, le=1_440)
+    link_readers: bool = False
 
 
 def open_feishu(opening: Opening) -> FeishuDocuments:
@@ -136,6 +145,34 @@ class FeishuDocuments:
         if len(content) > most:
             raise DocumentRejected(msg("it is larger than {most} bytes", most=f"{most:,}"), component=entry.name)
         return content
+
+    def permissions(self, entry: Entry) -> AccessList:
+        """With whom a document is shared: people as ``user:`` with their id or address, groups, departments and chats as
+        ``group:``. An app is nobody.
+
+        Raises:
+            SourceError, DocumentRejected: it cannot be told.
+        """
+        kind, _, token = entry.key.partition("/")
+        if self._place.wiki:  # what a page of a space inherits is told of its node
+            kind, token = "wiki", unquote(entry.uri.rpartition("/")[2])
+        if not _TOKEN.fullmatch(token):
+            raise DocumentRejected("it is no longer there", component=entry.name)
+        path = f"/open-apis/drive/v1/permissions/{quote(token)}"
+        names = set()
+        for member in self._pages(f"{path}/members", {"type": kind}, "items", entry.name):
+            sort, name = member.get("member_type"), member.get("member_id")
+            if sort == "appid":
+                continue
+            if sort not in (*_PEOPLE, *_GROUPS) or not isinstance(name, str):
+                raise self._strange()
+            names.add(parse_name(f"{'user' if sort in _PEOPLE else 'group'}:{name}", "member_id"))
+        if self._settings.link_readers:
+            told = self._call(f"{path}/public?{urlencode({'type': kind})}", entry.name).get("permission_public")
+            if not isinstance(told, dict) or not isinstance(told.get("link_share_entity"), str):
+                raise self._strange()
+            names |= {EVERYONE} if told["link_share_entity"] in _LINKS else set()
+        return parse_access_list({"readers": sorted(names)})
 
     def close(self) -> None:
         self._client.close()

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive
 from wenyuan.core.errors import TRANSLATABLE, received
 from wenyuan.server.problems import PROBLEM_JSON
 from wenyuan.server.remote_callers import ELSEWHERE
+from wenyuan.server.represented import ON_BEHALF_OF
 
 _STATUS = "x-retrieval-status"
 
@@ -80,6 +81,7 @@ class Api:
         body: object = None,
         form: Request | None = None,
         seen: str = "",
+        on_behalf_of: str = "",
     ) -> ApiReply:
         """The response to one request.
 
@@ -92,6 +94,7 @@ class Api:
             body: A JSON value; None for no body.
             form: A request whose body is handed on as it comes.
             seen: The version that the caller has seen of what is changed; another one is refused.
+            on_behalf_of: Whom it asks for, see `server.represented`; ``""`` for nobody else.
 
         Raises:
             Refused: a problem document. An answer that says FAILED is returned.
@@ -105,6 +108,8 @@ class Api:
             headers.append((b"authorization", f"Bearer {token}".encode("latin-1", "replace")))
         if seen:
             headers.append((b"if-match", seen.encode("latin-1", "replace")))
+        if on_behalf_of:
+            headers.append((ON_BEHALF_OF.lower().encode(), quote(on_behalf_of, safe=":@,").encode()))
         if body is not None:
             headers += [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
         if form is not None:

@@ -22,9 +22,18 @@ _SIDE = 64
 _BETWEEN = re.compile(r"[\n,，、;；]")  # one term and the next, however they were typed
 
 
+def names_in(written: str) -> list[str]:
+    """The names of readers in a field, however they are separated; a name has no space in it."""
+    return [name for name in re.split(r"[\s,，、;；]+", written) if name]
+
+
 async def list_people(visit: Visit) -> Response:
     """Agents, tasks, synonyms and keys."""
-    return await _people_page(visit)
+    group = visit.request.query_params.get("group", "")
+    held = await visit.glance("v1", "groups", group) if group and "/" not in group else None
+    if held is None:
+        return await _people_page(visit)
+    return await _people_page(visit, form=Form([("group", held["group"]), ("members", "\n".join(held["members"]))]))
 
 
 async def _people_page(visit: Visit, status: int = 200, **shown: Any) -> Response:
@@ -32,13 +41,21 @@ async def _people_page(visit: Visit, status: int = 200, **shown: Any) -> Respons
     tasks = await visit.glance("v1", "tasks")
     synonyms = await _synonyms(visit)
     keys = await visit.glance("v1", "keys")
+    groups = await visit.glance("v1", "groups")
     await visit.learn_names(*(one["actor"] for one in (synonyms or {"synonyms": ()})["synonyms"]))
     if agents is None and keys is None:  # not even a part of the page: say which right is missing
         await visit.get("v1", "agents")
     sources = await visit.glance("v1", "sources")
     domains = sorted({source["domain"] for source in (sources or {"sources": ()})["sources"]})
     given = {"refused": None, "made": None, "form": Form([]), **shown}
-    found = {"agents": agents, "tasks": tasks, "synonyms": synonyms, "keys": keys, "domains": domains}
+    found = {
+        "agents": agents,
+        "tasks": tasks,
+        "synonyms": synonyms,
+        "keys": keys,
+        "groups": groups,
+        "domains": domains,
+    }
     return visit.page("people.html", status, rights=RIGHTS, roles=ROLES, **found, **given)
 
 
@@ -97,7 +114,9 @@ async def synonym_removed(visit: Visit) -> Response:
 async def key_made(visit: Visit) -> Response:
     """Create a key; its secret is shown only here."""
     form = await read_form(visit.request)
-    body: dict[str, Any] = {"name": form["name"], "rights": form.all("right")}
+    body: dict[str, Any] = {"name": form["name"], "rights": form.all("right"), "groups": names_in(form["groups"])}
+    if form["user"]:
+        body["user"] = form["user"]
     if form.all("role"):
         body["roles"] = form.all("role")
     if form["agent_id"]:
@@ -122,6 +141,29 @@ async def key_made(visit: Visit) -> Response:
     known = frozenset(RIGHTS if "admin" in made["rights"] else made["rights"])
     begin_session(visit, response, made["key"], known)
     return response
+
+
+async def key_changed(visit: Visit) -> Response:
+    """Change as whom a key reads documents."""
+    form = await read_form(visit.request)
+    body = {"user": form["user"] or None, "groups": names_in(form["groups"])}
+    return await _after_change(visit, form, "PATCH", "keys", form["key_id"], body=body)
+
+
+async def group_put(visit: Visit) -> Response:
+    """Say who is in a group."""
+    form = await read_form(visit.request)
+    return await _after_change(
+        visit, form, "PUT", "groups", form["group"], body={"members": names_in(form["members"])}
+    )
+
+
+async def group_removed(visit: Visit) -> Response:
+    """Remove a group, after confirmation."""
+    form = await read_form(visit.request)
+    if form["sure"] != "yes":
+        return visit.see("/console/people")
+    return await _after_change(visit, form, "PUT", "groups", form["group"], body={"members": []})
 
 
 async def key_revoked(visit: Visit) -> Response:
@@ -163,5 +205,8 @@ PEOPLE_PAGES: Mapping[tuple[str, str], Page] = {
     ("POST", "people/synonyms"): synonym_put,
     ("POST", "people/synonyms/remove"): synonym_removed,
     ("POST", "people/keys"): key_made,
+    ("POST", "people/keys/change"): key_changed,
     ("POST", "people/keys/revoke"): key_revoked,
+    ("POST", "people/groups"): group_put,
+    ("POST", "people/groups/remove"): group_removed,
 }

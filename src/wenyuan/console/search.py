@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -14,6 +15,7 @@ from wenyuan.console.api import Refused
 from wenyuan.console.forms import Form
 from wenyuan.console.score_parts import pieces_of, product_of
 from wenyuan.console.visit import Page, Visit
+from wenyuan.core.access import ON_BEHALF_OF
 from wenyuan.core.text.bodies import body as body_of
 
 LIMITS = (5, 10, 20, 50)
@@ -25,13 +27,14 @@ async def search(visit: Visit) -> Response:
     form = Form(visit.request.query_params.multi_items())
     choice = await _choice(visit)
     shown: dict[str, Any] = {"form": form, "limits": LIMITS, "answer": None, "refused": None, **choice}
+    shown["may_see_as"] = not visit.token or ON_BEHALF_OF in visit.rights
     if not form["q"]:
         return visit.page("search.html", **shown)
     body = asked(form)
-    shown["copies"] = copies(visit, "search", body)
+    shown["copies"] = copies(visit, "search", body, form["as"])
     status = 200
     try:
-        shown["answer"] = await visit.post("v1", "search", body={**body, "nearest": True})
+        shown["answer"] = await visit.post("v1", "search", body={**body, "nearest": True}, on_behalf_of=form["as"])
     except Refused as refused:
         if refused.status not in (400, 404, 403):
             raise
@@ -90,11 +93,13 @@ def asked(form: Form) -> dict[str, Any]:
     return body | {name: value for name, value in named.items() if value not in (None, "")}
 
 
-def copies(visit: Visit, name: str, body: Mapping[str, Any]) -> list[tuple[str, str]]:
+def copies(visit: Visit, name: str, body: Mapping[str, Any], person: str = "") -> list[tuple[str, str]]:
     """The same question as a command line and as program code."""
     url = f"{visit.request.url.scheme}://{visit.request.headers.get('host', '')}"
     written = json.dumps(body, ensure_ascii=False)
     key = ' \\\n  -H "Authorization: Bearer $WENYUAN_KEY"' if visit.token else ""
+    if person:
+        key += f" \\\n  -H {shlex.quote('X-Wenyuan-On-Behalf-Of: ' + quote(person, safe=':@,'))}"
     curl = f"curl -s {url}/v1/{name} \\\n  -H 'Content-Type: application/json'{key} \\\n  -d {shlex.quote(written)}"
     rest = dict(body)
     question = rest.pop("query" if name == "search" else "retrieval_query")
@@ -103,13 +108,14 @@ def copies(visit: Visit, name: str, body: Mapping[str, Any]) -> list[tuple[str, 
     lines = ["from wenyuan.client import Client", ""]
     if visit.token:
         lines[:0] = ["import os"]
+    named = f", on_behalf_of={person!r}" if person else ""
     lines += [
-        f'with Client("{url}"{", key=os.environ[" + repr("WENYUAN_KEY") + "]" if visit.token else ""}) as client:',
+        f'with Client("{url}"{", key=os.environ[" + repr("WENYUAN_KEY") + "]" if visit.token else ""}{named}) as client:',
         f"    answer = client.{call}({question!r}{given})",
         "    print(answer)",
     ]
     made = [("curl", curl), ("Python", "\n".join(lines))]
-    tool = _tool(name, body)
+    tool = None if person else _tool(name, body)
     return made + ([("MCP", json.dumps(tool, ensure_ascii=False, indent=2))] if tool else [])
 
 

@@ -12,6 +12,7 @@ from wenyuan.console.api import Refused
 from wenyuan.console.forms import read_form
 from wenyuan.console.sessions import COOKIE, LASTS
 from wenyuan.console.visit import LANGUAGE, LIGHT, Page, Visit, checked_next
+from wenyuan.core.access import ON_BEHALF_OF
 from wenyuan.issuer.signed_in import is_session
 
 if TYPE_CHECKING:
@@ -149,6 +150,11 @@ async def rights_found(visit: Visit) -> frozenset[str]:
             if refused.status != 400:
                 raise
         found.add(right)
+    if "search" in found:
+        try:
+            await visit.call("POST", "v1", "search", body={}, on_behalf_of="user:nobody")
+        except Refused as refused:
+            found |= {ON_BEHALF_OF} if refused.status == 400 else set()
     return frozenset(found)
 
 

@@ -81,9 +81,9 @@ class Visit:
         """The JSON body of a GET."""
         return (await self.call("GET", *segments, query=query)).value
 
-    async def post(self, *segments: str, body: object) -> Any:
+    async def post(self, *segments: str, body: object, on_behalf_of: str = "") -> Any:
         """The JSON body of a POST; a FAILED body is returned too."""
-        return (await self.call("POST", *segments, body=body)).value
+        return (await self.call("POST", *segments, body=body, on_behalf_of=on_behalf_of)).value
 
     async def glance(self, *segments: str, **query: object) -> Any | None:
         """As `get`; None where the key lacks the right or the server lacks the route, so that the page omits that

@@ -1,0 +1,121 @@
+"""What readers cost a question: asked by an administrator, and by somebody with thousands of groups, one after the other in turn.
+
+    python bench/readers.py [--documents 2000] [--readers 10000] [--groups 5000] [--members 100000] [--questions 300]
+
+A library is made in which every third document has a list of its own, one of them with that many readers; the principal's key has
+that many groups, and the library knows a group with that many members, of which the principal is one. Printed are the medians of both
+in milliseconds, their ratio with the quartiles of the ratios of neighbours, and what the first question after a change of each
+kind costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import wenyuan
+from wenyuan.core.access import Principal
+from wenyuan.core.model import Source
+from wenyuan.core.principals import AccessList
+from wenyuan.service.search.searcher import SearchRequest
+
+WORDS = (
+    "工资",
+    "绩效",
+    "设备",
+    "检修",
+    "安全",
+    "培训",
+    "采购",
+    "合同",
+    "会议",
+    "纪要",
+    "年假",
+    "报销",
+    "投诉",
+    "响应",
+    "登记",
+    "验收",
+)
+
+
+def made(folder: Path, given: argparse.Namespace, drawn: random.Random) -> Any:
+    """The library, its documents taken in."""
+    docs = folder / "docs"
+    docs.mkdir()
+    for number in range(given.documents):
+        about = "、".join(drawn.choices(WORDS, k=12))
+        (docs / f"{number:05d}.md").write_text(f"# 文件 {number}\n\n{about}。编号 {number}。\n", "utf-8")
+    settings: dict[str, Any] = {"encoder": {"kind": "hashing"}, "cache": {"seconds": 0}, "audit": {"enabled": False}}
+    library = wenyuan.open(folder / "library", create=True, **settings)
+    library.add(Source(source_id="docs", path=str(docs)))
+    return library
+
+
+def closed(library: Any, given: argparse.Namespace, drawn: random.Random) -> None:
+    """Give every third document readers: groups, half of which the principal is in."""
+    uris = sorted(library.catalog.live_documents("docs"))[::3]
+    lists = {}
+    for number, uri in enumerate(uris):
+        names = {f"group:g{drawn.randrange(2 * given.groups)}" for _ in range(5)}
+        if not number:
+            names = {f"user:r{reader}" for reader in range(given.readers - 1)} | {"user:li"}
+        lists[uri] = {"permissions/file": (AccessList(readers=frozenset(names)), "")}
+    library.catalog.keep_access("docs", lists, ("permissions/",))
+    members = [f"user:m{member}" for member in range(given.members - 1)] + ["user:li"]
+    library.catalog.set_group("all", members)
+
+
+def seconds(library: Any, question: str, who: Principal) -> float:
+    begun = time.perf_counter()
+    library.find(SearchRequest(query=question, limit=10), who)
+    return time.perf_counter() - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, default=2_000)
+    parser.add_argument("--readers", type=int, default=10_000)
+    parser.add_argument("--groups", type=int, default=5_000)
+    parser.add_argument("--members", type=int, default=100_000)
+    parser.add_argument("--questions", type=int, default=300)
+    given = parser.parse_args()
+    drawn = random.Random(7)
+    reading = frozenset({"search"})
+    groups = frozenset(f"group:g{number}" for number in range(given.groups))
+    li = Principal(key_id="li", rights=reading, user="user:li", groups=groups)
+    with tempfile.TemporaryDirectory() as folder, made(Path(folder), given, drawn) as library:
+        asked = ["、".join(drawn.choices(WORDS, k=3)) for _ in range(given.questions)]
+        for question in asked[:20]:
+            seconds(library, question, Principal())
+        closed(library, given, drawn)
+        first = {"readers and members": seconds(library, asked[0], li)}
+        plain, restricted = [], []
+        for question in asked:
+            plain.append(seconds(library, question, Principal()))
+            restricted.append(seconds(library, question, li))
+        library.catalog.change_group("all", add=["user:new"])
+        first["one member more"] = seconds(library, asked[0], li)
+        uri = sorted(library.catalog.live_documents("docs"))[1]
+        library.catalog.set_document_access("docs", uri, AccessList(readers=frozenset({"group:g1"})), "bench")
+        first["one list more"] = seconds(library, asked[0], li)
+    ratios = [b / a for a, b in zip(plain, restricted, strict=True)]
+    low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
+    print(
+        f"{given.documents} documents, {given.readers} readers of one, {given.groups} groups, {given.members} members, n {len(asked)}"
+    )
+    print(
+        f"administrator {1e3 * statistics.median(plain):.2f} ms, principal {1e3 * statistics.median(restricted):.2f} ms"
+    )
+    print(f"ratio of neighbours: {middle:.2f} (quartiles {low:.2f}, {high:.2f})")
+    for change, took in first.items():
+        print(f"the first question after {change}: {1e3 * took:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
