@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
@@ -58,7 +59,21 @@ class Answers:
         self, wanted: AnswerRequest, principal: Principal, tell: Tell, gone: Callable[[], bool]
     ) -> Mapping[str, Any]:
         answered = self._service.answer(wanted, principal, tell=tell, gone=gone)
+        self._check_still_counts(principal)
         return {"status": "SUCCESS", **search_answers.answer_to_wire(answered)}
+
+    def _check_still_counts(self, principal: Principal) -> None:
+        """Refuse to answer a key that was revoked, ran out or got other eyes while a model was asked.
+
+        Raises:
+            NotPermitted: it does not count any more.
+        """
+        held = next((key for key in self._service.catalog.keys() if key.key_id == principal.key_id), None)
+        if held is None:
+            return
+        over = held.revoked_at is not None or (held.expires_at or float("inf")) <= time.time()
+        if over or (held.user, held.groups) != (principal.user, principal.groups):
+            raise NotPermitted("the key does not count any more as it did when this was asked")
 
     async def _events(self, wanted: AnswerRequest, principal: Principal, request: Request) -> AsyncIterator[str]:
         """Server-sent events: stages as they happen, claims once checked and recorded, finally the complete answer or

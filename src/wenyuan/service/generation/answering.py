@@ -35,7 +35,7 @@ from wenyuan.core.answering import (
 )
 from wenyuan.core.claims import Claim
 from wenyuan.core.conflicts.record import disputes_of
-from wenyuan.core.errors import Fault, InvalidRequest, LlmError, LlmTimeout, joined, msg
+from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, LlmError, LlmTimeout, joined, msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import LanguageModel, ModelReply, caller_gone, unless
 from wenyuan.core.quotation import whole
@@ -162,7 +162,21 @@ class Answerer:
         with self.recorded.failures(search, principal, door):
             tell("retrieved", {"passages": len(result.passages)})
             answered = self._answer(request, result, principal, tell, gone)
+            self._check_still_seen(result)
             return self._recorded(request, answered, principal, door)
+
+    def _check_still_seen(self, result: SearchResult) -> None:
+        """Refuse what was found before the model was asked, and may not be read any more.
+
+        Raises:
+            KnowledgeError: something of it is hidden from the caller now.
+        """
+        hidden = self.catalog.hidden()
+        found = (one.passage.document_id for one in result.passages if one.hit.origin != "kg_rule")
+        if hidden is not None and any(map(hidden.hides, found)):
+            raise KnowledgeError(
+                "who may read what was found has changed while it was answered", component="answer", hint="ask again"
+            )
 
     def _answer(
         self, request: AnswerRequest, result: SearchResult, principal: Principal, tell: Tell, gone: Callable[[], bool]
