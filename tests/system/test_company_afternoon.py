@@ -160,7 +160,8 @@ def afternoon(office: Office, folder: Path) -> None:
     expected |= {"hana": {"salaries", "canteen"}, "carl": {"canteen"}, "sami": {"south", "north", "canteen"}}
     assert {person: office.seen(person) for person in PEOPLE} == expected
     assert office.seen("assistant", "user:otto") == {"agreement"}
-    revoked = next(one for one in office.library.catalog.keys() if one.name == "carl")
+    keys = office.library.catalog.keys()
+    revoked = next(one for one in keys if one.name == "carl")
     office.library.catalog.revoke_key(revoked.key_id)
     headers = {**JSON, "Authorization": f"Bearer {office.keys['carl']}"}
     assert call(office.url, "POST", "/v1/search", {"query": QUESTION}, headers).status == 401

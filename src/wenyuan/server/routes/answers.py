@@ -68,7 +68,8 @@ class Answers:
         Raises:
             NotPermitted: it does not count any more.
         """
-        held = next((key for key in self._service.catalog.keys() if key.key_id == principal.key_id), None)
+        keys = self._service.catalog.keys()
+        held = next((key for key in keys if key.key_id == principal.key_id), None)
         if held is None:
             return
         over = held.revoked_at is not None or (held.expires_at or float("inf")) <= time.time()
