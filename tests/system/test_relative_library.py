@@ -338,6 +338,7 @@ COMMANDS: Sequence[tuple[str, list[object] | Words, int]] = (
     ("forget source", ["nowhere", "--plan"], 2),
     ("forget certificate", ["e-0"], 2),
     ("forget verify", ["e-0"], 2),
+    ("forget expired", ["--plan"], 0),
     ("forget resume", [], 0),
     ("forget hold", ["person", "欧阳雪松", "--reason", "case 7"], 0),
     ("forget holds", [], 0),
