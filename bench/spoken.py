@@ -1,6 +1,6 @@
 """Spoken questions of the shipped packs: how often the rule that answers is among the first three, and how often none is recognised.
 
-Run: ``PYTHONPATH=src python bench/spoken.py [--missed] [FILE ...]``
+Run: ``PYTHONPATH=src python bench/spoken.py [--missed] [--limit N] [--packs NAME ...] [FILE ...]``
 
 The sets are those of ``tests/data``; a FILE of your own has the same form: by pack, questions (``ask``) with the names of
 what the answering rules lead to (``answers``), and under ``none`` questions that no rule answers.
@@ -94,9 +94,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path, help="sets of your own")
     parser.add_argument("--missed", action="store_true", help="name what was missed")
+    parser.add_argument("--limit", type=int, help="questions of each set, at most")
+    parser.add_argument("--packs", nargs="+", default=shipped(), help="import only these")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, wenyuan.create(Path(folder) / "library") as library:
-        for pack in shipped():
+        for pack in args.packs:
             with located(pack) as at:
                 library.rules.take(read_book(at))
         library.embed_names()
@@ -104,14 +106,15 @@ def main() -> None:
         print("| set | questions | among the first three | nothing recognised | median |\n|---|---|---|---|---|")
         trees = {file: yaml.safe_load((DATA / f"{file}.yaml").read_text("utf-8")) for file, _ in SETS.values()}
         for name, (file, part) in SETS.items():
-            row(library, labels, name, list(questions(trees[file], part)), args.missed)
+            row(library, labels, name, list(questions(trees[file], part))[: args.limit], args.missed)
         for own in args.files:
             tree = trees[own.stem] = yaml.safe_load(own.read_text("utf-8"))
-            row(library, labels, own.stem, list(questions(tree, "packs")), args.missed)
+            row(library, labels, own.stem, list(questions(tree, "packs"))[: args.limit], args.missed)
         for file, tree in trees.items():
-            false = [text for text in tree.get("none", ()) if library.infer_rules(RuleQuestion(text=text)).items]
-            if tree.get("none"):
-                print(f"\nof {len(tree['none'])} of {file} that no rule answers, {len(false)} are given rules")
+            none = tree.get("none", [])[: args.limit]
+            false = [text for text in none if library.infer_rules(RuleQuestion(text=text)).items]
+            if none:
+                print(f"\nof {len(none)} of {file} that no rule answers, {len(false)} are given rules")
                 print("".join(f"  {text}\n" for text in false if args.missed), end="")
 
 

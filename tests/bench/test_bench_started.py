@@ -49,7 +49,7 @@ SMALL = {
     "scoring": "{zh} --limit 5 --cache {cache}",
     "search": "--passages 200 --rounds 3",
     "redaction_forms": "",
-    "spoken": "",
+    "spoken": "--packs customer_service --limit 2",
     "serve": "--passages 200 --seconds 0.2 --clients 2 --cases echo hybrid --processes 1 2",
     "redaction_names": "--missed",
     "redaction_addressed": "--missed",
