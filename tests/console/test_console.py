@@ -250,7 +250,7 @@ def test_the_menu_has_what_the_key_may_see(locked: tuple[str, Any]) -> None:
     assert auditing.sign_in(key(locked[1], "audit")).location == "/console/audit"
     assert _menu(auditing.get("/console/audit")) == ["audit", "gaps", "health"]
     all_of_it.sign_in(key(locked[1], "admin"))
-    assert len(_menu(all_of_it.get("/console/people"))) == 12
+    assert len(_menu(all_of_it.get("/console/people"))) == 13
     for name in _menu(all_of_it.get("/console/people")):
         assert all_of_it.get(f"/console/{name}").status == 200
 
