@@ -24,11 +24,11 @@ from wenyuan.core.text.analysis import fold
 STRENGTHS: Mapping[Strength, int] = {"mandatory": 0, "recommended": 1, "informative": 2}
 """Rank of a rule by its strength: 0 comes first."""
 
-REVISION = 4
+REVISION = 5
 """Another number whenever the same graph gives other rules: an answer that was recorded under another one may differ.
 
 2: a measure against two hazards stands under both. 3: what a question asks for ranks the rules, and the values that it
-states are those of parameters. 4: conditions are told by the labels of their parameters.
+states are those of parameters. 4: conditions are told by the labels of their parameters. 5: what a question means of sentences, ends and subjects ranks the rules.
 """
 _TRUST_FACTOR = {1: 0.6, 2: 0.7, 3: 0.8, 4: 0.9, 5: 1.0}
 _UNVERIFIED = 0.8
