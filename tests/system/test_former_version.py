@@ -19,7 +19,7 @@ from wenyuan.service.audit.rerun import Replay
 ARCHIVE = Path(__file__).parents[1] / "data" / "former_library.zip"
 ASKED, ASKED_LAST = 38, 9
 PROBABILITIES = 31
-"""Of these answers have probabilities of a former form, which the present program does not make."""
+"""Of these answers have probabilities, or ranks of rules, of a former form, which the present program does not make."""
 OF_THE_FORM = {"program changed", "calibration changed", "measured anew", "settings changed", "scores changed"}
 
 
