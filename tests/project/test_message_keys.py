@@ -138,7 +138,7 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "check_": ("ok", "warn", "fail"),
     "doctor_": ("ok", "warn", "fail"),
     "document_": DOCUMENT_STATES,
-    "readers_of_": ("set", "registry", "document", "sidecar", "permissions"),
+    "readers_of_": ("set", "registry", "document", "sidecar", "permissions", "upload"),
     "history_": ("live", "not_yet", "superseded", "expired", "replaced", "added", "removed", "changed"),
     "correction_": {*CORRECTION_ACTIONS, "counts", "lost"},
     "uploaded_": literals(Taken, "state"),

@@ -54,6 +54,18 @@ def test_a_change_in_between_is_not_written_over(door: Any, kind: str) -> None:
     assert door(method, put, first).status == 200, "who says nothing of it changes what there is"
 
 
+@pytest.mark.parametrize("kind", sorted(PLACES))
+def test_nothing_is_removed_that_was_changed_in_between(door: Any, kind: str) -> None:
+    """Who removes may say which one he has seen, too."""
+    get, method, put, first, second = PLACES[kind]
+    door(method, put, first)
+    before = door("GET", get).headers["etag"]
+    door(method, put, second)
+    for stale in (before, '"nonsense"'):
+        assert_problem(door("DELETE", get, None, stale), 409, "conflict")
+    assert door("DELETE", get, None, door("GET", get).headers["etag"]).status == 200
+
+
 def test_what_is_not_there_has_no_version(door: Any) -> None:
     """An agent that was removed meanwhile is not made again by who thinks to change it."""
     seen = door("GET", "/v1/agents/desk").headers["etag"]

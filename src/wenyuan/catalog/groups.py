@@ -87,7 +87,7 @@ class Groups:
             )
         if not more and not less:
             return
-        seq = next_seq(connection, name)
+        seq = next_seq(connection, "groups")  # whose it is may be a name
         m = group_members.c
         for part in batches(sorted(more | less)):
             connection.execute(group_members.delete().where(m.group_name == name, m.member.in_(part)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from colorsys import hls_to_rgb
 from typing import Any, NamedTuple
 
 _LENGTH = re.compile(r"(-?[0-9]*\.?[0-9]+)(px|pt|em|rem|ex|ch|vw|vh|%|in|cm|mm)?\Z")
@@ -21,6 +22,7 @@ _NAMED = {"white": (255, 255, 255), "black": (0, 0, 0), "red": (255, 0, 0), "yel
 _HEX = re.compile(r"#([0-9a-f]{3,8})\Z")
 _NUMBER = r"([0-9]*\.?[0-9]+)"
 _RGB = re.compile(rf"rgba?\( ?{_NUMBER}[ ,]+{_NUMBER}[ ,]+{_NUMBER}(?:[ ,/]+{_NUMBER}(%?))? ?\)\Z")
+_HSL = re.compile(rf"hsla?\( ?{_NUMBER}(?:deg)?[ ,]+{_NUMBER}%[ ,]+{_NUMBER}%(?:[ ,/]+{_NUMBER}(%?))? ?\)\Z")
 _CLEAR = 0.04  # of 1
 _SEEN = 10  # of 255: a difference that an eye can see
 _INLINE = frozenset(
@@ -31,6 +33,9 @@ _ICON = re.compile(
 )
 Colour = tuple[int, int, int]
 WHITE: Colour = (255, 255, 255)
+NONE: Colour = (-1, -1, -1)
+"""The colour of letters that are clear."""
+_NO_FILTER = re.compile(r"opacity\( ?(?:0|0?\.0[0-3]?[0-9]*|[0-3]%) ?\)")
 
 
 class Shade(NamedTuple):
@@ -56,6 +61,12 @@ def conceals(tag: str, said: Mapping[str, str], attributes: Mapping[str, str | N
     if not said:
         return False
     if said.get("display") == "none" or said.get("mso-hide") == "all" or _is_clear(said.get("opacity", "1")):
+        return True
+    if (
+        said.get("content-visibility") == "hidden"
+        or _NO_FILTER.search(said.get("filter", ""))
+        or _is_clear(said.get("zoom", "1"))
+    ):
         return True
     return _is_away(said) or _is_cut(tag, said) or bool(_NO_SCALE.search(said.get("transform", "")))
 
@@ -100,7 +111,8 @@ def ground(node: Any, said: Mapping[str, str], attributes: Mapping[str, str | No
         or said.get("color")
     )
     if told and told != "inherit":
-        letters = colour(told.strip().lower())
+        drawn = "text" in (said.get("background-clip"), said.get("-webkit-background-clip")) or "text-shadow" in said
+        letters = NONE if _is_see_through(told.strip().lower()) and not drawn else colour(told.strip().lower())
     behind = [each for name, each in said.items() if name in ("background", "background-color")]
     if bgcolor := attributes.get("bgcolor"):
         behind.insert(0, bgcolor.strip().lower())
@@ -119,6 +131,8 @@ def ground(node: Any, said: Mapping[str, str], attributes: Mapping[str, str | No
 
 def blends(colours: Ground) -> bool:
     """Whether letters have the colour of what they stand on."""
+    if colours.letters == NONE:
+        return True
     if colours.letters is None or colours.paper is None:
         return False
     return max(abs(a - b) for a, b in zip(colours.letters, colours.paper, strict=True)) < _SEEN
@@ -138,7 +152,28 @@ def colour(value: str) -> Colour | None:
             return None
         red, green, blue = (min(255, round(float(each))) for each in found.groups()[:3])
         return red, green, blue
+    if found := _HSL.match(value):
+        if found[4] and float(found[4]) / (100 if found[5] else 1) < 1:
+            return None
+        hue, saturation, lightness = (
+            float(found[1]) / 360,
+            min(float(found[2]), 100) / 100,
+            min(float(found[3]), 100) / 100,
+        )
+        red, green, blue = (round(255 * each) for each in hls_to_rgb(hue, lightness, saturation))
+        return red, green, blue
     return None
+
+
+def _is_see_through(value: str) -> bool:
+    """Whether a colour has no opacity that an eye could see."""
+    if value == "transparent":
+        return True
+    if (found := _HEX.match(value)) and len(found[1]) in (4, 8):
+        alpha = found[1][3] * 2 if len(found[1]) == 4 else found[1][6:]
+        return int(alpha, 16) / 255 < _CLEAR
+    mixed = _RGB.match(value) or _HSL.match(value)
+    return mixed is not None and bool(mixed[4]) and float(mixed[4]) / (100 if mixed[5] else 1) < _CLEAR
 
 
 def _tokens(value: str) -> list[str]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 _PROPERTIES = frozenset(
-    "display visibility opacity font font-size color background background-color background-image position left top right "
+    "filter zoom content-visibility background-clip -webkit-background-clip text-shadow display visibility opacity font font-size color background background-color background-image position left top right "
     "bottom text-indent margin-left clip clip-path width height max-width max-height overflow overflow-x overflow-y transform "
     "-webkit-text-fill-color mso-hide padding padding-top padding-bottom".split()
 )

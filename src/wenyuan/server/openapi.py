@@ -234,7 +234,7 @@ def storage_operation(
     takes = body_schema(body) if isinstance(body, type) else {"content": {"application/json": {"schema": body}}}
 
     def described(route: Route, _failed: int) -> dict[str, Any]:
-        headers = {**_HEADERS, **_VERSION} if versioned else _HEADERS
+        headers = {**_HEADERS, **_VERSION} if versioned and route.method != "DELETE" else _HEADERS
         ok = {"description": "Done.", "headers": headers, "content": {"application/json": {"schema": answer}}}
         return {
             "operationId": _operation_name(route),

@@ -6,6 +6,7 @@ something else is true. What they are said of stands in titles and headings as w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ _KINDS: Mapping[Kind, DifferenceKind] = {
     "number_changed": "number_changed", "unit_changed": "unit_changed", "date_changed": "date_changed",
     "negation_changed": "negation_changed", "modality_changed": "modality_changed",
 }  # fmt: skip
-_ENOUGH = 3.0
+_ENOUGH = 2.0
 """Weight of a statement's words from which on it says by itself what it is about; see `_weight`."""
 
 
@@ -75,12 +76,9 @@ def _same_subject(one: ComparedStatement, other: ComparedStatement, *, form: boo
     if other_thing(mine, theirs):
         return False
     if same_section(mine, theirs) and same_document(mine, theirs):
-        return (
-            mine.document_id != theirs.document_id
-        )  # two versions; in one section other cases are told one after the other
-    if (
-        form or len(one.figures ^ other.figures) > 2
-    ):  # more than one figure differs: another case, with its own condition
+        return mine.document_id != theirs.document_id  # two versions; one section tells cases one after the other
+    differing = one.figures ^ other.figures
+    if form or len(differing) > 2 or _same_time(differing):  # of several figures one is the condition of another case
         return False
     return _weight(one) >= _ENOUGH and not leans(one) and not leans(other)
 
@@ -88,3 +86,14 @@ def _same_subject(one: ComparedStatement, other: ComparedStatement, *, form: boo
 def _weight(statement: ComparedStatement) -> float:
     """How much a statement says: 1.5 for a Latin word, .5 for a Chinese character."""
     return sum(1.5 if word.isascii() else 0.5 for word in statement.words)
+
+
+_SPAN = re.compile(r"=(\d+(?:\.\d+)?)(day|month|year)")
+_DAYS = {"day": 1.0, "month": 30.4, "year": 365.0}
+_NEARLY = 0.04
+
+
+def _same_time(figures: Iterable[str]) -> bool:
+    """Whether figures are spans of time of nearly the same length: 90 days and three months."""
+    days = [float(match[1]) * _DAYS[match[2]] for value in figures if (match := _SPAN.fullmatch(value)) is not None]
+    return len(days) == 2 and max(days) - min(days) <= _NEARLY * max(days)

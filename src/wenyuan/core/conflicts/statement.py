@@ -20,8 +20,11 @@ _NUMBERING = re.compile(
 _ROW = re.compile(r"[ \t]*\|?[^|\n]*\|[^\n]*")
 _RULE = re.compile(r"[\s|:+=-]*")
 _CITED = re.compile(
-    r"第[0-9〇零一二三四五六七八九十百千]{1,9}[编章节條条款项号]|(?:section|article|clause|chapter|part|rule|step|table|annex) \d[\d.]{0,8}"
+    r"第 ?[0-9〇零一二三四五六七八九十百千]{1,9}|(?<![月月份0-9])(?<!月 )[0-9]{1,4} ?号(?![前止])"
+    r"|(?<![a-z])(?:section|article|clause|chapter|part|rule|step|table|annex|platform|bus|tram|room|line|team|gate|question|floor|building|track|terminal"
+    r"|bay|zone|level|grade|class|phase|stage|group|shift|channel|port|desk|counter|tier|ward|unit|pump|no\.?|number) \d[\d.]{0,8}"
 )
+"""Numbers that name a thing."""
 _MARKS = re.compile(r"[*_`]{1,3}")
 
 

@@ -210,10 +210,11 @@ class SourceRoutes:
                 "required": ["source_id", "documents"],
                 "properties": {"source_id": _TEXT, "documents": {"type": "integer"}},
             },
+            versioned=True,
         ),
     )
     async def remove(self, request: Request) -> Response:
-        return await self._handler.pool.run(lambda: self._remove(self._found(request, to_change=True)))
+        return await self._handler.pool.run(lambda: self._remove(request))
 
     @route(
         "POST",
@@ -323,7 +324,9 @@ class SourceRoutes:
         if faults:
             raise InvalidRequest(faults[0].message, faults=tuple(faults))
 
-    def _remove(self, source: Source) -> Response:
+    def _remove(self, request: Request) -> Response:
+        source = self._found(request, to_change=True)
+        check_version(request, shown_source(source))
         documents = self._library.remove(source.source_id)
         self._runs.forget(source.source_id)
         return json_response({"source_id": source.source_id, "documents": documents})
@@ -415,6 +418,7 @@ class Agents:
                 "required": ["agent_id", "keys_revoked"],
                 "properties": {"agent_id": _TEXT, "keys_revoked": {"type": "integer"}},
             },
+            versioned=True,
         ),
     )
     async def remove(self, request: Request) -> Response:
@@ -458,6 +462,7 @@ class Agents:
     def _remove(self, request: Request) -> Response:
         agent = self._found(request)
         operator(request.state.principal)
+        check_version(request, agent_to_wire(agent))
         revoked = self._library.catalog.remove_agent(agent.agent_id)
         return json_response({"agent_id": agent.agent_id, "keys_revoked": revoked})
 

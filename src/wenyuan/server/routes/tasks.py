@@ -86,7 +86,7 @@ class Tasks:
         operator(request.state.principal)
         return await self._handler.work(request, lambda body: self._put(request, body))
 
-    @route("DELETE", "/v1/tasks/{profile_id}", "registry", storage_operation())
+    @route("DELETE", "/v1/tasks/{profile_id}", "registry", storage_operation(versioned=True))
     async def remove(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._handler.pool.run(lambda: self._remove(request))
@@ -119,6 +119,10 @@ class Tasks:
         return _profile_response(profile, 201 if there is None else 200)
 
     def _remove(self, request: Request) -> Response:
+        there = {one.profile_id: one for one in self._library.catalog.profiles()}.get(
+            request.path_params["profile_id"]
+        )
+        check_version(request, None if there is None else profile_to_wire(there))
         try:
             self._library.catalog.remove_profile(request.path_params["profile_id"])
         except NotFound as error:

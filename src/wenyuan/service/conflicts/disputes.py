@@ -56,5 +56,6 @@ def with_disputes(
 
 
 def loses(passage: Passage) -> bool:
-    """Whether a passage contradicts another one that holds."""
-    return any(one["holds"] == "other" for one in passage.disputes)
+    """Whether a passage contradicts another one that holds, and is nowhere the one that does."""
+    held = {one["holds"] for one in passage.disputes}
+    return "other" in held and "this" not in held
