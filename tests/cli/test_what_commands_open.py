@@ -14,7 +14,7 @@ import wenyuan
 
 HEAVY = (
     "numpy", "faiss", "onnxruntime", "sentencepiece", "tantivy", "pypdfium2", "lxml", "starlette", "wenyuan.app",
-    "wenyuan.core.scoring", "wenyuan.core.rules.checking", "wenyuan.core.redaction", "wenyuan.encoders", "wenyuan.engines",
+    "wenyuan.core.scoring", "wenyuan.core.rules.checking", "wenyuan.core.redaction.findings", "wenyuan.encoders", "wenyuan.engines",
     "wenyuan.readers", "wenyuan.service.ingest", "wenyuan.service.library",
 )  # fmt: skip
 RECORD = (

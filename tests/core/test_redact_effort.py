@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from wenyuan.core.model import Block, Document
-from wenyuan.core.redaction import findings as every_finding
 from wenyuan.core.redaction.findings import RULES, _to_try
+from wenyuan.core.redaction.findings import findings as every_finding
 from wenyuan.core.redaction.matching import IN_DIGITS, SIGNS, Finding, Rule, Span, find, find_together
 from wenyuan.core.redaction.policy import policy_for
 from wenyuan.core.redaction.redact import Redaction

@@ -75,7 +75,10 @@ def replaced(path: Path, other: Path) -> None:
     absent(path, other)
     if not other.exists():
         above = next(folder for folder in other.parents if folder.name in ("index", "library", "older"))
-        other = sorted(above.rglob(f"*{other.suffix}"))[0]
+        of_kind = sorted(above.rglob(f"*{other.suffix}"))
+        if not of_kind:
+            return  # there was none of the kind yet: it stays absent
+        other = of_kind[0]
     shutil.copyfile(other, path)
 
 
