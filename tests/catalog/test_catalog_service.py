@@ -107,7 +107,7 @@ def test_a_server_that_hangs(server: Server, tmp_path: Path) -> None:
             for ask in (asked, asked_elsewhere):
                 for status, said, seconds in callers.map(ask, range(1, 9)):
                     assert (status, "catalog: " in said) == ("FAILED", True)
-                    assert seconds < 15
+                    assert seconds < 20
         finally:
             proxy.flowing.set()
         assert asked(9)[0] == "SUCCESS"

@@ -18,7 +18,7 @@ from tokenizers.processors import TemplateProcessing
 
 from command_line import run
 from wenyuan.app import open_encoder
-from wenyuan.core.errors import EncoderUnavailable
+from wenyuan.core.errors import EncoderUnavailable, VectorRejected
 from wenyuan.core.text.analysis import query_terms
 from wenyuan.encoders.checking import PREFIXES, check_folder, probes
 from wenyuan.settings import EncoderSettings
@@ -222,3 +222,18 @@ def test_a_scale_that_does_not_rise_is_no_setting(scale: tuple[float, float]) ->
     """Two cosines, the smaller one first."""
     with pytest.raises(ValueError, match="scale is two cosines"):
         EncoderSettings(kind="onnx_dir", scale=scale)
+
+
+def test_a_model_whose_numbers_are_none_is_refused(tmp_path: Path) -> None:
+    """One that gives infinity or no number for a text finds nothing that could be measured."""
+    folder = make_model(tmp_path / "model", "mean")
+    model = onnx.load(folder / "model.onnx")
+    for one in model.graph.initializer:
+        values = numpy_helper.to_array(one)
+        if values.ndim == 2 and values.shape[1] == WIDE:
+            told = values.copy()
+            told[-1] = np.nan  # of the last word alone, which a first look does not meet
+            one.CopyFrom(numpy_helper.from_array(told, one.name))
+    onnx.save(model, folder / "model.onnx")
+    with pytest.raises(VectorRejected, match="not finite"):
+        check_folder(folder)
