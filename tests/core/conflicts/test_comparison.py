@@ -82,7 +82,12 @@ def test_what_agrees_or_is_of_another_thing_does_not_contradict(one: str, other:
 def test_titles_that_differ_by_one_word_are_of_other_things() -> None:
     """Rules for managers and for trainees, two products, two headings of grades; two versions are of the same."""
     said = ("每年带薪休假 10 天，须提前两周申请。", "每年带薪休假 5 天，须提前两周申请。")
-    for titles in (("经理休假手册", "实习生休假手册"), ("KL-320 说明书", "KL-450 说明书")):
+    pairs = (
+        ("经理休假手册", "实习生休假手册"),
+        ("KL-320 说明书", "KL-450 说明书"),
+        ("休假办法（成年）", "休假办法（少年）"),
+    )
+    for titles in pairs:
         assert contradiction(only(said[0], titles[0]), only(said[1], titles[1])) is None
     versions = only(said[0], "休假制度（2024 年版）"), only(said[1], "休假制度 V2.1（试行）")
     assert contradiction(*versions) is not None

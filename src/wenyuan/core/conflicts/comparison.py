@@ -22,9 +22,8 @@ _KINDS: Mapping[Kind, DifferenceKind] = {
 }  # fmt: skip
 _ENOUGH = 2.0
 """Weight of a statement's words from which on it says by itself what it is about; see `_weight`."""
-
-
 _FORM = 5
+"""Different figures from which on words that several share are a form that each fills in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def contradiction(one: ComparedStatement, other: ComparedStatement, *, form: boo
 
 
 def is_form(alike: Iterable[ComparedStatement]) -> bool:
-    """Whether statements in the same words say three things or more of what stands around each: a form that many use."""
+    """Whether statements in the same words have so many different figures that each is about what stands around it: a form."""
     return len({one.figures for one in alike}) >= _FORM
 
 

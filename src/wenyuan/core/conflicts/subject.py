@@ -11,7 +11,7 @@ from wenyuan.core.text.analysis import fold
 from wenyuan.core.text.content import content_of
 
 _VERSION = re.compile(
-    r"\d+(?:[.\-/年月日:]\d*)*|[（(][^（）()]{0,20}[)）]|(?<![a-z])v(?=\d)"
+    r"\d+(?:[.\-/年月日:]\d*)*|(?<![a-z])v(?=\d)"
     r"|(?<![a-z])(?:version|edition|revision|rev|draft|final|new|old|copy|as of|effective|from|of|valid|issue|january|february|march|april|may|june|july"
     r"|august|september|october|november|december)(?![a-z])"
     r"|[试暂]行|修订?版?|正式版?|新版|旧版|最终版?|草案|征求意见稿|副本|[一二三四五六七八九十]+版|版本?"

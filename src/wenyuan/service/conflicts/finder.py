@@ -6,7 +6,7 @@ found (`core.conflicts`): so a new document takes as long as it has statements, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -26,7 +26,6 @@ from wenyuan.core.conflicts.record import (
 from wenyuan.core.conflicts.statement import ComparedStatement, statements_of
 from wenyuan.core.errors import InvalidRequest, NotFound, msg
 from wenyuan.core.filters import Scope
-from wenyuan.core.model import Passage
 from wenyuan.core.principals import reading_as
 from wenyuan.core.text.analysis import search_terms
 from wenyuan.runtime.deadlines import deadline_after
@@ -85,7 +84,7 @@ class Conflicts:
     def _find(self, today: date, *, anew: bool, progress: Callable[[int, int], None] | None) -> ConflictUpdate:
         upto = self.engine.sync(self.catalog, deadline=deadline_after(_SECONDS))
         numbers = self._new(upto, today, anew=anew)
-        read = lru_cache(maxsize=20_000)(lambda number: tuple(statements_of(self._passage(number))))
+        read = lru_cache(maxsize=20_000)(self._statements)
         scope = self._scope(today)
         for at in range(0, len(numbers), _BATCH):
             part = numbers[at : at + _BATCH]
@@ -186,10 +185,11 @@ class Conflicts:
             if differs is not None:
                 yield stored(first, second, differs)
 
-    def _passage(self, number: int) -> Passage:
-        return self.catalog.passages([number])[number]
+    def _statements(self, number: int) -> tuple[ComparedStatement, ...]:
+        """The statements of a passage; none where it was removed meanwhile."""
+        return tuple(one for passage in self.catalog.passages([number]).values() for one in statements_of(passage))
 
-    def _shown(self, every: Sequence[StoredConflict] | Any) -> Iterator[StatementConflict]:
+    def _shown(self, every: Iterable[StoredConflict]) -> Iterator[StatementConflict]:
         """Those of which both passages are there, visible to the caller and in force today."""
         kept = list(every)
         numbers = {number for one in kept for number in (one.first_passage, one.second_passage)}
