@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 
@@ -50,10 +50,24 @@ class ConflictRecords:
             for part in batches(list(ids)):
                 connection.execute(conflicts.delete().where(conflicts.c.conflict_id.in_(part)))
 
-    def decide_conflict(self, conflict_id: str, state: ConflictState, note: str, actor: str) -> None:
-        """Decide about a conflict; ``open`` takes a decision back."""
+    def decide_conflict(
+        self,
+        conflict_id: str,
+        state: ConflictState,
+        note: str,
+        actor: str,
+        check: Callable[[ConflictDecision | None], None] = lambda _: None,
+    ) -> None:
+        """Decide about a conflict; ``open`` takes a decision back.
+
+        Args:
+            check: Given the decision that there is, raises where it must stay.
+        """
         row = {"conflict_id": conflict_id, "state": state, "note": note, "actor": actor, "at": now()}
         with self.database.changing("deciding about a conflict") as connection:
+            query = sa.select(conflict_decisions).where(conflict_decisions.c.conflict_id == conflict_id)
+            held = connection.execute(query).mappings().first()
+            check(None if held is None else ConflictDecision(**held))
             connection.execute(conflict_decisions.delete().where(conflict_decisions.c.conflict_id == conflict_id))
             if state != "open":
                 connection.execute(conflict_decisions.insert(), row)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from wenyuan.cli.help_texts import group
-from wenyuan.cli.options import SCREEN, AllOption, Commands, add_commands, opened
+from wenyuan.cli.options import SCREEN, AgainOption, AllOption, Commands, add_commands, opened
+from wenyuan.cli.progress import counted
 from wenyuan.cli.terminal import Terminal, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wenyuan.core.conflicts.record import ConflictSide, StatementConflict
 
 _HELP = """See which statements contradict one another, and say which one holds.
@@ -27,7 +25,6 @@ Example:
 """
 app = group(_HELP, "See what contradicts.")
 _Conflict = Annotated[str, typer.Argument(metavar="CONFLICT", help="Its id.@conflict")]
-_EVERY = 5.0  # seconds between two lines of a long work
 
 
 def list_all(
@@ -47,7 +44,7 @@ def list_all(
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         if found.conflicts.behind():
-            found.conflicts.find(progress=_progress(terminal))
+            found.conflicts.find(progress=counted(terminal, "conflicts_progress"))
         wanted = found.conflicts.listed(state=None if state == "all" else state, source_id=source)
     terminal.document({"status": "SUCCESS", "conflicts": [one.described() for one in wanted]})
     if terminal.as_json:
@@ -91,7 +88,7 @@ def find(
     """
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        update = found.conflicts.find(anew=anew, progress=_progress(terminal))
+        update = found.conflicts.find(anew=anew, progress=counted(terminal, "conflicts_progress"))
         undecided = len(found.conflicts.listed(state="open"))
     terminal.document(
         {"status": "SUCCESS", "passages": update.passages, "conflicts": update.conflicts, "open": undecided}
@@ -106,6 +103,7 @@ def decide(
         Literal["open", "first", "second", "both", "later"], typer.Option("--as", help="Which one holds.")
     ],
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.@conflict")] = "",
+    again: AgainOption = False,
 ) -> None:
     """Decide which statement holds: first, second, or both, where they are about different things; open takes it back.
 
@@ -114,7 +112,7 @@ def decide(
     """
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        one = found.conflicts.decide(conflict_id, state, note=note)
+        one = found.conflicts.decide(conflict_id, state, note=note, again=again)
     terminal.document({"status": "SUCCESS", "conflict": one.described()})
     terminal.show(
         terminal.text("conflict_decided", name=one.conflict_id, state=terminal.text(f"conflict_{one.state}"))
@@ -135,18 +133,6 @@ def _place(side: ConflictSide) -> str:
     since = side.passage.effective_from
     day = f" · {since.isoformat()}" if since else ""
     return f"{side.passage.source_id} · {' > '.join((side.passage.title, *side.passage.headings))}{day}"
-
-
-def _progress(terminal: Terminal) -> Callable[[int, int], None]:
-    said = time.monotonic()
-
-    def tell(done: int, of: int) -> None:
-        nonlocal said
-        if time.monotonic() - said >= _EVERY:
-            said = time.monotonic()
-            terminal.err.print(terminal.text("conflicts_progress", done=done, count=of))
-
-    return tell
 
 
 _COMMANDS: Commands = {

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from wenyuan.cli.help_texts import group
-from wenyuan.cli.options import SCREEN, AllOption, Commands, add_commands, opened
+from wenyuan.cli.options import SCREEN, AgainOption, AllOption, Commands, add_commands, opened
+from wenyuan.cli.progress import counted
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.core.gaps import DAYS
 from wenyuan.runtime.local_time import local_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wenyuan.core.gaps import KnowledgeGap
 
 _HELP = """See what was asked and not answered well, and settle it.
@@ -32,7 +30,6 @@ app = group(_HELP, "See what was not answered.")
 _Days = Annotated[float, typer.Option("--days", metavar="N", help="How far back.")]
 _Gap = Annotated[str, typer.Argument(metavar="GAP", help="Its id.@gap")]
 _MOST_SHOWN = 200  # characters of a question or an address in a line
-_EVERY = 5.0  # seconds between two lines of a long work
 _State = Literal["open", "later", "out_of_scope"]
 
 
@@ -53,7 +50,7 @@ def list_all(
     """
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        report = found.gaps.find(days=days, agent=agent, progress=_progress(terminal))
+        report = found.gaps.find(days=days, agent=agent, progress=counted(terminal, "gaps_progress"))
     wanted = [gap for gap in report.gaps if state in ("all", gap.state)]
     terminal.document({"status": "SUCCESS", **report.described(None if state == "all" else state)})
     if terminal.as_json:
@@ -108,7 +105,7 @@ def decide(
     state: Annotated[_State, typer.Option("--as", help="What it is.")],
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.@gap")] = "",
     days: _Days = DAYS,
-    again: Annotated[bool, typer.Option("--again", help="Also where somebody has decided something else.")] = False,
+    again: AgainOption = False,
 ) -> None:
     """Decide about a gap, all its wordings at once; open takes a decision back.
 
@@ -133,7 +130,7 @@ def ask(ctx: typer.Context, days: _Days = DAYS) -> None:
     """
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        closed = found.gaps.ask_again(days=days, progress=_progress(terminal))
+        closed = found.gaps.ask_again(days=days, progress=counted(terminal, "gaps_progress"))
     terminal.document({"status": "SUCCESS", "closed": [gap.described() for gap in closed]})
     for gap in closed:
         terminal.show(f"  {printable(gap.question)}")
@@ -151,18 +148,6 @@ def _line(terminal: Terminal, gap: KnowledgeGap) -> None:
 
 def _agents(terminal: Terminal, gap: KnowledgeGap) -> str:
     return terminal.text("comma").join(agent or terminal.text("gap_no_agent") for agent in gap.agents)
-
-
-def _progress(terminal: Terminal) -> Callable[[int, int], None]:
-    said = time.monotonic()
-
-    def tell(done: int, of: int) -> None:
-        nonlocal said
-        if time.monotonic() - said >= _EVERY:
-            said = time.monotonic()
-            terminal.err.print(terminal.text("gaps_progress", done=done, count=of))
-
-    return tell
 
 
 _COMMANDS: Commands = {

@@ -71,6 +71,7 @@ LangOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", callback=_json, help="One JSON document on standard output.")]
 AllOption = Annotated[bool, typer.Option("--all", help="Show every entry, not just a screen.")]
+AgainOption = Annotated[bool, typer.Option("--again", help="Also where somebody has decided something else.")]
 
 TitleOption = Annotated[str | None, typer.Option(help="What people call it.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -186,3 +186,16 @@ class ProgressLines:
         if now >= self._line_at and not self._terminal.as_json:
             self._line_at = now + _OF_STAGES
             self._terminal.say(f"{self._prefix}_{stage}", done=done, total=total)
+
+
+def counted(terminal: Terminal, key: str) -> Callable[[int, int], None]:
+    """Tells how much of a work is done, of how much, in a line now and then; `key` is that of its words."""
+    said = time.monotonic()
+
+    def tell(done: int, of: int) -> None:
+        nonlocal said
+        if time.monotonic() - said >= _OF_STAGES:
+            said = time.monotonic()
+            terminal.err.print(terminal.text(key, done=done, count=of))
+
+    return tell

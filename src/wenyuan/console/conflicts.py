@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from starlette.responses import Response
 
@@ -40,7 +41,9 @@ async def _listed(visit: Visit, compared: object = None) -> Response:
 async def decided(visit: Visit) -> Response:
     """Decide about one, then show the rest."""
     form = await read_form(visit.request)
-    body = {"state": form["decision"], "note": form["note"]}
+    body: dict[str, object] = {"state": form["decision"], "note": form["note"]}
+    with suppress(ValueError):
+        body["decided_at"] = float(form["decided_at"])
     await visit.post("v1", "conflicts", visit.request.path_params["conflict_id"], body=body)
     return visit.see(visit.address("/console/conflicts", source=form["source"]))
 

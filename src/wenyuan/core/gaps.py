@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from wenyuan.core.errors import Conflict, msg
 from wenyuan.core.text.analysis import fold
 
 GapReason = Literal["nothing", "withheld", "marked_bad", "weak", "asked_again"]
@@ -90,33 +88,6 @@ class GapDecision:
     note: str
     actor: str
     at: float
-
-
-def check_decision(there: GapDecision | None, state: GapState, note: str, decided_at: float | None) -> None:
-    """Conflict where a decision takes the place of another, and whoever makes it has not seen that one.
-
-    Args:
-        there: The decision that there is; None: none, or it was taken back.
-        decided_at: When the decision was made that he saw; None: he saw none.
-    """
-    if there is None:
-        if decided_at is None or state == "open":
-            return
-        said = "the decision about this gap was taken back meanwhile"
-    elif (
-        decided_at == there.at
-        or (there.state, there.note) == (state, note)
-        or (decided_at is None and state == "open")
-    ):
-        return
-    else:
-        said = msg(
-            "this gap was decided about already: {state}, by {actor}, at {at}",
-            state=there.state,
-            actor=there.actor,
-            at=datetime.fromtimestamp(there.at, UTC).isoformat(timespec="seconds"),
-        )
-    raise Conflict(said, hint="look at it again; to decide all the same: --again, over HTTP again: true")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,6 +88,11 @@ _FILES = {
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 
 
+def object_of(**members: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object that has all these members."""
+    return {"type": "object", "properties": members, "required": list(members)}
+
+
 def content_of(shape: type[Any], media_type: str = "application/json") -> dict[str, Any]:
     """Content with a schema that is a component of the document."""
     return {media_type: {"schema": {"$ref": f"{REF}{component(shape)}"}}}

@@ -29,7 +29,12 @@ class ConflictsFindShape(BaseModel):
 class ConflictDecisionShape(BaseModel):
     """Which of two statements holds."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     state: ConflictState = Field(description="`both`: they are about different things; `open` takes a decision back.")
     note: Annotated[str, Field(max_length=MOST_NOTE)] = ""
+    decided_at: float | None = Field(
+        None,
+        description="`at` of the decision that the caller has seen; without it, none. Another one is a conflict.",
+    )
+    again: bool = Field(False, description="Decide also where somebody has decided something else.")

@@ -16,7 +16,7 @@ from governed_door import governed_server, key, send
 from http_door import assert_problem
 from wenyuan.core.access import Principal
 from wenyuan.core.claims import Claim
-from wenyuan.core.errors import InvalidRequest, NotFound
+from wenyuan.core.errors import Conflict, InvalidRequest, NotFound
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.core.principals import Sight, reading_as
 from wenyuan.mcp.tools import _block
@@ -74,6 +74,8 @@ def test_a_new_version_of_a_document_ends_or_begins_a_conflict(house: Any, tmp_p
     house.conflicts.find()
     (one,) = house.conflicts.listed()
     house.conflicts.decide(one.conflict_id, "later", note="ask Wang")
+    with pytest.raises(Conflict, match="decided about already: later, by local"):
+        house.conflicts.decide(one.conflict_id, "both")
     file = tmp_path / "faq" / "faq.md"
     file.write_text(QUESTIONS.replace("48", "24"), "utf-8")
     house.ingest("faq")

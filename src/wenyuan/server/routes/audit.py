@@ -6,7 +6,7 @@ has left the agent's scope since is not asked again for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -19,7 +19,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted, listed
 from wenyuan.core.records import KINDS, AuditRecord
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import storage_operation
+from wenyuan.server.openapi import object_of, storage_operation
 from wenyuan.server.request_body import Body
 from wenyuan.server.route import route
 from wenyuan.wire import strict_json
@@ -59,17 +59,13 @@ class ReplayRequestShape(Strict):
 
 
 # --- for the OpenAPI document ---------------------------------------------------------------------------------
-def _object(**members: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": members, "required": list(members)}
-
-
 _TEXT, _NUMBER, _TRUTH = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
 _OR_NULL = {"type": ["string", "null"]}
-_RECORD = _object(
+_RECORD = object_of(
     audit_id=_TEXT, seq={"type": "integer"}, at=_NUMBER, kind={"enum": list(KINDS)}, principal=_TEXT,
     record={"type": "object"}, hash=_TEXT, query_state={"enum": ["kept", "erased", "not kept", "none"]},
 )  # fmt: skip
-_FAULT = {**_object(seq={"type": "integer"}, what=_TEXT), "type": ["object", "null"]}
+_FAULT = {**object_of(seq={"type": "integer"}, what=_TEXT), "type": ["object", "null"]}
 
 
 class Audit:
@@ -85,7 +81,7 @@ class Audit:
         "audit",
         storage_operation(
             "Audit records, newest first",
-            _object(records={"type": "array", "items": _RECORD}, next=_OR_NULL),
+            object_of(records={"type": "array", "items": _RECORD}, next=_OR_NULL),
             query=AuditQueryShape,
         ),
     )
@@ -98,7 +94,7 @@ class Audit:
         "audit",
         storage_operation(
             "An audit record, with what was asked where that is kept",
-            {"allOf": [_RECORD, _object(query={"type": ["object", "null"]})]},
+            {"allOf": [_RECORD, object_of(query={"type": ["object", "null"]})]},
         ),
     )
     async def show(self, request: Request) -> Response:
@@ -110,7 +106,7 @@ class Audit:
         "audit",
         storage_operation(
             "Whether the audit is whole",
-            _object(ok=_TRUTH, records={"type": "integer"}, head=_TEXT, first_fault=_FAULT),
+            object_of(ok=_TRUTH, records={"type": "integer"}, head=_TEXT, first_fault=_FAULT),
             body=AuditVerifyShape,
             required=False,
         ),
@@ -126,12 +122,12 @@ class Audit:
         "audit",
         storage_operation(
             "A recorded question asked again, and why the answer differs, or why it cannot be asked",
-            _object(
+            object_of(
                 audit_id=_TEXT,
                 exact=_TRUTH,
                 identical=_TRUTH,
                 asked=_TRUTH,
-                differences={"type": "array", "items": _object(what=_TEXT, detail=_TEXT, ref=_TEXT)},
+                differences={"type": "array", "items": object_of(what=_TEXT, detail=_TEXT, ref=_TEXT)},
             ),
             body=ReplayRequestShape,
             required=False,

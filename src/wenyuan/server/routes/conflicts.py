@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,7 +11,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.conflicts.record import STATES
 from wenyuan.core.errors import NotFound, NotPermitted
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import storage_operation
+from wenyuan.server.openapi import object_of, storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
 from wenyuan.wire.conflicts import ConflictDecisionShape, ConflictsFindShape, ConflictsQueryShape
@@ -22,22 +21,18 @@ if TYPE_CHECKING:
     from wenyuan.service.library import Library
 
 
-def _object(**members: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": members, "required": list(members)}
-
-
 _TEXT, _NUMBER, _COUNT = {"type": "string"}, {"type": "number"}, {"type": "integer"}
-_SIDE = _object(
+_SIDE = object_of(
     quote=_TEXT, passage_id=_TEXT, uri=_TEXT, title=_TEXT, heading=_TEXT, source_id=_TEXT, trust=_COUNT,
     effective_from={"type": ["string", "null"]},
 )  # fmt: skip
 _DECISION = {
-    **_object(conflict_id=_TEXT, state={"enum": list(STATES)}, note=_TEXT, actor=_TEXT, at=_NUMBER),
+    **object_of(conflict_id=_TEXT, state={"enum": list(STATES)}, note=_TEXT, actor=_TEXT, at=_NUMBER),
     "type": ["object", "null"],
 }
-_CONFLICT = _object(
+_CONFLICT = object_of(
     conflict_id=_TEXT, kind=_TEXT, state={"enum": list(STATES)},
-    changes={"type": "array", "items": _object(was=_TEXT, said=_TEXT)}, first=_SIDE, second=_SIDE,
+    changes={"type": "array", "items": object_of(was=_TEXT, said=_TEXT)}, first=_SIDE, second=_SIDE,
     holds={"enum": ["first", "second", ""]}, why={"enum": ["decision", "trust", "date", ""]}, decision=_DECISION,
 )  # fmt: skip
 
@@ -55,7 +50,7 @@ class ConflictRoutes:
         "registry",
         storage_operation(
             "Statements in force that contradict one another, those without a decision first",
-            _object(conflicts={"type": "array", "items": _CONFLICT}, behind={"type": "boolean"}),
+            object_of(conflicts={"type": "array", "items": _CONFLICT}, behind={"type": "boolean"}),
             query=ConflictsQueryShape,
         ),
     )
@@ -69,7 +64,7 @@ class ConflictRoutes:
         "registry",
         storage_operation(
             "Compare what is new since the last time with everything",
-            _object(passages=_COUNT, conflicts=_COUNT),
+            object_of(passages=_COUNT, conflicts=_COUNT),
             body=ConflictsFindShape,
         ),
     )
@@ -103,7 +98,14 @@ class ConflictRoutes:
     def _decide(self, name: str, body: object, principal: Principal) -> Response:
         wanted = checked(ConflictDecisionShape, body)
         try:
-            one = self._library.conflicts.decide(name, wanted.state, note=wanted.note, principal=principal)
+            one = self._library.conflicts.decide(
+                name,
+                wanted.state,
+                note=wanted.note,
+                decided_at=wanted.decided_at,
+                again=wanted.again,
+                principal=principal,
+            )
         except NotFound as error:
             raise missing("conflict") from error
         return json_response(one.described())

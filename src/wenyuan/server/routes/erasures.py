@@ -12,7 +12,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.erasure import KINDS, STEPS, ErasureTarget
 from wenyuan.core.errors import InvalidRequest, NotFound, NotPermitted
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import storage_operation
+from wenyuan.server.openapi import object_of, storage_operation
 from wenyuan.server.problems import Problem
 from wenyuan.server.route import route
 from wenyuan.wire.erasures import ErasureCheckShape, ErasureNothingShape, ErasureShape, ErasureTargetShape, HoldShape
@@ -22,33 +22,29 @@ if TYPE_CHECKING:
     from wenyuan.service.library import Library
 
 
-def _object(**members: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": members, "required": list(members)}
-
-
 _TEXT, _NUMBER, _COUNT, _FLAG = {"type": "string"}, {"type": "number"}, {"type": "integer"}, {"type": "boolean"}
 _TEXTS, _COUNTS = {"type": "array", "items": _TEXT}, {"type": "object", "additionalProperties": _COUNT}
 _TIME = {"type": ["number", "null"]}
-_HOLD = _object(
+_HOLD = object_of(
     hold_id=_TEXT, kind={"enum": list(KINDS)}, source_id=_TEXT, uri=_TEXT, reason=_TEXT, actor=_TEXT, at=_NUMBER,
     lifted_by=_TEXT, lifted_at=_TIME,
 )  # fmt: skip
-_PLAN = _object(
+_PLAN = object_of(
     kind={"enum": list(KINDS)}, digest=_TEXT, places=_COUNTS, documents=_COUNTS, left=_TEXTS, warnings=_TEXTS,
     holds={"type": "array", "items": _HOLD}, common=_FLAG,
 )  # fmt: skip
-_ERASURE = _object(
+_ERASURE = object_of(
     erasure_id=_TEXT, kind={"enum": list(KINDS)}, digest=_TEXT, reference=_TEXT, actor=_TEXT, begun_at=_NUMBER,
     done_at=_TIME, state={"enum": ["done", "failed", "running"]}, step={"enum": list(STEPS)}, problem=_TEXT, places=_COUNTS,
     left=_TEXTS,
 )  # fmt: skip
-_ERASURES = _object(erasures={"type": "array", "items": _ERASURE})
-_CERTIFICATE = _object(
+_ERASURES = object_of(erasures={"type": "array", "items": _ERASURE})
+_CERTIFICATE = object_of(
     erasure_id=_TEXT, kind={"enum": list(KINDS)}, digest=_TEXT, values=_TEXTS, reference=_TEXT, actor=_TEXT,
     begun_at=_NUMBER, done_at=_NUMBER, places=_COUNTS, left=_TEXTS, seal=_TEXT,
 )  # fmt: skip
-_CHECK = _object(name=_TEXT, ok=_FLAG, detail=_TEXT)
-_CHECKS = _object(ok=_FLAG, checks={"type": "array", "items": _CHECK})
+_CHECK = object_of(name=_TEXT, ok=_FLAG, detail=_TEXT)
+_CHECKS = object_of(ok=_FLAG, checks={"type": "array", "items": _CHECK})
 
 
 class ErasureRoutes:
@@ -129,7 +125,7 @@ class ErasureRoutes:
         "GET",
         "/v1/holds",
         "erase",
-        storage_operation("The holds that stand", _object(holds={"type": "array", "items": _HOLD})),
+        storage_operation("The holds that stand", object_of(holds={"type": "array", "items": _HOLD})),
     )
     async def holds(self, request: Request) -> Response:
         _check_operator(request.state.principal)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,7 +11,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import NotFound, NotPermitted
 from wenyuan.core.gaps import REASONS, STATES
 from wenyuan.server.handling import RequestHandler, json_response, missing
-from wenyuan.server.openapi import storage_operation
+from wenyuan.server.openapi import object_of, storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
 from wenyuan.wire.gaps import GapDecisionShape, GapsAskShape, GapsQueryShape
@@ -22,23 +21,19 @@ if TYPE_CHECKING:
     from wenyuan.service.library import Library
 
 
-def _object(**members: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": members, "required": list(members)}
-
-
 _TEXT, _NUMBER, _COUNT = {"type": "string"}, {"type": "number"}, {"type": "integer"}
 _TEXTS = {"type": "array", "items": _TEXT}
 _DECISION = {
-    **_object(digest=_TEXT, state={"enum": list(STATES)}, note=_TEXT, actor=_TEXT, at=_NUMBER),
+    **object_of(digest=_TEXT, state={"enum": list(STATES)}, note=_TEXT, actor=_TEXT, at=_NUMBER),
     "type": ["object", "null"],
 }
-_GAP = _object(
+_GAP = object_of(
     gap_id=_TEXT, question=_TEXT, wordings=_TEXTS, count=_COUNT, state={"enum": list(STATES)},
     reasons={"type": "object", "propertyNames": {"enum": list(REASONS)}, "additionalProperties": _COUNT},
     agents=_TEXTS, first_at=_NUMBER, last_at=_NUMBER, score=_NUMBER, address=_TEXT, source_id=_TEXT,
     audit_ids=_TEXTS, decision=_DECISION,
 )  # fmt: skip
-_FAILED = _object(audit_id=_TEXT, at=_NUMBER, text=_TEXT, agent=_TEXT, code=_TEXT, error=_TEXT)
+_FAILED = object_of(audit_id=_TEXT, at=_NUMBER, text=_TEXT, agent=_TEXT, code=_TEXT, error=_TEXT)
 
 
 class GapRoutes:
@@ -54,7 +49,7 @@ class GapRoutes:
         "audit",
         storage_operation(
             "What was asked and not answered well, asked most often first; failures apart",
-            _object(
+            object_of(
                 gaps={"type": "array", "items": _GAP}, failed={"type": "array", "items": _FAILED}, questions=_COUNT,
                 closed=_COUNT, since=_NUMBER, complete={"type": "boolean"},
             ),
@@ -71,7 +66,7 @@ class GapRoutes:
         "audit",
         storage_operation(
             "Ask the open gaps again; those that are answered well now are closed",
-            _object(closed={"type": "array", "items": _GAP}),
+            object_of(closed={"type": "array", "items": _GAP}),
             body=GapsAskShape,
         ),
     )

@@ -17,6 +17,7 @@ from wenyuan.core.conflicts.comparison import Contradiction, contradiction, is_f
 from wenyuan.core.conflicts.record import (
     MOST_NOTE,
     STATES,
+    ConflictDecision,
     ConflictSide,
     ConflictState,
     StatementConflict,
@@ -24,6 +25,7 @@ from wenyuan.core.conflicts.record import (
     conflict_id,
 )
 from wenyuan.core.conflicts.statement import ComparedStatement, statements_of
+from wenyuan.core.decisions import check_decision
 from wenyuan.core.errors import InvalidRequest, NotFound, msg
 from wenyuan.core.filters import Scope
 from wenyuan.core.principals import reading_as
@@ -128,11 +130,23 @@ class Conflicts:
         raise NotFound(msg("there is no conflict {name}", name=repr(name)), hint="wenyuan conflicts list")
 
     def decide(
-        self, name: str, state: ConflictState, *, note: str = "", principal: Principal = LOCAL
+        self,
+        name: str,
+        state: ConflictState,
+        *,
+        note: str = "",
+        decided_at: float | None = None,
+        again: bool = False,
+        principal: Principal = LOCAL,
     ) -> StatementConflict:
         """Decide which statement holds; ``open`` takes a decision back. Returns the conflict as it is now.
 
+        Args:
+            decided_at: When the decision was made that the caller has seen, `ConflictDecision.at`; None: he has seen none.
+            again: Decide also where there is another decision.
+
         Raises:
+            Conflict: somebody has decided something else, which the caller has not seen.
             InvalidRequest: an unknown state, or a note that is too long.
             NotFound: there is no such conflict any more.
         """
@@ -142,7 +156,12 @@ class Conflicts:
                 msg("the note has {count} characters; at most {most}", count=len(note), most=MOST_NOTE)
             )
         self.conflict(name)
-        self.catalog.decide_conflict(name, state, note, principal.key_id)
+
+        def check(found: ConflictDecision | None) -> None:
+            if not again:
+                check_decision(found, state, note, decided_at)
+
+        self.catalog.decide_conflict(name, state, note, principal.actor, check)
         return self.conflict(name)
 
     def behind(self) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wenyuan.core.access import Principal
+from wenyuan.core.decisions import check_decision
 from wenyuan.core.errors import (
     CatalogError,
     EncoderError,
@@ -31,7 +32,6 @@ from wenyuan.core.gaps import (
     GapState,
     KnowledgeGap,
     UnansweredQuestion,
-    check_decision,
     digest_of,
 )
 from wenyuan.core.ports import Deadline
