@@ -393,6 +393,8 @@ class Catalog:
     gap_decisions = delegate("decided", GapDecisions.gap_decisions)
     decide_gap = delegate("decided", GapDecisions.decide_gap)
     conflicts = delegate("disputed", ConflictRecords.conflicts)
+    conflicts_by_passage = delegate("disputed", ConflictRecords.conflicts_by_passage)
+    conflicts_version = delegate("disputed", ConflictRecords.conflicts_version)
     conflict_decisions = delegate("disputed", ConflictRecords.conflict_decisions)
     keep_conflicts = delegate("disputed", ConflictRecords.keep_conflicts)
     remove_conflicts = delegate("disputed", ConflictRecords.remove_conflicts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -25,6 +26,14 @@ class ConflictRecords:
     def conflicts(self) -> Mapping[str, StoredConflict]:
         """All that were found, by their ids; a passage of one may be gone."""
         return self.database.remembered.get("conflicts", self._conflicts)
+
+    def conflicts_by_passage(self) -> Mapping[int, Sequence[StoredConflict]]:
+        """The conflicts of each passage that is in any."""
+        return self.database.remembered.get("conflicts by passage", self._by_passage)
+
+    def conflicts_version(self) -> str:
+        """Another text whenever conflicts or decisions about them are others: what was found under another one is found anew."""
+        return self.database.remembered.get("version of conflicts", self._version)
 
     def conflict_decisions(self) -> Mapping[str, ConflictDecision]:
         """All decisions, by the ids of conflicts, those that are gone included."""
@@ -98,3 +107,15 @@ class ConflictRecords:
         with self.database.reading("reading decisions on conflicts") as connection:
             rows = connection.execute(sa.select(conflict_decisions)).mappings().all()
         return {row["conflict_id"]: ConflictDecision(**row) for row in rows}
+
+    def _by_passage(self) -> Mapping[int, Sequence[StoredConflict]]:
+        found: dict[int, list[StoredConflict]] = {}
+        for one in self.conflicts().values():
+            for number in {one.first_passage, one.second_passage}:
+                found.setdefault(number, []).append(one)
+        return found
+
+    def _version(self) -> str:
+        decided = [(one.conflict_id, one.state, one.at) for one in self.conflict_decisions().values()]
+        places = [(one.conflict_id, one.first_passage, one.second_passage) for one in self.conflicts().values()]
+        return hashlib.sha256(repr((sorted(places), sorted(decided))).encode()).hexdigest()[:16]

@@ -287,7 +287,7 @@ def _dispute(told: Mapping[str, Any]) -> str:
     holds = {"this": "; this one holds", "other": "; that one holds"}.get(
         told["holds"], "; which one holds is not decided"
     )
-    return f"{told['other_title']} <{told['other_uri']}> says: {visible(told['other'])}{holds}"
+    return f"{visible(told['other_title'])} <{told['other_uri']}> says: {visible(told['other'])}{holds}"
 
 
 def _failed_retrieval(why: str) -> Mapping[str, Any]:

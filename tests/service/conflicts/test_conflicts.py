@@ -20,6 +20,7 @@ from wenyuan.core.errors import Conflict, InvalidRequest, NotFound
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.core.principals import Sight, reading_as
 from wenyuan.mcp.tools import _block
+from wenyuan.service.search.searcher import SearchRequest
 from wenyuan.service.verification import VerifyRequest, as_data
 
 ENCODER = {"WENYUAN_ENCODER__KIND": "builtin"}
@@ -103,6 +104,21 @@ def test_whoever_reads_one_statement_is_told_of_the_other(house: Any) -> None:
     assert told(house) == {}
     house.conflicts.decide(policy["conflict_id"], "open")
     assert told(house)["faq"]
+
+
+def test_kept_answers_know_what_is_found_and_decided_later(house: Any) -> None:
+    """A question that is asked again is not answered from before: neither when a conflict is found nor when it is decided."""
+
+    def disputes() -> list[str]:
+        passages = house.find(SearchRequest(query="客户投诉多久回复")).passages
+        return [one["holds"] for found in passages for one in found.passage.disputes]
+
+    assert disputes() == disputes() == []
+    house.conflicts.find()
+    assert sorted(disputes()) == ["other", "this"]
+    (one,) = house.conflicts.listed()
+    house.conflicts.decide(one.conflict_id, "both")
+    assert disputes() == []
 
 
 def test_a_decision_beats_trust_and_is_audited(house: Any) -> None:

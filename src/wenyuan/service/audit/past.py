@@ -117,8 +117,8 @@ class RecordAt(FeedAt):
         trusts = self._scope or {}
         return {i: replace(p, trust=trusts.get(p.source_id) or p.trust) for i, p in found.items()}
 
-    def conflicts(self) -> Mapping[str, StoredConflict]:
-        return self._catalog.conflicts()
+    def conflicts_by_passage(self) -> Mapping[int, Sequence[StoredConflict]]:
+        return self._catalog.conflicts_by_passage()
 
     def conflict_decisions(self) -> Mapping[str, ConflictDecision]:
         return self._catalog.conflict_decisions()

@@ -17,7 +17,7 @@ from wenyuan.service.search.candidates import allows
 class ConflictSource(Protocol):
     """What is read of the catalog."""
 
-    def conflicts(self) -> Mapping[str, StoredConflict]: ...
+    def conflicts_by_passage(self) -> Mapping[int, Sequence[StoredConflict]]: ...
     def conflict_decisions(self) -> Mapping[str, ConflictDecision]: ...
     def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]: ...
 
@@ -30,8 +30,8 @@ def with_disputes(
     Raises:
         CatalogUnavailable, CatalogTimeout: it cannot be read in time.
     """
-    every = source.conflicts()
-    met = [one for one in every.values() if one.first_passage in passages or one.second_passage in passages]
+    every = source.conflicts_by_passage()
+    met = {one.conflict_id: one for number in passages for one in every.get(number, ())}.values()
     if not met:
         return passages
     others = {number for one in met for number in (one.first_passage, one.second_passage)} - passages.keys()

@@ -34,12 +34,12 @@ class Record(ChangeFeed, Protocol):
         """Title and headings of each passage, live or removed."""
         ...
 
-    def conflicts(self) -> Mapping[str, StoredConflict]:
-        """Statements that contradict one another, by their ids."""
+    def conflicts_by_passage(self) -> Mapping[int, Sequence[StoredConflict]]:
+        """Statements that contradict one another, by the passages in which they stand."""
         ...
 
     def conflict_decisions(self) -> Mapping[str, ConflictDecision]:
-        """What was decided about them, by the same ids."""
+        """What was decided about them, by their ids."""
         ...
 
     def label_vectors(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Sequence[LabelVector]:

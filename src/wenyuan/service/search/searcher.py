@@ -313,7 +313,7 @@ class Searcher:
         key = (
             generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
             repr(request.filter), day, near, told, bool(request.summary), request.rules,
-            request.nearest, "" if hidden is None else hidden.digest,
+            request.nearest, "" if hidden is None else hidden.digest, self._catalog.conflicts_version(),
             None if request.rewriting is None else (request.rewriting.wordings, request.rewriting.follows, request.rewriting.error),
         )  # fmt: skip
         led: list[bool] = []
