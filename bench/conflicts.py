@@ -1,23 +1,26 @@
 """How many contradictions are found, and how many innocent neighbours are called one.
 
-    python bench/conflicts.py [--laws CORPUS.jsonl]
+    python bench/conflicts.py [--laws CORPUS.jsonl] [--library FOLDER]
 
 Statements are made from templates, written by hand in both languages: of each subject in its own words and in other words, with
 two values that differ (a conflict), with equal ones (none), and with another role, product or place (none). Half of the templates
 were looked at while the comparison was written, the other half was not. With ``--laws``, articles of statutes in BEIR layout
-are compared with one another: what is found there is printed, to be judged by eye.
+that share their words are compared with one another: what is found there is printed, to be judged by eye. With ``--library``, everything in a
+library is compared anew as `wenyuan conflicts find --anew` does it, and timed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, count
 from pathlib import Path
 
+import wenyuan
 from wenyuan.core.conflicts.comparison import contradiction, is_form
 from wenyuan.core.conflicts.statement import ComparedStatement, statements_of
 from wenyuan.core.model import Passage
@@ -182,13 +185,28 @@ def laws(file: Path, most: int) -> None:
                 print(f"{differs.kind}: {one.passage.uri}: {one.text} / {other.passage.uri}: {other.text}")
 
 
+def timed(folder: Path) -> None:
+    """Compare everything in a library anew, and say how long that takes."""
+    with wenyuan.open(folder) as library:
+        begun, used = time.monotonic(), time.process_time()
+        update = library.conflicts.find(anew=True)
+        seconds, processor = time.monotonic() - begun, time.process_time() - used
+    print(
+        f"{update.passages:,} passages compared in {seconds:.0f} s, {processor:.0f} s of processor "
+        f"({1e3 * processor / max(1, update.passages):.1f} ms a passage): {update.conflicts:,} conflicts"
+    )
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--laws", type=Path, help="a corpus of statutes in BEIR layout")
+    parser.add_argument("--library", type=Path, help="a library whose passages are all compared")
     parser.add_argument("--most", type=int, default=100_000, help="articles that are compared")
     arguments = parser.parse_args()
     for heading, subjects in (("Templates that were looked at", SEEN), ("Templates held apart", APART)):
         print(f"### {heading}\n")
         table(subjects)
+    if arguments.library is not None:
+        timed(arguments.library)
     if arguments.laws is not None:
         laws(arguments.laws, arguments.most)

@@ -59,6 +59,7 @@ def test_another_figure_or_duty_in_the_same_words_contradicts(kind: str, one: st
         ("本办法自 2024 年 3 月 1 日起施行。", "本办法自 2026 年 3 月 1 日起施行。"),
         ("情节严重的，处五千元以上罚款。", "情节严重的，处一万元以上罚款。"),
         ("The fee for such items is 5 euros.", "The fee for such items is 8 euros."),
+        ("单位有前两款行为的，依照第一款的规定处罚。", "单位有前三款行为的，依照第一款的规定处罚。"),
         ("保证金的没收适用刑事诉讼法第十五条的规定。", "保证金的没收适用刑事诉讼法第十六条的规定。"),
         (
             "Deposits are returned as section 4 of the lease says.",

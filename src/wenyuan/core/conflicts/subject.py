@@ -22,7 +22,7 @@ _KIND = re.compile(
 )
 _CODE = re.compile(r"(?<![A-Za-z0-9])[A-Z][A-Za-z]{0,7}-?\d{1,6}[A-Za-z0-9-]*")
 _LEANING = re.compile(
-    r"[本该此其上前下][款条项述列例]|本(?:法|办法|条例|规定|制度|细则|规范|合同|协议|通知|标准|规程|解释|决定|准则|章程|条例|手册)|上述|下列|前述|同上|其中[，,:：]"
+    r"[本该此其上前下][一二两三四五六七八九0-9]{0,2}[款条项述列例]|本(?:法|办法|条例|规定|制度|细则|规范|合同|协议|通知|标准|规程|解释|决定|准则|章程|条例|手册)|上述|下列|前述|同上|其中[，,:：]"
     r"|(?<![a-z])(?:this|these|such|the above|the following|the former|the latter|thereof|herein) "
     r"|\A(?:但是?|情节|数额|造成|没有|对其|属于|其他|其余|违反|逾期|拒不|否则|否|有|otherwise|in other cases|it |they |he |she |if not)"
 )
