@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import wenyuan
 from catalog_parts import BOTH, dropped, new_catalog, on_server
 from command_line import run
 from doors import served
@@ -199,3 +200,14 @@ def test_over_the_command_line(tmp_path: Path) -> None:
     assert "no members" in group("remove", "hr", "user:li", "user:王", "group:b").output
     assert group("add", "b", "--file", str(tmp_path / "none.txt")).exit_code != 0
     assert group("add", "b", "group:b").exit_code != 0
+
+
+def test_a_group_that_has_the_name_of_somebody_who_is_erased_leaves_it_nowhere(tmp_path: Path) -> None:
+    """Neither among members nor in the record of what was changed: no file of the library has it."""
+    with wenyuan.create(tmp_path / "library", encoder={"kind": "none"}) as library:
+        library.catalog.set_group("zorvath-quill", ["user:a"])
+        assert any(b"zorvath-quill" in file.read_bytes() for file in (tmp_path / "library").glob("catalog.db*"))
+        library.erasures.erase(library.erasures.person(["zorvath-quill"]))
+    assert [
+        file for file in (tmp_path / "library").rglob("*") if file.is_file() and b"zorvath-quill" in file.read_bytes()
+    ] == []
