@@ -9,6 +9,7 @@ from shlex import quote
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema, storage
+from wenyuan.catalog.address_tree import AddressTree
 from wenyuan.catalog.addresses import StoredAddresses
 from wenyuan.catalog.agents import Access
 from wenyuan.catalog.anchor import Anchor
@@ -69,7 +70,7 @@ class Catalog:
         self.counted = DocumentCounts(database)
         self.admitted = DocumentReaders(database)
         self.origins = Origins(database)
-        self.readings = Readings(database)
+        self.readings, self.addressed = Readings(database), AddressTree(database)
         self.corrected = Corrections(database)
         self.contexts = StoredContextSentences(database)
         self.writes = DocumentWrites(database)

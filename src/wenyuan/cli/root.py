@@ -27,6 +27,7 @@ from wenyuan.cli.encoder import app as encoder_app
 from wenyuan.cli.evaluate import evaluation
 from wenyuan.cli.feedback import feedback
 from wenyuan.cli.forget import app as forget_app
+from wenyuan.cli.fs import app as fs_app
 from wenyuan.cli.gaps import app as gaps_app
 from wenyuan.cli.groups import groups_app
 from wenyuan.cli.help_texts import in_all, line, options_in_all
@@ -224,6 +225,7 @@ add_commands(app, _COMMANDS)
 _GROUPS = {
     "source": source_app,
     "document": document_app,
+    "fs": fs_app,
     "quarantine": quarantine_app,
     "rules": rules_app,
     "agent": agent_app,

@@ -37,9 +37,10 @@ from mcp_types import Tool as ToolShape
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, NotPermitted, as_sent
+from wenyuan.mcp.door import DOOR
 from wenyuan.mcp.messages import InputLines, standard_input
 from wenyuan.mcp.paging import ReplyBlock
-from wenyuan.mcp.tools import DOOR, TOOLS, Tool
+from wenyuan.mcp.tools import TOOLS, Tool
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library

@@ -19,7 +19,9 @@ from wenyuan.core.principals import seeing_as
 from wenyuan.core.restrictions import restricted
 from wenyuan.core.text.injection import visible
 from wenyuan.mcp.arguments import plain, schema_of
+from wenyuan.mcp.door import DOOR
 from wenyuan.mcp.paging import PAGE, ReplyBlock, Result, as_json, page_of, paged
+from wenyuan.mcp.tree_tools import grep_lines, list_entries, read_lines
 from wenyuan.service.fragment_search import FragmentsAnswer, FragmentsRequest
 from wenyuan.service.verification import as_data
 from wenyuan.wire import search as governed
@@ -36,13 +38,13 @@ from wenyuan.wire.contract import (
 )
 from wenyuan.wire.search import MAX_TOKEN_BUDGET
 from wenyuan.wire.search_requests import checked
+from wenyuan.wire.tree import GrepArguments, ListArguments, ReadArguments
 from wenyuan.wire.verification import VerifyRequestShape, failed_verification, verify_from_wire
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library
 
 
-DOOR = "mcp"
 _SEARCHED = 10
 _TIMES = 4
 """How often the tokens of a snippet are sent, about: as a value and as a text, with what is said of it."""
@@ -419,5 +421,41 @@ TOOLS: Sequence[Tool] = (
         gives=_object(sources={"type": "array", "items": {"type": "object"}}),
         right="retrieve",
         run=_sources,
+    ),
+    Tool(
+        name="list",
+        title="List folders and documents 列出目录与文档",
+        description=(
+            "What stands at a path of the library, as files in folders: / gives the sources, /SOURCE its documents, a "
+            "document its sections with their lines. With name, documents at any depth by path or title (*.md, leave)."
+        ),
+        takes=ListArguments,
+        gives=_object(path=_TEXT, entries={"type": "array", "items": {"type": "object"}}),
+        right="retrieve",
+        run=list_entries,
+    ),
+    Tool(
+        name="read",
+        title="Read lines of a document 按行阅读文档",
+        description=(
+            "Lines of a document, by the path that list and grep give or the id of a search result: from line on, or of "
+            "one section. next_line says where to go on. Where its terms allow only an excerpt, the notice says so."
+        ),
+        takes=ReadArguments,
+        gives=_object(path=_TEXT, ref=_TEXT, uri=_TEXT, title=_TEXT, line={"type": "integer"}, text=_TEXT),
+        right="retrieve",
+        run=read_lines,
+    ),
+    Tool(
+        name="grep",
+        title="Find lines 逐行查找",
+        description=(
+            "Lines that hold a text, or match a regular expression (RE2), in all documents at or below a path, with path "
+            "and line number. Exact words only: for a question use search. next means that not all was looked through."
+        ),
+        takes=GrepArguments,
+        gives=_object(matches={"type": "array", "items": {"type": "object"}}, documents={"type": "integer"}),
+        right="retrieve",
+        run=grep_lines,
     ),
 )

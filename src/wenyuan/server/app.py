@@ -53,6 +53,7 @@ from wenyuan.server.routes.rules import RuleRoutes, UnifiedRoutes
 from wenyuan.server.routes.synonyms import SynonymRoutes
 from wenyuan.server.routes.tasks import Tasks
 from wenyuan.server.routes.tool_pages import ToolPages
+from wenyuan.server.routes.tree import TreeRoutes
 from wenyuan.server.routes.uploads import UploadRoutes
 from wenyuan.server.routes.vector_stores import Stores
 from wenyuan.server.service_port import Authenticate, FaultSwitch, KnowledgeService, Service, open_on_loopback
@@ -85,6 +86,7 @@ _RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
     Stores: lambda of: Stores(of.library, of.handler),
     SourceRoutes: lambda of: SourceRoutes(of.library, of.handler, time.time, of.jobs),
     DocumentRoutes: lambda of: DocumentRoutes(of.library, of.handler),
+    TreeRoutes: lambda of: TreeRoutes(of.library, of.handler),
     DocumentReaderRoutes: lambda of: DocumentReaderRoutes(of.library, of.handler),
     CorrectionRoutes: lambda of: CorrectionRoutes(of.library, of.handler),
     OriginalRoutes: lambda of: OriginalRoutes(of.library, of.handler, of.book),

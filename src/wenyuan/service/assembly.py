@@ -55,6 +55,8 @@ from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import CollectionTraits, Searcher, SearchResult
 from wenyuan.service.search.sufficiency import Sufficiency
 from wenyuan.service.search.traces import Traces
+from wenyuan.service.tree.knowledge_tree import KnowledgeTree
+from wenyuan.service.tree.places import PathFinder
 from wenyuan.service.uploads import Uploads
 from wenyuan.service.verification import Verifier
 from wenyuan.settings import Settings
@@ -220,6 +222,10 @@ def assembled(
         originals=originals,
         reader_lists=ReaderLists(catalog=catalog),
         desk=DocumentDesk(catalog=catalog, access=access),
+        tree=KnowledgeTree(
+            catalog=catalog, access=access, recorder=recorder,
+            paths=PathFinder(catalog=catalog, uploads=uploaded, limit=retriever.limit),
+        ),
         past=DocumentHistory(catalog=catalog),
         replays=Replays(
             catalog=catalog, recorder=recorder, retriever=retriever, searcher=searcher, answerer=answerer,

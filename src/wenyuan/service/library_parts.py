@@ -44,6 +44,7 @@ from wenyuan.service.rules.search import RuleSearch
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import CollectionTraits, Searcher
 from wenyuan.service.task_counts import TaskCounts
+from wenyuan.service.tree.knowledge_tree import KnowledgeTree
 from wenyuan.service.uploads import Uploads
 from wenyuan.service.verification import Verifier
 from wenyuan.settings import Settings
@@ -85,6 +86,7 @@ class LibraryParts:
     originals: Originals
     reader_lists: ReaderLists
     desk: DocumentDesk
+    tree: KnowledgeTree
     past: DocumentHistory
     replays: Replays
     traits: CollectionTraits

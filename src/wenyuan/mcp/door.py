@@ -1,0 +1,3 @@
+"""What the audit calls the door of the Model Context Protocol."""
+
+DOOR = "mcp"

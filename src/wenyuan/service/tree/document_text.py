@@ -1,0 +1,138 @@
+"""The text of a document by lines, joined from its passages as it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import dropwhile, takewhile
+from typing import TYPE_CHECKING, NamedTuple
+
+from wenyuan.catalog.readings import PlacedPassage
+from wenyuan.core.ports import Deadline
+from wenyuan.core.text.analysis import fold
+from wenyuan.service.reading import allowed_part
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.catalog import Catalog
+
+_PAGE = 200  # passages that are read at once
+
+
+class TextLine(NamedTuple):
+    """A line of a document.
+
+    Attributes:
+        number: From 1.
+        passage_id: In which it begins.
+        headings: Those above it, outermost first.
+        begins: Whether its passage begins with it.
+    """
+
+    number: int
+    text: str
+    passage_id: int
+    headings: tuple[str, ...]
+    begins: bool
+
+
+class GivenPassage(NamedTuple):
+    """A passage, and as much of its text as may be given."""
+
+    passage: PlacedPassage
+    text: str
+
+
+def text_lines(parts: Iterable[GivenPassage]) -> Iterator[TextLine]:
+    """The lines of a document's passages, from its beginning."""
+    line: TextLine | None = None
+    end = 0
+    for passage, given in parts:
+        first, *others = given.split("\n")
+        if line is None:
+            line = TextLine(1, first, passage.passage_id, passage.headings, True)
+        elif ends := _line_ends(passage.start - end):
+            yield line
+            for _ in range(ends - 1):
+                line = line._replace(number=line.number + 1, text="", begins=False)
+                yield line
+            line = TextLine(line.number + 1, first, passage.passage_id, passage.headings, True)
+        else:  # it goes on within the line
+            line = line._replace(text=line.text + first)
+        for piece in others:
+            yield line
+            line = TextLine(line.number + 1, piece, passage.passage_id, passage.headings, False)
+        end = passage.end
+    if line is not None:
+        yield line
+
+
+def _line_ends(gap: int) -> int:
+    """How many line ends stood between two passages, by the characters that were left out there."""
+    return 0 if gap == 0 else 2 if gap > 1 else 1
+
+
+@dataclass(kw_only=True)
+class DocumentText:
+    """The text of a document, read passage by passage, as far as its terms allow.
+
+    Attributes:
+        room: How many characters may be given; None: all.
+        chars: How many were read so far.
+        cut: Whether the terms left something out so far.
+    """
+
+    catalog: Catalog
+    document_id: int
+    room: int | None
+    deadline: Deadline
+    chars: int = 0
+    cut: bool = False
+
+    def lines(self) -> Iterator[TextLine]:
+        """Its lines.
+
+        Raises:
+            EngineTimeout: the deadline passed.
+        """
+        return text_lines(self._parts())
+
+    def _parts(self) -> Iterator[GivenPassage]:
+        after, more, room = 0, True, self.room
+        while more:
+            self.deadline.check("catalog")
+            found, more = self.catalog.passages_of_document(self.document_id, after=after, limit=_PAGE)
+            for one in found:
+                text = one.text if room is None else allowed_part(one.text, room)
+                self.chars += len(text)
+                self.cut = len(text) < len(one.text)
+                if text or not one.text:
+                    yield GivenPassage(one, text)
+                if self.cut:
+                    return
+                room = None if room is None else room - len(text)
+            after, more = (found[-1].passage_id, more) if found else (0, False)
+
+
+def sections(lines: Iterable[TextLine]) -> Iterator[tuple[int, int, str]]:
+    """The headings of a text: line, level from 1, and words."""
+    above: tuple[str, ...] = ()
+    for one in lines:
+        if not one.begins or one.headings == above:
+            continue
+        alike = len(tuple(takewhile(lambda pair: pair[0] == pair[1], zip(one.headings, above, strict=False))))
+        yield from ((one.number, level + 1, one.headings[level]) for level in range(alike, len(one.headings)))
+        above = one.headings
+
+
+def wanted_lines(
+    lines: Iterable[TextLine], *, line: int | None, passage_id: int | None, section: str
+) -> Iterator[TextLine]:
+    """The lines from a number on, or from a passage on, or those of a section and what is below it."""
+    heading = fold(section).strip()
+    if heading:
+        lines = (one for one in lines if any(fold(title).strip() == heading for title in one.headings))
+    if line is not None:
+        lines = dropwhile(lambda one: one.number < line, lines)
+    elif passage_id is not None and not heading:
+        lines = dropwhile(lambda one: one.passage_id != passage_id, lines)
+    return iter(lines)
