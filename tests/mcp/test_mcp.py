@@ -23,7 +23,10 @@ from wenyuan.mcp.tools import TOOLS
 from wenyuan.readers.rulebooks.selection import read_book
 
 QUERY = "客户投诉多久响应"
-NAMES = ["search", "fetch", "retrieve_fragments", "infer_rules", "get_context", "verify", "answer", "list_sources"]
+NAMES = [
+    "search", "fetch", "retrieve_fragments", "infer_rules", "get_context", "verify", "answer", "list_sources", "list",
+    "read", "grep",
+]  # fmt: skip
 NEEDING = ("infer_rules", "answer")
 """Tools that are offered where the library has rules, or a language model."""
 
@@ -57,7 +60,7 @@ def without_audit(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_every_revision_finds_the_same_tools(url: str, mode: str) -> None:
-    """Six tools in one order, each with a schema, a description, and the hint that it only reads."""
+    """Those that are offered, in one order, each with a schema, a description, and the hint that it only reads."""
 
     async def use(client: Any) -> Any:
         return (await client.list_tools()).tools
@@ -127,6 +130,40 @@ def test_search_and_fetch_have_the_shapes_that_connectors_need(url: str, mode: s
     assert (value["id"], value["url"]) == (first["id"], first["url"])
     assert "客户投诉需在 24 小时内第一次响应" in value["text"]
     assert value["metadata"]["trust"] == 5
+
+
+def test_an_agent_answers_by_files_alone(url: str) -> None:
+    """list, grep and read lead from the sources to the line that answers; each says what the next needs."""
+
+    async def use(client: Any) -> Any:
+        sources = (await client.call_tool("list", {})).structured_content["entries"]
+        (document,) = (await client.call_tool("list", {"path": "/policy/"})).structured_content["entries"]
+        found = (await client.call_tool("grep", {"pattern": "[0-9]+ 小时", "regex": "true"})).structured_content
+        hit = next(one for one in found["matches"] if one["path"] == document["path"])
+        asked = {"path": hit["path"], "line": hit["line"], "lines": 1}
+        return sources, hit, (await client.call_tool("read", asked)).structured_content
+
+    sources, hit, read = over_http(url, use)
+    assert [one["path"] for one in sources] == ["/law/", "/policy/", "/wiki/"]
+    assert read["text"] == hit["text"]
+    assert "24 小时" in read["text"]
+
+
+def test_a_long_text_is_read_in_parts(url: str) -> None:
+    """No more tokens than are wanted at once, and nothing lost between the parts."""
+
+    async def use(client: Any) -> Any:
+        whole = (await client.call_tool("read", {"path": "/policy/policy.md"})).structured_content["text"]
+        parts, cursor = "", None
+        while True:
+            asked = {"path": "/policy/policy.md", "max_tokens": 500} | ({"cursor": cursor} if cursor else {})
+            value = (await client.call_tool("read", asked)).structured_content
+            parts, cursor = parts + value["text"], value.get("next_cursor")
+            if cursor is None:
+                return whole, parts
+
+    whole, parts = over_http(url, use)
+    assert parts == whole
 
 
 def test_the_other_tools_answer(url: str) -> None:

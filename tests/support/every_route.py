@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from http_door import JSON, Answer
 from patience import HANGS
@@ -42,6 +43,8 @@ def _form(name: str, content: bytes) -> bytes:
     return head.encode() + content + f"\r\n--{FENCE}--\r\n".encode()
 
 
+QUERIES = {"/v1/tree/text": f"?path=/docs/{quote('请假.md')}", "/v1/tree/matches": f"?pattern={quote('请假')}"}
+"""Of paths that need one."""
 Step = tuple[str, str, Callable[[State], Any]]
 MCP = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 STEPS: Sequence[Step] = (
@@ -70,6 +73,9 @@ STEPS: Sequence[Step] = (
     ("POST", "/v1/sources/{source_id}/refresh", lambda _: {}),
     ("GET", "/v1/sources/{source_id}/refresh", lambda _: None),
     ("GET", "/v1/documents", lambda _: None),
+    ("GET", "/v1/tree", lambda _: None),
+    ("GET", "/v1/tree/text", lambda _: None),
+    ("GET", "/v1/tree/matches", lambda _: None),
     ("GET", "/v1/documents/{document_id}", lambda _: None),
     ("GET", "/v1/documents/{document_id}/passages", lambda _: None),
     ("GET", "/v1/documents/{document_id}/history", lambda _: None),
@@ -208,7 +214,7 @@ def walk(library: Any, ask: Ask, known: Mapping[tuple[str, str], State] | None =
             if isinstance(sent, bytes)
             else {**JSON, "Accept": "application/json, text/event-stream"}
         )
-        answer = ask(method, path, path.format(**named), sent, kind, s)
+        answer = ask(method, path, path.format(**named) + QUERIES.get(path, ""), sent, kind, s)
         if (method, path) not in told or answer.status >= 300:
             told[method, path] = (answer.status, answer.body[:300])
         _learn(s, method, path, answer, library)

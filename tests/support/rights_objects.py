@@ -12,7 +12,7 @@ OBJECTS: Mapping[str, str] = {
     "readers of documents": r"\w+ /v1/readers|\w+ /v1/documents/{document_id}/readers",
     "page picture": r"\w+ /v1/documents/{document_id}/pages/{page}",
     "passage": r"\w+ /v1/passages/\S+|\w+ /v1/documents/{document_id}/passages",
-    "document": r"\w+ /v1/documents(/\S*)?|\w+ /v1/sources/{source_id}/files/{path}",
+    "document": r"\w+ /v1/documents(/\S*)?|\w+ /v1/tree(/\S*)?|\w+ /v1/sources/{source_id}/files/{path}",
     "source": r"\w+ /v1/sources(/\S*)?",
     "question": r"\w+ (/v1)?/(retrieve_fragments|search|context|retrieve|answer)|\w+ /retrieval|\w+ /mcp|\w+ /v1/vector_stores\S*",
     "answer of others": r"\w+ /v1/verify",
@@ -38,6 +38,7 @@ OBJECTS: Mapping[str, str] = {
 OF_TOOLS: Mapping[str, str] = {
     "search": "question", "fetch": "document", "retrieve_fragments": "question", "infer_rules": "rule", "get_context": "question",
     "verify": "answer of others", "answer": "question", "list_sources": "source",
+    "list": "document", "read": "document", "grep": "document",
 }  # fmt: skip
 OF_COMMANDS: Mapping[str, tuple[str, str]] = {"context --url": ("question", "retrieve")}
 """Commands that ask a server, with the key of ``WENYUAN_KEY``: object and right. All others work in the library's own folder."""

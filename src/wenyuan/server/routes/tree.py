@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wenyuan.server.handling import RequestHandler, json_response
+from wenyuan.core.errors import NotFound
+from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import object_of, storage_operation
 from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
@@ -98,21 +101,33 @@ class TreeRoutes:
 
     def _list(self, request: Request) -> Response:
         wanted = queried(request, ListQueryShape)
-        page = self._library.tree.list(
-            wanted.path, request.state.principal, name=wanted.name, after=wanted.after, limit=wanted.limit
-        )
+        with _told_alike():
+            page = self._library.tree.list(
+                wanted.path, request.state.principal, name=wanted.name, after=wanted.after, limit=wanted.limit
+            )
         return json_response(page.described())
 
     def _read(self, request: Request) -> Response:
         wanted = queried(request, ReadQueryShape)
-        part = self._library.tree.read(
-            wanted.path, request.state.principal, line=wanted.line, lines=wanted.lines, section=wanted.section
-        )
+        with _told_alike():
+            part = self._library.tree.read(
+                wanted.path, request.state.principal, line=wanted.line, lines=wanted.lines, section=wanted.section
+            )
         return json_response(part.described())
 
     def _grep(self, request: Request) -> Response:
         wanted = queried(request, GrepQueryShape)
-        page = self._library.tree.grep(
-            wanted.lines, wanted.path, request.state.principal, after=wanted.after, limit=wanted.limit
-        )
+        with _told_alike():
+            page = self._library.tree.grep(
+                wanted.lines, wanted.path, request.state.principal, after=wanted.after, limit=wanted.limit
+            )
         return json_response(page.described())
+
+
+@contextmanager
+def _told_alike() -> Iterator[None]:
+    """What is another's is told as what is absent: 404, with the same words."""
+    try:
+        yield
+    except NotFound as error:
+        raise missing("path, line or section") from error
