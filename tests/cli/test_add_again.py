@@ -133,3 +133,37 @@ def test_the_same_files_under_another_id_are_told(desk: Desk, docs: Path, tmp_pa
     desk.run("source", "remove", "q", "--yes")
     desk.run("source", "remove", "r", "--yes")
     assert "same content" not in desk.run("doctor").stdout
+
+
+def test_the_first_source_makes_the_library(tmp_path: Path, docs: Path) -> None:
+    """Where nothing is there; it says so, and the next one is taken into the same."""
+    env = {"WENYUAN_LIBRARY": str(tmp_path / "new"), "WENYUAN_ENCODER__KIND": "none", "LC_ALL": "C.UTF-8"}
+    first = CliRunner().invoke(app, ["add", str(docs), "--source", "p"], env=env)
+    assert first.exit_code == 0, first.output
+    assert f"Made an empty library in {tmp_path / 'new'}" in first.output.replace("\n", "")
+    again = CliRunner().invoke(app, ["add", str(docs), "--source", "q"], env=env)
+    assert again.exit_code == 0
+    assert "Made" not in again.output
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"), [(["/nowhere", "--source", "p"], 1), (["docs", "--source", "p", "--trust", "9"], 2)]
+)
+def test_a_mistake_makes_no_library(
+    tmp_path: Path, docs: Path, wrong: list[str], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path that is not there, or a value out of bounds."""
+    monkeypatch.chdir(tmp_path)
+    env = {"WENYUAN_LIBRARY": str(tmp_path / "new"), "WENYUAN_ENCODER__KIND": "none"}
+    assert CliRunner().invoke(app, ["add", *wrong], env=env).exit_code == code
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_remains_of_a_library_is_no_place_for_another(tmp_path: Path, docs: Path, desk: Desk) -> None:
+    """A catalog that is gone is a failure, and no library without documents."""
+    desk.run("add", docs, "--source", "p")
+    folder = Path(desk.env["WENYUAN_LIBRARY"])
+    (folder / "catalog.db").unlink()
+    failed = desk.run("add", docs, "--source", "q", code=1)
+    assert "catalog.db is missing" in failed.output
+    assert not (folder / "catalog.db").exists()

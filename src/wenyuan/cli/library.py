@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date
 from functools import partial
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,6 +99,8 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 ) -> None:
     """Register a source and take its documents in. Of a known one, what is not given stays.
 
+    Where there is no library yet, an empty one is made.
+
     With --readers and --deny its documents are for those alone; more is said by settings.readers.
 
     Example:
@@ -126,7 +130,8 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     }
     said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     access = given_access(allow, deny)
-    with opened(terminal) as found:
+    parse_source({"source_id": source, "path": path, **said})  # what is wrong with it is told before anything is made
+    with _opened_or_made(terminal, path) as found:
         note_keyword_only(terminal, found)
         known = {one.source_id: one for one in found.sources()}.get(source)
         if access is not None:
@@ -140,6 +145,29 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     show_report(terminal, report)
     _note_twins(terminal, source, twins)
     raise typer.Exit(PARTLY if report.failed else OK)
+
+
+@contextmanager
+def _opened_or_made(terminal: Terminal, path: str) -> Iterator[Library]:
+    """The library that the caller means; where nothing is there yet, and there is something to take in, an empty one."""
+    from wenyuan.app import create_library
+    from wenyuan.core.remote_addresses import is_remote
+
+    if not _is_new(terminal.folder) or not (is_remote(path) or Path(path).exists()):
+        with opened(terminal) as found:
+            yield found
+        return
+    with create_library(terminal.folder) as made:
+        terminal.say("made", folder=terminal.folder.absolute())
+        yield made
+
+
+def _is_new(folder: Path) -> bool:
+    """Whether nothing is there but settings: what remains of a lost library is no place for another."""
+    from wenyuan.app import holds_library
+
+    there = {one.name for one in folder.iterdir()} if folder.is_dir() else set[str]()
+    return not folder.is_file() and there <= {"wenyuan.toml"} and not holds_library(folder)
 
 
 def _with_readers(access: AccessList, known: Source | None, settings: Mapping[str, Any] | None) -> dict[str, Any]:
