@@ -22,8 +22,8 @@ from wenyuan.service.tree.document_text import DocumentText, TextLine, sections,
 from wenyuan.service.tree.entries import DocumentPart, EntryPage, LineMatch, LineQuery, MatchPage, TreeEntry
 from wenyuan.service.tree.line_matches import matching_lines
 from wenyuan.service.tree.line_pattern import line_pattern, name_pattern
-from wenyuan.service.tree.paths import Mount
 from wenyuan.service.tree.places import PageMark, PathFinder, Place
+from wenyuan.service.tree.tree_paths import Mount
 
 if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog

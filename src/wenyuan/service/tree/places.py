@@ -16,7 +16,7 @@ from wenyuan.catalog.address_tree import AddressedDocument
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, listed, msg
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
-from wenyuan.service.tree.paths import Mount, TreePath, mounts_of
+from wenyuan.service.tree.tree_paths import Mount, TreePath, mounts_of
 
 if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog

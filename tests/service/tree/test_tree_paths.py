@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wenyuan.core.model import Source
-from wenyuan.service.tree.paths import TreePath, mounts_of
+from wenyuan.service.tree.tree_paths import TreePath, mounts_of
 
 WEB = Source(source_id="web", path="https://example.com/docs/")
 FILES = Source(source_id="files", path="/srv/docs")
