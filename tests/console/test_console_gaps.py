@@ -72,3 +72,27 @@ def test_a_key_without_the_right_sees_neither_page_nor_menu(tmp_path: Path) -> N
         browser.sign_in(key(library, "search", "retrieve"))
         assert browser.get("/console/gaps").status == 403
         assert browser.get("/console/search").count('nav a[href="/console/gaps"]') == 0
+
+
+def test_a_gap_is_answered_on_the_page(place: tuple[str, Any]) -> None:
+    """What is typed is written; the page says that the question is answered now, and by what; the gap is gone."""
+    browser = Browser(place[0], "zh")
+    at = f"/console/gaps/{digest_of(ASKED)}/settle"
+    refused = browser.post(at, {"way": "answer", "answer": "两天之内响应。", "beside": "nowhere", "days": "30"})
+    assert refused.status == 400
+    assert "两天之内响应。" in refused.text("textarea") and refused.count("li.card details[open]") == 1
+    seen = browser.post(at, {"way": "answer", "answer": "两天之内响应。", "author": "李伟", "days": "30"})
+    assert "现在能答好了" in seen.text("[role=status]") and ASKED in seen.text("[role=status]")
+    assert seen.count("li.card") == 0
+    assert browser.post(at, {"way": "answer", "answer": "三天", "days": "30"}).status == 409
+    assert ASKED in browser.get("/console/gaps").text("details.card")
+
+
+def test_an_owner_finds_the_page_in_the_menu(tmp_path: Path) -> None:
+    """Who keeps sources sees what concerns these, without the right to read the audit."""
+    with console(tmp_path, needs_keys=True) as (url, library):
+        browser = Browser(url)
+        rights = frozenset({"retrieve", "search", "ingest", "registry"})
+        browser.sign_in(str(library.catalog.create_key(None, rights, None, user="user:li")[1]))
+        assert browser.get("/console/gaps").status == 200
+        assert browser.get("/console/search").count('nav a[href="/console/gaps"]') == 1

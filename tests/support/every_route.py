@@ -142,6 +142,9 @@ STEPS: Sequence[Step] = (
     ("GET", "/v1/gaps", lambda _: None),
     ("POST", "/v1/gaps/ask", lambda _: {}),
     ("POST", "/v1/gaps/{gap_id}", lambda s: s.update(gap_id="0" * 16) or {"state": "later"}),
+    ("POST", "/v1/gaps/{gap_id}/answer", lambda _: {"answer": "At seven."}),
+    ("POST", "/v1/gaps/{gap_id}/passage", lambda _: {"ref": "a#1"}),
+    ("POST", "/v1/gaps/{gap_id}/synonym", lambda _: {"term": "canteen", "synonym": "cafeteria"}),
     ("GET", "/v1/synonyms", lambda _: None),
     ("DELETE", "/v1/synonyms/{number}", lambda _: None),
     ("GET", "/v1/quarantine", lambda _: None),
@@ -178,6 +181,9 @@ NOT_HERE = {
     ("GET", "/v1/documents/{document_id}/pages/{page}"): 404,  # of a text there are no pages
     ("POST", "/v1/conflicts/{conflict_id}"): 404,  # nothing contradicts
     ("POST", "/v1/gaps/{gap_id}"): 404,  # everything was answered well
+    ("POST", "/v1/gaps/{gap_id}/answer"): 404,
+    ("POST", "/v1/gaps/{gap_id}/passage"): 404,
+    ("POST", "/v1/gaps/{gap_id}/synonym"): 404,
     ("POST", "/v1/rules/propose"): 503,  # there is no language model
     ("DELETE", "/v1/evaluations/running"): 404,  # it may have ended
 }

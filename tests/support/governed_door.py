@@ -54,6 +54,9 @@ BODIES: dict[str, Any] = {
     "/v1/erasures/plan": {"kind": "person", "values": ["欧阳雪松"]},
     "/v1/erasures": {"kind": "person", "values": ["欧阳雪松"], "confirm": True},
     "/v1/holds": {"kind": "person", "values": ["欧阳雪松"], "reason": "case 7"},
+    "/v1/gaps/{gap_id}/answer": {"answer": "客户投诉两天内响应。"},
+    "/v1/gaps/{gap_id}/passage": {"ref": "wiki#3"},
+    "/v1/gaps/{gap_id}/synonym": {"term": "客户", "synonym": "用户"},
     "/v1/rules/import": {"pack": "customer_service", "dry_run": True},
 }
 """A request that is valid, of each route that takes one."""

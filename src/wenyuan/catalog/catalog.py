@@ -24,6 +24,7 @@ from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.erasures import StoredErasures
 from wenyuan.catalog.evaluations import Evaluations
 from wenyuan.catalog.gap_decisions import GapDecisions
+from wenyuan.catalog.golden_questions import GoldenQuestions
 from wenyuan.catalog.groups import Groups
 from wenyuan.catalog.history import PastDocuments
 from wenyuan.catalog.identity import Identity, name_library
@@ -90,7 +91,11 @@ class Catalog:
         self.history = PastDocuments(database)
         self.stated, self.memberships, self.known = StatedFiles(database), Groups(database), People(database)
         self.forgotten = StoredErasures(database)
-        self.decided, self.disputed = GapDecisions(database), ConflictRecords(database)
+        self.decided, self.disputed, self.golden = (
+            GapDecisions(database),
+            ConflictRecords(database),
+            GoldenQuestions(database),
+        )
 
     # -- life ---------------------------------------------------------------------------------------
 
@@ -393,6 +398,13 @@ class Catalog:
 
     gap_decisions = delegate("decided", GapDecisions.gap_decisions)
     decide_gap = delegate("decided", GapDecisions.decide_gap)
+    gap_closings = delegate("decided", GapDecisions.gap_closings)
+    keep_gap_closings = delegate("decided", GapDecisions.keep_gap_closings)
+    written_answers = delegate("decided", GapDecisions.written_answers)
+    keep_written_answer = delegate("decided", GapDecisions.keep_written_answer)
+    golden_questions = delegate("golden", GoldenQuestions.golden_questions)
+    keep_golden_questions = delegate("golden", GoldenQuestions.keep_golden_questions)
+    remove_golden_questions = delegate("golden", GoldenQuestions.remove_golden_questions)
     conflicts = delegate("disputed", ConflictRecords.conflicts)
     conflicts_by_passage = delegate("disputed", ConflictRecords.conflicts_by_passage)
     conflicts_version = delegate("disputed", ConflictRecords.conflicts_version)

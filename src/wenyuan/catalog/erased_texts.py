@@ -21,7 +21,8 @@ from wenyuan.catalog.dialects import next_seq
 from wenyuan.catalog.documents import batches
 from wenyuan.catalog.erasure import NAMES, forget_words
 from wenyuan.catalog.every_table import ALL
-from wenyuan.catalog.gap_tables import gap_decisions
+from wenyuan.catalog.gap_tables import gap_answers, gap_closings, gap_decisions
+from wenyuan.catalog.golden_tables import golden_questions
 from wenyuan.catalog.reader_tables import document_readers
 from wenyuan.catalog.rules.graph_queries import VERSION_KEY
 from wenyuan.catalog.stated_files import stated_files
@@ -41,7 +42,7 @@ PLACES: Mapping[str, str] = {
     "rule_statements": "rules", "rule_evidences": "evidence", "rule_reviews": "rules", "synonyms": "synonyms",
     "access_lists": "readers", "stated_files": "addresses", "erasure_holds": "holds", "withheld_files": "addresses", "document_readers": "readers", "group_members": "readers", "gap_decisions": "gaps",
     "people": "people",
-    "conflict_decisions": "conflicts",
+    "conflict_decisions": "conflicts", "gap_closings": "gaps", "gap_answers": "gaps", "golden_questions": "golden",
 }  # fmt: skip
 """By table, what people call the place."""
 OTHER = "other"
@@ -231,11 +232,12 @@ class ErasedTexts:
         return dict(counts)
 
     def unkept_gaps(self, digests: Collection[str]) -> int:
-        """Delete the decisions about questions; returns how many there were."""
+        """Delete what is kept about questions, decisions and answers; returns how many rows there were."""
         count = 0
         with self.database.changing("erasing decisions on gaps") as connection:
             for part in batches(sorted(digests)):
-                count += connection.execute(gap_decisions.delete().where(gap_decisions.c.digest.in_(part))).rowcount
+                for table in (gap_decisions, gap_closings, gap_answers, golden_questions):
+                    count += connection.execute(table.delete().where(table.c.digest.in_(part))).rowcount
         return count
 
 

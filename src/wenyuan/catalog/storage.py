@@ -14,7 +14,8 @@ from wenyuan.catalog import schema
 from wenyuan.catalog.conflict_tables import conflict_tables
 from wenyuan.catalog.dialects import create_missing
 from wenyuan.catalog.erasure_tables import erasure_tables
-from wenyuan.catalog.gap_tables import gap_tables
+from wenyuan.catalog.gap_tables import gap_decisions, gap_tables
+from wenyuan.catalog.golden_tables import golden_tables
 from wenyuan.catalog.group_tables import group_tables
 from wenyuan.catalog.people_tables import people_tables
 from wenyuan.catalog.reader_tables import reader_tables
@@ -121,13 +122,19 @@ def _named_places(connection: sa.Connection) -> None:
     _with_column(connection, schema.addresses.c.places, "'[]'")
 
 
+def _gap_answers(connection: sa.Connection) -> None:
+    """Adds days until which gaps are put off, and what answers gaps now."""
+    _with_column(connection, gap_decisions.c.until)
+    create_missing(connection, gap_tables)
+
+
 MIGRATIONS: tuple[sa.MetaData | Callable[[sa.Connection], None], ...] = (
     schema.tables, _governance, schema.rules_tables, schema.tuning_tables,
     partial(schema.cited.create, checkfirst=True), schema.profile_tables, schema.evaluation_tables,
     _verified, schema.synonym_tables, _leads, _labels, _readings, schema.listing_tables, _corrections,
     _context_sentences, _clauses_read, schema.judge_tables, _looked_up, _addresses,
     _key_names, reader_tables, gap_tables, stated_tables, group_tables, erasure_tables, conflict_tables,
-    people_tables, _named_places,
+    people_tables, _named_places, golden_tables, _gap_answers,
 )  # fmt: skip
 """Step n makes version n of version n − 1: tables that are added, or a change of those that are there, which the tables
 of a new library have. Steps are only ever added.

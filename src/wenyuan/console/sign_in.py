@@ -51,7 +51,7 @@ def first_page(site: ConsoleState, following: str, rights: frozenset[str]) -> st
     """The page to show after signing in: the one that was asked for, unless it is search, and searching is not allowed."""
     if following != "/console/search" or "search" in rights:
         return following
-    return "/console/" + next(name for name, right in site.menu.items() if right in rights or not right)
+    return "/console/" + next(name for name, needed in site.menu.items() if needed & rights or not needed)
 
 
 def begin_session(

@@ -36,11 +36,12 @@ STATIC = {
 }
 
 
-_MENU: Mapping[str, str] = {
-    "search": "search", "answer": "search", "context": "search", "verify": "search", "sources": "registry", "rules": "registry", "review": "registry",
-    "audit": "audit", "gaps": "audit", "conflicts": "registry", "evaluation": "registry", "people": "registry", "health": "",
+_SEARCH, _REGISTRY, _AUDIT = frozenset({"search"}), frozenset({"registry"}), frozenset({"audit"})
+_MENU: Mapping[str, frozenset[str]] = {
+    "search": _SEARCH, "answer": _SEARCH, "context": _SEARCH, "verify": _SEARCH, "sources": _REGISTRY, "rules": _REGISTRY, "review": _REGISTRY,
+    "audit": _AUDIT, "gaps": _AUDIT | _REGISTRY, "conflicts": _REGISTRY, "evaluation": _REGISTRY, "people": _REGISTRY, "health": frozenset(),
 }  # fmt: skip
-"""The parts of the console, and which right each asks for first; ``""`` for none."""
+"""The parts of the console, and which rights each asks for, one of them; empty for none."""
 
 
 Marks = Callable[[str, str], Sequence[tuple[int, int]]]

@@ -172,7 +172,9 @@ class Visit:
     @property
     def menu(self) -> list[str]:
         """The console sections accessible to the session's key."""
-        return [name for name, right in self.site.menu.items() if not self.token or not right or right in self.rights]
+        return [
+            name for name, rights in self.site.menu.items() if not self.token or not rights or rights & self.rights
+        ]
 
     @property
     def area(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import date
 from typing import Any, Literal, get_args
 
 from wenyuan.core.text.analysis import fold
@@ -16,6 +17,9 @@ copyright or trust); its caller called it wrong; nothing given was probable; its
 
 GapState = Literal["open", "later", "out_of_scope"]
 STATES: tuple[GapState, ...] = get_args(GapState)
+ANSWERED: Literal["answered"] = "answered"
+"""What a decision says where somebody has written an answer, or has said where it stands. The gap stays open until those who
+asked are answered by it."""
 
 DAYS, MOST_DAYS = 30.0, 36_500.0
 """How far back is looked unless said otherwise, and at most."""
@@ -46,6 +50,7 @@ class UnansweredQuestion:
         score: Probability of the first fragment; 0 without one.
         address: Of the first fragment; ``""`` without one.
         source_id: The source of the first fragment; ``""`` without one.
+        searched: The sources that were searched; empty where they were too many to be recorded.
     """
 
     audit_id: str
@@ -59,6 +64,7 @@ class UnansweredQuestion:
     score: float
     address: str
     source_id: str
+    searched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +87,70 @@ class GapDecision:
         digest: Of the question, see `digest_of`; its words are kept nowhere but in the audit, where they can be erased.
         actor: Id of the key, or ``local``.
         at: Seconds since the epoch.
+        until: The day from which on it counts no more; None: it stays.
     """
 
     digest: str
-    state: GapState
+    state: GapState | Literal["answered"]
     note: str
     actor: str
     at: float
+    until: date | None = None
+
+    def counts(self, day: date) -> bool:
+        """Whether it counts on a day."""
+        return self.until is None or day < self.until
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapClosing:
+    """What answers a question that was a gap.
+
+    Attributes:
+        digest: Of the question.
+        at: Seconds since the epoch: when it was asked again.
+        audit_id: Of the answer that closed it.
+        source_id, uri, title: Of the first fragment.
+        score: Its probability.
+    """
+
+    digest: str
+    at: float
+    audit_id: str
+    source_id: str
+    uri: str
+    title: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedGap:
+    """A question that was a gap, and what answers it; `closing` is None where that was not seen by asking again."""
+
+    question: str
+    closing: GapClosing | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenAnswer:
+    """An answer that somebody has written for a gap, or the passage that he says has it.
+
+    Attributes:
+        digest: Of the question.
+        question: As it stands in the answer; its words are redacted as the source's documents are.
+        uri: Of the document that holds it.
+        author: Who wrote it: what he said, else the id of the key.
+        at: Seconds since the epoch.
+        review_on: The day on which somebody should look at it again; None: never.
+    """
+
+    digest: str
+    question: str
+    source_id: str
+    uri: str
+    author: str
+    at: float
+    review_on: date | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +168,9 @@ class KnowledgeGap:
         score: The highest probability that a first fragment had.
         address, source_id: Of that fragment: what lies nearest. ``""`` where nothing was given.
         audit_ids: Of the latest answers, newest first.
-        decision: What was decided; None: nothing.
+        decision: What was decided and counts today; None: nothing.
+        owner: Who answers for the source of what lies nearest; ``""`` where nobody is named.
+        closing: What answers it now; None while nothing does.
     """
 
     gap_id: str
@@ -121,15 +186,20 @@ class KnowledgeGap:
     source_id: str
     audit_ids: tuple[str, ...]
     decision: GapDecision | None
+    owner: str = ""
+    closing: GapClosing | None = None
 
     @property
     def state(self) -> GapState:
-        """``open``, unless something was decided."""
-        return "open" if self.decision is None else self.decision.state
+        """``open``, unless it was put off or called out of scope."""
+        return "open" if self.decision is None or self.decision.state == ANSWERED else self.decision.state
 
     def described(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {**asdict(self), "state": self.state}
+        told = asdict(self)
+        if self.decision is not None:
+            told["decision"]["until"] = self.decision.until and self.decision.until.isoformat()
+        return {**told, "state": self.state}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +213,8 @@ class GapReport:
         closed: Questions that were not answered well at first, and were when they were last asked.
         since: Seconds since the epoch: where reading stopped.
         complete: Whether everything since the time asked for was read; False where that was too much.
+        reviews: Written answers that somebody should look at again, those due longest first.
+        answered: The questions that are no gaps any more, those closed last first.
     """
 
     gaps: tuple[KnowledgeGap, ...]
@@ -151,6 +223,8 @@ class GapReport:
     closed: int
     since: float
     complete: bool
+    reviews: tuple[WrittenAnswer, ...] = ()
+    answered: tuple[ClosedGap, ...] = ()
 
     def described(self, state: GapState | None = None) -> dict[str, Any]:
         """As JSON has it, with the gaps in one state or all."""
@@ -158,4 +232,6 @@ class GapReport:
         return {
             "gaps": gaps, "failed": [asdict(one) for one in self.failed], "questions": self.questions,
             "closed": self.closed, "since": self.since, "complete": self.complete,
+            "answered": [asdict(one) for one in self.answered],
+            "reviews": [{**asdict(one), "review_on": one.review_on and one.review_on.isoformat()} for one in self.reviews],
         }  # fmt: skip

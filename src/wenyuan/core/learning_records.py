@@ -30,6 +30,26 @@ class QuestionAddress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenQuestion:
+    """A question that is kept with the address of its answer.
+
+    Attributes:
+        digest: Of the question; see `core.gaps.digest_of`.
+        answer: Address of a document or passage; ``""``: the library must not answer it.
+        actor: Who said so: id of the key, or ``local``.
+        origin: By what it came here: ``gap`` where somebody answered a gap, ``closed`` where asking again did.
+        at: Seconds since the epoch.
+    """
+
+    digest: str
+    question: str
+    answer: str
+    actor: str
+    origin: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """A caller's judgement of a part of an audited answer; `actor` is a key's id, ``at`` seconds since the epoch."""
 

@@ -227,7 +227,7 @@ def _routes(parts: Iterable[object], hides: Callable[[], bool]) -> Sequence[Base
     # A pack is called as its author likes, and its name may have a slash in it, as a path has.
     checked = {
         (one.method, one.path.replace("{pack}", "{pack:path}").replace("{path}", "{path:path}")): guarded(
-            one.right, getattr(part, name), filtered=is_filtered(one), hides=hides
+            one.right, getattr(part, name), instead=one.instead, filtered=is_filtered(one), hides=hides
         )
         for part in parts
         for name, one in declared(type(part))

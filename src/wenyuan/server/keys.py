@@ -140,11 +140,17 @@ def key_ring(keys: Keys, host: str, tokens: TokenCallers | None = None) -> KeyRi
 
 
 def guarded(
-    right: str | None, handler: Handler, *, filtered: bool = True, hides: Callable[[], bool] = lambda: False
+    right: str | None,
+    handler: Handler,
+    *,
+    instead: str | None = None,
+    filtered: bool = True,
+    hides: Callable[[], bool] = lambda: False,
 ) -> Handler:
     """Wrap a handler: the caller needs `right`, reads documents with their own eyes, and changes are recorded as theirs.
 
     Args:
+        instead: Another right that will do.
         filtered: Whether all that it reads is without documents that are hidden from the caller; else it is refused to whom
             something is hidden from.
         hides: Whether something is hidden from those with whose eyes is read; it may wait for a database.
@@ -154,7 +160,7 @@ def guarded(
 
     async def checked(request: Request) -> Response:
         principal = request.state.principal
-        if not isinstance(principal, Principal) or not principal.may(right):
+        if not isinstance(principal, Principal) or not (principal.may(right) or (instead and principal.may(instead))):
             raise NotPermitted(msg("this needs a key with the right {right}", right=repr(right)))
         acting = ACTING.set(principal)  # the threads that work for this request take it over
         try:

@@ -34,6 +34,7 @@ class Route:
 
     Attributes:
         right: That the caller needs; None: open to everybody, who is not even asked for a key.
+        instead: Another right that will do; then the handler tells what its caller may see.
         operation: None: the document does not name it.
     """
 
@@ -41,14 +42,17 @@ class Route:
     path: str
     right: str | None
     operation: Operation | None
+    instead: str | None = None
 
 
-def route(method: str, path: str, right: str | None, operation: Operation | None) -> Callable[[F], F]:
+def route(
+    method: str, path: str, right: str | None, operation: Operation | None, *, instead: str | None = None
+) -> Callable[[F], F]:
     """Decorator that declares a route of a handler; one handler may have several."""
 
     def declare(handler: F) -> F:
         told = handler.__dict__
-        told["routes"] = (Route(method, path, right, operation), *told.get("routes", ()))
+        told["routes"] = (Route(method, path, right, operation, instead), *told.get("routes", ()))
         return handler
 
     return declare

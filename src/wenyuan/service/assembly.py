@@ -22,6 +22,7 @@ from wenyuan.service.erasure.erasures import Erasures
 from wenyuan.service.erasure.own_files import OwnFiles
 from wenyuan.service.erasure.resumption import ErasureResumption
 from wenyuan.service.fragment_search import Fields, FragmentSearch
+from wenyuan.service.gaps.answers import GapAnswers
 from wenyuan.service.gaps.finder import Gaps
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.generation.context_sentences import ContextSentences
@@ -195,6 +196,11 @@ def assembled(
         contexts=ContextSentences(catalog=catalog, llm=llm, settings=settings.llm),
     )  # fmt: skip
     ingestion = Ingestion(ingester=ingester, traits=traits, health=health, refusal=models.refusal)
+    uploads = Uploads(catalog=catalog, ingestion=ingestion, keep=settings.uploads.keep_versions)
+    corrections, gaps = (
+        CorrectionDesk(ingestion=ingestion),
+        Gaps(catalog=catalog, recorder=recorder, encoder=encoder, recorded=recorded),
+    )
     erasures = _erasures(storage, reading, ingestion, searcher, originals)
     return Library(
         folder=storage.folder,
@@ -216,8 +222,8 @@ def assembled(
             catalog=catalog, rulebook=rules, answerer=answerer, changed=changed, llm=llm, settings=settings.llm
         ),
         ingestion=ingestion,
-        uploads=Uploads(catalog=catalog, ingestion=ingestion, keep=settings.uploads.keep_versions),
-        correction_desk=CorrectionDesk(ingestion=ingestion),
+        uploads=uploads,
+        correction_desk=corrections,
         document_access=access,
         originals=originals,
         reader_lists=ReaderLists(catalog=catalog),
@@ -234,7 +240,8 @@ def assembled(
         traits=traits,
         feedback=Feedback(catalog=catalog, recorder=recorder),
         erasures=erasures,
-        gaps=Gaps(catalog=catalog, recorder=recorder, encoder=encoder, recorded=recorded),
+        gaps=gaps,
+        gap_answers=GapAnswers(catalog=catalog, gaps=gaps, uploads=uploads, corrections=corrections),
         conflicts=Conflicts(catalog=catalog, engine=engine),
         tuner=Tuner(
             settings=settings, catalog=catalog, engine=engine, encoder=encoder, recorder=recorder, retriever=retriever,

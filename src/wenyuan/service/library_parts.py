@@ -18,6 +18,7 @@ from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.erasure.erasures import Erasures
 from wenyuan.service.erasure.resumption import ErasureResumption
 from wenyuan.service.fragment_search import FragmentSearch
+from wenyuan.service.gaps.answers import GapAnswers
 from wenyuan.service.gaps.finder import Gaps
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.generation.proposals import Proposer
@@ -92,6 +93,7 @@ class LibraryParts:
     traits: CollectionTraits
     feedback: Feedback
     gaps: Gaps
+    gap_answers: GapAnswers
     erasures: Erasures
     conflicts: Conflicts
     tuner: Tuner

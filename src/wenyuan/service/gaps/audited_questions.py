@@ -36,6 +36,7 @@ class AuditedQuestion:
         sha256: Of the first fragment's text.
         given: Characters that were given of documents, and rules.
         withheld: Whether something was found and not given.
+        searched: The sources that were searched; empty where they were too many to be recorded.
     """
 
     audit_id: str
@@ -55,6 +56,7 @@ class AuditedQuestion:
     address: str
     source_id: str
     sha256: str
+    searched: tuple[str, ...]
 
 
 def records_since(audit: AuditLog, since: float, agent: str | None, most: int) -> tuple[list[AuditRecord], bool]:
@@ -105,7 +107,14 @@ def _united(records: Sequence[AuditRecord]) -> AuditedQuestion:
         address=best.get("uri", ""),
         source_id=best.get("source_id", ""),
         sha256=best.get("sha256", ""),
+        searched=_searched(records),
     )
+
+
+def _searched(records: Sequence[AuditRecord]) -> tuple[str, ...]:
+    """The sources of all parts of a question; none where one part has too many of them."""
+    parts = [record.record.get("scope", {}).get("sources") for record in records]
+    return () if None in parts else tuple(sorted({name for part in parts for name in part}))
 
 
 def failed_questions(asked: Iterable[AuditedQuestion]) -> tuple[FailedQuestion, ...]:
@@ -119,8 +128,10 @@ def failed_questions(asked: Iterable[AuditedQuestion]) -> tuple[FailedQuestion, 
     )
 
 
-def unanswered(asked: Sequence[AuditedQuestion], bad: Mapping[str, bool]) -> tuple[list[UnansweredQuestion], int]:
-    """The questions that were not answered well, oldest first, and how many have been answered well since.
+def unanswered(
+    asked: Sequence[AuditedQuestion], bad: Mapping[str, bool]
+) -> tuple[list[UnansweredQuestion], list[UnansweredQuestion]]:
+    """The questions that were not answered well, oldest first, and the last one of each that has been answered well since.
 
     What counts is the last answer to equal words of the same caller, for the same agent: others may see other documents.
 
@@ -143,7 +154,7 @@ def unanswered(asked: Sequence[AuditedQuestion], bad: Mapping[str, bool]) -> tup
             earlier[key].append(_question(one, reason))
     open_keys = {key for key, one in last.items() if _reason(one, bad, repeated)}
     found = [question for key, of in earlier.items() if key in open_keys for question in of]
-    closed = sum(key not in open_keys for key in earlier)
+    closed = [of[-1] for key, of in earlier.items() if key not in open_keys]
     return sorted(found, key=lambda question: question.at), closed
 
 
@@ -161,7 +172,7 @@ def _reason(one: AuditedQuestion, bad: Mapping[str, bool], repeated: frozenset[s
 def _question(one: AuditedQuestion, reason: GapReason) -> UnansweredQuestion:
     return UnansweredQuestion(
         audit_id=one.audit_id, at=one.at, text=one.text, asked=one.asked, reason=reason, agent=one.agent, caller=one.caller,
-        person=one.person, score=one.score, address=one.address, source_id=one.source_id,
+        person=one.person, score=one.score, address=one.address, source_id=one.source_id, searched=one.searched,
     )  # fmt: skip
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,9 +17,11 @@ from wenyuan.core.errors import (
     CatalogError,
     EncoderError,
     EngineError,
+    Fault,
     InvalidRequest,
     KnowledgeError,
     NotFound,
+    listed,
     msg,
 )
 from wenyuan.core.filters import And, Filter, In, parse_filter
@@ -27,13 +30,19 @@ from wenyuan.core.gaps import (
     MOST_DAYS,
     MOST_NOTE,
     STATES,
+    ClosedGap,
+    FailedQuestion,
+    GapClosing,
     GapDecision,
     GapReport,
     GapState,
     KnowledgeGap,
     UnansweredQuestion,
+    WrittenAnswer,
     digest_of,
 )
+from wenyuan.core.learning_records import GoldenQuestion
+from wenyuan.core.ownership import check_sees_questions, owned_sources
 from wenyuan.core.ports import Deadline
 from wenyuan.core.principals import reading_as
 from wenyuan.service.audit.recorder import AuditRecorder
@@ -58,6 +67,24 @@ MOST_EMBEDDED = 2_000
 _DAY = 86_400.0
 _BATCH = 64
 _SECONDS = 600.0
+NO_GAP = "wenyuan gaps list"
+"""The hint where there is no such gap."""
+_LAST = "gaps/asked"
+"""Key of the catalog's value that says which question was asked again last, where there was no time for all."""
+_MOST_ANSWERED = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Questions:
+    """The questions of some days, as far as somebody may see them; `owned`: the sources that he answers for, None: all."""
+
+    open: list[UnansweredQuestion]
+    closed: list[UnansweredQuestion]
+    failed: tuple[FailedQuestion, ...]
+    questions: int
+    since: float
+    complete: bool
+    owned: frozenset[str] | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,20 +102,47 @@ class Gaps:
     clock: Callable[[], float] = time.time
 
     def find(
-        self, *, days: float = DAYS, agent: str | None = None, progress: Callable[[int, int], None] | None = None
+        self,
+        *,
+        days: float = DAYS,
+        agent: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        principal: Principal = LOCAL,
     ) -> GapReport:
         """What was not answered well in the last days.
 
         Args:
             agent: Only what this agent asked; None: everybody.
             progress: Called with the number of questions compared, and of all.
+            principal: Who looks; an owner of sources finds what concerns these, see `core.ownership`.
 
         Raises:
             InvalidRequest: `days` is not above 0.
+            NotPermitted: the caller may not see what was asked.
             KnowledgeError: the audit is switched off: nothing can be known.
             CatalogUnavailable, EncoderUnavailable: the audit or the encoder cannot be read.
         """
-        return self._read(days, agent, progress)[1]
+        check_sees_questions(principal)
+        return self._found(days, agent, progress, principal)
+
+    def _found(
+        self, days: float, agent: str | None, progress: Callable[[int, int], None] | None, principal: Principal
+    ) -> GapReport:
+        found = self._read(days, agent, principal)
+        texts = {digest_of(question.text): question.text for question in found.open}
+        owners = {source.source_id: source.owner for source in self.catalog.sources()}
+        today = self._today()
+        decisions = {name: one for name, one in self.catalog.gap_decisions().items() if one.counts(today)}
+        return GapReport(
+            gaps=tuple(gaps_of(found.open, self._groups(texts, progress), decisions, owners)),
+            failed=found.failed,
+            questions=found.questions,
+            closed=len(found.closed),
+            since=found.since,
+            complete=found.complete,
+            reviews=self._reviews(found.owned, today),
+            answered=self._answered(found),
+        )
 
     def nearest(self, gap: KnowledgeGap) -> SearchResult:
         """What is found now for a gap's question, with all rights; it does not count as asked."""
@@ -96,33 +150,12 @@ class Gaps:
         (found,) = self.recorded.searches([request], LOCAL, AGAIN)
         return self.recorded.attested(found, request, LOCAL, AGAIN)
 
-    def _read(
-        self, days: float, agent: str | None, progress: Callable[[int, int], None] | None
-    ) -> tuple[list[UnansweredQuestion], GapReport]:
-        if not 0 < days <= MOST_DAYS:
-            raise InvalidRequest(msg("days is {days}; it must be above 0 and at most 36500", days=f"{days:g}"))
-        since = self.clock() - days * _DAY
-        records, complete = records_since(self._log(), since, agent, MOST_RECORDS)
-        asked = asked_questions(records)
-        questions, closed = unanswered(asked, self._judged_bad())
-        texts = {digest_of(question.text): question.text for question in questions}
-        decisions = self.catalog.gap_decisions()
-        number_of = self._groups(texts, progress)
-        return questions, GapReport(
-            gaps=tuple(gaps_of(questions, number_of, decisions)),
-            failed=failed_questions(asked),
-            questions=sum(not one.again for one in asked),
-            closed=closed,
-            since=since if complete or not records else records[0].at,
-            complete=complete,
-        )
-
-    def gap(self, gap_id: str, *, days: float = DAYS) -> KnowledgeGap:
-        """The gap of that id, or with a wording of that id; NotFound where there is none."""
-        for gap in self.find(days=days).gaps:
+    def gap(self, gap_id: str, *, days: float = DAYS, principal: Principal = LOCAL) -> KnowledgeGap:
+        """The gap of that id, or with a wording of that id; NotFound where there is none, or it is none of an owner's."""
+        for gap in self._found(days, None, None, principal).gaps:
             if gap_id in {gap.gap_id, *map(digest_of, gap.wordings)}:
                 return gap
-        raise NotFound(msg("there is no gap {gap_id}", gap_id=repr(gap_id)), hint="wenyuan gaps list")
+        raise NotFound(msg("there is no gap {gap_id}", gap_id=repr(gap_id)), hint=NO_GAP)
 
     def decide(
         self,
@@ -131,6 +164,7 @@ class Gaps:
         *,
         note: str = "",
         days: float = DAYS,
+        until: date | None = None,
         decided_at: float | None = None,
         again: bool = False,
         principal: Principal = LOCAL,
@@ -138,12 +172,13 @@ class Gaps:
         """Decide about a gap, all its wordings at once; returns it as it is now. ``open`` takes a decision back.
 
         Args:
+            until: Of ``later``: the day on which it is open again; None: never by itself.
             decided_at: When the decision was made that the caller has seen, `GapDecision.at`; None: he has seen none.
             again: Decide also where there is another decision.
 
         Raises:
             Conflict: somebody has decided something else, which the caller has not seen.
-            InvalidRequest: an unknown state, or a note that is too long.
+            InvalidRequest: an unknown state, a note that is too long, or a day that is over or has no meaning.
             NotFound: there is no such gap.
         """
         if state not in STATES:
@@ -154,43 +189,98 @@ class Gaps:
             raise InvalidRequest(
                 msg("the note has {count} characters; at most {most}", count=len(note), most=MOST_NOTE)
             )
-        gap = self.gap(gap_id, days=days)
-        digests = list(dict.fromkeys([gap.gap_id, *map(digest_of, gap.wordings)]))
+        if until is not None and (state != "later" or until <= self._today()):
+            raise refused_field("until", "must be a day that is to come, and says when what is put off is open again")
+        gap = self.gap(gap_id, days=days, principal=principal)
 
         def check(found: GapDecision | None) -> None:
             if not again:
-                check_decision(found, state, note, decided_at)
+                counting = found if found is not None and found.counts(self._today()) else None
+                check_decision(counting, state, note, decided_at)
 
-        self.catalog.decide_gap(digests, state, note, principal.actor, check)
+        self.catalog.decide_gap(digests_of(gap), state, note, principal.actor, check, until)
         return replace(gap, decision=self.catalog.gap_decisions().get(gap.gap_id))
 
     def ask_again(
-        self, *, days: float = DAYS, progress: Callable[[int, int], None] | None = None
+        self,
+        *,
+        days: float = DAYS,
+        progress: Callable[[int, int], None] | None = None,
+        gap: KnowledgeGap | None = None,
+        seconds: float | None = None,
+        principal: Principal = LOCAL,
     ) -> tuple[KnowledgeGap, ...]:
-        """Ask the open gaps again, for the agents and with the eyes of those who asked; returns the gaps that closed by it.
+        """Ask the open gaps again, for the agents and with the eyes of those who asked; returns the gaps that closed by it,
+        each with what answers it. Their questions are kept as golden questions.
 
         Each answer is recorded under who asked first, by the door ``gaps``, and does not count as asked. What is known no
         more, the question, its agent or with whose eyes it was, is not asked; that and what fails leaves its gap open.
+
+        Args:
+            gap: Only this one; None: all that are open.
+            seconds: After so many the rest is left for the next time, which begins there; None: all are asked.
         """
-        questions, report = self._read(days, None, None)
-        before = [gap for gap in report.gaps if gap.state == "open"]
-        wordings = {digest_of(text) for gap in before for text in gap.wordings}
+        found = self._read(days, None, principal)
+        every = (gap,) if gap is not None else self._found(days, None, None, principal).gaps
+        before = [one for one in every if one.state == "open"]
+        wordings = {digest for one in before for digest in digests_of(one)}
         known = {agent.agent_id for agent in self.catalog.agents()}
-        asked = {(digest_of(one.text), one.agent, one.caller, one.person): one for one in questions}
+        asked = {(digest_of(one.text), one.agent, one.caller, one.person): one for one in found.open}
         meant = [
             one for key, one in asked.items()
             if key[0] in wordings and one.asked is not None and (not one.agent or one.agent in known)
         ]  # fmt: skip
+        if not meant:
+            return ()
         self.recorder.changed("gap", "asked", f"{len(meant)} questions", None, None)
-        for at, one in enumerate(meant):
-            self._ask(one)
-            if progress is not None:
-                progress(at + 1, len(meant))
-        after = {digest_of(text) for gap in self.find(days=days).gaps for text in gap.wordings}
-        return tuple(gap for gap in before if after.isdisjoint(map(digest_of, gap.wordings)))
+        closings = self._closings(meant, progress, seconds)
+        left = {digest_of(one.text) for one in self._read(days, None, principal).open}
+        closed = [_closed(one, closings) for one in before if left.isdisjoint(digests_of(one))]
+        self._keep(closed, principal)
+        return tuple(closed)
 
-    def _ask(self, one: UnansweredQuestion) -> None:
-        """Ask a question for whoever asked it, and record the answer."""
+    def _closings(
+        self,
+        meant: Sequence[UnansweredQuestion],
+        progress: Callable[[int, int], None] | None,
+        seconds: float | None,
+    ) -> dict[str, GapClosing]:
+        """The best that is found now for questions, by their digests."""
+        ends = None if seconds is None else time.monotonic() + seconds
+        rest = list(meant)
+        if ends is not None:
+            last = str(self.catalog.value(_LAST) or "")
+            rest.sort(key=lambda one: (digest_of(one.text) <= last, digest_of(one.text)))
+        best: dict[str, GapClosing] = {}
+        for at, one in enumerate(rest):
+            made = self._ask(one)
+            if made is not None and (made.digest not in best or best[made.digest].score < made.score):
+                best[made.digest] = made
+            if progress is not None:
+                progress(at + 1, len(rest))
+            if ends is not None and time.monotonic() > ends:
+                self.catalog.set_value(_LAST, digest_of(one.text))
+                break
+        return best
+
+    def _keep(self, closed: Sequence[KnowledgeGap], principal: Principal) -> None:
+        """Keep what answers gaps that closed, and their questions as golden questions."""
+        answers = [(gap, gap.closing) for gap in closed if gap.closing is not None]
+        if not answers:
+            return
+        self.catalog.keep_gap_closings(
+            [replace(closing, digest=digest) for gap, closing in answers for digest in digests_of(gap)]
+        )
+        self.catalog.keep_golden_questions([
+            GoldenQuestion(
+                digest=digest_of(gap.question), question=self.recorder.questions.text(gap.question), answer=closing.uri, actor=principal.actor,
+                origin="gap" if gap.decision is not None else "closed", at=closing.at,
+            )
+            for gap, closing in answers
+        ])  # fmt: skip
+
+    def _ask(self, one: UnansweredQuestion) -> GapClosing | None:
+        """Ask a question for whoever asked it, and record the answer; returns the first fragment, None without one."""
         kept = one.asked or {}
         request = SearchRequest(
             query=one.text, agent_id=one.agent or None, min_trust=kept.get("min_trust", 1), filter=_bounds(one),
@@ -200,11 +290,56 @@ class Gaps:
         try:
             with reading_as(self.recorder.sight_of(one.audit_id)):
                 (found,) = self.recorded.searches([request], principal, AGAIN)
-                self.recorded.attested(found, request, principal, AGAIN)
+                answer = self.recorded.attested(found, request, principal, AGAIN)
         except (CatalogError, EngineError, EncoderError):
             raise
         except KnowledgeError as error:
             log.warning("a gap was not asked again: %s", error)
+            return None
+        if not answer.passages:
+            return None
+        first = answer.passages[0]
+        return GapClosing(
+            digest=digest_of(one.text), at=self.clock(), audit_id=next(iter(answer.audit_ids), ""),
+            source_id=first.passage.source_id, uri=first.passage.uri, title=first.passage.title, score=first.hit.score,
+        )  # fmt: skip
+
+    def _read(self, days: float, agent: str | None, principal: Principal) -> _Questions:
+        """The questions of the last days that the caller may see."""
+        if not 0 < days <= MOST_DAYS:
+            raise InvalidRequest(msg("days is {days}; it must be above 0 and at most 36500", days=f"{days:g}"))
+        owned = owned_sources(principal, self.catalog.sources())
+        since = self.clock() - days * _DAY
+        records, complete = records_since(self._log(), since, agent, MOST_RECORDS)
+        asked = asked_questions(records)
+        found, closed = unanswered(asked, self._judged_bad())
+        return _Questions(
+            open=[one for one in found if concerns(one, owned)],
+            closed=[one for one in closed if concerns(one, owned)],
+            failed=failed_questions(asked) if owned is None else (),
+            questions=sum(not one.again for one in asked),
+            since=since if complete or not records else records[0].at,
+            complete=complete,
+            owned=owned,
+        )
+
+    def _answered(self, found: _Questions) -> tuple[ClosedGap, ...]:
+        """The questions that are no gaps any more, those closed last first."""
+        closings = self.catalog.gap_closings()
+        still = {digest_of(one.text) for one in found.open}
+        texts = {digest_of(one.text): one.text for one in found.closed}
+        every = [
+            ClosedGap(question=text, closing=closings.get(name)) for name, text in texts.items() if name not in still
+        ]
+        return tuple(sorted(every, key=lambda one: -(one.closing.at if one.closing else 0.0))[:_MOST_ANSWERED])
+
+    def _reviews(self, owned: frozenset[str] | None, today: date) -> tuple[WrittenAnswer, ...]:
+        due = [one for one in self.catalog.written_answers() if one.review_on is not None and one.review_on <= today]
+        seen = [one for one in due if owned is None or one.source_id in owned]
+        return tuple(sorted(seen, key=lambda one: one.review_on or today))
+
+    def _today(self) -> date:
+        return date.fromtimestamp(self.clock())
 
     def _log(self) -> AuditLog:
         if self.recorder.log is None:
@@ -256,3 +391,27 @@ def _bounds(one: UnansweredQuestion) -> Filter | None:
     if chosen is not None:
         tests.append(In("source_id", tuple(chosen)))
     return And(tuple(tests)) if len(tests) > 1 else tests[0] if tests else None
+
+
+def digests_of(gap: KnowledgeGap) -> list[str]:
+    """The digests of all wordings of a gap."""
+    return list(dict.fromkeys([gap.gap_id, *map(digest_of, gap.wordings)]))
+
+
+def concerns(one: UnansweredQuestion, owned: frozenset[str] | None) -> bool:
+    """Whether a question is for the owner of some sources: what lay nearest is theirs, or nothing was found where all that
+    was searched is theirs. None: it is for everybody.
+    """
+    if owned is None or one.source_id:
+        return owned is None or one.source_id in owned
+    return bool(one.searched) and owned.issuperset(one.searched)
+
+
+def refused_field(name: str, why: str) -> InvalidRequest:
+    """The refusal of one member of a request."""
+    return InvalidRequest(listed([Fault(name, why)]), faults=(Fault(name, why),))
+
+
+def _closed(gap: KnowledgeGap, closings: Mapping[str, GapClosing]) -> KnowledgeGap:
+    found = [closings[digest] for digest in digests_of(gap) if digest in closings]
+    return replace(gap, closing=max(found, key=lambda one: one.score, default=None))

@@ -76,7 +76,10 @@ class _LikeTerms:
 
 
 def gaps_of(
-    questions: Sequence[UnansweredQuestion], number_of: Mapping[str, int], decisions: Mapping[str, GapDecision]
+    questions: Sequence[UnansweredQuestion],
+    number_of: Mapping[str, int],
+    decisions: Mapping[str, GapDecision],
+    owners: Mapping[str, str],
 ) -> list[KnowledgeGap]:
     """The gaps of questions, those asked most often first.
 
@@ -84,15 +87,18 @@ def gaps_of(
         questions: Oldest first.
         number_of: The group of each question, by its digest.
         decisions: By digest; the newest one on any wording of a group counts for the group.
+        owners: Who answers for a source, by its id.
     """
     members: dict[int, list[UnansweredQuestion]] = {}
     for question in questions:
         members.setdefault(number_of[digest_of(question.text)], []).append(question)
-    found = [_gap(of, decisions) for of in members.values()]
+    found = [_gap(of, decisions, owners) for of in members.values()]
     return sorted(found, key=lambda gap: (-gap.count, -gap.last_at, gap.gap_id))
 
 
-def _gap(questions: Sequence[UnansweredQuestion], decisions: Mapping[str, GapDecision]) -> KnowledgeGap:
+def _gap(
+    questions: Sequence[UnansweredQuestion], decisions: Mapping[str, GapDecision], owners: Mapping[str, str]
+) -> KnowledgeGap:
     shown = {digest_of(question.text): question.text for question in questions}
     often = Counter(digest_of(question.text) for question in reversed(questions))
     best = max(questions, key=lambda question: question.score)
@@ -111,4 +117,5 @@ def _gap(questions: Sequence[UnansweredQuestion], decisions: Mapping[str, GapDec
         source_id=best.source_id,
         audit_ids=tuple(question.audit_id for question in reversed(questions[-_MOST_LISTED:])),
         decision=max(decided, key=lambda decision: decision.at, default=None),
+        owner=owners.get(best.source_id, ""),
     )

@@ -234,10 +234,11 @@ class CorrectionDesk:
             if held is None:
                 raise _missing_passage(f"document-{wanted.document_id}")
             return held.source_id, held.document_id, 0
-        passage = self._passage(wanted.ref or "")
+        passage = self.passage(wanted.ref or "")
         return passage.source_id, passage.document_id, passage.passage_id
 
-    def _passage(self, ref: str) -> Any:
+    def passage(self, ref: str) -> Any:
+        """The passage of a ref; NotFound where there is none."""
         match = _PASSAGE.fullmatch(ref)
         found = self.ingester.catalog.passages([int(match[2])]).get(int(match[2])) if match else None
         if match is None or found is None or found.source_id != match[1]:
@@ -249,7 +250,7 @@ class CorrectionDesk:
     ) -> Correction:
         if not passage_id:
             return Correction(action="exclude", actor=actor, old="")
-        passage, redacted = self._passage(wanted.ref or ""), self._redacted(document.source_id)
+        passage, redacted = self.passage(wanted.ref or ""), self._redacted(document.source_id)
         made = Correction(action=wanted.action, actor=actor, old=passage.text, start=passage.start)
         if wanted.action == "text":
             new = redacted(wanted.text.strip())
@@ -286,7 +287,7 @@ class CorrectionDesk:
 
     def _behind(self, passage: Any, ref: str) -> Any:
         """The passage of a ref, which must directly follow the given one."""
-        other = self._passage(ref)
+        other = self.passage(ref)
         found, _ = self.ingester.catalog.passages_of_document(passage.document_id, after=passage.passage_id, limit=1)
         if [one.passage_id for one in found] != [other.passage_id]:
             said = msg("must be the passage right behind {ref}", ref=passage.ref)
