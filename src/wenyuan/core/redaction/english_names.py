@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from wenyuan.core.redaction import neighbours
+from wenyuan.core.redaction import listed_names, neighbours
 from wenyuan.core.redaction.correspondence import ACTS_BEHIND, OFFICES, PLACED_BEFORE
 from wenyuan.core.redaction.family_names import ENDINGS, FAMILY, WORLD
 from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN, is_pinyin
@@ -20,6 +20,8 @@ from wenyuan.core.redaction.text_view import OPAQUE, TextView
 from wenyuan.core.scoring.word_frequencies import latin_words
 from wenyuan.core.text.analysis import search_terms
 
+_LEAST = -1.0
+"""Points of words that no place makes a name."""
 ENOUGH = 2.5
 """Points; each piece of evidence below gives or takes up to two."""
 
@@ -34,14 +36,14 @@ _PARTICLES = frozenset(
 _AGAINST = re.compile(
     rf"(?:(?:[Tt]he|[Aa]n?|[Ee]very|[Ee]ach|[Tt]his|[Oo]ur|[Yy]our|[Nn]ew|[Oo]ld|[Ii]n|[Aa]t|[Oo]pen|[Ss]elect|[Cc]lick|[Ii]nstall|[Rr]un|[Uu]se|[Uu]sing|[A-Z][a-zA-Z]{{1,20}}|{OPAQUE})[ ])\Z"
 )
-_FOR = re.compile(
+FOR = re.compile(
     r"(?:(?:[Bb]y|[Hh]eard|[Ss]een|[Ss]aw|[Kk]nows?|[Aa]sk(?:ed)?|[Tt]old|[Tt]ell|[Tt]hank(?:s|ed)?|[Mm]et|[Cc]all(?:ed)?|[Nn]amed|[Pp]aged?|[Ss]poke (?:to|with)|[Ss]peak (?:to|with)|[Tt]alk(?:ed)? (?:to|with)|[Ii]nterviewed|[Hh]ired|[Ff]ired"
     r"|[Ii]nform(?:ed)?|[Rr]emind(?:ed)?|[Hh]elp(?:ed)?|[Aa]ccording to|belongs to|next to|[Ww]elcome|[Cc]ongratulations to|[Bb]irthday,?|said|says|wrote|ran into|bumped into|lunch with|meeting with|reviewed [a-z ]{3,20} with"
     r"|[Dd]ear|[Hh]i|[Hh]ello|manager|driver|nurse|user|student|patient|client|customer|colleague|friend|brother|sister|wife|husband|mother|father|son|daughter|uncle|aunt|neighbou?r|boss|teacher|tutor|engineer|technician|officer|doctor|lawyer|agent"
     r"|deceased|defendant|claimant|witness|suspect|victim|candidate|tenant|owner|author|contact|assignee|reporter|I am|I'm|[Ii]t's|this is|copied|cc'?d|replace[sd]?|replacing|between|transfer [a-z ]{3,20} to|received from|keys? to|give [a-z ]{3,20} to)[:,]?[ (\"“-]{1,3}"
     r"|\AI, |[\n.] ?I, |(?:\A|\n)(?:Author|Name|Owner|Contact|User|From|To|Cc|By|Creator|Assigned[a-z ]{0,12}|Backup|Reviewer|Driver|Emergency contact)[ ]?[:\-][ ]?|(?:created|updated|assigned|author|owner)(?:By|_by|To|_to)?[\"']?[:=][ ]?[\"']?)\Z"
 )
-_BEHIND = re.compile(
+BEHIND = re.compile(
     r"['’]s? (?:laptop|phone|desk|office|email|e-mail|account|manager|team|visa|application|birthday|contract|salary|leave|wife|husband|mother|father|son|daughter|family|car|house|idea|request|report)"
     r"|[ ](?:and I(?![a-z])|is (?:out|sick|leaving|away|ill|back|on|late|here|not|our|the|a|in\?)|was (?:born|late|sick|hired|fired|promoted|injured|told|asked|seen|called|the|our|not)|has (?:left|joined|agreed|not|been|asked|sent|resigned|approved)|had |said|says|asked|wrote|called|emailed|e-mailed"
     r"|told|replied|resigned|retired|joined|left|arrived|arrives|agreed|mentioned|thinks|thought|wants|wanted|needs|will (?:send|be|call|take|visit|meet|join|write|check|present|speak|talk|come|follow|do|bring|give|review|draft)|can (?:be|help)|complained|suggested|signed|approved|reported|confirmed|noted|explained"
@@ -53,6 +55,13 @@ _EDGE_BEHIND = re.compile(r"[ \t]{0,3}(?:\n|\Z|[|,;:)\]\"”])")
 _LINKS_BEFORE = re.compile(r"(?:[ \n](?:to|with|of|under|and|from|for|add|including|by)|['’]s) \Z")
 _LINKS_BEHIND = re.compile(r" (?:from|of|and|as|over|is|was|has|at|or) |['’]s? ")
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z](?<!Mc.)(?<!Mac.)(?<!De.)(?<!Di.)(?<!La.)(?<!Le.)(?<!Van.)(?<!Fitz.)")
+_ROLE_BEFORE = re.compile(
+    r"(?:President|Minister|Chairman|Chairwoman|Chair|Director|Manager|Secretary|Governor|Mayor|Senator|Ambassador|Commissioner|Professor|Coach|Founder|Partner|Inspector|Detective|Officer|Sergeant|Colonel|General|Major"
+    r"|Attorney|Judge|Nurse|Engineer|Analyst|Consultant|Supervisor|Foreman|Operator|Technician|Author|Editor|Reporter|CEO|CFO|CTO|COO|VP|Dr|Prof|Rep|Sen|Gov)\.?,? \Z"
+)
+_NATION_BEFORE = re.compile(
+    r"(?:American|British|German|French|Italian|Spanish|Dutch|Russian|Chinese|Japanese|Korean|Indian|Australian|Canadian|Swiss|Swedish|Irish|Polish|Brazilian|Mexican|When|While|If|And|But|So|As|Then|Yesterday|Today|Did|Does|Is|Was|Has|Will|Can|Could|Would|Should|Have|May|Where|Why|How|Yes|No) \Z"
+)
 _GREETINGS = frozenset(
     "Hello Hi Hey Dear Thanks Thank Good Welcome Greetings Cheers Regards Best Kind Happy Sorry Please Yes No Ok Okay".split()
 )
@@ -61,7 +70,7 @@ _CAPITAL_BEHIND = re.compile(rf"[ ](?:[A-Z][a-z]|{OPAQUE})")
 
 
 @lru_cache(maxsize=16_384)
-def _common(word: str) -> float:
+def commonness(word: str) -> float:
     """How often general English has a word: 0 never, 6.5 all the time."""
     terms = search_terms(word)
     tenth = latin_words().get(terms[0]) if terms else None
@@ -90,18 +99,20 @@ def _inside(name: str) -> float:
     points += 0.5 * any(word in _PARTICLES for word in words[1:-1]) + 0.6 * any(
         len(word.rstrip(".")) == 1 for word in words[1:]
     )
-    if _common(first) == _common(last) == 0:
+    if commonness(first) == commonness(last) == 0:
         points += 0.4 + 0.5 * (not name.isascii())
     return points - 0.4 * max(0, len(words) - 3)
 
 
 def _given(word: str) -> float:
     if word in GIVEN or word in WORLD:
-        return 1.0 if word in AMBIGUOUS else 2.2
+        return 1.4 if word in AMBIGUOUS else 2.2
     head, _, tail = word.replace("’", "'").partition("-")
     if tail and (head in GIVEN or head in WORLD):
         return 2.0
-    common = _common(word)
+    common = commonness(word)
+    if word in listed_names.given() and word not in AMBIGUOUS:
+        return 1.8 if common < 2.5 else 1.0
     return 0.8 if common == 0 else 0.4 if common < 1.5 else -0.8 if common < 3.5 else -1.6
 
 
@@ -109,8 +120,8 @@ def _family(word: str) -> float:
     parts = word.replace("’", "'").split("-")
     if any(part in FAMILY or (part.startswith(("O'", "D'", "Mc", "Mac")) and len(part) > 4) for part in parts):
         return 1.2
-    common = _common(word)
-    if common < 2.5 and ENDINGS.search(word):
+    common = commonness(word)
+    if common < 2.5 and (ENDINGS.search(word) or word in listed_names.family()):
         return 1.0
     if word in GIVEN or word in WORLD:
         return 0.6
@@ -126,10 +137,14 @@ def _before(text: str, start: int) -> float:
     low = max(0, start - 40)
     if PLACED_BEFORE.search(text, low, start):
         return _BY_PLACE
-    if _FOR.search(text, low, start):
+    if FOR.search(text, low, start):
         return 1.2
     if neighbours.CUES.search(text, max(0, start - neighbours.WINDOW), start):
         return _BY_PLACE
+    if _ROLE_BEFORE.search(text, low, start):
+        return 1.2
+    if _NATION_BEFORE.search(text, low, start):
+        return 0.0
     if _AGAINST.search(text, low, start):
         return -1.2
     return 0.4 if _EDGE_BEFORE.search(text, low, start) or _LINKS_BEFORE.search(text, low, start) else 0.0
@@ -139,7 +154,7 @@ def _behind(text: str, end: int) -> float:
     """What stands behind a candidate says for it."""
     if ACTS_BEHIND.match(text, end):
         return _BY_PLACE
-    if _BEHIND.match(text, end):
+    if BEHIND.match(text, end):
         return 1.2
     if _CAPITAL_BEHIND.match(text, end):
         return -1.0
@@ -169,27 +184,4 @@ def _name(view: TextView, match: re.Match[str]) -> Span | None:
     return None
 
 
-# Laura said; told Laura: a given name alone, where somebody is spoken of.
-_ALONE = re.compile(r"[A-ZÀ-Þ](?<![\w'’\-./@].)[a-zà-ɏ]{2,14}(?![\wÀ-ɏ]|[-_/.@][A-Za-z0-9]| [A-Z][a-z])")
-
-
-def _given_alone(view: TextView, match: re.Match[str]) -> Span | None:
-    word, text = match[0], view.text
-    if (word not in GIVEN and word not in WORLD) or word in AMBIGUOUS or _common(word) > _A_WORD:
-        return None
-    low = max(0, match.start() - 40)
-    if _CAPITAL_BEFORE.search(text, low, match.start()):
-        return None
-    if not (_FOR.search(text, low, match.start()) or _BEHIND.match(text, match.end())):
-        return None
-    return match.start(), match.end(), word.casefold()
-
-
-_LEAST = -1.0  # points of words that no place makes a name
-_A_WORD = 4.5  # of 6.5; names as frequent as words
-_CAPITAL_BEFORE = re.compile(r"[A-Z][a-zA-Z]{1,20} \Z")
-
-RULES = (
-    Rule("person", _ALONE, _given_alone, cased=True, signs=IN_CAPITALS),
-    Rule("person", _CANDIDATE, _name, cased=True, signs=IN_CAPITALS),
-)
+RULES = (Rule("person", _CANDIDATE, _name, cased=True, signs=IN_CAPITALS),)

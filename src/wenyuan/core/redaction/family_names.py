@@ -76,3 +76,13 @@ ENDINGS = re.compile(
     r"(?:[^aeiou]son|sen|sson|ström|strom|berg|bergh|stein|mann|man|witz|vitz|wicz|ski|sky|skaya|ska|ov|ova|ev|eva|enko|chuk|yuk|ić|ic|vic|escu|idis|poulos|akis|oglu|yan|ian|shvili|dze|ez|es|az|ini|etti|elli|ello|ucci|acci|one|ano|ari|aldi|eau|eux"
     r"|ard|ault|ham|ford|worth|field|wood|well|ley|thorpe|shaw|bury|by|combe|cott|more|win|ner|mer|der|ler|ger|ker|kins|ett|itt|moto|mura|yama|kawa|saki|shita|hara|guchi|wala|kar|rao|nathan|swamy|singh|ola|emi|iwe|nkwo|zulu|aine|ault)\Z"
 )
+SURNAME_WORDS = frozenset(
+    """Archer Baker Ball Banks Barber Bass Bell Berry Best Bird Bishop Black Bond Booth Bowman Branch Brand Bridges Bright Brook Brooks Brown Buck Bull Burns Bush Butler Carpenter Case Cash Chance
+    Chase Christian Church Coach Cole Cook Cotton Crane Cross Dale Dean Drew Duke Earl England Farmer Field Fields Finch Fish Fisher Fleet Flowers Flynn Forest Fox Franks French Frost Fuller Gates Glass Gold
+    Golden Good Grant Gray Green Grey Hale Hall Hammer Hand Harding Hardy Hart Heath Hill Hills Holiday Holly Hood Hope House Hunt Hunter Ireland Irons Ivory James Jordan Judge Keys King Kings Knight
+    Lake Lamb Land Lane Law Leach Light Little Lock Long Lord Love Major Mann Marks Marsh Marshall Mason Masters Means Mercer Miles Miller Mills Moody Moon Moss Nice Noble North Page Paige Palmer Park Parks
+    Pace Peace Pike Pilot Pitt Pool Poole Pope Porter Post Potter Pound Power Powers Price Pride Prince Proctor Rain Read Reader Reed Rice Rich Ridge Ring Rivers Robins Rose Rush Sage Sands Savage Self Sellers
+    Sharp Shaw Shepherd Short Silver Singer Skinner Small Smart Snow South Spears Speed Spring Squire Stamp Star Steel Stock Stone Storm Street Strong Summer Summers Swan Sweet Swift Tanner Temple Thorn
+    Towers Trainer Travers Turner Underwood Vale Wade Walker Wall Walls Ward Ware Warren Waters Weaver Weeks Wells West Wheeler White Wild Winter Winters Wise Wolf Wood Woods Word Work Worth Yard Yards Young""".split()
+)
+"""Those that are words of daily speech as well."""

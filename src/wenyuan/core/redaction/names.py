@@ -224,6 +224,18 @@ def _after_english(view: TextView, match: re.Match[str]) -> Span | None:
     return _name_at(view, match.end(), form=True)
 
 
+_TITLED = frozenset(
+    """Coffee President Chairman Chair Speaker Minister Secretary Ambassador Mayor Governor Right Clean Bean Robot Wonderful Pepper Muscle Potato Proper Big Fix Universe World America
+    Everything Nobody Somebody Perfect Cool Cat Fox Bear Wolf Rabbit Bones Who Strange Manager Director Officer Nurse Engineer Inspector Detective""".split()
+)
+"""What stands behind Mr. and Dr. and names nobody: offices, brands, figures."""
+
+
+def _titled(view: TextView, match: re.Match[str]) -> Span | None:
+    found = _after_english(view, match)
+    return None if found is None or (found[2].isalpha() and found[2].title() in _TITLED) else found
+
+
 def _after_role(view: TextView, match: re.Match[str]) -> Span | None:
     """Two words with capital letters after what somebody is; a heading, all of whose words have them, names nobody."""
     before = view.lower[match.start() - 1 : match.start()]
@@ -256,7 +268,7 @@ _TITLE_NEEDS = tuple(
 NAME_RULES = (
     Rule("person", _CHINESE, _after_cue, signs=IN_HAN, written=True),
     Rule("person", _TITLE, _before_title, signs=IN_HAN, written=True),
-    Rule("person", _ENGLISH_TITLE, _after_english, needs=_TITLE_NEEDS, cased=True),
+    Rule("person", _ENGLISH_TITLE, _titled, needs=_TITLE_NEEDS, cased=True),
     Rule("person", _ENGLISH_CUE, _after_english),
     Rule("person", _ENGLISH_ROLE, _after_role, needs=_ROLE_NEEDS),
     Rule("person", _ENGLISH_SAID, _after_english, needs=("name", "called")),

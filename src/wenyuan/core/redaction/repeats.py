@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from wenyuan.core.redaction.matching import Finding
+from wenyuan.core.redaction.name_parts import parts_of
 from wenyuan.core.redaction.text_view import HAN, TextView
 
 _SHORTEST, _SHORTEST_SECRET, _LONGEST = 6, 8, 64  # characters; what is shorter may be something else elsewhere
@@ -13,6 +14,8 @@ _MOST_VALUES, _MOST_LENGTHS = 2_000, 24  # bounds the work for a character
 _KINDS_ASIDE = frozenset({"address", "ip"})  # a district's name, a version
 _ALONE = 2  # characters of a Chinese name that may be a part of a word
 _HAN = re.compile(f"[{HAN}]")
+_WORD = re.compile(r"[^\W\d_]{3,40}(?:-[^\W\d_]{2,40})?(?![\w@])")
+_CAPITAL_BEHIND = re.compile(r"[ ][A-Z][a-z]|[-_/.][A-Za-z0-9]")
 _GAPS = str.maketrans("", "", " -\n·.")
 
 
@@ -20,7 +23,8 @@ class Repeats:
     """The values of one document, by their normal forms.
 
     Short values are left to the rules: a number of fewer than six characters, a secret without digits or of fewer than eight, a
-    name of one Latin word. A Chinese name of two characters counts where no Chinese character stands beside it.
+    name of one Latin word. A Chinese name of two characters counts where no Chinese character stands beside it. The first and the last word of
+    a name in Latin letters count alone, too, with a capital letter and none beside it, unless they are daily words: *Collins* of *Sarah Collins*.
     """
 
     def __init__(self, found: Iterable[Finding]) -> None:
@@ -33,8 +37,11 @@ class Repeats:
                     continue
                 lengths.add(len(plain))
                 self._values.setdefault(plain, (each.kind, each.value))
+        self._parts = frozenset(
+            part for kind, value in self._values.values() if kind == "person" for part in parts_of(value)
+        )
         self._lengths = sorted(lengths, reverse=True)
-        firsts = "".join(sorted({plain[0] for plain in self._values}))
+        firsts = "".join(sorted({plain[0] for plain in (*self._values, *self._parts)}))
         self._first = re.compile(f"[{re.escape(firsts)}]") if firsts else None
 
     def __bool__(self) -> bool:
@@ -49,6 +56,9 @@ class Repeats:
             if end:
                 kind, value = self._values[plain]
                 yield Finding(start, end, kind, value)
+            elif part := self._part(view.text, start):
+                end = start + len(part)
+                yield Finding(start, end, "person", part)
             at = end or start + 1
 
     def _longest(self, text: str, start: int) -> tuple[int, str]:
@@ -70,6 +80,14 @@ class Repeats:
                 if self._whole(text, start, end, plain[:length]):
                     return end, plain[:length]
         return 0, ""
+
+    def _part(self, text: str, start: int) -> str:
+        """The first or last word of a name, where it stands alone with a capital letter; "" for none."""
+        if not self._parts or not text[start].isupper() or (start and text[start - 1] in "-'’_/@."):
+            return ""
+        word = _WORD.match(text, start)
+        part = word[0].lower() if word else ""
+        return part if part in self._parts and not _CAPITAL_BEHIND.match(text, start + len(part)) else ""
 
     @staticmethod
     def _whole(text: str, start: int, end: int, plain: str) -> bool:
