@@ -62,6 +62,13 @@ SPEAKS_BEHIND = re.compile(
     r"|说|称|讲|问|答|叫|想|要|去|来|在|到|等|写|做|买|卖|吃|喝|睡|打|拿|带|帮|找|请|让|发|收|看|听|住|病|死|伤|生|嫁|娶|哭|笑|骂|吵|跑|走|站|坐"
     r"|也|都|还|又|就|才|不|没|未|已|曾|将|会|能|可|刚|正|昨|今|明|早|晚|前|后|提|交|签|批|审|负责|主持|担任|出|离|入|辞|转|退|休|请|怀孕|生日|因|于|与|和|跟|同|及|、|为|是|有|的|把|被|给|对|向|从|受|获|荣|通|联|商|谈|点|看|手|腿|头|身|见|约|聊|合|登录|反映|回忆|留|接|完成|处理|修|整)"
 )
+# What nobody but persons are and do, right before and behind a name.
+_PERSON_BEFORE = re.compile(
+    r"(?:记者|通讯员|摄影|撰文|编辑|作者|译者|主编|主讲|讲师|教练|选手|队员|演员|导演|作家|诗人|画家|院士|烈士|战士|民警|村民|居民|学员|店主|名叫|妻子|丈夫|儿子|女儿|父亲|母亲|董事长|总经理|副总|总书记|总理|总统|外长|大使|副部长|副市长)[ :：]?\Z"
+)
+_PERSON_BEHIND = re.compile(
+    r"(?:先生|女士|同志|教授|博士|院士|老人|烈士|总理|主席|总统|总书记|将军|元帅|部长|省长|市长|大使|委员)(?![会团们])|(?:认为|指出|表示|强调|坦言|感叹|回忆|透露)[,，:：说道]|(?:介绍|解释|补充|反映)说|说[,，:：“]|笑着|哭着|告诉(?:记者|我)"
+)
 # What follows a name that begins a clause, in a list of persons: with it any two characters behind a surname are a name.
 _PRESENTED = re.compile(
     r"(?:先生|女士)|[ ]?[(,:，：（]?[ ]?(?:[男女](?:[,，;；。、 )]|\Z)|(?:中国|[^\s,，]{1,3})(?:国)籍|[汉满回藏壮苗]族|(?:19|20)[0-9]{2}年(?:[0-9]{1,2}月)?(?:[0-9]{1,2}日)?(?:出生|生)|[0-9]{1,2}岁|出生于|生于|毕业于)"
@@ -78,7 +85,7 @@ _WORDS = frozenset(
     """水行 林木 林地 陆生 陆源 迟延 索道 计生 计征 计民 易燃 易爆 易行 查清 冷藏 有立 有纪 有道 有文 第五 金存 金领 金和 金加 申领 强令 强震 容留 容教 许诺 储运 江河 苗木 养水 养育 边检 边海 公信 公积 公益 公德
     高水 高质 高风 高毒 高残 高腐 高亮 哈希 董事 籍贯 华晨 华夏 常宁 年起 石河 金牛 万份 万豪 许愿 牧马 季军 高富 高通 平常 高架 高温 高压 高空 高频 高清 全流 全程 国计 康乐 康养 单采 严相 严防 爱科 爱祖 爱劳 红树 班轮 商誉 商品 麻风 麻疹 麻醉 施策 付清 付汇 融通 明信 明细 游乐 古石 石刻 金刚
     白云 白喉 余火 费中 费和 费日 危重 危大 危房 水情 水源 石开 石漠 石流 井道 路缘 路畅 洪防 防洪 车船 涂改 涂放 通运 云计 仲裁 包虫 霍乱 曾任 林和 程和 纪律 纪检 范遵 范意 文档 段中 项中 储备 勾引 廉洁
-    宿生 平强 年终 终加 后台 温控 钱包 项目 阳台 水印 路由 关机 别名 解锁 时效 解码 应答 成绩 农药 牛羊 鱼虾 谷物 花卉 苗圃 麻将 米粉 水果 景点 石化""".split()
+    宿生 平强 年终 终加 后台 温控 钱包 项目 阳台 水印 路由 关机 马逊 高延 易燃易 林果业 红新月 高瞻远 别名 解锁 时效 解码 应答 成绩 农药 牛羊 鱼虾 谷物 花卉 苗圃 麻将 米粉 水果 景点 石化""".split()
 )
 _SELDOM = frozenset("会有为时在向本法章同证")
 _NEVER = NOT_GIVEN - _SELDOM
@@ -165,8 +172,8 @@ def _inside(name: str) -> float:
     return points
 
 
-_BEFORE, _BEHIND, _MOST_BEHIND = 0.8, 0.6, 0.5
-_MOST_OUTSIDE = 1.0 + _BEFORE + _BEHIND
+_BEFORE, _BEHIND, _PERSON, _MOST_BEHIND = 0.8, 0.6, 1.3, 0.5
+_MOST_OUTSIDE = 1.0 + _PERSON + _PERSON
 """Points that what stands around a candidate can give."""
 
 
@@ -207,7 +214,7 @@ def _around(text: str, start: int, end: int, points: float) -> float:
     """The points of a candidate at ``[start:end]`` with those of what stands around it."""
     if not _APART.isdisjoint((text[start - 1 : start], text[end : end + 1])):
         return -9.0
-    least = ENOUGH - _BEHIND - _BEFORE
+    least = ENOUGH - _PERSON - _PERSON
     points += _before(text, start)
     if points < least - _MOST_BEHIND:
         return points
@@ -216,9 +223,15 @@ def _around(text: str, start: int, end: int, points: float) -> float:
         points -= _of_another(text, end)
     if points < least:
         return points
-    if SPEAKS_BEHIND.match(text, end):
+    if _PERSON_BEHIND.match(text, end):
+        points += _PERSON
+    elif SPEAKS_BEHIND.match(text, end):
         points += _BEHIND
-    if points >= ENOUGH - _BEFORE and SPEAKS_BEFORE.search(text, max(0, start - 6), start):
+    if points < ENOUGH - _PERSON:
+        return points
+    if _PERSON_BEFORE.search(text, max(0, start - 6), start):
+        points += _PERSON
+    elif SPEAKS_BEFORE.search(text, max(0, start - 6), start):
         points += _BEFORE
     return points
 

@@ -57,7 +57,7 @@ _LINKS_BEHIND = re.compile(r" (?:from|of|and|as|over|is|was|has|at|or) |['’]s?
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z](?<!Mc.)(?<!Mac.)(?<!De.)(?<!Di.)(?<!La.)(?<!Le.)(?<!Van.)(?<!Fitz.)")
 _ROLE_BEFORE = re.compile(
     r"(?:President|Minister|Chairman|Chairwoman|Chair|Director|Manager|Secretary|Governor|Mayor|Senator|Ambassador|Commissioner|Professor|Coach|Founder|Partner|Inspector|Detective|Officer|Sergeant|Colonel|General|Major"
-    r"|Attorney|Judge|Nurse|Engineer|Analyst|Consultant|Supervisor|Foreman|Operator|Technician|Author|Editor|Reporter|CEO|CFO|CTO|COO|VP|Dr|Prof|Rep|Sen|Gov)\.?,? \Z"
+    r"|Attorney|Judge|Nurse|Engineer|Analyst|Consultant|Supervisor|Foreman|Operator|Technician|Author|Editor|Reporter|Applicant|Candidate|Employee|Patient|Client|Customer|Tenant|Student|Contractor|Trainee|Intern|Volunteer|Driver|Passenger|Guest|Visitor|Accountant|Agent|Lawyer|Doctor|CEO|CFO|CTO|COO|VP|Dr|Prof|Rep|Sen|Gov)\.?,? \Z"
 )
 _NATION_BEFORE = re.compile(
     r"(?:American|British|German|French|Italian|Spanish|Dutch|Russian|Chinese|Japanese|Korean|Indian|Australian|Canadian|Swiss|Swedish|Irish|Polish|Brazilian|Mexican|When|While|If|And|But|So|As|Then|Yesterday|Today|Did|Does|Is|Was|Has|Will|Can|Could|Would|Should|Have|May|Where|Why|How|Yes|No) \Z"

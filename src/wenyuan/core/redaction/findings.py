@@ -11,6 +11,7 @@ from itertools import groupby
 
 from wenyuan.core.errors import DocumentRejected, KnowledgeError, msg
 from wenyuan.core.redaction import (
+    announced_numbers,
     assignments,
     chinese_names,
     code_identifiers,
@@ -19,6 +20,7 @@ from wenyuan.core.redaction import (
     encoded,
     english_names,
     fields,
+    foreign_names,
     forms_of_address,
     identifiers,
     joined_addresses,
@@ -65,12 +67,14 @@ RULES = (
     *neighbours.RULES,
     *correspondence.RULES,
     *chinese_names.RULES,
+    *foreign_names.RULES,
     *forms_of_address.RULES,
     *english_names.RULES,
     *single_names.RULES,
     *messengers.RULES,
     *places.RULES,
     *licences.RULES,
+    *announced_numbers.RULES,
     *fields.RULES,
     *encoded.RULES,
 )

@@ -34,6 +34,10 @@ _ADDRESSED = re.compile(
     r"(?:[Aa]sk(?:ed)?|[Tt]ell|[Tt]old|[Cc]all(?:ed)?|[Ee]mail(?:ed)?|[Pp]ing|[Cc]c|[Tt]hank(?:s|ed)?|[Dd]ear|[Hh]i|[Hh]ello|[Hh]ey|[Mm]et|[Mm]arried|[Nn]amed|[Cc]alled|[Nn]ame is|name's|[Mm]y (?:name|wife|husband|son|daughter|brother|sister|boss|friend|colleague)(?: is|,)?|"
     r"[Hh]is (?:wife|son|daughter|brother|sister)|[Hh]er (?:husband|son|daughter|brother|sister))[,:]? \Z"
 )
+_ROLE = re.compile(
+    r"(?:Officer|Nurse|Agent|Detective|Inspector|Sergeant|Constable|Coach|Pastor|Father|Sister|Brother|Uncle|Aunt|Auntie|Grandma|Grandpa|Chef|Foreman|Supervisor) \\Z"
+)
+"""What somebody is called with a surname behind."""
 _PLACES = frozenset(
     """Austin Florence Georgia Victoria Virginia Jordan Madison Jackson Charlotte Sofia Salvador Paris Chelsea Brooklyn Sidney Lourdes Mercedes Stella Regina Marshall
     Roman Christian Grant Grace Will May April June Summer Art Rose Hope Joy Faith Crystal Ruby Dawn Iris Violet Max Melody Patience Pearl""".split()
@@ -84,6 +88,8 @@ def _in_a_row(text: str, start: int, end: int) -> bool:
 def _given_alone(view: TextView, match: re.Match[str]) -> Span | None:
     word, text, start, end = match[0], view.text, match.start(), match.end()
     head = word.partition("-")[0]
+    if _ROLE.search(text, max(0, start - 12), start) and _is_surname(head):
+        return start, end, word.casefold()
     if head in GIVEN or head in AMBIGUOUS or head in WORLD or head in listed_names.given():
         told = _is_told(text, head, start, end)
     else:
@@ -94,6 +100,10 @@ def _given_alone(view: TextView, match: re.Match[str]) -> Span | None:
             and (_SPEAKS.match(text, end) is not None or _SAID_BY.search(text, max(0, start - 14), start) is not None)
         )
     return (start, end, word.casefold()) if told and not _within_a_name(text, start) else None
+
+
+def _is_surname(word: str) -> bool:
+    return word in FAMILY or (word in listed_names.family() and word not in SURNAME_WORDS and commonness(word) < 3.0)
 
 
 def _is_told(text: str, word: str, start: int, end: int) -> bool:
