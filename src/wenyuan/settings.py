@@ -181,6 +181,8 @@ class SearchSettings(_Section):
     )  # passages of a domain whose top_k is "auto", as far as there are
     auto_most: int = Field(default=10, ge=1, le=100, validate_default=True)
     withhold_disputed: bool = False  # leave out what contradicts a statement that holds: see `wenyuan conflicts`
+    # Frequencies and means count documents that are hidden from the caller, too: scores then tell of these how rare a word is.
+    shared_statistics: bool = False
 
     @field_validator("auto_most")
     @classmethod

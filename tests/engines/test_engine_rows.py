@@ -39,7 +39,7 @@ def test_rows_are_found_in_whatever_order_they_came(steps: list[tuple[list[int],
     columns, expected, size = Columns(), dict[int, int](), 0
     for added, removed in steps:
         if added:
-            columns.append([row(i) for i in added], [1] * len(added))
+            columns.append([row(i) for i in added], [1] * len(added), [3] * len(added))
         expected.update({i: size + n for n, i in enumerate(added)})
         size += len(added)
         columns.remove(removed)
@@ -55,7 +55,7 @@ def test_rows_are_found_in_whatever_order_they_came(steps: list[tuple[list[int],
 def test_rows_are_found_after_loading(tmp_path_factory: object, ids: list[int], removed: int) -> None:
     """Columns that were saved and loaded find the same rows."""
     columns = Columns()
-    columns.append([row(i) for i in ids], [1] * len(ids))
+    columns.append([row(i) for i in ids], [1] * len(ids), [3] * len(ids))
     columns.remove([removed])
     path = Path(tmp_path_factory.mktemp("rows")) / "columns.npz"  # type: ignore[attr-defined]
     loaded = Columns.load(path, columns.save(path))
@@ -66,9 +66,9 @@ def test_rows_are_found_after_loading(tmp_path_factory: object, ids: list[int], 
 def test_a_frozen_view_does_not_see_later_rows() -> None:
     """A view taken before a passage was replaced finds neither the new row nor a row that is another's."""
     columns = Columns()
-    columns.append([row(i) for i in (1, 2, 3)], [1] * 3)
+    columns.append([row(i) for i in (1, 2, 3)], [1] * 3, [3] * 3)
     view = columns.frozen()
-    columns.append([row(2)], [1])
+    columns.append([row(2)], [1], [3])
     assert columns.rows_of([1, 2, 3]).tolist() == [0, 3, 2]
     assert view.rows_of([1, 3]).tolist() == [0, 2]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -19,8 +19,8 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineError, EngineTimeout
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.hidden_documents import AccessClasses, HiddenDocuments
-from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
-from wenyuan.core.ports import Deadline, Engine, Hit, IndexSpec
+from wenyuan.core.model import EncoderFingerprint, IndexRow, NewDocument, NewPassage, Source
+from wenyuan.core.ports import Change, Deadline, Engine, Hit, IndexSpec
 from wenyuan.core.scoring.formula import PLAIN
 from wenyuan.core.scoring.fusion import Fusion
 from wenyuan.core.scoring.probability import CURVES
@@ -112,6 +112,25 @@ def hidden_of(documents: Collection[int]) -> HiddenDocuments:
         documents=members | {3: readable}, sources={},
     )  # fmt: skip
     return HiddenDocuments(classes, frozenset({1, 2}), "somebody")
+
+
+class Without:
+    """The changes of a catalog without those of hidden documents."""
+
+    def __init__(self, catalog: Catalog, hidden: HiddenDocuments) -> None:
+        self._catalog, self._hidden = catalog, hidden
+        self.seq, self.stamp, self.lag = catalog.seq, catalog.stamp, catalog.lag
+
+    def changes(self, after: int, upto: int, *, vectors: bool = True) -> Iterator[Change]:
+        for change in self._catalog.changes(after, upto, vectors=vectors):
+            if change.row is None or not self._hidden.hides(change.row.document_id):
+                yield change
+
+
+def rows_without(catalog: Catalog, hidden: HiddenDocuments) -> list[IndexRow]:
+    """The live rows that are not hidden."""
+    found = Without(catalog, hidden).changes(0, catalog.seq())
+    return [change.row for change in found if change.row is not None]
 
 
 class World:
@@ -319,8 +338,10 @@ class EngineLaws:
         assert len(filled.keyword("")) == 0
 
     def test_empty_index(self, world: World) -> None:
-        """An empty index answers with nothing."""
+        """An empty index answers with nothing; every term says as much as any other."""
         world.sync()
+        told = world.engine.information(["pool", "连接"])
+        assert dict(told) == pytest.approx(dict(world.reference.information(["pool", "连接"])))
         assert len(world.keyword("连接池")) == 0
         assert len(world.vector(unit(1))) == 0
 
@@ -378,6 +399,49 @@ class EngineLaws:
                 found = filled.vector(unit(3), scope, limit)
                 same(found, filled.vector(unit(3), scope, limit, filled.reference))
                 assert len(found) == min(limit, len(numbers) - count)
+
+    def test_statistics_within_a_sight(self, world: World) -> None:
+        """Scores, frequencies and means are those of an engine that never had the hidden documents, removed ones beside them or not."""
+        numbers = range(3 * len(TEXTS))
+        world.put(
+            *(
+                document(n, source="s1" if n % 3 else "s2", text=" ".join(TEXTS[(n * k) % len(TEXTS)] for k in (1, 5, 7)[: 1 + n % 3]),
+                         language=("zh", "en", "")[n % 3])
+                for n in numbers
+            )
+        )  # fmt: skip
+        world.sync()
+        drawn, within = random.Random(3), world.scope()
+        for removed in (None, 4):
+            if removed is not None:
+                world.remove("s1", removed)
+                world.sync()
+            documents = [number for s in ("s1", "s2") for number, _ in world.catalog.live_documents(s).values()]
+            for count in (1, len(documents) // 2, len(documents) - 2, len(documents)):
+                gone = hidden_of(drawn.sample(documents, count))
+                alone = MemoryEngine(SPEC)
+                alone.sync(Without(world.catalog, gone), deadline=world.deadline())
+                scope = replace(within, hidden=gone)
+                for query in QUERIES:
+                    expected = world.keyword(query, engine=alone)
+                    same(world.keyword(query, scope), expected)
+                    same(world.keyword(query, scope, engine=world.reference), expected)
+                    ids, words = [hit.passage_id for hit in expected], search_terms(query)
+                    for engine in (world.engine, world.reference):
+                        scores = engine.keyword_scores(words, ids, deadline=world.deadline(), uncounted=gone)
+                        assert dict(scores) == pytest.approx({h.passage_id: h.score for h in expected}, abs=1e-5)
+                        told = engine.information(words, uncounted=gone)
+                        assert dict(told) == pytest.approx(dict(alone.information(words)), abs=1e-5)
+                    whole = replace(scope, shared_statistics=True)
+                    every = {h.passage_id: h.score for h in world.keyword(query, engine=world.reference)}
+                    for hit in world.keyword(query, whole):
+                        assert hit.score == pytest.approx(every[hit.passage_id], abs=1e-5) or removed is not None
+                for engine in (world.engine, world.reference):
+                    cosine = engine.mean_cosine(unit(3), uncounted=gone)
+                    assert cosine == pytest.approx(alone.mean_cosine(unit(3)), abs=1e-5)
+                    languages = [row.language for row in rows_without(world.catalog, gone)]
+                    share = languages.count("zh") / len(languages) if languages else 0.0
+                    assert engine.chinese_share(uncounted=gone) == pytest.approx(share)
 
     def test_validity(self, world: World) -> None:
         """Only what is in force on the day asked for is found, its first and last day included."""

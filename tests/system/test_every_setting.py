@@ -40,7 +40,7 @@ PLAIN: Mapping[str, Any] = {
     "encoder.kind": "hashing", "encoder.threads": 1,
     "search.vector_weight": 0.7, "search.similar_names": 0.8, "search.depth": 50, "search.floor": 0.0,
     "search.min_confidence": 0.4, "search.abstain": "lenient", "search.deadline": 50, "search.max_lag": 60,
-    "search.withhold_disputed": True, "search.threads": 4, "search.query_vectors": 10, "search.auto_least": 2, "search.auto_most": 5,
+    "search.withhold_disputed": True, "search.shared_statistics": True, "search.threads": 4, "search.query_vectors": 10, "search.auto_least": 2, "search.auto_most": 5,
     "cache.seconds": 10, "cache.max_mb": 1, "cache.url": "redis://127.0.0.1:9/0",
     "rules.chapters_need_rules": ["safety"], "rules.chapters": ["safety", "other"], "rules.template_collection": "forms",
     "rules.type_facets": ["kind"], "rules.case_top_k": 2, "rules.case_threshold": 0.5, "rules.template_top_k": 2,

@@ -99,12 +99,19 @@ class Scope:
         as_of: The day for which passages must be in force.
         filter: The request's own narrowing, if any.
         hidden: The documents that the caller may not see; None where there are none.
+        shared_statistics: Whether frequencies and means are those of the whole library, hidden documents included.
     """
 
     sources: frozenset[str]
     as_of: date
     filter: Filter | None = None
     hidden: HiddenDocuments | None = None
+    shared_statistics: bool = False
+
+    @property
+    def uncounted(self) -> HiddenDocuments | None:
+        """The documents that frequencies and means leave out; None where they leave out none."""
+        return None if self.shared_statistics else self.hidden
 
     @property
     def day(self) -> int:

@@ -17,6 +17,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkabl
 
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.filters import Scope
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.model import Document, EncoderFingerprint, Facet, IndexRow
 
 # Hits, rankings and what a leg answers. A `Ranking` cannot be wrong in form: it refuses to exist.
@@ -171,6 +172,9 @@ class ChangeFeed(Protocol):
 class Engine(Protocol):
     """Indexes rows and ranks them. Scores are absolute, 0..1 (see `core.scoring`).
 
+    What it counts, for frequencies and means, is every live passage but those of the documents that are `uncounted`
+    (`Scope.uncounted`): so nothing that it answers moves with documents that the caller may not see.
+
     Attributes:
         works_here: Whether it computes in this process rather than waiting for another one: then no more requests run
             at once than there are cores. An encoder may have this attribute, too.
@@ -195,12 +199,21 @@ class Engine(Protocol):
         """Remove deleted rows from the engine's files, too."""
         ...
 
-    def mean_cosine(self, vector: Any) -> float:
+    def mean_cosine(self, vector: Any, *, uncounted: HiddenDocuments | None = None) -> float:
         """The mean cosine of all indexed vectors to ``vector``; 0 without any."""
         ...
 
+    def chinese_share(self, *, uncounted: HiddenDocuments) -> float:
+        """The share of passages that are in Chinese, 0..1; 0 without any."""
+        ...
+
     def keyword_scores(
-        self, terms: Sequence[str], passage_ids: Sequence[int], *, deadline: Deadline
+        self,
+        terms: Sequence[str],
+        passage_ids: Sequence[int],
+        *,
+        deadline: Deadline,
+        uncounted: HiddenDocuments | None = None,
     ) -> Mapping[int, float]:
         """Keyword scores of given rows; rows without any of the terms are absent (score 0)."""
         ...
@@ -209,7 +222,7 @@ class Engine(Protocol):
         """Raw cosines of given rows; rows without a vector are absent."""
         ...
 
-    def information(self, terms: Sequence[str]) -> Mapping[str, float]:
+    def information(self, terms: Sequence[str], *, uncounted: HiddenDocuments | None = None) -> Mapping[str, float]:
         """Inverse document frequency of each distinct term, as `explain` shows it."""
         ...
 

@@ -6,17 +6,27 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wenyuan.core.errors import IndexMismatch
 from wenyuan.core.filters import Scope
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
 from wenyuan.core.scoring.common_words import worth
 from wenyuan.core.scoring.formula import bm25, rescale, squash, term_weights
+from wenyuan.core.scoring.vector_sums import CHINESE
 from wenyuan.core.text.analysis import passage_terms
+
+
+class _Tally(NamedTuple):
+    """How many rows there are, how many terms they have, and how many rows hold each term."""
+
+    rows: int
+    length: int
+    holding: Counter[str]
 
 
 class MemoryEngine:
@@ -63,22 +73,34 @@ class MemoryEngine:
             self._holding.subtract(counts.keys())
             self._total_length -= counts.total()
 
-    def information(self, terms: Sequence[str]) -> Mapping[str, float]:
-        return term_weights(len(self._rows), {t: self._holding[t] for t in terms})
+    def information(self, terms: Sequence[str], *, uncounted: HiddenDocuments | None = None) -> Mapping[str, float]:
+        with self._lock:
+            return self._weights(terms, self._tally(uncounted))
 
-    def _keyword_score(self, passage_id: int, weights: Mapping[str, float]) -> float:
+    def _tally(self, uncounted: HiddenDocuments | None) -> _Tally:
+        """What there is of rows and terms, without those of documents that are not to be counted."""
+        if uncounted is None:
+            return _Tally(len(self._rows), self._total_length, self._holding)
+        seen = [i for i, row in self._rows.items() if not uncounted.hides(row.document_id)]
+        holding = Counter(term for i in seen for term in self._counts[i])
+        return _Tally(len(seen), sum(self._counts[i].total() for i in seen), holding)
+
+    def _weights(self, terms: Sequence[str], tally: _Tally) -> Mapping[str, float]:
+        return term_weights(tally.rows, {t: tally.holding[t] for t in terms})
+
+    def _keyword_score(self, passage_id: int, weights: Mapping[str, float], tally: _Tally) -> float:
         counts = self._counts[passage_id]
-        mean = self._total_length / len(self._rows)
-        counted = worth(weights, len(self._rows))
-        return squash(bm25(counts, counts.total(), mean, counted) / math.fsum(weights.values()))
+        counted = worth(weights, tally.rows)
+        return squash(bm25(counts, counts.total(), tally.length / tally.rows, counted) / math.fsum(weights.values()))
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
         with self._lock:
-            weights = self.information(terms)
-            return self._best(scope, limit, deadline, lambda row: self._keyword_hit(row.passage_id, weights))
+            tally = self._tally(scope.uncounted)
+            weights = self._weights(terms, tally)
+            return self._best(scope, limit, deadline, lambda row: self._keyword_hit(row.passage_id, weights, tally))
 
-    def _keyword_hit(self, passage_id: int, weights: Mapping[str, float]) -> Hit | None:
-        score = self._keyword_score(passage_id, weights) if weights else 0.0
+    def _keyword_hit(self, passage_id: int, weights: Mapping[str, float], tally: _Tally) -> Hit | None:
+        score = self._keyword_score(passage_id, weights, tally) if weights else 0.0
         return Hit(passage_id=passage_id, score=score, parts={"keyword": score}) if score > 0 else None
 
     def vector(self, vector: Any, *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
@@ -104,11 +126,18 @@ class MemoryEngine:
         return LegResult.ok(hits[:limit])
 
     def keyword_scores(
-        self, terms: Sequence[str], passage_ids: Sequence[int], *, deadline: Deadline
+        self,
+        terms: Sequence[str],
+        passage_ids: Sequence[int],
+        *,
+        deadline: Deadline,
+        uncounted: HiddenDocuments | None = None,
     ) -> Mapping[int, float]:
         with self._lock:
-            weights = self.information(terms)
-            scores = {i: self._keyword_score(i, weights) for i in self._held(passage_ids)} if weights else {}
+            tally = self._tally(uncounted)
+            weights = self._weights(terms, tally)
+            held = self._held(passage_ids) if weights and tally.rows else []
+            scores = {i: self._keyword_score(i, weights, tally) for i in held}
         return {i: score for i, score in scores.items() if score > 0}
 
     def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
@@ -125,10 +154,19 @@ class MemoryEngine:
     def purge(self, feed: ChangeFeed) -> None:
         """No-op: removed rows are not kept."""
 
-    def mean_cosine(self, vector: Any) -> float:
+    def mean_cosine(self, vector: Any, *, uncounted: HiddenDocuments | None = None) -> float:
         with self._lock:
-            cosines = [float(np.dot(row.vector, vector)) for row in self._rows.values() if row.vector is not None]
+            cosines = [
+                float(np.dot(row.vector, vector))
+                for row in self._rows.values()
+                if row.vector is not None and not (uncounted and uncounted.hides(row.document_id))
+            ]
         return math.fsum(cosines) / len(cosines) if cosines else 0.0
+
+    def chinese_share(self, *, uncounted: HiddenDocuments) -> float:
+        with self._lock:
+            seen = [row.language for row in self._rows.values() if not uncounted.hides(row.document_id)]
+        return seen.count(CHINESE) / len(seen) if seen else 0.0
 
     def removed_share(self) -> float:
         return 0.0

@@ -293,7 +293,7 @@ class Verifier:
             own = (name for name in known if registry.by_id[name].type == "static_doc")
             seen = frozenset(name for name in own if registry.by_id[name].trust >= query.min_trust)
             hidden = self.catalog.hidden(deadline)
-            scope = Scope(sources=_in_force(registry, seen, day), as_of=day, hidden=hidden)
+            scope = self.retriever.scope(_in_force(registry, seen, day), day, hidden)
             past = cache(partial(self._past, registry, seen, day))  # most answers say nothing that needs it
             visible = _Visible(query, registry, seen, scope, past, deadline)
             judged = self._with_disputes([self._judge(claim, request, visible) for claim in request.claims], visible)
@@ -394,7 +394,9 @@ class Verifier:
     ) -> list[Passage]:
         """The passages of some documents that share most words with a text, in force or not."""
         numbers = [n for document in documents for n, *_ in self.catalog.document_passages(document) if n not in but]
-        scores = self.engine.keyword_scores(search_terms(text), numbers, deadline=visible.deadline)
+        scores = self.engine.keyword_scores(
+            search_terms(text), numbers, deadline=visible.deadline, uncounted=visible.scope.uncounted
+        )
         best = sorted(scores, key=lambda number: (-scores[number], number))[:_LOOKED_AT]
         passages = self.catalog.passages(best, visible.deadline)
         return [passages[n] for n in best if n in passages and passages[n].source_id in visible.sources]
@@ -406,7 +408,7 @@ class Verifier:
         days |= set(self.catalog.last_days(sorted(sources), day, _PAST_DAYS))
         last = sorted(days, reverse=True)[:_PAST_DAYS]
         hidden = self.catalog.hidden()
-        return tuple(Scope(sources=_in_force(registry, sources, end), as_of=end, hidden=hidden) for end in last)
+        return tuple(self.retriever.scope(_in_force(registry, sources, end), end, hidden) for end in last)
 
     def _of_the_past(self, text: str, visible: _Visible) -> list[Passage]:
         """The passages no longer in force that share most words with a text."""

@@ -28,7 +28,7 @@ def columns() -> Columns:
     made = Columns()
     rows = [row(1, "ours", kind="a"), row(2, "ours", kind="b")]
     rows += [row(n, "theirs", kind=f"k{n}", secret=f"s{n}") for n in range(3, 103)]
-    made.append(rows, [0] * len(rows))
+    made.append(rows, [0] * len(rows), [3] * len(rows))
     return made
 
 

@@ -10,13 +10,14 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engine_laws import EARLIER_CODES, QUERIES, SPEC, TEXTS, World, document, earlier_codes, same, unit
+from engine_laws import EARLIER_CODES, QUERIES, SPEC, TEXTS, World, document, earlier_codes, hidden_of, same, unit
 from patience import HANGS, in_time
 from wenyuan.core.errors import CatalogBusy, EngineUnavailable, IndexCorrupt, KnowledgeError
 from wenyuan.core.text.analysis import query_terms
@@ -205,6 +206,32 @@ def test_small_files_that_say_nonsense(world: World, name: str, content: str) ->
     (file,) = files(world, name)
     file.write_text(content)
     agrees(world, reopened(world))
+
+
+def test_rows_of_an_earlier_version_are_measured(world: World) -> None:
+    """Files that do not say how long passages are, as an earlier version wrote them, score as before, hidden documents or not, and
+    say it from then on.
+    """
+    world.engine.close()
+    (manifest,), (columns,) = files(world, "rows.json"), files(world, "columns-*.npz")
+    with np.load(columns, allow_pickle=False) as arrays:
+        kept = {name: arrays[name] for name in arrays.files if name != "n.length"}
+    with columns.open("wb") as file:
+        np.savez(file, **kept)
+    told = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(told | {"columns_crc": zlib.crc32(columns.read_bytes())}))
+    engine = reopened(world)
+    documents = [number for number, _ in world.catalog.live_documents("s2").values()]
+    scope = replace(world.scope(), hidden=hidden_of(documents[::2]))
+    world.reference.sync(world.catalog, deadline=world.deadline())
+    for query in QUERIES:
+        same(world.keyword(query, scope, engine=engine), world.keyword(query, scope, engine=world.reference))
+    agrees(world, engine)
+    engine.checkpoint(always=True)
+    (columns,) = files(world, "columns-*.npz")
+    with np.load(columns, allow_pickle=False) as arrays:
+        assert (arrays["n.length"] > 0).all()
+    engine.close()
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["free", "somebody writes"])

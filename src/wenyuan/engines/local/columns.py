@@ -209,7 +209,8 @@ def _copied(pieces: Array, out: Array) -> bool:
     return bool(got == out.nbytes)
 
 
-_NUMBERS = ("passage_id", "document_id", "valid_from", "valid_until", "crc")
+_NUMBERS = ("passage_id", "document_id", "valid_from", "valid_until", "crc", "length")
+_UNMEASURED = -1
 _WORDS = ("source_id", "language", "collection")
 _ABSENT = -1
 
@@ -288,8 +289,8 @@ class Columns:
 
     # -- writing ------------------------------------------------------------------------------------
 
-    def append(self, rows: list[IndexRow], crcs: list[int]) -> None:
-        """Add rows; they replace rows of the same passage."""
+    def append(self, rows: list[IndexRow], crcs: list[int], lengths: list[int]) -> None:
+        """Add rows; they replace rows of the same passage. Lengths are in terms."""
         self.remove([row.passage_id for row in rows])
         first = len(self.alive)
         numbers = {
@@ -298,6 +299,7 @@ class Columns:
             "valid_from": [row.valid_from for row in rows],
             "valid_until": [row.valid_until for row in rows],
             "crc": crcs,
+            "length": lengths,
         }
         for name, values in numbers.items():
             self._numbers[name].extend(np.array(values, dtype=np.int64))
@@ -313,6 +315,15 @@ class Columns:
             self._rising = len(self.alive)
         else:
             self._placed.update({row.passage_id: first + i for i, row in enumerate(rows)})
+
+    def measure(self, passage_ids: Sequence[int], lengths: Sequence[int]) -> None:
+        """Say how long live rows are, which a file of an earlier version did not."""
+        known = dict(zip(passage_ids, lengths, strict=True))
+        rows = self.rows_of(passage_ids)
+        whole = self.lengths.copy()
+        whole[rows] = [known[number] for number in self.passage_ids[rows].tolist()]
+        self._numbers["length"] = GrowableArray(whole)
+        self.alive = self.alive.copy()  # another state of the rows
 
     def remove(self, passage_ids: Sequence[int]) -> None:
         gone = self.rows_of(passage_ids)
@@ -333,17 +344,17 @@ class Columns:
         copy._rising, copy._placed = self._rising, self._placed
         return copy
 
-    def rows_of(self, passage_ids: Sequence[int]) -> Array:
+    def rows_of(self, passage_ids: Sequence[int] | Array) -> Array:
         """Row numbers of the live rows of these passages, (k,) int64; unknown passages are skipped."""
         sought = np.asarray(passage_ids, dtype=np.int64)
         if not len(self.alive):
             return np.empty(0, dtype=np.int64)
         ids = self._numbers["passage_id"].view
-        rows = np.searchsorted(ids[: self._rising], sought)
+        rows = np.minimum(np.searchsorted(ids[: self._rising], sought), len(ids) - 1)
         if self._placed:
-            pairs = zip(sought.tolist(), rows.tolist(), strict=True)
-            rows = np.array([self._placed.get(i, row) for i, row in pairs], dtype=np.int64)
-        rows = np.minimum(rows, len(ids) - 1)
+            late = np.flatnonzero((ids[rows] != sought) | ~self.alive[rows])
+            pairs = zip(sought[late].tolist(), rows[late].tolist(), strict=True)
+            rows[late] = [self._placed.get(i, row) for i, row in pairs]
         found: Array = rows[(ids[rows] == sought) & self.alive[rows]]
         return found
 
@@ -354,6 +365,16 @@ class Columns:
     @property
     def crcs(self) -> Array:
         return self._numbers["crc"].view
+
+    @property
+    def lengths(self) -> Array:
+        """How many terms each row has, (n,) int64."""
+        return self._numbers["length"].view
+
+    @property
+    def measured(self) -> bool:
+        """Whether that is known of all live rows."""
+        return bool((self.lengths[self.alive] != _UNMEASURED).all())
 
     @property
     def chinese(self) -> Array:
@@ -391,7 +412,7 @@ class Columns:
             within.append(self._numbers["valid_from"].view <= scope.day)
             within.append(self._numbers["valid_until"].view >= scope.day)
         if scope.hidden is not None:
-            within.append(self._readable(scope.hidden))
+            within.append(self.readable(scope.hidden))
         return reduce(np.logical_and, within) if within else None
 
     def within(self, passage_ids: Sequence[int], mask: Array) -> Array:
@@ -400,7 +421,7 @@ class Columns:
         found: Array = np.isin(passage_ids, self.passage_ids[rows[mask[rows]]])
         return found
 
-    def _readable(self, hidden: HiddenDocuments) -> Array:
+    def readable(self, hidden: HiddenDocuments) -> Array:
         """Mask of the rows of documents that are not hidden, (n,) bool.
 
         Which class a document is of is the same for all who ask, so it is looked up once for all rows.
@@ -469,7 +490,11 @@ class Columns:
                 words: Mapping[str, Any] = json.loads(arrays["json"].tobytes())
                 columns.bounded = words["bounded"]
                 columns.alive = arrays["alive"]
-                columns._numbers = {name: GrowableArray(arrays[f"n.{name}"]) for name in _NUMBERS}
+                unmeasured = np.full(len(columns.alive), _UNMEASURED, dtype=np.int64)
+                held = {f"n.{name}" for name in _NUMBERS} - ({"n.length"} - set(arrays.files))
+                numbers = {name: arrays[f"n.{name}"] for name in _NUMBERS if f"n.{name}" in held}
+                numbers.setdefault("length", unmeasured)  # a file of an earlier version does not have it
+                columns._numbers = {name: GrowableArray(values) for name, values in numbers.items()}
                 columns._words = {n: _Words(arrays[f"w.{n}"], words["words"][n]) for n in _WORDS}
                 facets = sorted(words["facets"].items())
                 columns._facets = {n: _Words(arrays[f"f.{i}"], v) for i, (n, v) in enumerate(facets)}

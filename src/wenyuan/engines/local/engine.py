@@ -28,12 +28,15 @@ from wenyuan.core.errors import (
     msg,
 )
 from wenyuan.core.filters import Scope
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
+from wenyuan.core.scoring.bodies import passage_bodies
 from wenyuan.core.scoring.formula import rescale
 from wenyuan.core.scoring.vector_sums import CHINESE
 from wenyuan.engines.local.columns import Columns
 from wenyuan.engines.local.keyword import KeywordIndex
 from wenyuan.engines.local.row_files import RowFiles
+from wenyuan.engines.local.sight import SightStatistics
 from wenyuan.engines.local.vectors import VectorScan, as_vectors
 from wenyuan.runtime.deadlines import deadline_after
 
@@ -62,6 +65,7 @@ class _View:
     searcher: Any
     removed: float
     columns: Columns
+    sight: SightStatistics
     passage_ids: np.ndarray[Any, Any]
     crcs: np.ndarray[Any, Any]
     scan: VectorScan | None
@@ -98,6 +102,7 @@ class LocalEngine:
         self._exclusive = exclusive
         self._folder = folder / _generation(spec)
         self._lock = threading.Lock()
+        self._sight: SightStatistics | None = None
         self._files = RowFiles(self._folder, self._dimension)
         self._unsaved = 0
         self._look_at = 0.0
@@ -160,10 +165,13 @@ class LocalEngine:
 
     def _set_view(self, watermark: int, stamp: str) -> None:
         searcher, columns = self._keyword.searcher, self._columns.frozen()
+        if self._sight is None or not self._sight.of(searcher, columns):
+            self._sight = SightStatistics(self._keyword, searcher, columns)
         self._view = _View(
             searcher=searcher,
             removed=self._keyword.removed_share(searcher),
             columns=columns,
+            sight=self._sight,
             passage_ids=columns.passage_ids,
             crcs=columns.crcs,
             scan=self._scan.frozen() if self._scan is not None else None,
@@ -240,6 +248,7 @@ class LocalEngine:
                 hint="the catalog was replaced by an older one: remove the library's index folder",
             )
         self._check_belongs(feed)
+        self._measure(feed)
         self._keyword.reload(partial(_check_same, feed))
         reached = max(self._view.watermark, self._keyword.watermark)
         if self._keyword.watermark < target:
@@ -290,6 +299,16 @@ class LocalEngine:
         for seq, stamp in held:
             _check_same(feed, seq, stamp)
         self._belongs = True
+
+    def _measure(self, feed: ChangeFeed) -> None:
+        """Find out how long rows are that an earlier version wrote."""
+        if self._columns.measured:
+            return
+        for batch in _batched(feed.changes(0, self._view.watermark, vectors=False)):
+            bodies = _bodies(batch)
+            self._columns.measure(list(bodies), [_length(body) for body in bodies.values()])
+        self._saved, self._unsaved = 0, max(1, self._unsaved)
+        self._set_view(self._view.watermark, self._view.stamp)
 
     # -- files that somebody else has changed ----------------------------------------------------------
 
@@ -381,15 +400,17 @@ class LocalEngine:
                 news = [change for change in batch if change.seq > indexed]
                 if indexed and news:  # also what is added: a run that died may have left it here
                     self._keyword.remove(writer, [change.passage_id for change in news])
-                self._keyword.put(writer, [change.row for change in news if change.row is not None])
-                self._take_rows(batch)
+                bodies = _bodies(batch)
+                rows = [change.row for change in news if change.row is not None]
+                self._keyword.put(writer, rows, [bodies[row.passage_id] for row in rows])
+                self._take_rows(batch, bodies)
 
     def _apply_rows(self, changes: Iterator[Change], target: int, stamp: str) -> None:
         for batch in _batched(changes):
-            self._take_rows(batch)
+            self._take_rows(batch, _bodies(batch))
         self._set_view(target, stamp)
 
-    def _take_rows(self, batch: Sequence[Change]) -> None:
+    def _take_rows(self, batch: Sequence[Change], bodies: Mapping[int, str]) -> None:
         self._columns.remove([c.passage_id for c in batch if c.row is None])
         rows = [c.row for c in batch if c.row is not None]
         if rows:
@@ -397,7 +418,7 @@ class LocalEngine:
             if self._scan is not None:
                 vectors, crcs = as_vectors(rows, self._dimension)
                 self._scan.extend(vectors, np.array([row.language == CHINESE for row in rows]))
-            self._columns.append(rows, crcs)
+            self._columns.append(rows, crcs, [_length(bodies[row.passage_id]) for row in rows])
         self._unsaved += len(batch)
 
     def checkpoint(self, *, always: bool = False, wait: float = 10.0) -> None:
@@ -432,7 +453,10 @@ class LocalEngine:
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
         view = self._view
-        found = self._keyword.search_within(view.searcher, terms, limit, scope, view.columns)
+        if scope.uncounted is not None:
+            found = view.sight.best(terms, scope.uncounted, view.columns.mask(scope), limit)
+        else:
+            found = self._keyword.search_within(view.searcher, terms, limit, scope, view.columns)
         deadline.check("engine local/keyword")
         return LegResult.ok([Hit(i, s, parts={"keyword": s}) for i, s in found])
 
@@ -451,13 +475,22 @@ class LocalEngine:
         return view.scan
 
     def keyword_scores(
-        self, terms: Sequence[str], passage_ids: Sequence[int], *, deadline: Deadline
+        self,
+        terms: Sequence[str],
+        passage_ids: Sequence[int],
+        *,
+        deadline: Deadline,
+        uncounted: HiddenDocuments | None = None,
     ) -> Mapping[int, float]:
         if not passage_ids:
             return {}
-        found = self._keyword.search(self._view.searcher, terms, len(passage_ids), self._keyword.among(passage_ids))
+        view, keyword = self._view, self._keyword
+        if uncounted is not None:
+            scores = view.sight.scores(terms, passage_ids, uncounted)
+        else:
+            scores = dict(keyword.search(view.searcher, terms, len(passage_ids), keyword.among(passage_ids)))
         deadline.check("engine local/keyword")
-        return dict(found)
+        return scores
 
     def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
         view = self._view
@@ -470,10 +503,19 @@ class LocalEngine:
         deadline.check("engine local/vector")
         return dict(zip(view.passage_ids[numbers].tolist(), cosines.tolist(), strict=True))
 
-    def mean_cosine(self, vector: Any) -> float:
-        return self._vectors(self._view).sums.mean_cosine(vector)
+    def mean_cosine(self, vector: Any, *, uncounted: HiddenDocuments | None = None) -> float:
+        view = self._view
+        scan = self._vectors(view)
+        if uncounted is not None:
+            return view.sight.mean_cosine(vector, scan, view.crcs, uncounted)
+        return scan.sums.mean_cosine(vector)
 
-    def information(self, terms: Sequence[str]) -> Mapping[str, float]:
+    def chinese_share(self, *, uncounted: HiddenDocuments) -> float:
+        return self._view.sight.chinese_share(uncounted)
+
+    def information(self, terms: Sequence[str], *, uncounted: HiddenDocuments | None = None) -> Mapping[str, float]:
+        if uncounted is not None:
+            return self._view.sight.information(terms, uncounted)
         return self._keyword.information(self._view.searcher, terms)
 
     def removed_share(self) -> float:
@@ -513,6 +555,18 @@ def _check_same(feed: ChangeFeed, seq: int, stamp: str) -> None:
 
 def _generation(spec: IndexSpec) -> str:
     return hashlib.sha256(spec.key.encode()).hexdigest()[:16]
+
+
+def _bodies(batch: Sequence[Change]) -> Mapping[int, str]:
+    """The terms of the rows that are added, by passage."""
+    rows = [change.row for change in batch if change.row is not None]
+    bodies = passage_bodies([(row.heading_text, row.text) for row in rows])
+    return {row.passage_id: body for row, body in zip(rows, bodies, strict=True)}
+
+
+def _length(body: str) -> int:
+    """How many terms there are."""
+    return body.count(" ") + (not body.endswith(" ")) if body else 0
 
 
 def _batched(changes: Iterator[Change]) -> Iterator[tuple[Change, ...]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
 from pathlib import Path
@@ -16,11 +18,10 @@ import tantivy
 from wenyuan.core.errors import EngineError, EngineUnavailable, IndexCorrupt
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Facet, IndexRow
-from wenyuan.core.scoring.bodies import passage_bodies
 from wenyuan.core.scoring.common_words import worth
-from wenyuan.core.scoring.formula import PAIRED, squash, term_weights
+from wenyuan.core.scoring.formula import K1, PAIRED, squash, term_weights
 from wenyuan.core.text.analysis import PAIR
-from wenyuan.engines.local.columns import Columns, leaf_values
+from wenyuan.engines.local.columns import Array, Columns, leaf_values
 from wenyuan.engines.local.publication import COMPONENT, Segments, State
 
 _HEAP = 128_000_000
@@ -61,6 +62,21 @@ def _facet_term(field: str, value: Facet) -> str:
     if isinstance(value, str):
         return f"{field}{_SEPARATOR}s{value}"
     return f"{field}{_SEPARATOR}n{float(value)!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """The rows that hold a term, removed ones left out.
+
+    Attributes:
+        passage_ids: (k,) int64.
+        shares: (k,) float64: frequency / (frequency + norm), where the norm is of the row's length.
+        mean_length: Of all rows, removed ones included, as the norms have it.
+    """
+
+    passage_ids: Array
+    shares: Array
+    mean_length: float
 
 
 def _holding(searcher: Any, term: str) -> int:
@@ -149,8 +165,8 @@ class KeywordIndex:
         """Delete all rows, and the remains of removed ones, at the writer's next commit."""
         writer.delete_all_documents()
 
-    def put(self, writer: Any, rows: Sequence[IndexRow]) -> None:
-        bodies = passage_bodies([(row.heading_text, row.text) for row in rows])
+    def put(self, writer: Any, rows: Sequence[IndexRow], bodies: Sequence[str]) -> None:
+        """Add rows; `bodies` are their terms (see `core.scoring.bodies`)."""
         for row, body in zip(rows, bodies, strict=True):
             document = tantivy.Document()
             document.add_unsigned("passage", row.passage_id)
@@ -183,10 +199,24 @@ class KeywordIndex:
             rows = searcher.doc_freq("facet", _EVERY)
             return 1.0 - searcher.num_docs / rows if rows else 0.0
 
+    def occurrences(self, searcher: Any, term: str) -> Occurrences:
+        """Where a term occurs."""
+        with _translated("reading postings"):
+            most = searcher.doc_freq("body", term)
+            query = tantivy.Query.term_query(self._schema, "body", term, "freq")
+            hits = searcher.search(query, most, count=False).hits if most else []
+            if not hits:
+                return Occurrences(np.empty(0, np.int64), np.empty(0), 1.0)
+            ids = np.array(searcher.fast_field_values("passage", [at for _, at in hits]), np.int64)
+            told = json.loads(query.explain(searcher, hits[0][1]).to_json())
+        idf, share = told["details"][1]["value"], told["details"][2]
+        shares = np.array([score for score, _ in hits], np.float64) / (idf * (K1 + 1.0))
+        return Occurrences(ids, shares, share["details"][-1]["value"])
+
     def search_within(
         self, searcher: Any, terms: Sequence[str], limit: int, scope: Scope, columns: Columns
     ) -> list[tuple[int, float]]:
-        """As `search`, within a scope.
+        """As `search`, within a scope, by the statistics of the whole library.
 
         Documents that are hidden are no condition of the query, as it would name each of them: where few passages are
         left, these are named; else as many are looked at as it takes for `limit` of them to be in view.

@@ -27,6 +27,7 @@ EXACT_ROWS = 4_096  # up to here comparing all float32 rows is as fast as the co
 # near, as real passages are.
 _RESCORE_FLOOR, _RESCORE_FACTOR, _RESCORE_SHARE = 400, 4, 1 / 1_500
 _TRAIN_ROWS = 16_384
+_MOST_ALONG = 8
 
 
 class VectorScan:
@@ -40,6 +41,7 @@ class VectorScan:
         self._stored = StoredRows(None, 0, dimension)
         self._tail = GrowableArray(np.empty((0, dimension), dtype=np.float32))
         self._codes: QuantizedVectors | None = None  # of the first rows; None while they are few
+        self._along: dict[bytes, Array] = {}  # cosines of the first rows, by the vector: rows never change
         self.sums = Sums.empty(dimension)
         self.recoded = False
         """The codes on disk are of a kind that an earlier version wrote; those in memory were made anew."""
@@ -51,7 +53,7 @@ class VectorScan:
         """The rows as they are now, for queries to read while others are added."""
         copy = VectorScan(self.dimension)
         copy._stored, copy._tail, copy._codes = self._stored, self._tail.frozen(len(self._tail.view)), self._codes
-        copy.sums = self.sums.copy()
+        copy.sums, copy._along = self.sums.copy(), self._along
         if self._codes is not None:
             self._codes.shared = True
         return copy
@@ -102,6 +104,22 @@ class VectorScan:
         rows = self.rows(numbers)
         _check(rows, numbers, crcs)
         return rows
+
+    def cosines(self, vector: Array) -> Array:
+        """Cosines of all rows to one of the few vectors that are asked for again and again, (n,) float32; 0 without a vector."""
+        asked, count = np.asarray(vector, np.float32), len(self)
+        key = asked.tobytes()
+        known = self._along.get(key, np.empty(0, np.float32))
+        if len(known) < count:
+            parts = [
+                np.vecdot(self.rows(np.arange(at, min(count, at + BLOCK))), asked)
+                for at in range(len(known), count, BLOCK)
+            ]
+            known = np.concatenate([known, *parts])
+            if len(self._along) >= _MOST_ALONG and key not in self._along:
+                self._along.clear()
+            self._along[key] = known
+        return known[:count]
 
     @property
     def stored_as(self) -> Signature | None:

@@ -20,8 +20,11 @@ from wenyuan.core.errors import (
     msg,
 )
 from wenyuan.core.filters import Scope
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
 from wenyuan.core.scoring.formula import rescale
+from wenyuan.engines.hidden_tally import HiddenTallies, HiddenTally
+from wenyuan.engines.milvus import hidden_rows
 from wenyuan.engines.milvus import search as keyword
 from wenyuan.engines.milvus.collections import (
     MOST_DIMENSIONS,
@@ -105,6 +108,7 @@ class MilvusEngine:
         self._writing = threading.Lock()
         self._builder = BoundedCalls(1, "wenyuan-milvus-index")
         self._same = False
+        self._tallies = HiddenTallies()
         self._settled_at = 0
         self._empty = False  # whether the catalog was, when the index was asked last
         self._counted = -1  # the step of the last mark whose rows were all found to be there
@@ -256,7 +260,9 @@ class MilvusEngine:
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
         def work(session: Session, mark: Mark) -> list[tuple[int, float]]:
             where = condition(scope, mark.watermark)
-            found = keyword.best(session, self._names, terms, where, limit, mark)
+            found = keyword.best(
+                session, self._names, terms, where, limit, mark, self._tally(session, scope.uncounted, mark)
+            )
             if len(found) < limit:
                 self._check_all_there(session, mark)
             return found
@@ -293,13 +299,21 @@ class MilvusEngine:
         return LegResult.ok(sorted(hits, key=lambda hit: (-hit.parts["cosine"], hit.passage_id)))
 
     def keyword_scores(
-        self, terms: Sequence[str], passage_ids: Sequence[int], *, deadline: Deadline
+        self,
+        terms: Sequence[str],
+        passage_ids: Sequence[int],
+        *,
+        deadline: Deadline,
+        uncounted: HiddenDocuments | None = None,
     ) -> Mapping[int, float]:
         if not passage_ids:
             return {}
-        return self._read(
-            lambda session, mark: keyword.scores_of(session, self._names, terms, passage_ids, mark), deadline
-        )
+
+        def work(session: Session, mark: Mark) -> dict[int, float]:
+            tally = self._tally(session, uncounted, mark)
+            return keyword.scores_of(session, self._names, terms, passage_ids, mark, tally)
+
+        return self._read(work, deadline)
 
     def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
         asked = np.asarray(self._validated(vector), np.float32)
@@ -314,14 +328,35 @@ class MilvusEngine:
 
         return self._read(work, deadline)
 
-    def mean_cosine(self, vector: Any) -> float:
+    def mean_cosine(self, vector: Any, *, uncounted: HiddenDocuments | None = None) -> float:
         asked, mark = np.asarray(self._validated(vector), np.float64), self._mark
-        return mark.sums.mean_cosine(asked)
+        if uncounted is None:
+            return mark.sums.mean_cosine(asked)
 
-    def information(self, terms: Sequence[str]) -> Mapping[str, float]:
+        def work(session: Session, mark: Mark) -> float:
+            tally, sums = self._hidden(session, uncounted, mark), mark.sums
+            return tally.mean_cosine(asked, sums.sums.sum(axis=0), int(sums.counts.sum()))
+
+        return self._read(work, _within(_PATIENCE))
+
+    def chinese_share(self, *, uncounted: HiddenDocuments) -> float:
         return self._read(
-            lambda session, mark: MilvusQueryTerms.of(session, self._names, terms, mark).weights, _within(_PATIENCE)
+            lambda session, mark: self._hidden(session, uncounted, mark).chinese_share, _within(_PATIENCE)
         )
+
+    def _tally(self, session: Session, hidden: HiddenDocuments | None, mark: Mark) -> HiddenTally | None:
+        """What there is of hidden documents, as of a mark."""
+        return None if hidden is None else self._hidden(session, hidden, mark)
+
+    def _hidden(self, session: Session, hidden: HiddenDocuments, mark: Mark) -> HiddenTally:
+        return self._tallies.of(mark.step, hidden, lambda: hidden_rows.tally(session, self._names, hidden, mark))
+
+    def information(self, terms: Sequence[str], *, uncounted: HiddenDocuments | None = None) -> Mapping[str, float]:
+        def work(session: Session, mark: Mark) -> Mapping[str, float]:
+            tally = self._tally(session, uncounted, mark)
+            return MilvusQueryTerms.of(session, self._names, terms, mark, tally).weights
+
+        return self._read(work, _within(_PATIENCE))
 
     def removed_share(self) -> float:
         return 0.0

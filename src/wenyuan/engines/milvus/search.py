@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wenyuan.core.scoring.formula import K1, B, bm25, quantised_length, squash
+from wenyuan.engines.hidden_tally import HiddenTally
 from wenyuan.engines.milvus.collections import CollectionNames, Mark
 from wenyuan.engines.milvus.sessions import MOST_HITS, Session
 from wenyuan.engines.milvus.term_weights import MilvusQueryTerms
@@ -38,10 +39,20 @@ def frequency(weight: float, norm: float) -> int:
 
 
 def best(
-    session: Session, names: CollectionNames, terms: Sequence[str], where: str, limit: int, mark: Mark
+    session: Session,
+    names: CollectionNames,
+    terms: Sequence[str],
+    where: str,
+    limit: int,
+    mark: Mark,
+    tally: HiddenTally | None = None,
 ) -> list[tuple[int, float]]:
-    """(passage, score) of the best `limit` rows that meet a condition, ties by id."""
-    query = MilvusQueryTerms.of(session, names, terms, mark)
+    """(passage, score) of the best `limit` rows that meet a condition, ties by id.
+
+    Args:
+        tally: Of passages that are not counted.
+    """
+    query = MilvusQueryTerms.of(session, names, terms, mark, tally)
     if not query.worth:
         return []
     fetched = min(MOST_HITS, math.ceil(SPARE * limit))
@@ -56,10 +67,15 @@ def best(
 
 
 def scores_of(
-    session: Session, names: CollectionNames, terms: Sequence[str], passage_ids: Sequence[int], mark: Mark
+    session: Session,
+    names: CollectionNames,
+    terms: Sequence[str],
+    passage_ids: Sequence[int],
+    mark: Mark,
+    tally: HiddenTally | None = None,
 ) -> dict[int, float]:
     """The scores of given passages; those without any of the terms are absent."""
-    query = MilvusQueryTerms.of(session, names, terms, mark)
+    query = MilvusQueryTerms.of(session, names, terms, mark, tally)
     rows = session.named(names.passages, "passage_id", passage_ids, (*_FIELDS, "seq"))
     shares = {int(row["passage_id"]): _share(query, row) for row in rows if row["seq"] <= mark.watermark}
     return {passage: squash(share) for passage, share in shares.items() if share > 0}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from wenyuan.core.scoring.common_words import worth
 from wenyuan.core.scoring.formula import term_weights
+from wenyuan.engines.hidden_tally import HiddenTally
 from wenyuan.engines.milvus.collections import CollectionNames, Mark
 from wenyuan.engines.milvus.sessions import Session
 
@@ -37,17 +38,29 @@ class MilvusQueryTerms:
     least: float
 
     @classmethod
-    def of(cls, session: Session, names: CollectionNames, terms: Sequence[str], mark: Mark) -> MilvusQueryTerms:
+    def of(
+        cls,
+        session: Session,
+        names: CollectionNames,
+        terms: Sequence[str],
+        mark: Mark,
+        tally: HiddenTally | None = None,
+    ) -> MilvusQueryTerms:
+        """Read them; `tally` is of passages that are not counted."""
         keys = {digest(term): term for term in terms}
         known: dict[str, tuple[int, int]] = {}
         for row in session.named(names.words, "term", list(keys), FIELDS):
             held = row["held"] if row["at"] <= mark.watermark else row["before"]
-            known[keys[row["term"]]] = int(row["number"]), int(held)
+            number = int(row["number"])
+            known[keys[row["term"]]] = number, int(held) - (0 if tally is None else tally.held(number))
         held_by = {term: known.get(term, (0, 0))[1] for term in terms}
-        weights = term_weights(mark.passages, held_by) if mark.passages else {}
-        counted = worth(weights, mark.passages)
+        passages, length = mark.passages, mark.length
+        if tally is not None:
+            passages, length = passages - tally.passages, length - tally.length
+        weights = term_weights(max(0, passages), held_by)
+        counted = worth(weights, passages)
         by_number = {known[term][0]: counted[term] for term in weights if held_by[term] > 0}
-        return cls(weights, by_number, mark.mean, mark.least)
+        return cls(weights, by_number, length / passages if passages > 0 else 0.0, mark.least)
 
     @property
     def total(self) -> float:

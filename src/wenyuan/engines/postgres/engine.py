@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from psycopg import Connection
@@ -13,10 +14,12 @@ from psycopg.sql import SQL, Identifier
 
 from wenyuan.core.errors import EngineError, EngineTimeout, IndexMismatch, msg
 from wenyuan.core.filters import Scope
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
 from wenyuan.core.scoring.formula import rescale
 from wenyuan.core.scoring.vector_sums import Sums
-from wenyuan.engines.postgres import search, vector_search
+from wenyuan.engines.hidden_tally import HiddenTallies, HiddenTally
+from wenyuan.engines.postgres import hidden_rows, search, vector_search
 from wenyuan.engines.postgres.conditions import SqlCondition, visible
 from wenyuan.engines.postgres.postings import sweep
 from wenyuan.engines.postgres.rows import Applied
@@ -147,6 +150,9 @@ _JOINED_BY_KEY = {
 """For keyword search, whose statements say themselves where to begin; to start workers or compile takes longer."""
 
 
+T = TypeVar("T")
+
+
 class PostgresEngine:
     """An engine in a schema of its own.
 
@@ -189,6 +195,7 @@ class PostgresEngine:
         self._seen = 0
         self._same = False
         self._empty = False  # whether the catalog was, when the index was asked last
+        self._tallies = HiddenTallies()
         self._sums: tuple[int, Sums] = (-1, Sums.empty(self._dimension))  # as of which change
         try:
             self._open(library_id)
@@ -299,8 +306,9 @@ class PostgresEngine:
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
         condition = SqlCondition(scope)
-        found = self._sessions.run(
-            lambda connection: search.best(connection, terms, condition, limit),
+        found = self._counted(
+            lambda connection, tally: search.best(connection, terms, condition, limit, tally),
+            scope.uncounted,
             deadline,
             settings={"wenyuan.sources": visible(scope), **_JOINED_BY_KEY},
         )
@@ -334,11 +342,18 @@ class PostgresEngine:
         return "[" + ",".join(map(repr, np.asarray(vector, dtype=np.float32).tolist())) + "]"
 
     def keyword_scores(
-        self, terms: Sequence[str], passage_ids: Sequence[int], *, deadline: Deadline
+        self,
+        terms: Sequence[str],
+        passage_ids: Sequence[int],
+        *,
+        deadline: Deadline,
+        uncounted: HiddenDocuments | None = None,
     ) -> Mapping[int, float]:
         if not passage_ids:
             return {}
-        return self._sessions.run(lambda connection: search.keyword_given(connection, terms, passage_ids), deadline)
+        return self._counted(
+            lambda connection, tally: search.keyword_given(connection, terms, passage_ids, tally), uncounted, deadline
+        )
 
     def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
         written = self._written(vector)
@@ -348,16 +363,63 @@ class PostgresEngine:
             lambda connection: vector_search.cosines_of(connection, written, passage_ids), deadline
         )
 
-    def mean_cosine(self, vector: Any) -> float:
+    def mean_cosine(self, vector: Any, *, uncounted: HiddenDocuments | None = None) -> float:
         self._written(vector)
+        if uncounted is not None:
+            return self._mean_in_sight(vector, uncounted)
         at, sums = self._sums
         if at != self._seen:
             at, sums = self._sessions.run(lambda connection: stored_sums(connection, self._dimension), _soon())
             self._sums = at, sums
         return sums.mean_cosine(vector)
 
-    def information(self, terms: Sequence[str]) -> Mapping[str, float]:
-        return self._sessions.run(lambda connection: search.PostgresQueryTerms.of(connection, terms).weights, _soon())
+    def _mean_in_sight(self, vector: Any, uncounted: HiddenDocuments) -> float:
+        def mean(connection: Connection[Any], tally: HiddenTally | None) -> float:
+            at, sums = stored_sums(connection, self._dimension)
+            if tally is None or tally.at != at:
+                raise search.IndexMoved
+            return tally.mean_cosine(vector, sums.sums.sum(axis=0), int(sums.counts.sum()))
+
+        return self._counted(mean, uncounted, _soon())
+
+    def chinese_share(self, *, uncounted: HiddenDocuments) -> float:
+        return self._tally(uncounted, _soon()).chinese_share
+
+    def _tally(self, hidden: HiddenDocuments, deadline: Deadline) -> HiddenTally:
+        """What there is of hidden documents, as of the change that the index holds."""
+
+        def read() -> HiddenTally:
+            return self._sessions.run(
+                lambda connection: hidden_rows.tally(connection, hidden, self._dimension),
+                deadline,
+                settings=_EVERYTHING,
+            )
+
+        return self._tallies.of(self._seen, hidden, read)
+
+    def _counted(
+        self,
+        work: Callable[..., T],
+        uncounted: HiddenDocuments | None,
+        deadline: Deadline,
+        settings: Mapping[str, str] | None = None,
+    ) -> T:
+        """What `work(connection, tally=…)` finds without counting hidden documents: again, if the index was brought further
+        meanwhile.
+        """
+        while True:
+            tally = None if uncounted is None else self._tally(uncounted, deadline)
+            try:
+                return self._sessions.run(partial(work, tally=tally), deadline, settings=settings)
+            except search.IndexMoved:
+                self._seen = self._sessions.run(stored_watermark, deadline)
+
+    def information(self, terms: Sequence[str], *, uncounted: HiddenDocuments | None = None) -> Mapping[str, float]:
+        return self._counted(
+            lambda connection, tally: search.PostgresQueryTerms.of(connection, terms, tally).weights,
+            uncounted,
+            _soon(),
+        )
 
     def removed_share(self) -> float:
         return 0.0

@@ -19,6 +19,7 @@ from psycopg.sql import SQL, Composed
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.scoring.common_words import worth
 from wenyuan.core.scoring.formula import K1, KNEE, B, quantised_length, squash, term_weights
+from wenyuan.engines.hidden_tally import HiddenTally
 from wenyuan.engines.postgres.conditions import SqlCondition
 from wenyuan.engines.postgres.packing import unpacked_terms
 from wenyuan.engines.postgres.postings import ENTRY, unpacked_postings
@@ -38,7 +39,7 @@ MOST_WORTH = 1.6
 own limit is k1 + 1 = 2.2; it counts only where frequent terms were left for last."""
 
 _TERMS = """
-SELECT s.passages, s.length, v.term, v.id, v.passages
+SELECT s.watermark, s.passages, s.length, v.term, v.id, v.passages
 FROM state s LEFT JOIN vocabulary v ON v.term = ANY(%(terms)s::text[]) AND v.passages > 0
 """
 _POSTINGS = "SELECT term, packed FROM postings WHERE term = ANY(%(ids)s::int[])"
@@ -58,7 +59,7 @@ class PostgresQueryTerms:
         weights: Idf of every term that asks for something.
         worth: What each of them adds where a passage has it; see `core.scoring.common_words`.
         ids: Of the terms that some passage holds, by rising number of those passages.
-        held: By term, the number of passages that hold it.
+        held: By term, the number of passages that hold it, hidden ones too: that is how many are looked at.
         passages: How many there are.
         mean: Of all passages, the number of terms.
     """
@@ -71,12 +72,29 @@ class PostgresQueryTerms:
     mean: float
 
     @classmethod
-    def of(cls, connection: Connection[Any], terms: Sequence[str]) -> PostgresQueryTerms:
+    def of(
+        cls, connection: Connection[Any], terms: Sequence[str], tally: HiddenTally | None = None
+    ) -> PostgresQueryTerms:
+        """Read them.
+
+        Args:
+            tally: Of passages that are not counted.
+
+        Raises:
+            IndexMoved: the index holds another change than the tally is of.
+        """
         rows = connection.execute(_TERMS, {"terms": list(terms)}).fetchall()
-        passages, length = rows[0][:2]
-        found = sorted((count, term, number) for _, _, term, number, count in rows if term is not None)
+        watermark, passages, length = rows[0][:3]
+        found = sorted((count, term, number) for *_, term, number, count in rows if term is not None)
+        counted = {term: count for count, term, _ in found}
+        if tally is not None:
+            if tally.at != watermark:
+                raise IndexMoved
+            passages, length = passages - tally.passages, length - tally.length
+            counted = {term: count - tally.held(number) for count, term, number in found}
+            found = [one for one in found if counted[one[1]] > 0]
         known = {term: count for count, term, _ in found}
-        weights = term_weights(passages, {term: known.get(term, 0) for term in terms}) if passages else {}
+        weights = term_weights(passages, {term: counted.get(term, 0) for term in terms})
         return cls(
             weights=weights,
             worth=worth(weights, passages),
@@ -110,9 +128,15 @@ class PostgresQueryTerms:
         return {i: squash(share) if share > KNEE else share for i, share in pairs if share > 0}
 
 
-def keyword_given(connection: Connection[Any], terms: Sequence[str], passage_ids: Sequence[int]) -> dict[int, float]:
+class IndexMoved(Exception):
+    """The index was brought further since what is to be taken off its counts was counted; the search must be repeated."""
+
+
+def keyword_given(
+    connection: Connection[Any], terms: Sequence[str], passage_ids: Sequence[int], tally: HiddenTally | None = None
+) -> dict[int, float]:
     """The scores of given passages."""
-    query = PostgresQueryTerms.of(connection, terms)
+    query = PostgresQueryTerms.of(connection, terms, tally)
     return query.scores(_fetched(connection, _GIVEN, {"passages": list(passage_ids)}))
 
 
@@ -167,10 +191,18 @@ class _Tally:
 
 
 def best(
-    connection: Connection[Any], terms: Sequence[str], condition: SqlCondition, limit: int
+    connection: Connection[Any],
+    terms: Sequence[str],
+    condition: SqlCondition,
+    limit: int,
+    hidden: HiddenTally | None = None,
 ) -> list[tuple[int, float]]:
-    """(passage, score) of the best `limit` passages within a condition, ties by id."""
-    query = PostgresQueryTerms.of(connection, terms)
+    """(passage, score) of the best `limit` passages within a condition, ties by id.
+
+    Args:
+        hidden: Of passages that are not counted.
+    """
+    query = PostgresQueryTerms.of(connection, terms, hidden)
     tally, left, room, found = _Tally(query), list(query.ids), FIRST_ENTRIES, list[tuple[int, float]]()
     while left:
         names = left[: _rarest(query, left, room)]

@@ -36,6 +36,7 @@ from wenyuan.service.rules.schemas import SCHEMAS, stored_schema
 from wenyuan.service.search.general_texts import SCRIPTS
 from wenyuan.service.search.reranking import Reranking
 from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.sight_traits import WITHIN_SIGHT
 from wenyuan.service.search.sufficiency import retrieve_whole
 from wenyuan.settings import RulesSettings, SearchSettings
 
@@ -149,7 +150,8 @@ class RecordAt(FeedAt):
         # What was not recorded was not known then, and did not count.
         known = self._recorded_floor
         then = dict.fromkeys(SCRIPTS, known) if known else self._catalog.floor(mode)
-        return {script: {"law": 0.0, "distinct": 0.0, **then.get(script, {})} for script in SCRIPTS}
+        before = {"law": 0.0, "distinct": 0.0, WITHIN_SIGHT: 0.0}
+        return {script: {**before, **then.get(script, {})} for script in SCRIPTS}
 
     def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
         return self._catalog.tuning_at(seq, deadline)

@@ -89,9 +89,11 @@ class AuditRecorder:
         self._reranking = reranking
         rules = settings.rules.model_dump(mode="json", exclude_defaults=True)
         more = {"rules": rules, "reranker": reranking.fingerprint}
-        searching = settings.search.model_dump(mode="json", exclude={"withhold_disputed"})
+        searching = settings.search.model_dump(mode="json", exclude={"withhold_disputed", "shared_statistics"})
         if settings.search.withhold_disputed:  # records of before know nothing of it
             searching["withhold_disputed"] = True
+        if settings.search.shared_statistics:
+            searching["shared_statistics"] = True
         bearing = searching | {name: value for name, value in more.items() if value}
         self._digest = digest_of(bearing)
         self._encoder_key = encoder.fingerprint.key if encoder is not None else ""

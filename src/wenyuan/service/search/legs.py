@@ -12,6 +12,7 @@ import numpy as np
 
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.filters import Scope
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Deadline, Engine
 from wenyuan.core.scoring.adapt import QueryMap
@@ -258,12 +259,21 @@ class OwnLegs:
             numbers, keyword, cosines, shares = numbers[may], keyword[may], cosines[may], shares[may]
         ids, unknown = numbers.tolist(), np.isnan(keyword)
         rest = numbers[unknown].tolist()
-        others = _best([self._keyword_scores(legs, said, rest, deadline) for said in request.query.wordings.each])
+        others = _best(
+            [self._keyword_scores(legs, said, rest, request.scope, deadline) for said in request.query.wordings.each]
+        )
         keyword = np.where(unknown, column(others.scores, ids, 0.0), keyword)
         reworded = column({**words.reworded, **others.reworded}, ids, 0.0)
         return LegOutput(fusion.candidates(numbers, keyword, cosines, shares, reworded), reports, aim)
 
-    def aim(self, script: str, vector: Any, profile: CollectionProfile, deadline: Deadline) -> Aim:
+    def aim(
+        self,
+        script: str,
+        vector: Any,
+        profile: CollectionProfile,
+        deadline: Deadline,
+        uncounted: HiddenDocuments | None = None,
+    ) -> Aim:
         """The centred target of a query, with the learned query map applied if there is one.
 
         Passages that resemble any question stand too near to each of them: what a passage has in common with
@@ -274,6 +284,7 @@ class OwnLegs:
         Args:
             script: Of the query; see `script_of`.
             vector: The query's, as it was embedded, (dim,) float32.
+            uncounted: See `Scope.uncounted`.
         """
         learned = None if profile.tuning is None else profile.tuning.map
         aim = Aim(vector=vector, asked=vector)
@@ -286,20 +297,22 @@ class OwnLegs:
             moved = vector - common
             if length := float((moved @ moved) ** 0.5):
                 # What is taken off is put back as it is over the whole collection, so that cosines keep their scale.
-                offset = self._engine.mean_cosine(common)
+                offset = self._engine.mean_cosine(common, uncounted=uncounted)
                 aim = Aim(vector=moved / length, scale=length, offset=offset, asked=vector)
         return aim if learned is None else mapped(learned, aim)
 
-    def naming(self, reference: Reference, passages: Sequence[int], deadline: Deadline) -> Collection[int]:
+    def naming(
+        self, reference: Reference, passages: Sequence[int], scope: Scope, deadline: Deadline
+    ) -> Collection[int]:
         """Those of the passages that contain one of the identifiers (see `text.analysis.identifiers`), or may contain one of the
         literal names: most of its terms.
         """
         if not reference.literals:
             marks = ["#" + name for name in reference.named]
-            return self._keyword_scores(self._executor, marks, passages, deadline).keys()
+            return self._keyword_scores(self._executor, marks, passages, scope, deadline).keys()
         found: set[int] = set()
         for name in reference.literals[:_MOST_LITERALS]:
-            scores = self._keyword_scores(self._executor, search_terms(name), passages, deadline)
+            scores = self._keyword_scores(self._executor, search_terms(name), passages, scope, deadline)
             least = _LITERAL_SHARE * max(scores.values(), default=0.0)
             found.update(number for number, score in scores.items() if score >= least)
         return found
@@ -313,7 +326,8 @@ class OwnLegs:
         if query.others:
             everyone = set().union(*scores)
             for words, known in zip(query.each, scores, strict=True):
-                known.update(engine.keyword_scores(words, sorted(everyone - known.keys()), deadline=deadline))
+                rest = sorted(everyone - known.keys())
+                known.update(engine.keyword_scores(words, rest, deadline=deadline, uncounted=scope.uncounted))
         # The most that a passage can score which the leg, asked for `depth` of them, did not give.
         last = [result.hits[-1].score for result in results if len(result.hits) >= depth]
         unseen = (1.0 + _ROUNDING) * max(last, default=0.0)
@@ -322,17 +336,17 @@ class OwnLegs:
     def _vector(self, vectors: QueryVectors, request: LegRequest) -> _Near:
         begun, query = time.perf_counter(), request.query
         vector, remembered = vectors.of(query.subject, request.deadline)
-        aim = self.aim(query.script, vector, request.profile, request.deadline)
+        aim = self.aim(query.script, vector, request.profile, request.deadline, request.scope.uncounted)
         result = self._engine.vector(aim.vector, scope=request.scope, limit=request.depth, deadline=request.deadline)
         cosines = {hit.passage_id: hit.parts["cosine"] for hit in result.hits}
         return _Near(cosines, aim, (time.perf_counter() - begun) * 1e3, remembered)
 
     def _keyword_scores(
-        self, legs: Legs, words: list[str], passages: Sequence[int], deadline: Deadline
+        self, legs: Legs, words: list[str], passages: Sequence[int], scope: Scope, deadline: Deadline
     ) -> Mapping[int, float]:
         """Keyword scores of passages that only the vector leg found."""
-        engine = self._engine
-        asked = legs.begin(lambda: engine.keyword_scores(words, passages, deadline=deadline), "keyword_scores")
+        score = partial(self._engine.keyword_scores, words, passages, deadline=deadline, uncounted=scope.uncounted)
+        asked = legs.begin(score, "keyword_scores")
         return legs.outcome(asked, "keyword leg", deadline)
 
 

@@ -127,7 +127,9 @@ class OwnSearch:
         query, profile = context.query, context.profile
         topic = None
         if context.has_topic:
-            topic = self._topics.of(replace(query, text=question.text), context.change, context.deadline)
+            topic = self._topics.of(
+                replace(query, text=question.text), context.scope, context.change, context.deadline
+            )
         depth = max(self._settings.depth, 2 * query.limit)
         if question.names:  # a place that is named may share little else with the query
             depth *= _DEEPER
@@ -168,7 +170,7 @@ class OwnSearch:
     ) -> Ranked:
         """The candidates that count, after adjustment."""
         if reference:  # a named place counts however little else its text shares with the query: the floor comes last
-            naming = self._legs.naming(reference, found.passage_ids.tolist(), context.deadline)
+            naming = self._legs.naming(reference, found.passage_ids.tolist(), context.scope, context.deadline)
             candidates = cut.placed(found, naming).hits()
         else:
             candidates = cut.liftable(found.taken(above(found.scores, cut.floor))).hits()
@@ -177,7 +179,7 @@ class OwnSearch:
         if moved and context.deadline.remaining() > self._settings.deadline * _WAITS_FOR_INDEX:
             raise PassagesMoved
         said = reference.terms().union(*map(title_terms, passages.values())) if reference else ()
-        told = self._engine.information(sorted(said)) if said else {}
+        told = self._engine.information(sorted(said), uncounted=context.scope.uncounted) if said else {}
         leeway = Leeway() if topic is None else Leeway.among(found.scores[:NEAR].tolist())
         request = Request(topic=topic, leeway=leeway, reference=reference, information=told)
         ranked = []

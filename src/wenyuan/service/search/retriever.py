@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import date
@@ -12,6 +12,7 @@ from typing import Any
 
 from wenyuan.core.errors import EngineUnavailable, msg
 from wenyuan.core.filters import And, Filter, Scope
+from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.model import MAX_QUERY_CHARS, Passage, Source
 from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, Ranking, time_left, until
 from wenyuan.core.scoring.adapt import Tuning
@@ -46,6 +47,7 @@ from wenyuan.service.search.query_vectors import QueryVectors
 from wenyuan.service.search.question import SynonymReader, analysed
 from wenyuan.service.search.reranking import Reranking
 from wenyuan.service.search.search_context import SearchContext
+from wenyuan.service.search.sight_traits import WITHIN_SIGHT, SightTraits
 from wenyuan.service.search.source_selection import Sources, registry_of
 from wenyuan.service.search.topic import TaskTopic, TopicReader
 from wenyuan.service.search.traces import Traces
@@ -104,7 +106,8 @@ class Retriever:
         self._registry = PerChange(lambda _, deadline: registry_of(record.sources(deadline)))
         self._tuned = PerChange(self._tuning_at)
         self._synonyms = PerChange(SynonymReader(record))
-        self._topics = TopicReader(record, engine.information)
+        self._topics = TopicReader(record, engine)
+        self._sight_traits = SightTraits(engine, encoder)
         self._abstention = Abstention(self._own, engine, record, encoder, settings)
         self._own_search = OwnSearch(
             record, engine, self._own, self._topics, self._abstention, self.reranking, settings,
@@ -181,7 +184,7 @@ class Retriever:
         derived = None if deriving is None else self._executor.outcome(deriving, "rules leg", deadline)
         if derived is not None:
             legs.append(LegReport(name="rules", state="ok", ms=derived.ms, hits=len(derived.found)))
-            ranked = self._with_rules(query, ranked, derived)
+            ranked = self._with_rules(query, ranked, derived, scope)
         if not ranked and not query.partial and (down := [leg for leg in legs if leg.state == "failed"]):
             raise EngineUnavailable(
                 msg("nothing was found, and {error}", error=down[0].error), component=down[0].name
@@ -228,8 +231,9 @@ class Retriever:
         filter = self._of_type(query, change, deadline) if query.engineering_type else query.filter
         synonyms = self._synonyms.at(change, deadline)
         # Of the catalog as it is, too, and not before its last change was read: nothing comes in unseen.
-        scope = Scope(sources=frozenset(own), as_of=day, filter=filter, hidden=self._record.hidden(deadline))
-        known = partial(self._words_in_view, scope, deadline)
+        scope = self.scope(own, day, self._record.hidden(deadline), filter)
+        # Misspelled words are told by those that the library has; what only hidden documents have, nobody has.
+        known = partial(self._engine.information, uncounted=scope.hidden)
         questions = tuple(analysed(text, synonyms, known) for text in query.texts)
         context = SearchContext(
             query=query,
@@ -237,27 +241,20 @@ class Retriever:
             scope=scope,
             registry=registry,
             trusts={name: registry.by_id[name].trust for name in own},
-            profile=self.profile(questions[0].script, self._tuned.at(change, deadline)),
+            profile=self.profile(questions[0].script, self._tuned.at(change, deadline), scope.uncounted),
             change=change,
             latest=latest,
             deadline=deadline,
         )
         return context, outside
 
-    def _words_in_view(self, scope: Scope, deadline: Deadline, words: Sequence[str]) -> Mapping[str, float]:
-        """Inverse document frequency by term, by which misspelled words are told: what only hidden documents have, nobody
-        has.
-        """
-        told = self._engine.information(words)
-        if scope.hidden is None:
-            return told
-        unknown = max(told.values(), default=0.0)
-        return {
-            word: value
-            if value == unknown or self._engine.keyword([word], scope=scope, limit=1, deadline=deadline).hits
-            else unknown
-            for word, value in told.items()
-        }
+    def scope(
+        self, sources: Iterable[str], day: date, hidden: HiddenDocuments | None, filter: Filter | None = None
+    ) -> Scope:
+        """What a request may search, and of what its scores take frequencies and means."""
+        known = next(iter(self.floors().values()), {}) if hidden is not None else {}
+        shared = not known.get(WITHIN_SIGHT, float(not self._settings.shared_statistics))
+        return Scope(sources=frozenset(sources), as_of=day, filter=filter, hidden=hidden, shared_statistics=shared)
 
     def _of_type(self, query: Query, change: int, deadline: Deadline) -> Filter:
         """The request's filter, combined with the one that its engineering type implies."""
@@ -288,7 +285,7 @@ class Retriever:
         )
 
     def _with_rules(
-        self, query: Query, ranked: list[tuple[Hit, Passage]], derived: Derived
+        self, query: Query, ranked: list[tuple[Hit, Passage]], derived: Derived, scope: Scope
     ) -> list[tuple[Hit, Passage]]:
         """Passages and derived rules in one order; beside one another, all of both."""
         answering = {
@@ -297,9 +294,10 @@ class Retriever:
             if "asked" not in hit.parts or derived.details[hit.passage_id].get("answers")
         }
         found = list(derived.found)
+        information = partial(self._engine.information, uncounted=scope.uncounted)
         if query.rules != "within":
-            return unbounded(ranked, found, answering, query.text, self._engine.information)
-        return merge_by_score(ranked, found, answering, query.text, query.limit, self._engine.information)
+            return unbounded(ranked, found, answering, query.text, information)
+        return merge_by_score(ranked, found, answering, query.text, query.limit, information)
 
     def derive(self, query: Query, deadline: Deadline | None = None) -> SearchAnswer:
         """Rules only: what follows for the processes that the query gives or its text names.
@@ -312,8 +310,7 @@ class Retriever:
         day = query.as_of or date.today()
         registry = self.registry(change, deadline)
         own, _ = registry.seen(query.sources, min_trust=query.min_trust, day=day)
-        hidden = self._record.hidden(deadline)
-        scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter, hidden=hidden)
+        scope = self.scope(own, day, self._record.hidden(deadline), query.filter)
         deriving = self._derive(query, scope, registry, change, deadline)
         if deriving is None:
             return self._nothing(change, scope, "the library has no rules")
@@ -367,11 +364,21 @@ class Retriever:
         if not task_id:
             return TaskTopic()
         deadline = deadline or self.limit()
-        return self._topics.told(task_id, self._engine.sync(self._record, deadline=deadline), deadline)
+        change = self._engine.sync(self._record, deadline=deadline)
+        scope = self.scope((), date.today(), self._record.hidden(deadline))
+        return self._topics.told(task_id, change, deadline, scope.uncounted)
 
-    def profile(self, script: str, tuning: Tuning | None) -> CollectionProfile:
-        """The collection profile for queries in a script, under a tuning."""
+    def profile(
+        self, script: str, tuning: Tuning | None, uncounted: HiddenDocuments | None = None
+    ) -> CollectionProfile:
+        """The collection profile for queries in a script, under a tuning.
+
+        Args:
+            uncounted: See `Scope.uncounted`.
+        """
         known = self.floors().get(script, {})
+        if uncounted is not None and WITHIN_SIGHT not in known:
+            known = {**known, **self._sight_traits.of(uncounted)}
         traits, curve = Traits.of(known), curve_of(known, self.mode)
         distinct = known.get("distinct", float(COPIES))
         recorded = {
@@ -384,6 +391,8 @@ class Retriever:
             "least": self._abstention.least,
             **curve.measured(),
         }
+        if WITHIN_SIGHT in known:
+            recorded[WITHIN_SIGHT] = known[WITHIN_SIGHT]
         scale = (0.0, 1.0) if self._encoder is None else self._encoder.fingerprint.scale
         return CollectionProfile(
             traits=traits,

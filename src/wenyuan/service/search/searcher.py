@@ -33,13 +33,13 @@ from wenyuan.core.scoring.copies import distinct
 from wenyuan.core.scoring.formula import BRIDGE
 from wenyuan.core.scoring.law_factor import LAW
 from wenyuan.core.scoring.probability import raw_of
-from wenyuan.core.text.analysis import OWN
 from wenyuan.core.text.summaries import summarize
 from wenyuan.service.query import Confidence, LegReport, Query, Rewriting, SearchAnswer
 from wenyuan.service.search.answer_cache import AnswerCache, CacheCounts, CacheStore, OwnMemory
 from wenyuan.service.search.general_texts import SCRIPTS
 from wenyuan.service.search.leg_execution import abreast
 from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.sight_traits import BOTH, FIRST_ARTICLES
 from wenyuan.service.search.source_selection import Allowed, Sources
 from wenyuan.service.search.sufficiency import Sufficiency, leading, search_missing
 from wenyuan.settings import CacheSettings, SearchSettings
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
 _MEASURE = 8  # version of what is measured of a library: what another one measured is measured anew
 _SAMPLE = 400  # passages that tell which languages there are
-_BOTH = 0.05  # share of them that the rarer language must have
-_FIRST_ARTICLES = tuple(f"{OWN}article:{number}" for number in range(1, 6))  # every law has some of them
 
 
 class CollectionTraits:
@@ -74,8 +72,8 @@ class CollectionTraits:
         """The traits with a learned probability curve (``{}`` for none), by mode and script: see `Traits`."""
         passages, mode = self._catalog.some_passages(_SAMPLE), self._retriever.mode
         chinese = sum(passage.language == "zh" for passage in passages)
-        both = bool(passages) and min(chinese, len(passages) - chinese) >= _BOTH * len(passages)
-        law = LAW if self._engine.information(_FIRST_ARTICLES) else 0.0
+        both = bool(passages) and min(chinese, len(passages) - chinese) >= BOTH * len(passages)
+        law = LAW if self._engine.information(FIRST_ARTICLES) else 0.0
         labels = float(self._encoder is not None and bool(passages) and not self._catalog.unlabelled())
         traits = {
             "bridge": BRIDGE if both and self._encoder is not None else 0.0, "law": law, "labels": labels, **curve
