@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.message
 
 import pytest
+from tests.support.hiding_styles import HIDING, HIDING_PAGES, SHOWING, SHOWING_PAGES
 
 from wenyuan.core.model import Document
 from wenyuan.readers.html import read_html
@@ -14,69 +15,6 @@ from wenyuan.readers.mail import unpack_eml
 def read(page: str, uri: str = "file:///a.html") -> Document:
     (document,) = read_html(page.encode(), uri=uri, name="a.html")
     return document
-
-
-HIDING = [
-    "opacity:0.01",
-    "opacity: 0%",
-    "font-size:1px",
-    "font-size: .05em",
-    "font-size:1%",
-    "font: 1px/1 serif",
-    "color:#fff",
-    "color:white",
-    "color: rgb(255, 255, 255)",
-    "color:#fefefe",
-    "color:#123456;background:#123456",
-    "color:#123456; background-color: rgb(18 52 86)",
-    "position:absolute;left:-9999px",
-    "position: fixed; top: -100em",
-    "text-indent:-9999px",
-    "position:absolute;clip:rect(0,0,0,0)",
-    "position:absolute !important; clip: rect(1px, 1px, 1px, 1px)",
-    "clip-path: inset(50%)",
-    "width:1px;height:1px;overflow:hidden",
-    "max-height:0;overflow:hidden",
-    "transform: scale(0)",
-    "transform:translateX(-10000px)",
-    "mso-hide:all",
-    "color:transparent",
-    "color: rgba(0, 0, 0, 0)",
-    "color:#0000",
-    "color:#12345600",
-    "color:hsl(0,0%,100%)",
-    "color: hsla(120, 50%, 50%, 0)",
-    "filter: opacity(0)",
-    "filter:blur(1px) opacity(0%)",
-    "zoom:0.01",
-    "content-visibility:hidden",
-    "display:none !important; display:block",
-]
-SHOWING = [
-    "color:transparent;background-clip:text;background:linear-gradient(red,blue)",
-    "color:transparent;-webkit-background-clip:text",
-    "color:transparent;text-shadow:0 0 2px #000",
-    "color:hsl(0,100%,30%)",
-    "color:#0008",
-    "filter:opacity(50%)",
-    "zoom:0.8",
-    "content-visibility:auto",
-    "opacity:0.5",
-    "font-size:8px",
-    "font-size:50%",
-    "color:#eee",
-    "color:#fff;background:#000",
-    "color:white;background:url(dark.png)",
-    "color:white;background:linear-gradient(#000,#111)",
-    "background:#fff;color:black",
-    "position:absolute;left:-50px",
-    "text-indent:-2em",
-    "height:0;padding-bottom:56%;overflow:hidden",
-    "width:200px;overflow:hidden",
-    "max-height:0",
-    "transform:scale(0.5)",
-    "display:none;display:block",
-]
 
 
 @pytest.mark.parametrize("style", HIDING)
@@ -168,3 +106,13 @@ def test_hidden_text_of_a_mail_is_left_out() -> None:
     assert "The fee is due." in document.text
     assert "secret" not in document.text
     assert any("hidden elements (2)" in note for note in document.notes)
+
+
+@pytest.mark.parametrize(
+    ("page", "shown"), [(page, False) for page in HIDING_PAGES] + [(page, True) for page in SHOWING_PAGES]
+)
+def test_colours_sizes_and_places_of_a_page_count_as_on_the_screen_of_a_desk(page: str, *, shown: bool) -> None:
+    """Named values, widths of screens, what stands in a line, the ground of the whole page."""
+    document = read(page + "<p style='color:red'>what else the page says, which is more than that")
+    assert ("secret" in document.text) == shown
+    assert bool(document.notes) != shown

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from colorsys import hls_to_rgb
 from typing import Any, NamedTuple
+
+from wenyuan.readers.css_colours import arguments, read_colour
 
 _LENGTH = re.compile(r"(-?[0-9]*\.?[0-9]+)(px|pt|em|rem|ex|ch|vw|vh|%|in|cm|mm)?\Z")
 _PIXELS = {"px": 1.0, "pt": 4 / 3, "em": 16.0, "rem": 16.0, "ex": 8.0, "ch": 8.0, "in": 96.0, "cm": 38.0, "mm": 3.8, "vw": 12.0, "vh": 8.0}  # fmt: skip
 _AWAY = -500.0  # pixels beyond the edge of a page
 _TINY = 1.0  # pixels
+_WHOLE = 100.0  # per cent of its width: letters that are moved so far leave their element
 _NO_CLIP = re.compile(r"rect\((?:0|1)(?:px)?,? ?(?:0|1)(?:px)?,? ?(?:0|1)(?:px)?,? ?(?:0|1)(?:px)?\)")
-_NO_PATH = re.compile(r"inset\((?:50|100)%|circle\(0|polygon\(0(?:px)? 0(?:px)?,? ?0")
-_NO_SCALE = re.compile(r"scale[xy]?\(0(?:[,)]|\.0)|translate(?:x|y|3d)?\(-(?:[0-9]{4,}px|[0-9]{3,}v)")
+_NO_PATH = re.compile(
+    r"rect\( ?0(?:px)? 0(?:px)? 0(?:px)? 0(?:px)? ?\)|inset\( ?(?:[5-9][0-9](?:\.[0-9]+)?|100)% ?\)|inset\(0 100%|inset\(100%|(?:circle|ellipse)\( ?0(?:px|%)?[ )]"
+    r"|polygon\( ?0(?:px|%)? 0(?:px|%)?(?:, ?0(?:px|%)? 0(?:px|%)?)* ?\)"
+)
+_NO_SCALE = re.compile(
+    r"scale(?:3d|[xy])?\( ?(?:0+|0*\.0[0-9]*|[0-3]%) ?[,)]|scale(?:3d)?\( ?[0-9.]+ ?, ?(?:0+|0*\.0[0-9]*) ?[,)]"
+    r"|matrix\( ?0(?:\.0+)? ?, ?0(?:\.0+)? ?, ?0(?:\.0+)? ?, ?0(?:\.0+)? ?,|rotate[xy]\( ?-?(?:90|270)deg ?\)"
+)
+_NO_MASK = re.compile(r"gradient\((?:[^(),]*,)? ?transparent ?(?:, ?transparent ?)*\)")
+_MOVING = re.compile(r"translate(x|y|3d)?\(([^()]*(?:\([^()]*\))?[^()]*)\)")
 _FONT_SIZE = re.compile(r"(?:^| )([0-9.]+[a-z%]*)(?:/|\Z| )")
 _OF_PARENT = re.compile(r"inherit|unset|smaller|larger|[0-9.]+(?:em|ex|ch|%)")
-_NAMED = {"white": (255, 255, 255), "black": (0, 0, 0), "red": (255, 0, 0), "yellow": (255, 255, 0), "snow": (255, 250, 250),
-          "ghostwhite": (248, 248, 255), "ivory": (255, 255, 240), "whitesmoke": (245, 245, 245), "floralwhite": (255, 250, 240),
-          "gray": (128, 128, 128), "grey": (128, 128, 128), "blue": (0, 0, 255), "green": (0, 128, 0), "navy": (0, 0, 128)}  # fmt: skip
-_HEX = re.compile(r"#([0-9a-f]{3,8})\Z")
-_NUMBER = r"([0-9]*\.?[0-9]+)"
-_RGB = re.compile(rf"rgba?\( ?{_NUMBER}[ ,]+{_NUMBER}[ ,]+{_NUMBER}(?:[ ,/]+{_NUMBER}(%?))? ?\)\Z")
-_HSL = re.compile(rf"hsla?\( ?{_NUMBER}(?:deg)?[ ,]+{_NUMBER}%[ ,]+{_NUMBER}%(?:[ ,/]+{_NUMBER}(%?))? ?\)\Z")
+_FROM_PARENT = ("inherit", "initial", "unset", "revert", "revert-layer", "currentcolor")
 _CLEAR = 0.04  # of 1
 _SEEN = 10  # of 255: a difference that an eye can see
 _INLINE = frozenset(
@@ -68,7 +72,9 @@ def conceals(tag: str, said: Mapping[str, str], attributes: Mapping[str, str | N
         or _is_clear(said.get("zoom", "1"))
     ):
         return True
-    return _is_away(said) or _is_cut(tag, said) or bool(_NO_SCALE.search(said.get("transform", "")))
+    if _NO_MASK.search(said.get("mask", "") or said.get("-webkit-mask", "") or said.get("mask-image", "")):
+        return True
+    return _is_away(tag, said) or _is_cut(tag, said) or _is_transformed(tag, said)
 
 
 def silent(node: Any, attributes: Mapping[str, str | None]) -> bool:
@@ -106,27 +112,68 @@ def ground(node: Any, said: Mapping[str, str], attributes: Mapping[str, str | No
     elif node.tag == "mark":
         paper = None
     told = (
-        (attributes.get("color") if node.tag == "font" else None)
+        (attributes.get("color") if node.tag == "font" else attributes.get("text") if node.tag == "body" else None)
         or said.get("-webkit-text-fill-color")
         or said.get("color")
     )
-    if told and told != "inherit":
-        drawn = "text" in (said.get("background-clip"), said.get("-webkit-background-clip")) or "text-shadow" in said
-        letters = NONE if _is_see_through(told.strip().lower()) and not drawn else colour(told.strip().lower())
+    if told and told.strip().lower() not in _FROM_PARENT:
+        drawn = _cut_from_ground(said) or "text-shadow" in said
+        ink = read_colour(told.strip().lower())
+        letters = (
+            None
+            if ink is None or told == "initial"
+            else NONE
+            if ink.alpha < _CLEAR and not drawn
+            else ink[:3]
+            if ink.alpha == 1
+            else None
+        )
     behind = [each for name, each in said.items() if name in ("background", "background-color")]
     if bgcolor := attributes.get("bgcolor"):
         behind.insert(0, bgcolor.strip().lower())
     for value in behind:
-        if "url(" in value or "gradient(" in value:
-            paper = None
-        elif value.split(" ")[0] not in ("transparent", "none", "inherit", "initial", "unset") and not _clear(value):
-            found = [each for part in _tokens(value) if (each := colour(part))]
-            paper = found[0] if found else None
+        if value.split(" ")[0] in ("none", *_FROM_PARENT):
+            continue
+        paper = _paper(value, above.paper)
     if attributes.get("background") or said.get("background-image", "none") != "none":
         paper = None
+    if "dark" in said.get("color-scheme", "") and "light" not in said["color-scheme"] and paper == WHITE:
+        paper = None  # the page is dark where nothing else is said
     if (letters, paper) == (above.letters, above.paper):
         return above
     return Ground(letters, paper, node.mem_id)
+
+
+def _cut_from_ground(said: Mapping[str, str]) -> bool:
+    """Whether letters are what is seen of a background, unless a later one covers all again."""
+    names = list(said)
+    cut = max(
+        (at for at, name in enumerate(names) if name.endswith("background-clip") and said[name] == "text"), default=-1
+    )
+    grounds = [at for at, name in enumerate(names) if name in ("background", "background-color", "background-image")]
+    return bool(grounds) and cut > (names.index("background") if "background" in names else -1)
+
+
+def _paper(value: str, below: Colour | None) -> Colour | None:
+    """The colour of a background that lies on another one; None where it is a picture, or one of both is not known."""
+    if "url(" in value or "gradient(" in value:
+        return _flat(value)
+    found = next((each for part in arguments(value, " ") if (each := read_colour(part))), None)
+    if found is None:
+        return None
+    if found.alpha < 1:
+        return below if found.alpha == 0 else None if below is None else found.over(below)
+    return found[:3]
+
+
+def _flat(value: str) -> Colour | None:
+    """The colour of a gradient from one colour to the same one; None for others, and for pictures."""
+    if not value.startswith("linear-gradient(") or not value.endswith(")"):
+        return None
+    stops = [arguments(each, " ")[:1] for each in arguments(value[len("linear-gradient(") : -1], ",")]
+    colours = [read_colour(each) for stop in stops for each in stop if not each.endswith(("deg", "turn", "to"))]
+    first = colours[0] if colours else None
+    return first[:3] if first is not None and first.alpha == 1 and all(each == first for each in colours) else None
 
 
 def blends(colours: Ground) -> bool:
@@ -138,62 +185,45 @@ def blends(colours: Ground) -> bool:
     return max(abs(a - b) for a, b in zip(colours.letters, colours.paper, strict=True)) < _SEEN
 
 
-def colour(value: str) -> Colour | None:
-    """A colour as red, green, blue of 0..255; None for one that is not known, or not opaque."""
-    if value in _NAMED:
-        return _NAMED[value]
-    if found := _HEX.match(value):
-        digits = found[1]
-        if len(digits) in (3, 4):
-            digits = "".join(digit * 2 for digit in digits[:3])
-        return (int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)) if len(digits) == 6 else None
-    if found := _RGB.match(value):
-        if found[4] and float(found[4]) / (100 if found[5] else 1) < 1:
-            return None
-        red, green, blue = (min(255, round(float(each))) for each in found.groups()[:3])
-        return red, green, blue
-    if found := _HSL.match(value):
-        if found[4] and float(found[4]) / (100 if found[5] else 1) < 1:
-            return None
-        hue, saturation, lightness = (
-            float(found[1]) / 360,
-            min(float(found[2]), 100) / 100,
-            min(float(found[3]), 100) / 100,
-        )
-        red, green, blue = (round(255 * each) for each in hls_to_rgb(hue, lightness, saturation))
-        return red, green, blue
-    return None
-
-
-def _is_see_through(value: str) -> bool:
-    """Whether a colour has no opacity that an eye could see."""
-    if value == "transparent":
-        return True
-    if (found := _HEX.match(value)) and len(found[1]) in (4, 8):
-        alpha = found[1][3] * 2 if len(found[1]) == 4 else found[1][6:]
-        return int(alpha, 16) / 255 < _CLEAR
-    mixed = _RGB.match(value) or _HSL.match(value)
-    return mixed is not None and bool(mixed[4]) and float(mixed[4]) / (100 if mixed[5] else 1) < _CLEAR
-
-
-def _tokens(value: str) -> list[str]:
-    return re.findall(r"[a-z-]+\([^()]*\)|[^\s]+", value)
-
-
-def _clear(value: str) -> bool:
-    """Whether a background has a colour that is not opaque."""
-    return any(part.startswith(("rgba", "hsla")) and colour(part) is None for part in _tokens(value))
-
-
 def _is_clear(opacity: str) -> bool:
     found = re.fullmatch(r"([0-9]*\.?[0-9]+)(%?)", opacity)
     return bool(found) and float(found[1]) / (100 if found[2] else 1) < _CLEAR  # type: ignore[index]
 
 
-def _is_away(said: Mapping[str, str]) -> bool:
+def _in_line(tag: str, said: Mapping[str, str]) -> bool:
+    """Whether an element stands in a line: it has no size, and cannot be moved up or transformed."""
+    if tag in ("td", "th") or tag not in _INLINE or said.get("display", "inline") != "inline":
+        return False
+    return said.get("position") not in ("absolute", "fixed") and said.get("float", "none") == "none"
+
+
+def _is_away(tag: str, said: Mapping[str, str]) -> bool:
     """Whether an element is placed far beyond the edge of its page."""
     moved = ("left", "top", "right", "bottom") if said.get("position") in ("absolute", "fixed", "relative") else ()
-    return any(_pixels(said.get(name, ""), 0.0) <= _AWAY for name in (*moved, "text-indent", "margin-left"))
+    block = () if _in_line(tag, said) else ("text-indent", "margin-top")
+    if any(_pixels(said.get(name, ""), 0.0) <= _AWAY for name in (*moved, *block, "margin-left")):
+        return True
+    margin = arguments(said.get("margin", ""), " ")  # above, right, below, left
+    beside = [*(margin[:1] if block else ()), *(margin[3:4] or margin[1:2])]
+    placed = arguments(said.get("inset", ""), " ") if moved else []
+    if any(_pixels(each, 0.0) <= _AWAY for each in (*beside, *placed)):
+        return True
+    indented = said.get("text-indent", "").endswith("%") and _LENGTH.match(said["text-indent"])
+    cut = said.get("overflow", "").startswith(("hidden", "clip")) and said.get("white-space", "").startswith(
+        ("nowrap", "pre")
+    )
+    return bool(indented and cut and float(indented[1]) >= _WHOLE)
+
+
+def _is_transformed(tag: str, said: Mapping[str, str]) -> bool:
+    """Whether an element is shrunk to nothing, turned until its edge is seen, or moved beyond the edge of its page."""
+    if _in_line(tag, said):
+        return False
+    transform = said.get("transform", "")
+    if _NO_SCALE.search(transform) or any(_is_clear(each) for each in arguments(said.get("scale", ""), " ")[:2]):
+        return True
+    moves = [each for found in _MOVING.findall(transform) for each in arguments(found[1], ",")[:2]]
+    return any(_pixels(each, 0.0) <= _AWAY for each in (*moves, *arguments(said.get("translate", ""), " ")[:2]))
 
 
 def _is_cut(tag: str, said: Mapping[str, str]) -> bool:
@@ -206,17 +236,20 @@ def _is_cut(tag: str, said: Mapping[str, str]) -> bool:
         return False  # a frame whose height is that of its padding
     in_line = tag in _INLINE and said.get("display", "inline") == "inline"
     if in_line and said.get("position") not in ("absolute", "fixed"):
-        return False  # what stands in a line has no size
-    overflow = [said.get(name, "") for name in ("overflow", "overflow-x", "overflow-y")]
-    if not any(value.startswith(("hidden", "clip")) for value in overflow):
         return False
+    overflow = [said.get(name, "") for name in ("overflow", "overflow-x", "overflow-y")]
+    if not any(value.startswith(("hidden", "clip", "auto", "scroll")) for value in overflow):
+        return False
+    flat = _pixels(said.get("line-height", ""), 99.0) <= _TINY or said.get("line-height") == "0"
+    if flat and not _pixels(said.get("height", ""), 0.0) and not _pixels(said.get("min-height", ""), 0.0):
+        return True
     return any(_pixels(said.get(name, ""), 99.0) <= _TINY for name in ("width", "height", "max-width", "max-height"))
 
 
 def _is_tiny(size: str) -> bool:
     found = _LENGTH.match(size)
     if not found:
-        return False
+        return _pixels(size, 16.0) <= _TINY
     if found[2] == "%":
         return float(found[1]) <= 100 * _TINY / 16
     return _pixels(size, 16.0) <= _TINY
@@ -224,7 +257,24 @@ def _is_tiny(size: str) -> bool:
 
 def _pixels(value: str, otherwise: float) -> float:
     """A length in pixels; `otherwise` for what is none."""
+    if value.startswith("calc("):
+        return _sum(value[5:-1], otherwise)
     found = _LENGTH.match(value)
     if not found or found[2] == "%" or (found[2] is None and float(found[1])):
         return otherwise
     return float(found[1]) * _PIXELS.get(found[2] or "px", 1.0)
+
+
+def _sum(text: str, otherwise: float) -> float:
+    """The sum of lengths in pixels, percentages counted as nothing: ``0px - 9999px``; `otherwise` for what is none."""
+    total, sign = 0.0, 1.0
+    for at, word in enumerate(text.split()):
+        if at % 2:
+            if word not in ("+", "-"):
+                return otherwise
+            sign = 1.0 if word == "+" else -1.0
+        elif found := _LENGTH.match(word):
+            total += sign * float(found[1]) * _PIXELS.get(found[2] or "px", 1.0) * (found[2] != "%")
+        else:
+            return otherwise
+    return total

@@ -26,8 +26,9 @@ from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.redaction.columns import ColumnKinds
 from wenyuan.core.text.structure import DocumentLine, SectionOpening, openings
 from wenyuan.core.validity_dates import day_of, validity_field
-from wenyuan.readers.assemble import rejected, stem
+from wenyuan.readers.assemble import left_out_note, rejected, stem
 from wenyuan.readers.decoding import clean
+from wenyuan.readers.markdown_concealment import without_concealed
 from wenyuan.readers.markdown_html import CODE, rendered
 from wenyuan.readers.text import heading_label, measured, readable, spans
 
@@ -85,10 +86,13 @@ def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...
     text, removed = _without_comments(whole[front.length :])
     if not text.strip():
         raise rejected("it holds no text besides front matter and comments", name)
-    shown = rendered(text)
+    seen, concealed = without_concealed(text)
+    shown = rendered(seen)
     text = shown.text
     if not text.strip():
-        raise rejected("it holds no text besides front matter and comments", name)
+        raise rejected(
+            "it holds no visible text" if concealed else "it holds no text besides front matter and comments", name
+        )
     first = 1 + whole.count("\n", 0, front.length)
     blocks = tuple(
         replace(block, line=first + shown.numbers[block.line or 0]) for block in _blocks(text, first_line=0)
@@ -96,6 +100,7 @@ def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...
     title = _plain(front.title) or next((b.label for b in blocks if b.level == 1 and _marked(b, text)), "")
     if removed:
         notes += (f"removed {removed} comment{'s' if removed > 1 else ''}",)
+    notes += left_out_note({"hidden elements": concealed})
     document = Document(
         uri=uri,
         title=title or stem(name),

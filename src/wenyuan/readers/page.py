@@ -101,6 +101,8 @@ class Page:
         self._signs: dict[int, str] = {}  # of raised, lowered and struck text, by element
         self._term: list[str] = []  # of a definition list, until what it means is met
         if body is not None:
+            if body.parent is not None and body.parent.tag == "html":
+                self._stand(body.parent, body.parent.attributes, self._sheet.of(body.parent, body.parent.attributes))
             self._walk(body)
 
     @property

@@ -7,10 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from wenyuan.readers.css_variables import Variables
+from wenyuan.readers.media_queries import counting
+
 _PROPERTIES = frozenset(
     "filter zoom content-visibility background-clip -webkit-background-clip text-shadow display visibility opacity font font-size color background background-color background-image position left top right "
     "bottom text-indent margin-left clip clip-path width height max-width max-height overflow overflow-x overflow-y transform "
-    "-webkit-text-fill-color mso-hide padding padding-top padding-bottom".split()
+    "-webkit-text-fill-color mso-hide padding padding-top padding-bottom inset margin margin-top translate scale color-scheme "
+    "white-space float line-height min-height mask -webkit-mask mask-image".split()
 )
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
 _SPACE = re.compile(r"\s+")
@@ -19,7 +23,6 @@ _PART = re.compile(r"[#.]?[\w-]+|\[[\w-]+(?:[~|^$*]?=[\"']?[\w -]*[\"']?)?\]")
 _COMPOUND = re.compile(r"(?:\*|[\w-]+)?(?:[#.][\w-]+|\[[\w-]+(?:[~|^$*]?=[\"']?[\w -]*[\"']?)?\])*\Z")
 _PSEUDO = re.compile(r"::?[\w-]+(?:\([^()]*\))?")
 _SKIPPED = ("@font-face", "@keyframes", "@-webkit-keyframes", "@page", "@counter-style", "@property")
-_ALWAYS = re.compile(r"@media(?:all|screen|onlyscreen)\Z|@layer")
 _MOST_SELECTORS = 300
 _MOST_LOOKS = 10_000_000  # elements times selectors
 _MOST_COMPOUNDS = 2
@@ -48,33 +51,37 @@ class StyleSheet:
         self.cut = 0
         self._said: dict[int, dict[str, str]] = {}
         self._shown: set[int] = set()
+        self._variables = Variables()
         rules = _looked_at(source) if body is not None and source else ()
         if not rules:
             return
+        whole = body.parent if body.parent is not None and body.parent.tag == "html" else body
         most = min(_MOST_SELECTORS, _MOST_LOOKS // max(1, len(body.css("*"))))
         self.cut = max(0, len(rules) - most)
         for rule in sorted(rules[:most], key=lambda rule: rule.weight):
-            self._apply(rule, body)
+            self._apply(rule, whole)
         toggled = _toggled(rules)
         for rule in rules[:most]:
             if rule.said.get("display") == "none" and not rule.sometimes and _last(rule.selector) & toggled:
-                self._shown.update(node.mem_id for node in _found(body, rule.selector))
+                self._shown.update(node.mem_id for node in _found(whole, rule.selector))
 
-    def _apply(self, rule: _Rule, body: Any) -> None:
-        for node in _found(body, rule.selector):
+    def _apply(self, rule: _Rule, whole: Any) -> None:
+        for node in _found(whole, rule.selector):
             if not rule.sometimes:
                 self._said.setdefault(node.mem_id, {}).update(rule.said)
             elif _shows(rule.said):
                 self._shown.add(node.mem_id)
 
     def of(self, node: Any, attributes: Mapping[str, str | None]) -> Mapping[str, str]:
-        """The declarations that count for an element, by property, in lower case and without spaces."""
+        """The declarations that count for an element, by property, in lower case; to be asked of its parent before."""
         said = self._said.get(node.mem_id) if self._said else None
         if said is not None and node.mem_id in self._shown:
             said = {name: value for name, value in said.items() if name not in ("display", "visibility", "opacity")}
         style = attributes.get("style") if attributes else None
         own = declared(style) if style else {}
-        return {**{name: value for name, value in said.items() if name not in own}, **own} if said else own
+        if said:
+            own = {**{name: value for name, value in said.items() if name not in own}, **own}
+        return self._variables.within(node, own)
 
     def hides(self, node: Any) -> bool:
         """Whether a style sheet, and not the element itself, may hide it."""
@@ -88,7 +95,7 @@ def declared(style: str) -> dict[str, str]:
     for part in _COMMENT.sub(" ", style).split(";"):
         name, _, value = part.partition(":")
         name, value = name.strip().lower(), _SPACE.sub(" ", value).strip().lower()
-        if name not in _PROPERTIES or not value:
+        if not value or (name not in _PROPERTIES and not name.startswith("--")):
             continue
         plain = value.removesuffix("!important").strip()
         if name in important and plain == value:
@@ -120,8 +127,9 @@ def _rules(source: str) -> Iterator[_Rule]:
             skipped, sometimes = blocks[-1] if blocks else (False, False)
             if head.startswith("@"):
                 name = _SPACE.sub("", head).lower()
-                skipped |= name.startswith(_SKIPPED)
-                sometimes |= not _ALWAYS.match(name)
+                counts = counting(head)
+                skipped |= name.startswith(_SKIPPED) or counts == "never"
+                sometimes |= counts != "always"
             blocks.append((skipped, sometimes))
         elif blocks:
             skipped, sometimes = blocks.pop()
@@ -133,6 +141,7 @@ def _rules(source: str) -> Iterator[_Rule]:
 
 
 def _rule(selector: str, said: Mapping[str, str], order: int, sometimes: bool) -> _Rule:
+    selector = selector.replace(":root", "html")
     plain = _PSEUDO.sub("", selector)
     heavy, light = plain.count("#"), plain.count(".") + plain.count("[")
     return _Rule(plain, said, (heavy, light, order), sometimes or plain != selector)
