@@ -16,6 +16,7 @@ from wenyuan.readers import notation
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, lists_joined, rejected
 from wenyuan.readers.markup import Spanning, table_piece
 from wenyuan.readers.numbered_headings import sectioned
+from wenyuan.readers.rtf_concealment import ColourTable, Ink
 from wenyuan.readers.text import measured
 
 # An RTF file is groups of control words and text. A control word may open a destination: what its group holds is then no part
@@ -40,9 +41,9 @@ _SIGNS = {
 _ESCAPED = {"~": "\xa0", "_": "-", "\n": "\n\n", "\r": "\n\n", "{": "{", "}": "}", "\\": "\\"}
 _INFO = {"title": "title", "author": "author", "subject": "subject", "keywords": "keywords"}
 _RUNNING = frozenset("header headerl headerr headerf footer footerl footerr footerf".split())
-_GOALS = frozenset(("fonttbl", "stylesheet", "footnote", "listtext", "pntext", "annotation", "info")) | _RUNNING
+_GOALS = frozenset(("fonttbl", "colortbl", "stylesheet", "footnote", "listtext", "pntext", "annotation", "info")) | _RUNNING
 _UNREAD = frozenset(
-    "colortbl listtable listoverridetable revtbl rsidtbl fldinst objdata nonshppict datafield xmlnstbl themedata "
+    "listtable listoverridetable revtbl rsidtbl fldinst objdata nonshppict datafield xmlnstbl themedata "
     "colorschememapping datastore latentstyles pgdsctbl generator atnid atnauthor atntime atndate atnref sp pn pnseclvl "
     "bkmkstart bkmkend filetbl do sv sn mmathPr passwordhash private nesttableprops wgrffmtfilter upr falt panose".split()
 )
@@ -71,6 +72,9 @@ def read_rtf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     )
     comments = text.left_out["comments"]
     warnings = [msg("comments are not read: {count}", count=comments)] if comments else []
+    if text.doubtful:
+        told = "white text is read, since what lies under it is not known ({count} passages)"
+        warnings.append(msg(told, count=text.doubtful))
     return (measured(document, text.source, added=text.added, pictures=text.pictures, warnings=warnings),)
 
 
@@ -84,6 +88,7 @@ class _State(NamedTuple):
     deleted: bool = False
     script: str = ""  # the sign of raised or lowered text
     struck: bool = False
+    ink: Ink = Ink()
 
 
 class _Style(NamedTuple):
@@ -99,6 +104,7 @@ class _Paragraph:
     outline: int | None = None
     in_table: bool = False
     depth: int = 0
+    shading: int = 0  # the place of its colour
 
 
 @dataclass
@@ -107,6 +113,7 @@ class _Row:
 
     cells: list[str] = field(default_factory=list)
     ends: list[tuple[int, bool, bool]] = field(default_factory=list)
+    shaded: bool = False  # something lies under some of its cells
 
 
 class _Text:
@@ -120,6 +127,8 @@ class _Text:
         self.added: list[str] = []
         self.pictures = 0
         self.left_out: Counter[str] = Counter()
+        self.doubtful = 0  # passages that may be white on white
+        self._colours = ColourTable()
         self._name = name
         self._code_page = "cp1252"
         self._fonts: dict[int, str] = {}
@@ -249,6 +258,9 @@ class _Text:
         state = self._state
         if state.goal in ("fonttbl", "info"):
             return
+        if state.goal == "colortbl":
+            self._colours.end(text)
+            return
         if state.goal in _INFO or state.goal == "stylesheet":
             self._kept.setdefault(state.goal, []).append(text)
             return
@@ -259,6 +271,8 @@ class _Text:
             self._kept.setdefault(state.goal, []).append(text)
         elif state.hidden or state.deleted:
             self.left_out["hidden passages" if state.hidden else "deleted passages"] += bool(text.strip())
+        elif text.strip() and (why := self._unseen()) and why != "open":
+            self.left_out[why] += 1
         elif state.goal in ("listtext", "pntext"):
             self._mark += text
         elif state.goal == "footnote":
@@ -268,8 +282,16 @@ class _Text:
         else:
             self._kept[""].append(text)
 
+    def _unseen(self) -> str:
+        """Why the letters at hand are not seen; ``""`` where they are, ``open`` where that is not known."""
+        cell = -1 if self._paragraph.in_table and self._row.shaded else 0
+        why = self._colours.unseen(self._state.ink, self._paragraph.shading or cell)
+        self.doubtful += why == "open"
+        return why
+
     def _word(self, word: str, number: int | None) -> None:
         ignorable, self._ignorable = self._ignorable, False
+        self._colours.note(word, number)
         if word in _SIGNS:
             self._say(_SIGNS[word])
         elif word == "u":
@@ -306,6 +328,9 @@ class _Text:
     def _of_text(self, word: str, number: int | None) -> bool:
         """Whether a control word sets a property of text or paragraph; applies it if so."""
         on = number != 0
+        if (ink := self._state.ink.set(word, number)) is not None:
+            self._flush()
+            self._state = self._state._replace(ink=ink)
         state, paragraph = self._state, self._paragraph
         if word in (
             "f",
@@ -333,7 +358,16 @@ class _Text:
                 "strike": {"struck": on}, "striked": {"struck": on},
             }  # fmt: skip
             self._state = state._replace(**changes[word])
+        elif ink is not None:
+            return True
+        elif word in ("red", "green", "blue") and state.goal == "colortbl":
+            self._flush()
+            self._colours.set(word, number)
+        elif word in ("cbpat", "shading"):
+            self._flush()
+            paragraph.shading = (number or 0) if word == "cbpat" and paragraph.shading >= 0 else -1 if number else 0
         elif word == "pard":
+            self._flush()
             self._paragraph = _Paragraph()
         elif word == "s":
             paragraph.style = self._number = number or 0
@@ -349,7 +383,9 @@ class _Text:
 
     def _of_table(self, word: str, number: int | None) -> bool:
         if word == "trowd":
-            self._row.ends, self._merged = [], (False, False)
+            self._row.ends, self._merged, self._row.shaded = [], (False, False), False
+        elif word in ("clcbpat", "clcfpat", "clshdng", "trcbpat"):
+            self._row.shaded |= bool(number)
         elif word in ("clvmrg", "clmrg"):
             self._merged = (self._merged[0] or word == "clvmrg", self._merged[1] or word == "clmrg")
         elif word == "cellx":
