@@ -129,7 +129,9 @@ def test_notes_boxes_and_pictures() -> None:
 
 def test_what_is_deleted_hidden_or_a_comment_is_left_out_and_said() -> None:
     """Tracked deletions, hidden passages, contents and comments are no text; a reader is told of comments."""
-    hidden = '<style:style style:name="T1"><style:text-properties text:display="none"/></style:style>'
+    hidden = (
+        '<style:style style:name="T1" style:family="text"><style:text-properties text:display="none"/></style:style>'
+    )
     document = read(
         "<text:tracked-changes><text:changed-region><text:deletion><text:p>old</text:p></text:deletion></text:changed-region></text:tracked-changes>"
         "<text:table-of-content><text:index-body><text:p>第一章……1</text:p></text:index-body></text:table-of-content>"
@@ -145,7 +147,7 @@ def test_what_is_deleted_hidden_or_a_comment_is_left_out_and_said() -> None:
 
 def test_slides_of_odp_with_notes() -> None:
     """A slide is a section; hidden ones are left out; its notes have a heading of their own."""
-    styles = '<style:style style:name="dp2"><style:drawing-page-properties presentation:visibility="hidden"/></style:style>'
+    styles = '<style:style style:name="dp2" style:family="drawing-page"><style:drawing-page-properties presentation:visibility="hidden"/></style:style>'
     title = '<draw:frame presentation:class="title"><draw:text-box><text:p>{}</text:p></draw:text-box></draw:frame>'
     notes = '<presentation:notes><draw:frame presentation:class="notes"><draw:text-box><text:p>先讲退费</text:p></draw:text-box></draw:frame></presentation:notes>'
     body = (

@@ -18,6 +18,7 @@ from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, r
 from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
 from wenyuan.readers.numbered_headings import sectioned
 from wenyuan.readers.numbering import chinese_numeral, enclosed, formal_numeral, roman
+from wenyuan.readers.opendocument_concealment import SHAPES, OdfConcealment, attribute
 from wenyuan.readers.text import measured
 
 _ODT = "application/vnd.oasis.opendocument.text"
@@ -149,9 +150,7 @@ def _source(roots: Iterable[Any]) -> Iterator[str]:
 
 def _slide(walk: _Walk, page: Any, number: int, chinese: bool) -> Iterator[Piece]:
     frames = [node for node in page if local(node) != "notes"]
-    titles = [
-        node for node in frames if _attribute(node, "class") == "title" and any(map(str.strip, node.itertext()))
-    ]
+    titles = [node for node in frames if attribute(node, "class") == "title" and any(map(str.strip, node.itertext()))]
     title = " ".join(walk.text(titles[0]).split()) if titles else ""
     body = [piece for node in frames if node not in titles[:1] for piece in walk.pieces([node])]
     spoken = [
@@ -159,7 +158,7 @@ def _slide(walk: _Walk, page: Any, number: int, chinese: bool) -> Iterator[Piece
         for notes in page
         if local(notes) == "notes"
         for frame in notes
-        if _attribute(frame, "class") == "notes"
+        if attribute(frame, "class") == "notes"
         for piece in walk.pieces([frame])
     ]
     if not (title or any(piece.text.strip() for piece in (*body, *spoken))):
@@ -175,14 +174,6 @@ def _slide(walk: _Walk, page: Any, number: int, chinese: bool) -> Iterator[Piece
         yield from (replace(piece, page=number) for piece in spoken)
 
 
-def _attribute(node: Any, name: str) -> str:
-    """An attribute's value by local name; ``""`` without it."""
-    for key, value in node.attrib.items():
-        if key.rpartition("}")[2] == name:
-            return str(value)
-    return ""
-
-
 class _Level(NamedTuple):
     """Numbering of one level of a list; without a `form` items have a bullet or nothing."""
 
@@ -195,12 +186,11 @@ class _Level(NamedTuple):
 
 
 class _Styles:
-    """Properties from a document's styles: list numbering, hidden text and slides, the title style."""
+    """Properties from a document's styles: list numbering, raised, lowered and struck text, the title style."""
 
     def __init__(self, package: Package) -> None:
         self.lists: dict[str, dict[int, _Level]] = {}
         self.outline: dict[int, _Level] = {}
-        self.hidden: set[str] = set()
         self.signs: dict[str, str] = {}  # of raised, lowered and struck text, by style
         self._parents: dict[str, str] = {}
         for part in ("styles.xml", "content.xml"):
@@ -211,15 +201,13 @@ class _Styles:
     def _take(self, node: Any) -> None:
         kind = local(node)
         if kind == "list-style":
-            self.lists[_attribute(node, "name")] = _levels(node)
+            self.lists[attribute(node, "name")] = _levels(node)
         elif kind == "outline-style":
             self.outline = _levels(node)
         elif kind == "style":
-            name = _attribute(node, "name")
-            self._parents[name] = _attribute(node, "parent-style-name")
+            name = attribute(node, "name")
+            self._parents[name] = attribute(node, "parent-style-name")
             for properties in node:
-                if _attribute(properties, "display") == "none" or _attribute(properties, "visibility") == "hidden":
-                    self.hidden.add(name)
                 if signs := _signs_of(properties):
                     self.signs[name] = signs
 
@@ -233,11 +221,11 @@ class _Styles:
 
 def _signs_of(properties: Any) -> str:
     """The signs of raised, lowered and struck text among the properties of a style."""
-    place = _attribute(properties, "text-position").split()
+    place = attribute(properties, "text-position").split()
     share = place[0].rstrip("%") if place else ""
     up = share == "super" or (share.lstrip("+").replace(".", "", 1).isdigit() and float(share) > 0)
     down = share == "sub" or share.startswith("-")
-    out = _attribute(properties, "text-line-through-style") not in ("", "none") or _attribute(
+    out = attribute(properties, "text-line-through-style") not in ("", "none") or attribute(
         properties, "text-line-through-type"
     ) not in ("", "none")
     return notation.UP * up + notation.DOWN * down + notation.OUT * out
@@ -246,14 +234,14 @@ def _signs_of(properties: Any) -> str:
 def _levels(style: Any) -> dict[int, _Level]:
     found = {}
     for node in style:
-        number = _attribute(node, "level")
+        number = attribute(node, "level")
         if number.isdigit():
             found[int(number)] = _Level(
-                form=_attribute(node, "num-format"),
-                prefix=_attribute(node, "num-prefix"),
-                suffix=_attribute(node, "num-suffix"),
-                shown=covered(_attribute(node, "display-levels")),
-                start=covered(_attribute(node, "start-value")),
+                form=attribute(node, "num-format"),
+                prefix=attribute(node, "num-prefix"),
+                suffix=attribute(node, "num-suffix"),
+                shown=covered(attribute(node, "display-levels")),
+                start=covered(attribute(node, "start-value")),
                 bullet=local(node) != "list-level-style-number" and local(node) != "outline-level-style",
             )
     return found
@@ -312,9 +300,14 @@ class _Walk:
         self.title = ""
         self.added: list[str] = []
         self.left_out: Counter[str] = Counter()
+        self.doubtful = 0  # passages that may be white on white
         self.unknown: Counter[str] = Counter()  # what is in the file and is not read, by kind
         self._package = package
         self._styles = _Styles(package)
+        self._concealment = OdfConcealment(
+            package.xml("styles.xml") if "styles.xml" in package else None, package.xml("content.xml")
+        )
+        self._unseen: dict[Any, str] = {}  # by element: why its own text is not seen
         self._outline = _Numbers(self._styles.outline)
         self._lists: dict[str, _Numbers] = {}
         self._notes = 0
@@ -325,11 +318,14 @@ class _Walk:
 
     def warnings(self) -> tuple[str, ...]:
         count = self.left_out["comments"]
-        return (*((msg("comments are not read: {count}", count=count),) if count else ()), *unread(self.unknown))
+        comments = (msg("comments are not read: {count}", count=count),) if count else ()
+        told = "white text is read, since what lies under it is not known ({count} passages)"
+        white = (msg(told, count=self.doubtful),) if self.doubtful else ()
+        return (*comments, *white, *unread(self.unknown))
 
     def hides(self, node: Any) -> bool:
-        """Whether an element or its style is hidden."""
-        return _attribute(node, "display") == "none" or _attribute(node, "style-name") in self._styles.hidden
+        """Whether an element is hidden with all in it."""
+        return self._concealment.hides(node)
 
     def pieces(self, parent: Iterable[Any]) -> Iterator[Piece]:
         """The pieces below an element, in order."""
@@ -340,7 +336,7 @@ class _Walk:
             if self._left(node, kind):
                 continue
             if kind == "h":
-                yield from self._heading(node, self._outline.next(covered(_attribute(node, "outline-level"))) or "")
+                yield from self._heading(node, self._outline.next(covered(attribute(node, "outline-level"))) or "")
             elif kind == "p":
                 yield from self._paragraph(node)
             elif kind == "list":
@@ -366,6 +362,8 @@ class _Walk:
             self.left_out["comments"] += 1
         elif kind not in _UNREAD and self.hides(node):
             self.left_out["hidden passages"] += 1
+        elif kind in SHAPES and self._concealment.beside(node):
+            self.left_out["shapes beside the slide"] += any(map(str.strip, node.itertext()))
         else:
             return kind in _UNREAD or not kind
         return True
@@ -376,13 +374,13 @@ class _Walk:
             # Without an outline style of its own a heading has a mark of lists, which is none.
             mark = "" if mark == "-" else mark
             self.added.append(mark)
-            level = covered(_attribute(node, "outline-level"))
+            level = covered(attribute(node, "outline-level"))
             yield Piece("heading", f"{mark} {text}" if mark else text, level=min(level, 9))
             yield from self._noted()
 
     def _paragraph(self, node: Any, mark: str = "") -> Iterator[Piece]:
         text = self.text(node)
-        if self._styles.is_title(_attribute(node, "style-name")) and text.strip():
+        if self._styles.is_title(attribute(node, "style-name")) and text.strip():
             self.title = self.title or " ".join(text.split())
             yield Piece("heading", " ".join(text.split()), level=1)
         elif text.strip():
@@ -427,8 +425,8 @@ class _Walk:
 
     def _items(self, root: Any) -> Iterator[tuple[Any, int, str]]:
         """The elements in a list, each with its depth and the bullet or number of the item that it starts."""
-        style = _attribute(root, "style-name")
-        goes_on = _attribute(root, "continue-numbering") == "true" or _attribute(root, "continue-list")
+        style = attribute(root, "style-name")
+        goes_on = attribute(root, "continue-numbering") == "true" or attribute(root, "continue-list")
         if style not in self._lists or not goes_on:
             self._lists[style] = _Numbers(self._styles.lists.get(style, {}))
         numbers = self._lists[style]
@@ -446,7 +444,7 @@ class _Walk:
                     later += [(inner, level + 1) for inner in child]
                     continue
                 if local(item) == "list-item" and not opened:
-                    mark, opened = numbers.next(level, _attribute(item, "start-value")), True
+                    mark, opened = numbers.next(level, attribute(item, "start-value")), True
                 elif opened:
                     mark = ""
                 yield child, level, mark
@@ -464,16 +462,16 @@ class _Walk:
                 yield [
                     Spanning(
                         " ".join(" ".join(self.text(part) for part in cell).split()),
-                        covered(_attribute(cell, "number-rows-spanned")),
-                        covered(_attribute(cell, "number-columns-spanned")),
+                        covered(attribute(cell, "number-rows-spanned")),
+                        covered(attribute(cell, "number-columns-spanned")),
                     )
                     for cell in node
                     if local(cell) == "table-cell"
-                    for _ in range(min(covered(_attribute(cell, "number-columns-repeated")), _MAX_REPEATED))
+                    for _ in range(min(covered(attribute(cell, "number-columns-repeated")), _MAX_REPEATED))
                 ]
 
     def _hidden_row(self, row: Any) -> bool:
-        hidden = _attribute(row, "visibility") in ("collapse", "filter")
+        hidden = attribute(row, "visibility") in ("collapse", "filter")
         self.left_out["hidden rows"] += hidden
         return hidden
 
@@ -491,10 +489,10 @@ class _Walk:
                 parts.append(node)
                 continue
             if node is not root:
-                stack.append(_SPACE.sub(" ", node.tail or ""))
+                stack.append(self._seen(node.getparent(), node.tail))
             kind = local(node)
             if kind == "s":
-                parts.append(" " * covered(_attribute(node, "c")))
+                parts.append(" " * covered(attribute(node, "c")))
             elif kind in _SIGNS:
                 parts.append(_SIGNS[kind])
             elif kind == "note":
@@ -511,9 +509,21 @@ class _Walk:
         if kind == "object" and (formula := self._formula(node)):
             return [formula]
         self._look(node, kind)
-        signs = self._styles.signs.get(_attribute(node, "style-name"), "") if kind in ("span", "p", "h") else ""
+        signs = self._styles.signs.get(attribute(node, "style-name"), "") if kind in ("span", "p", "h") else ""
         after = ["\n"] * (kind == "text-box") + [notation.END * len(signs)] * bool(signs)
-        return [*after, *reversed(node), _SPACE.sub(" ", node.text or ""), *([signs] if signs else [])]
+        return [*after, *reversed(node), self._seen(node, node.text), *([signs] if signs else [])]
+
+    def _seen(self, node: Any, text: str | None) -> str:
+        """What is seen of a text that stands in an element itself; it is counted if it is not."""
+        shown = _SPACE.sub(" ", text or "")
+        if not shown.strip():
+            return shown
+        if node not in self._unseen:
+            self._unseen[node] = why = self._concealment.unseen(node)
+            self.doubtful += why == "open"
+            if why and why != "open":
+                self.left_out[why] += 1
+        return shown if self._unseen[node] in ("", "open") else " "
 
     def _look(self, node: Any, kind: str) -> None:
         """Count an element that holds something and is of a kind that is not read."""
@@ -528,7 +538,7 @@ class _Walk:
 
     def _object(self, node: Any) -> Any:
         """The content of an embedded object; None where the package has none."""
-        part = posixpath.normpath(_attribute(node, "href") or ".") + "/content.xml"
+        part = posixpath.normpath(attribute(node, "href") or ".") + "/content.xml"
         return self._package.xml(part) if part in self._package else None
 
     def _formula(self, node: Any) -> str:

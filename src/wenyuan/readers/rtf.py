@@ -41,7 +41,10 @@ _SIGNS = {
 _ESCAPED = {"~": "\xa0", "_": "-", "\n": "\n\n", "\r": "\n\n", "{": "{", "}": "}", "\\": "\\"}
 _INFO = {"title": "title", "author": "author", "subject": "subject", "keywords": "keywords"}
 _RUNNING = frozenset("header headerl headerr headerf footer footerl footerr footerf".split())
-_GOALS = frozenset(("fonttbl", "colortbl", "stylesheet", "footnote", "listtext", "pntext", "annotation", "info")) | _RUNNING
+_GOALS = (
+    frozenset(("fonttbl", "colortbl", "stylesheet", "footnote", "listtext", "pntext", "annotation", "info"))
+    | _RUNNING
+)
 _UNREAD = frozenset(
     "listtable listoverridetable revtbl rsidtbl fldinst objdata nonshppict datafield xmlnstbl themedata "
     "colorschememapping datastore latentstyles pgdsctbl generator atnid atnauthor atntime atndate atnref sp pn pnseclvl "
@@ -72,9 +75,9 @@ def read_rtf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     )
     comments = text.left_out["comments"]
     warnings = [msg("comments are not read: {count}", count=comments)] if comments else []
-    if text.doubtful:
+    if text.colours.doubtful:
         told = "white text is read, since what lies under it is not known ({count} passages)"
-        warnings.append(msg(told, count=text.doubtful))
+        warnings.append(msg(told, count=text.colours.doubtful))
     return (measured(document, text.source, added=text.added, pictures=text.pictures, warnings=warnings),)
 
 
@@ -127,8 +130,7 @@ class _Text:
         self.added: list[str] = []
         self.pictures = 0
         self.left_out: Counter[str] = Counter()
-        self.doubtful = 0  # passages that may be white on white
-        self._colours = ColourTable()
+        self.colours = ColourTable()
         self._name = name
         self._code_page = "cp1252"
         self._fonts: dict[int, str] = {}
@@ -259,7 +261,7 @@ class _Text:
         if state.goal in ("fonttbl", "info"):
             return
         if state.goal == "colortbl":
-            self._colours.end(text)
+            self.colours.end(text)
             return
         if state.goal in _INFO or state.goal == "stylesheet":
             self._kept.setdefault(state.goal, []).append(text)
@@ -269,10 +271,8 @@ class _Text:
             text = f"{signs}{text}{notation.END * len(signs)}"
         if state.goal in _RUNNING or state.goal == "annotation":
             self._kept.setdefault(state.goal, []).append(text)
-        elif state.hidden or state.deleted:
-            self.left_out["hidden passages" if state.hidden else "deleted passages"] += bool(text.strip())
-        elif text.strip() and (why := self._unseen()) and why != "open":
-            self.left_out[why] += 1
+        elif why := self._unseen(text):
+            self.left_out[why] += bool(text.strip())
         elif state.goal in ("listtext", "pntext"):
             self._mark += text
         elif state.goal == "footnote":
@@ -282,23 +282,25 @@ class _Text:
         else:
             self._kept[""].append(text)
 
-    def _unseen(self) -> str:
-        """Why the letters at hand are not seen; ``""`` where they are, ``open`` where that is not known."""
+    def _unseen(self, text: str) -> str:
+        """Why a text is not seen where it stands, as a note counts it; ``""`` where it is."""
+        if self._state.hidden or self._state.deleted:
+            return "hidden passages" if self._state.hidden else "deleted passages"
+        if not text.strip():
+            return ""
         cell = -1 if self._paragraph.in_table and self._row.shaded else 0
-        why = self._colours.unseen(self._state.ink, self._paragraph.shading or cell)
-        self.doubtful += why == "open"
-        return why
+        return self.colours.unseen(self._state.ink, self._paragraph.shading or cell)
 
     def _word(self, word: str, number: int | None) -> None:
         ignorable, self._ignorable = self._ignorable, False
-        self._colours.note(word, number)
+        self.colours.note(word, number)
         if word in _SIGNS:
             self._say(_SIGNS[word])
         elif word == "u":
             self._unicode(number or 0)
         elif self._passed and word not in ("uc",):
             self._passed -= 1
-        elif not (self._opens(word, ignorable) or self._of_text(word, number)):
+        elif not (self._opens(word, ignorable) or self._of_ink(word, number) or self._of_text(word, number)):
             self._of_file(word, number)
 
     def _unicode(self, number: int) -> None:
@@ -325,12 +327,28 @@ class _Text:
         self._state = self._state._replace(goal=goal)
         return True
 
-    def _of_text(self, word: str, number: int | None) -> bool:
-        """Whether a control word sets a property of text or paragraph; applies it if so."""
-        on = number != 0
+    def _of_ink(self, word: str, number: int | None) -> bool:
+        """Whether a control word says no more than how letters are coloured; applies it in any case."""
+        paragraph = self._paragraph
         if (ink := self._state.ink.set(word, number)) is not None:
             self._flush()
             self._state = self._state._replace(ink=ink)
+            return word != "plain"
+        if word in ("red", "green", "blue") and self._state.goal == "colortbl":
+            self._flush()
+            self.colours.set(word, number)
+        elif word in ("cbpat", "shading"):
+            self._flush()
+            paragraph.shading = (number or 0) if word == "cbpat" and paragraph.shading >= 0 else -1 if number else 0
+        elif word in ("clcbpat", "clcfpat", "clshdng", "trcbpat"):
+            self._row.shaded |= bool(number)
+        else:
+            return False
+        return True
+
+    def _of_text(self, word: str, number: int | None) -> bool:
+        """Whether a control word sets a property of text or paragraph; applies it if so."""
+        on = number != 0
         state, paragraph = self._state, self._paragraph
         if word in (
             "f",
@@ -358,16 +376,7 @@ class _Text:
                 "strike": {"struck": on}, "striked": {"struck": on},
             }  # fmt: skip
             self._state = state._replace(**changes[word])
-        elif ink is not None:
-            return True
-        elif word in ("red", "green", "blue") and state.goal == "colortbl":
-            self._flush()
-            self._colours.set(word, number)
-        elif word in ("cbpat", "shading"):
-            self._flush()
-            paragraph.shading = (number or 0) if word == "cbpat" and paragraph.shading >= 0 else -1 if number else 0
         elif word == "pard":
-            self._flush()
             self._paragraph = _Paragraph()
         elif word == "s":
             paragraph.style = self._number = number or 0
@@ -384,8 +393,6 @@ class _Text:
     def _of_table(self, word: str, number: int | None) -> bool:
         if word == "trowd":
             self._row.ends, self._merged, self._row.shaded = [], (False, False), False
-        elif word in ("clcbpat", "clcfpat", "clshdng", "trcbpat"):
-            self._row.shaded |= bool(number)
         elif word in ("clvmrg", "clmrg"):
             self._merged = (self._merged[0] or word == "clvmrg", self._merged[1] or word == "clmrg")
         elif word == "cellx":

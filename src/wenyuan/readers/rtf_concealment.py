@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 Colour = tuple[int, int, int]
-_WHITE: Colour = (255, 255, 255)
 _PALEST = 0xF7  # of 255, the least of red, green and blue: no eye tells it from paper
 _NEAR = 8  # of 255, between colours that no eye tells apart
 _SMALLEST = 2  # half points: letters of a point
@@ -13,7 +12,6 @@ _NARROWEST = 5  # per cent of their width
 _FONT_SIZE = 24  # half points
 _DRAWN = frozenset(("outl", "shad", "embo", "impr"))
 """Letters that have an edge of another colour."""
-_NUMBERS = {"cf": "letters", "fs": "size", "charscalex": "width"}
 _GROUNDS = frozenset(("highlight", "chcbpat", "cb"))
 _BELOW = frozenset(("background", "shpfblwtxt", "shptxt", "do"))
 """What may lie under text: a picture of the page, a drawing behind it, a box."""
@@ -32,9 +30,12 @@ class Ink(NamedTuple):
         """The same after a control word; None for one that changes nothing of it."""
         if word == "plain":
             return Ink()
-        if word in _NUMBERS:
-            otherwise = {"cf": 0, "fs": _FONT_SIZE, "charscalex": 100}[word]
-            return self._replace(**{_NUMBERS[word]: otherwise if number is None else number})
+        if word == "cf":
+            return self._replace(letters=number or 0)
+        if word == "fs":
+            return self._replace(size=_FONT_SIZE if number is None else number)
+        if word == "charscalex":
+            return self._replace(width=100 if number is None else number)
         if word in _GROUNDS:
             return self._replace(ground=number or 0)
         return self._replace(edged=number != 0) if word in _DRAWN else None
@@ -45,10 +46,12 @@ class ColourTable:
 
     Attributes:
         below: Whether something may lie under any text that its own properties do not tell.
+        doubtful: How many passages are white, and what lies under them is not known.
     """
 
     def __init__(self) -> None:
         self.below = False
+        self.doubtful = 0
         self._colours: list[Colour | None] = []
         self._parts: dict[str, int] = {}
 
@@ -69,9 +72,7 @@ class ColourTable:
         self.below |= word in _BELOW and number != 0
 
     def unseen(self, ink: Ink, shading: int) -> str:
-        """Why letters are not seen, as a note counts it: ``white runs`` …; ``""`` where they are.
-
-        ``open`` where they are white, and what lies under them is not known.
+        """Why letters are not seen, as a note counts it: ``white runs`` …; ``""`` where they are, or that is not known.
 
         Args:
             shading: The colour under the paragraph or cell, by its place; -1 for one that is not known.
@@ -87,7 +88,10 @@ class ColourTable:
             return "runs in the colour of their ground" if near else ""
         if min(letters) < _PALEST:
             return ""
-        return "open" if self.below or shading < 0 else "white runs"
+        if self.below or shading < 0:
+            self.doubtful += 1
+            return ""
+        return "white runs"
 
     def _colour(self, place: int) -> Colour | None:
         return self._colours[place] if 0 < place < len(self._colours) else None
