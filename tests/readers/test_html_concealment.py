@@ -5,8 +5,8 @@ from __future__ import annotations
 import email.message
 
 import pytest
-from tests.support.hiding_styles import HIDING, HIDING_PAGES, SHOWING, SHOWING_PAGES
 
+from hiding_styles import HIDING, HIDING_PAGES, SHOWING, SHOWING_PAGES
 from wenyuan.core.model import Document
 from wenyuan.readers.html import read_html
 from wenyuan.readers.mail import unpack_eml

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from PIL import Image
-from tests.support.chromium import started
-from tests.support.hiding_styles import HIDING, HIDING_PAGES, SHOWING, SHOWING_PAGES
+
+from chromium import started
+from hiding_styles import HIDING, HIDING_PAGES, SHOWING, SHOWING_PAGES
 
 _WIDTH, _HEIGHT, _ACROSS = 320, 60, 4
 _ONLY_IN_MAIL = "mso-hide:all"

@@ -96,7 +96,7 @@ _ODF = " ".join(
     f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
     for prefix, name in (
         ("office", "office"), ("text", "text"), ("table", "table"), ("draw", "drawing"), ("style", "style"),
-        ("presentation", "presentation"), ("meta", "meta"),
+        ("presentation", "presentation"), ("meta", "meta"), ("fo", "xsl-fo-compatible"), ("svg", "svg-compatible"),
     )
 ) + ' xmlns:dc="http://purl.org/dc/elements/1.1/"'  # fmt: skip
 

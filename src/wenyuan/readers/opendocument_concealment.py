@@ -14,24 +14,25 @@ _HEX = re.compile(r"#([0-9a-fA-F]{6})\Z")
 _LENGTH = re.compile(r"(-?[0-9]{0,9}(?:\.[0-9]{0,9})?)(pt|cm|mm|in|inch|pc|px|%)\Z")
 _POINTS = {"pt": 1.0, "cm": 72 / 2.54, "mm": 7.2 / 2.54, "in": 72.0, "inch": 72.0, "pc": 12.0, "px": 0.75}
 _SMALLEST = 1.0  # points
-_NARROWEST = 5.0  # per cent of their width
+_AWAY = -500.0  # points: an indent that begins beyond the edge of a page
 _CLEAR = 4.0  # per cent of opacity
 _NEAR = 8  # of 255, between colours that no eye tells apart
 _DEPTH = 10  # of styles with parents; damaged files have rings
 _HIGHEST = 60  # elements above a text that are asked for its colours
-_DRAWN = ("text-outline", "font-relief", "text-shadow")
+_DRAWN = ("font-relief", "text-shadow")
 """Letters that have an edge of another colour."""
-_OF_TEXT = ("color", "font-size", "text-scale", "opacity", "use-window-font-color", *_DRAWN)
+_OF_TEXT = ("color", "font-size", "opacity", "use-window-font-color", *_DRAWN)
+_LETTERS = frozenset(("span", "a", "p", "h"))
 _FAMILIES = {
-    "span": ("text",), "a": ("text",), "p": ("paragraph",), "h": ("paragraph",), "table-cell": ("table-cell",),
-    "table-row": ("table-row",), "table": ("table",), "section": ("section",), "page": ("drawing-page",),
+    "span": "text", "a": "text", "p": "paragraph", "h": "paragraph", "table-cell": "table-cell", "table-row": "table-row",
+    "table": "table", "section": "section", "page": "drawing-page",
 }  # fmt: skip
 SHAPES = frozenset(
     "frame rect custom-shape ellipse circle path polygon regular-polygon line connector caption".split()
 )
 _NOTHING = ("background-color", "transparent")
 _PROPERTIES = frozenset((
-    *_OF_TEXT, "background-color", "fill", "fill-color", "display", "visibility", "run-through",
+    *_OF_TEXT, "background-color", "fill", "fill-color", "display", "visibility", "run-through", "margin-left",
 ))  # fmt: skip
 
 
@@ -92,12 +93,8 @@ class OdfConcealment:
 
     def hides(self, node: Any) -> bool:
         """Whether an element is hidden with all in it: by itself, its style, its layer, or a field that says so."""
-        if attribute(node, "display") == "none" or attribute(node, "is-hidden") == "true":
-            return True
         kind = local(node)
-        if kind in ("p", "h") and any(
-            local(each) == "hidden-paragraph" and attribute(each, "is-hidden") == "true" for each in node
-        ):
+        if attribute(node, "display") == "none" or (kind == "section" and attribute(node, "is-hidden") == "true"):
             return True
         if self._layers and attribute(node, "layer") in self._layers:
             return True
@@ -120,18 +117,15 @@ class OdfConcealment:
         if not self._may_hide:
             return ""
         said: dict[str, str] = {}
-        share = 1.0
         ground: _Ground | None = None
         holder = node
         for holder in _upward(node):
             kind = local(holder)
             own = self._of(holder, kind)
-            for name in _OF_TEXT:
-                if name in own and name not in said:
-                    if name == "font-size" and own[name].endswith("%"):
-                        share *= _share(own[name])
-                    else:
-                        said[name] = own[name]
+            if kind in _LETTERS:  # LibreOffice draws letters of a shape in no colour of the shape's style
+                said = {**{name: own[name] for name in _OF_TEXT if name in own}, **said}
+            if points(own.get("margin-left", "")) <= _AWAY:
+                return "runs beyond the page"
             ground = ground or _fill(own, shape=kind in SHAPES)
             if kind == "table" and attribute(holder, "template-name"):
                 ground = ground or _Ground(None)
@@ -139,17 +133,16 @@ class OdfConcealment:
                 break
         usual = self._resolve("paragraph", "")
         said = {**{name: usual[name] for name in _OF_TEXT if name in usual}, **said}
-        return self._judged(said, share, ground, holder)
+        return self._judged(said, ground, holder)
 
-    def _judged(self, said: Mapping[str, str], share: float, ground: _Ground | None, page: Any) -> str:
-        if (
-            0 < points(said.get("font-size", "12pt")) * share <= _SMALLEST
-            or 0 < _percent(said.get("text-scale", "")) <= _NARROWEST
-        ):
+    def _judged(self, said: Mapping[str, str], ground: _Ground | None, page: Any) -> str:
+        if 0 < points(said.get("font-size", "12pt")) <= _SMALLEST:
             return "runs too small to be seen"
         if said.get("use-window-font-color") == "true":  # LibreOffice writes that as clear, too
             return ""
-        if _percent(said.get("opacity", "100%")) < _CLEAR:
+        if (
+            0 < _percent(said.get("opacity", "100%")) < _CLEAR
+        ):  # LibreOffice draws letters of 0 % as if it were not said
             return "runs without a colour"
         letters = _colour(said.get("color", ""))
         if letters is None or any(said.get(name, "none") not in ("none", "false", "") for name in _DRAWN):
@@ -194,17 +187,8 @@ class OdfConcealment:
     def _of(self, node: Any, kind: str) -> Mapping[str, str]:
         name = attribute(node, "style-name")
         if kind in SHAPES:
-            found = {**self._resolve("graphic", name), **(self._resolve("presentation", name) if name else {})}
-            text = attribute(node, "text-style-name")
-            return (
-                {
-                    **found,
-                    **{key: value for key, value in self._resolve("paragraph", text).items() if key in _OF_TEXT},
-                }
-                if text
-                else found
-            )
-        return self._resolve(_FAMILIES[kind][0], name) if name and kind in _FAMILIES else {}
+            return {**self._resolve("graphic", name), **(self._resolve("presentation", name) if name else {})}
+        return self._resolve(_FAMILIES[kind], name) if name and kind in _FAMILIES else {}
 
     def _resolve(
         self, family: str, name: str, styles: Mapping[tuple[str, str], tuple[str, Mapping[str, str]]] | None = None
@@ -266,10 +250,6 @@ def _percent(text: str) -> float:
     return float(found[1]) if found and found[2] == "%" and found[1].strip("-.") else 100.0
 
 
-def _share(text: str) -> float:
-    return _percent(text) / 100
-
-
 def _colour(text: str) -> Colour | None:
     found = _HEX.match(text.strip())
     if not found:
@@ -307,11 +287,7 @@ def _suspicious(said: Mapping[str, str]) -> bool:
     """Whether properties may hide a text, alone or with others."""
     if "background-color" in said or "fill-color" in said or _percent(said.get("opacity", "100%")) < _CLEAR:
         return True
-    size = said.get("font-size", "12pt")
-    small = _percent(size) <= 10 if size.endswith("%") else 0 < points(size) <= _SMALLEST
+    if 0 < points(said.get("font-size", "12pt")) <= _SMALLEST or points(said.get("margin-left", "")) <= _AWAY:
+        return True
     colour = _colour(said.get("color", ""))
-    return (
-        small
-        or _percent(said.get("text-scale", "")) <= _NARROWEST
-        or (colour is not None and _apart(colour, _WHITE) < _NEAR)
-    )
+    return colour is not None and _apart(colour, _WHITE) < _NEAR
