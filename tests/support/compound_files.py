@@ -97,37 +97,53 @@ def _chain(first: int, count: int) -> list[int]:
 
 def workbook_97(
     sheets: Mapping[str, Sequence[Sequence[str | tuple[float, str]]]],
+    *,
+    fonts: bytes = b"",
+    style: bytes = b"",
+    before: bytes = b"",
 ) -> bytes:
-    """A workbook of Excel 97 with texts in its cells, or numbers with their formats."""
+    """A workbook of Excel 97 with texts in its cells, or numbers with their formats.
+
+    Args:
+        fonts: Records that stand before the formats.
+        style: The format of texts, 20 bytes.
+        before: Records that stand before the cells of each sheet.
+    """
     codes = sorted({cell[1] for rows in sheets.values() for row in rows for cell in row if not isinstance(cell, str)})
-    styles = b"".join(_record(0x041E, struct.pack("<H", 164 + at) + _text(code, 2)) for at, code in enumerate(codes))
-    for form in (0, *(164 + at for at in range(len(codes)))):
-        styles += _record(0x00E0, struct.pack("<HH", 0, form) + b"\0" * 16)
+    styles = b"".join(
+        binary_record(0x041E, struct.pack("<H", 164 + at) + _text(code, 2)) for at, code in enumerate(codes)
+    )
+    styles = fonts + styles + binary_record(0x00E0, style or b"\0" * 20)
+    for form in (164 + at for at in range(len(codes))):
+        styles += binary_record(0x00E0, struct.pack("<HH", 0, form) + b"\0" * 16)
 
     def record(r: int, c: int, cell: str | tuple[float, str]) -> bytes:
         if isinstance(cell, str):
-            return _record(0x0204, struct.pack("<HHH", r, c, 0) + _text(cell, 2))
+            return binary_record(0x0204, struct.pack("<HHH", r, c, 0) + _text(cell, 2))
         value, style = cell[0], 1 + codes.index(cell[1])
         if value == int(value):
-            return _record(0x027E, struct.pack("<HHHI", r, c, style, (int(value) & 0x3FFFFFFF) << 2 | 2))
-        return _record(0x0203, struct.pack("<HHHd", r, c, style, value))
+            return binary_record(0x027E, struct.pack("<HHHI", r, c, style, (int(value) & 0x3FFFFFFF) << 2 | 2))
+        return binary_record(0x0203, struct.pack("<HHHd", r, c, style, value))
 
-    begin = _record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0005, 0, 0, 0, 0))
-    end = _record(0x000A, b"")
+    begin = binary_record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0005, 0, 0, 0, 0))
+    end = binary_record(0x000A, b"")
     bodies = []
     for rows in sheets.values():
         cells = b"".join(record(r, c, cell) for r, row in enumerate(rows) for c, cell in enumerate(row))
-        bodies.append(_record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0010, 0, 0, 0, 0)) + cells + end)
+        bodies.append(
+            binary_record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0010, 0, 0, 0, 0)) + before + cells + end
+        )
     names = [struct.pack("<BB", 0, 0) + _text(name, 1) for name in sheets]
     at = len(begin) + len(styles) + sum(len(name) + 8 for name in names) + len(end)
     listed = b""
     for name, body in zip(names, bodies, strict=True):
-        listed += _record(0x0085, struct.pack("<I", at) + name)
+        listed += binary_record(0x0085, struct.pack("<I", at) + name)
         at += len(body)
     return compound({"Workbook": begin + styles + listed + end + b"".join(bodies)})
 
 
-def _record(kind: int, content: bytes) -> bytes:
+def binary_record(kind: int, content: bytes) -> bytes:
+    """A record of an XLS file."""
     return struct.pack("<HH", kind, len(content)) + content
 
 

@@ -79,13 +79,13 @@ def read_ods(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 
 
 def read_xlsb(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a binary workbook of Excel 2007 and later; see `read_xlsx`. Hidden rows and columns are read, too."""
-    found = sheets_of(content, name=name, needs="xl/workbook.bin", hiding=_shown_by(shown_of_xlsb))
-    return _documents(found, Original(content, uri, name), _XLSB, warnings=[_all_cells()])
+    """Read a binary workbook of Excel 2007 and later; see `read_xlsx`."""
+    found = sheets_of(content, name=name, needs="xl/workbook.bin", hiding=_told_by(shown_of_xlsb))
+    return _documents(found, Original(content, uri, name), _XLSB)
 
 
 def read_xls(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
-    """Read a workbook of Excel 97 to 2003; see `read_xlsx`. Hidden rows and columns are read, too.
+    """Read a workbook of Excel 97 to 2003; see `read_xlsx`.
 
     What many programs export under this name is read as what it is: XLSX, a page with a table, or lines of values.
     """
@@ -94,17 +94,11 @@ def read_xls(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     if not content.startswith(b"\xd0\xcf\x11\xe0"):
         page = b"<" in content[:1_024].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")[:1]
         return (read_html if page else read_csv)(content, uri=uri, name=name)
-    found = sheets_of(content, name=name, needs="", hiding=_shown_by(shown_of_xls))
-    return _documents(found, Original(content, uri, name), _XLS, warnings=[_all_cells()])
+    found = sheets_of(content, name=name, needs="", hiding=_told_by(shown_of_xls))
+    return _documents(found, Original(content, uri, name), _XLS)
 
 
-def _all_cells() -> str:
-    return msg("hidden rows and columns are read like all others: this format does not tell them")
-
-
-def _documents(
-    found: tuple[list[SheetRows], list[str]], original: Original, media_type: str, warnings: Sequence[str] = ()
-) -> tuple[Document, ...]:
+def _documents(found: tuple[list[SheetRows], list[str]], original: Original, media_type: str) -> tuple[Document, ...]:
     full, hidden = found
     notes = [f"left out the hidden sheet {sheet!r}" for sheet in hidden]
     documents = []
@@ -119,9 +113,7 @@ def _documents(
             notes=[*notes, *left_out, *remarks],
             metadata={"sheet": sheet},
         )
-        documents.append(
-            measured(document, own, added=[repeated, *names_repeated(rows)], pages=1, warnings=[*warnings, *told])
-        )
+        documents.append(measured(document, own, added=[repeated, *names_repeated(rows)], pages=1, warnings=told))
     return tuple(documents)
 
 
@@ -162,6 +154,10 @@ def sheets_of(
         raise rejected(msg("it is damaged or encrypted: {error}", error=error), name) from error
     except (ValueError, KeyError) as error:
         raise rejected(msg("it is damaged: {error}", error=error), name) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of calamine, over what it did not expect
+            raise
+        raise rejected(msg("it is damaged: {error}", error=error), name) from error
     full = [sheet for sheet in sheets if sheet.rows]
     if not full:
         raise rejected("none of its visible sheets holds text", name)
@@ -189,8 +185,8 @@ def _hidden_of_xlsx(
     return of
 
 
-def _shown_by(read: Callable[[bytes], Sequence[ShownCells]]) -> Hiding:
-    """What cells of binary workbooks show, which do not tell what is hidden."""
+def _told_by(read: Callable[[bytes], Sequence[tuple[Hidden, ShownCells]]]) -> Hiding:
+    """What binary workbooks hide, and what their cells show."""
 
     def of_file(
         content: bytes, _name: str
@@ -199,7 +195,7 @@ def _shown_by(read: Callable[[bytes], Sequence[ShownCells]]) -> Hiding:
 
         def of(book: Any, _shown: Sequence[str]) -> Mapping[str, tuple[Hidden, ShownCells | None]]:
             names = (sheet.name for sheet in book.sheets_metadata)
-            return {name: (Hidden(), found) for name, found in zip(names, cells, strict=False)}
+            return dict(zip(names, cells, strict=False))
 
         return of
 
