@@ -30,6 +30,7 @@ from wenyuan.readers.assemble import (
 )
 from wenyuan.readers.container_check import check_archive
 from wenyuan.readers.docx_concealment import Concealment
+from wenyuan.readers.docx_theme import DocxTheme
 from wenyuan.readers.markup import covered, property_of
 from wenyuan.readers.numbered_headings import sectioned
 from wenyuan.readers.numbering import Numbering
@@ -148,7 +149,7 @@ class _Body:
         self._styles = {style.style_id: style for style in package.styles}
         self.doubtful = 0  # runs that may be white on white
         elements = {style.style_id: style.element for style in package.styles}
-        self._concealment = Concealment(elements, list(_drawing_parts(package)))
+        self._concealment = Concealment(elements, list(_drawing_parts(package)), DocxTheme.of(package))
 
     def notes(self) -> tuple[str, ...]:
         if alone := len(self._footnotes) - len(self._referred):
