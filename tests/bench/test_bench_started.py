@@ -47,6 +47,7 @@ SMALL = {
     "rules": "--nodes 300 --statements 900 --rounds 2",
     "scale": "--sizes 200 --rounds 2 --folder {scratch}",
     "scoring": "{zh} --limit 5 --cache {cache}",
+    "rules_beside": "{zh} --cache {cache} --limit 3",
     "search": "--passages 200 --rounds 3",
     "redaction_forms": "",
     "spoken": "--packs customer_service --limit 2",

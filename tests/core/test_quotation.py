@@ -165,3 +165,26 @@ def test_a_clause_of_its_own_may_stand_alone() -> None:
     """A clause beside another one that is no condition is whole enough."""
     text = "The pump is safe at high pressure, and the valve opens at 5 bar."
     assert left_out(text, 0, len("The pump is safe at high pressure")) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("On bereavement or hospital stay, a librarian may extend all loans.", "a librarian may extend all loans."),
+        ("4.2 In the cellar, smoking is allowed.", "smoking is allowed."),
+        ("For children under six, entry is free.", "entry is free."),
+        ("遇有六级大风，塔吊停止作业。", "塔吊停止作业。"),
+        ("第五条 对新入职人员，培训期为三天。", "培训期为三天。"),
+    ],
+)
+def test_what_a_sentence_opens_with_governs_the_rest(text: str, part: str) -> None:
+    """Of what, when or where the rest holds is not left out without a word."""
+    assert left_out(text, text.index(part), len(text))
+
+
+def test_a_number_before_a_sentence_governs_nothing() -> None:
+    """Nor does *for example*."""
+    for text in ("4.2 Smoking is allowed.", "For example, smoking is allowed.", "第五条 培训期为三天。"):
+        part = text[-len("培训期为三天。") :] if "培" in text else "moking is allowed."
+        begin = text.index(part) - (0 if "培" in text else 1)
+        assert left_out(text, begin, len(text)) == ""

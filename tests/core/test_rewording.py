@@ -25,6 +25,13 @@ ZH = (
         ("Incidents of severity 1 get an answer within 45 minutes.", EN, "15 minutes", "45 minutes"),
         ("所有访问密钥至少每90天由管理员更换一次。", ZH, "180天", "90天"),
         ("一级故障的响应时间为45分钟。", ZH, "15分钟", "45分钟"),
+        ("口令至少8位。", "第七条 口令长度不少于 12 位，每年更换一次。", "12", "8"),
+        (
+            "值班医师要在30分钟之内到场。",
+            "2. 通知值班医师，15 分钟内到场查看；\n3. 家属探视每次 30 分钟。",
+            "15 分钟",
+            "30分钟",
+        ),
     ],
 )
 def test_a_number_that_nothing_near_has_is_told(claim: str, text: str, was: str, said: str) -> None:

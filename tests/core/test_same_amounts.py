@@ -32,6 +32,8 @@ AMOUNTS = (
     ("The stadium holds {} visitors when all stands are open.", "12,000|12000|twelve thousand|12 thousand|12k"),
     ("A replacement card costs {} at the front desk.", "$3|3 dollars|three dollars|USD 3|$3.00|3.00 USD|US$3"),
     ("A replacement card costs {} at the front desk.", "€46|46 euros|EUR 46|46 EUR|€ 46.00|forty-six euros"),
+    ("A replacement card costs {} at the front desk.", "£5|GBP 5|5 GBP|£5.00|5 pounds|five pounds"),
+    ("The club carries an insurance of {} for its members.", "£5 million|£5m|£5,000,000|five million pounds|GBP 5 million|5 million pounds"),
     ("A replacement card costs {} at the front desk.", "45 cents|$0.45|0.45 dollars|forty-five cents"),
     ("Staff receive {} of their base salary during sick leave.", "80 %|80%|80 percent|eighty percent|80 per cent|four fifths"),
     ("Staff receive {} of their base salary during sick leave.", "50 %|half|50 percent|one half|fifty percent"),

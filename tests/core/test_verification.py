@@ -190,6 +190,11 @@ def test_the_same_in_other_words_is_not_called_changed(claim: str, text: str) ->
         ("Racks lower than 2 m need rails on all sides.", "Racks higher than 2 m need rails on all sides.", "number_changed"),
         ("Noise above 85 dB may be measured again.", "Noise above 85 dB must be measured again.", "modality_changed"),
         ("十二岁以下儿童免费乘车。", "十二岁以下儿童由成人陪同的，免费乘车。", "part"),
+        ("到期后 60 天发提醒；到期后账号冻结。", "1. 到期前 60 天发提醒；到期后账号冻结。\n2. 首次购买后 7 天内可退款。", "relation_changed"),
+        ("各病区护士长负责清点、送收；护理员负责审核数量。", "- 被服中心负责洗涤。\n- 各病区护理员负责清点、送收；护士长负责审核数量。", "relation_changed"),
+        ("The hall opens after 09:00 or before 19:30 with a key.", "2.3 The hall opens before 09:00 or after 19:30 with a key.", "relation_changed"),
+        ("The claim is sent to Finance by the first Friday of the month.", "5.2 The claim is sent to Finance by the last Friday of the month.", "relation_changed"),
+        ("双方应当在合同首页签字并加盖公章。", "双方应当在合同末页签字并加盖公章。", "relation_changed"),
     ],
 )  # fmt: skip
 def test_what_a_sentence_says_otherwise_is_named(claim: str, text: str, expected: str) -> None:

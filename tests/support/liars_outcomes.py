@@ -157,7 +157,7 @@ WORDED: Mapping[str, tuple[Outcome, Outcome]] = {
     "number in words": (Outcome("quoted", "not_judged"), Outcome("extract", "number_changed")),
     "range for a value": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
     "about": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
-    "values exchanged": (Outcome("extract", "relation_changed"), Outcome("extract", "number_changed")),
+    "values exchanged": (Outcome("extract", "relation_changed"),) * 2,
     "number dropped": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
     "zero-width space": (Outcome("extract", "number_changed"), Outcome("extract", "number_changed")),
     "turned direction": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),

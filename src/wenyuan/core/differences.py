@@ -7,6 +7,7 @@ years or more* is *at least five years*, and *severity 2 … within 4 hours* may
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from wenyuan.core.bound_differences import FEW, at_most, bound_changed, bounds_at, duty_changed
@@ -24,10 +25,12 @@ DIFFERENCES: tuple[DifferenceKind, ...] = (
 
 def changed(pair: AlignedPair, place: TokenSpan) -> DifferenceKind | None:
     """The kind of change at a place; None for a change of wording."""
-    if kind := figure_changed(pair, place):
-        return None if kind == "elsewhere" else kind
     claim, text = pair.claim, pair.text
     a, b, c, d = place
+    if pair.alone and _first_for_last(claim.values[a:b], text.values[c:d]):
+        return "relation_changed"
+    if kind := figure_changed(pair, place):
+        return None if kind == "elsewhere" else kind
     if same_frequency(pair, place):
         return None
     units: tuple[Callable[[Tokens, int, int], object], ...] = (unit, of_money)
@@ -42,6 +45,18 @@ def changed(pair: AlignedPair, place: TokenSpan) -> DifferenceKind | None:
     if few and ordered and (alone or not _related(pair)) and (alone or not _only_among_others(pair, place)):
         return "relation_changed"
     return bound_changed(pair, place) or duty_changed(pair, place)
+
+
+_LAST = frozenset(("last", "final", "最 后", "最 后 一", "最 末", "末"))
+_PLACE = re.compile(r"第(?: \d+)?|\d+|首")
+
+
+def _first_for_last(said: list[str], was: list[str]) -> bool:
+    """Whether one side says *last* where the other says a place in order."""
+    one, other = " ".join(said), " ".join(was)
+    return (one in _LAST and _PLACE.fullmatch(other) is not None) or (
+        other in _LAST and _PLACE.fullmatch(one) is not None
+    )
 
 
 def _only_among_others(pair: AlignedPair, place: TokenSpan) -> bool:

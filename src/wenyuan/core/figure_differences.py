@@ -64,7 +64,13 @@ def figure_changed(pair: AlignedPair, place: TokenSpan) -> DifferenceKind | Lite
     was = [t for t in text.tokens[place.c : place.d] if t.kind != "word"]
     if not {t.value for t in said} - {t.value for t in was}:
         return ""
-    if not was or _durations(said) == _durations(was) != [] or same_frequency(pair, place) or _same_digits(said, was):
+    if (
+        not was
+        or _may_be_pounds(said, was)
+        or _durations(said) == _durations(was) != []
+        or same_frequency(pair, place)
+        or _same_digits(said, was)
+    ):
         return "elsewhere"
     if (not pair.alone and _stands(pair, place)) or ({t.kind for t in said} & {"date"}) - {t.kind for t in was}:
         return "elsewhere"
@@ -76,6 +82,15 @@ def figure_changed(pair: AlignedPair, place: TokenSpan) -> DifferenceKind | Lite
         strange = same and (_counts_something(claim, place.a, place.b) or _counts_something(text, place.c, place.d))
         return "unit_changed" if strange else "elsewhere"
     return "unit_changed" if same else "number_changed"
+
+
+_POUNDS = re.compile(r"=(-?[\d.e+]+)(?:lb|gbp)\Z")
+
+
+def _may_be_pounds(said: Sequence[Token], was: Sequence[Token]) -> bool:
+    """Whether one side has as many *pounds*, a weight or money, as the other has of either."""
+    sides = [{match[1] for t in side if (match := _POUNDS.match(t.value))} for side in (said, was)]
+    return len(said) == len(was) == 1 and sides[0] == sides[1] != set()
 
 
 def _same_digits(said: Sequence[Token], was: Sequence[Token]) -> bool:

@@ -35,6 +35,13 @@ _GOVERNS = re.compile(
     r"|could|would|should|formerly|previously|proposed|draft|planned|used to|n['’]t|[a-z]+n['’]t|whether|doubt|doubtful|unlikely)(?![a-z])",
     re.IGNORECASE,
 )
+_OPENS = re.compile(
+    r"(?:\s|[#>*+•·●○■▪◆\-|]+|第[\d零〇一二三四五六七八九十百千]+[章节条款项]|[（(]?[\d一二三四五六七八九十a-z]{1,4}[）)、.．]|\d+(?:\.\d+)+)*"
+    r"(?:(?:on|upon|in|at|for|from|within|under|by|to|over|since|outside|inside|apart|besides|beyond|between|throughout|following|depending|because"
+    r"|due|owing|given|pending|as|having|being)(?![a-z])[^,]*,|(?:遇|凡|逢|每逢|对于?|在|经|因|为|按照?|根据|依据|自|从|随着|当|发生|发现|出现|涉及|属于)[^，]*，)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that says first of what, when or where the rest holds."""
 _LEADS = re.compile(
     r"(?:\s|[#>*+•·●○■▪◆\-|]+|[\"“‘'「『(（]|第[\d零〇一二三四五六七八九十百千]+[章节条款项]|[（(]?[\d一二三四五六七八九十a-z]{1,4}[）)、.．]|\d+(?:\.\d+)+"
     r"|(?:因此|所以|此外|同时|另外|并且|而且|其中|即|也就是说|总之|例如|比如)[，,]?|(?:therefore|thus|hence|in addition|also|moreover|furthermore|and|so|then|note|finally|"
@@ -127,7 +134,8 @@ def left_out(text: str, start: int, end: int) -> str:
     follows = text[own_last:last]
     cut_before = not head and _ENDS_CLAUSE.search(near) is None and _LEADS.match(near) is None
     cut_after = _BEGINS_CLAUSE.match(rest) is None
-    governed = _GOVERNS.search(near) or _GOVERNS.search(rest) or _GOVERNS.search(head_of_list)
+    opened = not head and _OPENS.match(near) is not None
+    governed = opened or _GOVERNS.search(near) or _GOVERNS.search(rest) or _GOVERNS.search(head_of_list)
     if cut_before or governed or cut_after:
         return " … ".join(filter(None, (" ".join(before.split())[-200:], " ".join((rest or follows).split())[:200])))
     if _takes_back(follows, text[:own_last].rstrip()):

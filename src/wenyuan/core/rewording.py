@@ -28,6 +28,8 @@ _NEARLY_ALL = 0.85
 """The same where nothing but that figure, or a negation, tells."""
 _NEAR = 0.34
 """The same for a sentence that may be about it, so that its figures were not made up."""
+_RIVAL = 0.65
+"""As many of the words that the nearest sentence has: figures of such a one may be those of the claim, too."""
 _MORE = 4  # Chinese characters in turn, or half as many words
 _LEAST = 3  # words of a claim that say something
 _DENIED = re.compile(
@@ -69,18 +71,16 @@ def reworded(claim: Tokens, texts: Sequence[str]) -> Reworded | None:
     said = _has_statement(claim.text)
     if len(said.stems) < _LEAST:
         return None
-    held: set[str] = set()
-    best: tuple[float, int, Span] | None = None
-    for number, text in enumerate(texts):
-        for span, near in _sentences(text):
-            share = share_of(said.stems, near.stems)
-            if share >= _NEAR:
-                held |= {token.value for token in near.figures}
-            if share >= _ENOUGH and (best is None or share > best[0]):
-                best = share, number, span
-    if best is None:
+    told = [
+        (share, number, span, near)
+        for number, text in enumerate(texts)
+        for span, near in _sentences(text)
+        if (share := share_of(said.stems, near.stems)) >= _NEAR
+    ]
+    share, number, span, _ = max(told, key=lambda one: one[0], default=(0.0, 0, (0, 0), said))
+    if share < _ENOUGH:
         return None
-    share, number, span = best
+    held = {token.value for own, _, _, near in told if own >= _RIVAL * share for token in near.figures}
     missing = [token for token in said.figures if token.value not in held]
     sentence = texts[number][slice(*span)]
     there = _has_statement(sentence)
@@ -139,7 +139,11 @@ def _says_more(said: _Said, there: _Said) -> bool:
 def _figure(claim: Tokens, missing: Token, there: Tokens, share: float) -> ClaimDifference | None:
     """The figure of a sentence that stands in the place of one that only the claim has."""
     said = {token.value for token in claim.tokens}
-    own = [t for t in there.tokens if t.kind != "word" and t.value not in said and _measure(t) == _measure(missing)]
+    own = [
+        t
+        for n, t in enumerate(there.tokens)
+        if t.kind != "word" and t.value not in said and _measure(t) == _measure(missing) and not _of_clause(there, n)
+    ]
     others = {t.value for t in claim.tokens if t.kind != "word"} - {missing.value}
     if not others <= {t.value for t in there.tokens}:
         return None
@@ -150,6 +154,12 @@ def _figure(claim: Tokens, missing: Token, there: Tokens, share: float) -> Claim
     if len({t.value for t in own}) != 1:
         return None
     return ClaimDifference(there.text[own[0].start : own[0].end], claim.text[missing.start : missing.end])
+
+
+def _of_clause(text: Tokens, number: int) -> bool:
+    """Whether a token is the number of a clause or of an item: 第七条, *3.* at the begin."""
+    token = text.tokens[number]
+    return token.kind == "number" and (number == 0 or text.text[token.start - 1 : token.start] == "第")
 
 
 def _measure(token: Token) -> str:

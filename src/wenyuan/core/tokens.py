@@ -16,11 +16,11 @@ from wenyuan.core.text.analysis import CJK, fold
 from wenyuan.core.text.boundaries import sentences
 from wenyuan.core.text.content import GLUE
 from wenyuan.core.text.modality import EXTENT, Duty, duties
+from wenyuan.core.text.money import sums
 from wenyuan.core.text.numbers import HAN_NUMERALS, NUMBER_WORDS, Quantity, chinese_number, measured, unit_of
 from wenyuan.core.text.signs import (
     BOUND,
     CODE,
-    CURRENCIES,
     NUMBER,
     bound,
     in_one_unit,
@@ -100,13 +100,6 @@ _BEFORE_MAY, _BEHIND_MAY = re.compile(r"(?<!\d)\d{1,2}(?:st|nd|rd|th)? (?:of )?\
 _NO_VERB = re.compile(r"\Z|[^\w ]| (?:\d|(?:at|and|or|to|until|till|in|of|the|from|by|on)(?![a-z]))")
 """What stands behind a month, and behind no *may*."""
 _PER_MILLE = re.compile(rf"千分之(?P<zh>[{HAN_NUMERALS}]+|\d+(?:\.\d+)?)|(?P<n>\d+(?:\.\d+)?) ?‰")
-_OTHER_MONEY = sorted(CURRENCIES - {"cny", "rmb", "usd", "eur", "€", "$", "¥"}, key=len, reverse=True)
-_CODES = "|".join(re.escape(name) for name in _OTHER_MONEY)
-_AMOUNT_OF = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,12}(?:\.\d+)?"
-_MONEY = re.compile(
-    rf"(?<![a-z\d])(?P<code>{_CODES}) ?(?P<n>{_AMOUNT_OF})(?![\d,]\d)|(?<![\w.,/])(?P<m>{_AMOUNT_OF}) ?(?P<name>{_CODES})(?![a-z])"
-)
-"""Money that `numbers.measured` does not know, its code or sign before or behind the amount."""
 _JIN = re.compile(r"(?<![\d.,/])(\d{1,6}(?:\.\d+)?) ?市?斤")
 _TWICE = re.compile(r"(?<![a-z])(?:twice|two times)(?![a-z])")
 _PERIOD_BEGINS, _PERIODS = (
@@ -192,9 +185,8 @@ def _shares(folded: str) -> Iterator[tuple[int, int, list[tuple[str, TokenKind]]
         said = match["n"] or match["zh"]
         value = float(said) if said[0].isdecimal() else float(chinese_number(said))
         yield match.start(), match.end(), [(f"={value / 10:.10g}%", "quantity")]
-    for match in _MONEY.finditer(folded):
-        value = float((match["n"] or match["m"]).replace(",", ""))
-        yield *match.span(), [(f"={value:.10g}{match['code'] or match['name']}", "quantity")]
+    for value, currency, start, end in sums(folded):
+        yield start, end, [(f"={value:.10g}{currency}", "quantity")]
     for match in _JIN.finditer(folded):
         yield _amount(folded, float(match[1]) * 500, "g", *match.span())
     for match in _TWICE.finditer(folded):

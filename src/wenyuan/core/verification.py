@@ -176,16 +176,18 @@ def _aligned(claim: Tokens, text: Tokens) -> Comparison | None:
     said, values = claim.values, text.values[low:high]
     blocks = aligned(said, values).get_opcodes()
     share = sum(b - a for tag, a, b, _, _ in blocks if tag == "equal") / len(said)
-    apart = _places(blocks, low)
-    every = AlignedPair(claim, text, low, high, apart, len(apart) == 1)
-    if swapped := exchanged(every):
-        return Comparison("relation_changed", (span_of(text, low, high),), swapped, share)
-    if share < LIKE:
-        return None
+    whole_window = AlignedPair(claim, text, low, high, _places(blocks, low), False)
     outer = [n for n, block in enumerate(blocks) if block[0] != "insert"]
     lead = blocks[0] if outer[0] else None
     blocks = blocks[outer[0] : outer[-1] + 1]
-    pair = every._replace(places=_places(blocks, low)[:_PLACES])
+    apart, first, last = _places(blocks, low), low + blocks[0][3], low + blocks[-1][4]
+    alone = len(apart) == 1 and _begins(text, low, first) and _ends(text, last, high)
+    every = AlignedPair(claim, text, first, last, apart, alone)
+    if swapped := exchanged(whole_window) or exchanged(every):
+        return Comparison("relation_changed", (span_of(text, low, high),), swapped, share)
+    if share < LIKE:
+        return None
+    pair = every._replace(low=low, high=high, places=apart[:_PLACES])
     spans = (span_of(text, low + blocks[0][3], low + blocks[-1][4]),)
     same = sum(b - a for tag, a, b, _, _ in blocks if tag == "equal")
     like = same >= _LIKE_BACK * (blocks[-1][4] - blocks[0][3])
@@ -198,6 +200,19 @@ def _aligned(claim: Tokens, text: Tokens) -> Comparison | None:
         dropped = words_of(text, low + lead[3], low + lead[4])
         return Comparison("relation_changed", spans, (ClaimDifference(dropped, ""),), share)
     return _with_gaps(text, blocks, low, share) or paraphrase
+
+
+def _begins(text: Tokens, low: int, first: int) -> bool:
+    """Whether a sentence begins at a token, maybe behind the number of its paragraph."""
+    return (
+        first == low
+        or text.tokens[first].after == "sentence"
+        or (first == low + 1 and text.tokens[low].kind == "number")
+    )
+
+
+def _ends(text: Tokens, end: int, high: int) -> bool:
+    return end == high or text.tokens[end].after == "sentence"
 
 
 def _differs(pair: AlignedPair, like: bool) -> tuple[Kind, tuple[ClaimDifference, ...]] | None:
