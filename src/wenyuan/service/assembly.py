@@ -57,7 +57,7 @@ from wenyuan.service.search.searcher import CollectionTraits, Searcher, SearchRe
 from wenyuan.service.search.sufficiency import Sufficiency
 from wenyuan.service.search.traces import Traces
 from wenyuan.service.tree.knowledge_tree import KnowledgeTree
-from wenyuan.service.tree.places import PathFinder
+from wenyuan.service.tree.places import ANSWERED_WITHIN, PathFinder
 from wenyuan.service.uploads import Uploads
 from wenyuan.service.verification import Verifier
 from wenyuan.settings import Settings
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
     from wenyuan.catalog.tasks import TaskLedger
 
+from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.agent_search import AgentSearch
 from wenyuan.service.library import Library
 from wenyuan.service.replays import Replays
@@ -230,7 +231,9 @@ def assembled(
         desk=DocumentDesk(catalog=catalog, access=access),
         tree=KnowledgeTree(
             catalog=catalog, access=access, recorder=recorder,
-            paths=PathFinder(catalog=catalog, uploads=uploaded, limit=retriever.limit),
+            paths=PathFinder(
+                catalog=catalog, uploads=uploaded, limit=partial(deadline_after, ANSWERED_WITHIN)
+            ),
         ),
         past=DocumentHistory(catalog=catalog),
         replays=Replays(

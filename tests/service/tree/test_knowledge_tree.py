@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 import wenyuan
 from governed_door import SETTINGS
 from wenyuan.core.access import Principal, parse_agent
-from wenyuan.core.errors import InvalidRequest, NotFound
+from wenyuan.core.errors import EngineTimeout, InvalidRequest, NotFound
+from wenyuan.core.ports import Deadline
 from wenyuan.service.tree.entries import LineQuery
 
 LEAVE = """# Leave
@@ -197,6 +199,28 @@ def test_pages_of_matches_join_to_all(library: Any, limit: int) -> None:
             break
         after = page.next
     assert found == whole
+
+
+def test_a_search_that_takes_long_ends_its_page(library: Any) -> None:
+    """With where to go on, after one document at least; all pages together look through everything."""
+    ticks = count(0, 2)
+    paths = replace(library.tree.paths, limit=lambda: Deadline(1e9, lambda: float(next(ticks))))
+    slow, after, pages, documents = replace(library.tree, paths=paths), "", 0, 0
+    while True:
+        page = slow.grep(LineQuery(pattern="24"), after=after)
+        pages, documents, after = pages + 1, documents + page.documents, page.next
+        if not after:
+            break
+    assert (pages, documents) == (len(FILES), len(FILES))
+
+
+def test_a_long_text_takes_no_longer_than_its_deadline(library: Any) -> None:
+    """It is a failure then, and no shorter text; without a number of lines it takes as long as it takes."""
+    late = replace(library.tree.paths, limit=lambda: Deadline(0.0, lambda: 1.0))
+    tree = replace(library.tree, paths=late)
+    with pytest.raises(EngineTimeout):
+        tree.read("/policies/leave.md")
+    assert tree.read("/policies/leave.md", lines=None).text == LEAVE.rstrip("\n")
 
 
 def test_who_may_not_see_a_source_finds_nothing_of_it(library: Any) -> None:

@@ -77,6 +77,7 @@ class DocumentText:
 
     Attributes:
         room: How many characters may be given; None: all.
+        deadline: None: it may take as long as it takes.
         chars: How many were read so far.
         cut: Whether the terms left something out so far.
     """
@@ -84,7 +85,7 @@ class DocumentText:
     catalog: Catalog
     document_id: int
     room: int | None
-    deadline: Deadline
+    deadline: Deadline | None
     chars: int = 0
     cut: bool = False
 
@@ -99,7 +100,8 @@ class DocumentText:
     def _parts(self) -> Iterator[GivenPassage]:
         after, more, room = 0, True, self.room
         while more:
-            self.deadline.check("catalog")
+            if self.deadline is not None:
+                self.deadline.check("catalog")
             found, more = self.catalog.passages_of_document(self.document_id, after=after, limit=_PAGE)
             for one in found:
                 text = one.text if room is None else allowed_part(one.text, room)

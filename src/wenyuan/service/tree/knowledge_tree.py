@@ -38,6 +38,7 @@ MOST_CONTEXT = 10
 """Lines before and after a match."""
 _MOST_CHARS = 200_000  # of a document that are given at once, about: whole lines
 _NAMES_LOOKED_AT = 20_000  # in one call
+_LOOKING = 3.0  # seconds after which a page ends with what was found, at the end of a document
 _LOOKED_THROUGH = 2_000_000  # characters that one call looks through, about: whole documents
 _CUT = "按版权条款仅给出部分原文。An excerpt: its terms allow no more."
 
@@ -85,7 +86,7 @@ class KnowledgeTree:
         found = self.catalog.addressed.children(
             place.source.source_id, place.address, today=date.today(),
             after=place.address + after if after else "", limit=limit + 1,
-            deadline=self.access.retriever.limit(),
+            deadline=self.paths.limit(),
         )  # fmt: skip
         entries = [
             TreeEntry(kind="folder", path=place.mount.folder(one.address))
@@ -122,6 +123,8 @@ class KnowledgeTree:
         place = self.paths.at(path, self.access.readable_sources(principal))
         document, source, mount = place.readable(path)
         text = self._text(document, source, principal)
+        if lines is None:
+            text.deadline = None
         wanted = wanted_lines(text.lines(), line=line, passage_id=place.passage_id, section=section)
         first = next(wanted, None)
         if first is None and (line is not None or section):
@@ -169,17 +172,17 @@ class KnowledgeTree:
         named = name_pattern(wanted.name) if wanted.name else None
         sources = self.access.readable_sources(principal)
         place = self.paths.at(path, sources)
-        mark, deadline = PageMark.parse(after), self.access.retriever.limit()
+        mark, deadline = PageMark.parse(after), self.paths.limit()
+        enough = deadline.within(_LOOKING)
         matches, documents, read = list[LineMatch](), 0, 0
         for document, mount, source in self.paths.documents(place, sources, mark):
             behind = mark.line if mark.names(document, mount) else 0
             shown = mount.path(document.uri)
             if named is not None and not (named(shown) or named(document.title)):
                 continue
-            if read > _LOOKED_THROUGH or len(matches) >= limit:
+            if read > _LOOKED_THROUGH or len(matches) >= limit or (documents and not enough.remaining()):
                 here = PageMark.at(document, mount, behind).text
                 return MatchPage(matches=tuple(matches), documents=documents, next=here)
-            deadline.check("catalog")
             text, documents = self._text(document, source, principal), documents + 1
             found = list(
                 islice(
@@ -203,9 +206,7 @@ class KnowledgeTree:
         terms, number = parse_copyright(source.copyright), document.document_id
         limited = not keeps_library(principal) and terms.room(0) is not None
         room = terms.room(self.catalog.document_chars({number}).get(number, 0)) if limited else None
-        return DocumentText(
-            catalog=self.catalog, document_id=number, room=room, deadline=self.access.retriever.limit()
-        )
+        return DocumentText(catalog=self.catalog, document_id=number, room=room, deadline=self.paths.limit())
 
     def _sections(self, place: Place, principal: Principal, after: str, limit: int) -> EntryPage:
         document, source, mount = place.readable("")
@@ -226,7 +227,7 @@ class KnowledgeTree:
         self, path: str, place: Place, sources: Mapping[str, Source], name: str, after: str, limit: int
     ) -> EntryPage:
         has_name, mark, looked = name_pattern(name), PageMark.parse(after), 0
-        entries, deadline = list[TreeEntry](), self.access.retriever.limit()
+        entries, deadline = list[TreeEntry](), self.paths.limit()
         for document, mount, source in self.paths.documents(place, sources, mark):
             if mark.names(document, mount):
                 continue

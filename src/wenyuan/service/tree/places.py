@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _PASSAGE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#([0-9]{1,18})")
 _DOCUMENT = re.compile(r"document-([0-9]{1,18})")
 _PAGE = 200  # documents that are read at once
+ANSWERED_WITHIN = 20.0
+"""Seconds that listing, reading and looking through may take; a question has its own."""
 
 
 class Place(NamedTuple):
