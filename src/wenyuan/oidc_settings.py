@@ -71,6 +71,12 @@ class GroupGrant(BaseModel):
     groups: Annotated[tuple[str, ...], AfterValidator(_groups)] = ()  # of readers, besides its own name
 
 
+class ClientGrant(GroupGrant):
+    """What a program may do, whoever it acts for, besides what that person may."""
+
+    groups_optional: bool = False  # whether its tokens may lack the claim of groups, since it acts for itself
+
+
 class OidcSettings(BaseModel):
     """Who is told by an issuer of OpenID Connect; without an issuer nobody is."""
 
@@ -93,6 +99,8 @@ class OidcSettings(BaseModel):
     groups_optional: bool = False  # whether a token without that claim is one of somebody without groups
     everyone: tuple[Role, ...] = ()  # roles of everybody whom the issuer knows
     groups: Mapping[str, GroupGrant] = {}
+    client_claim: str = "client_id"  # where a token says which program it was given to
+    clients: Mapping[str, ClientGrant] = {}  # by what that claim says
     required_scopes: tuple[str, ...] = ()  # that a token for the API must have
     scopes: Mapping[str, tuple[Role, ...]] = {}  # roles to which a scope narrows a token; none: nothing narrows
     client_id: str = ""  # of the console at the issuer; empty: nobody signs in there by it
@@ -100,6 +108,9 @@ class OidcSettings(BaseModel):
     login_scopes: tuple[str, ...] = ("openid", "profile")  # that the console asks for
     userinfo: bool = False  # whether the console asks the issuer for claims that its tokens do not hold
     session: float = Field(default=28_800.0, ge=300, le=43_200)  # seconds until one has to sign in again
+    session_checked: float = Field(
+        default=3_600.0, ge=60, le=43_200
+    )  # seconds after which the issuer is asked again who somebody at the console is, and in which groups
     console_keys: bool = True  # whether keys may sign in at the console, too
     label: str = Field(default="", max_length=60)  # how people call the issuer
 

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import httpx2
 import pytest
 
-from console_door import Browser, Seen
+from console_door import Browser
 from governed_door import key, send
 from issuer_server import CLIENT, ec_key, rsa_key
-from signing_door import SigningDoor, signing_console
+from signing_door import SigningDoor, approved, back, path_of, signing_console, to_issuer
 from wenyuan.console.sessions import COOKIE
 from wenyuan.core.person import person_id
 from wenyuan.issuer.issuer_keys import BETWEEN
@@ -25,36 +24,6 @@ from wenyuan.issuer.issuer_keys import BETWEEN
 def door(tmp_path: Path) -> Iterator[SigningDoor]:
     with signing_console(tmp_path) as made:
         yield made
-
-
-def to_issuer(door: SigningDoor, browser: Browser, following: str = "/console/search") -> dict[str, str]:
-    """What a browser asks the issuer for."""
-    seen = browser.get("/console/sign-in/issuer", next=following)
-    assert seen.status == 303
-    parts = urlsplit(seen.location)
-    assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{door.issuer.issuer}/authorize"
-    return dict(parse_qsl(parts.query))
-
-
-def approved(door: SigningDoor, asked: dict[str, str], subject: str = "u-li") -> str:
-    """Where the issuer sends the browser back to, once somebody has signed in there."""
-    with httpx2.Client(trust_env=False) as client:
-        assert client.get(f"{door.issuer.issuer}/authorize", params=asked).status_code == 200
-        answer = client.post(f"{door.issuer.issuer}/approve", data={**asked, "sub": subject})
-    assert answer.status_code == 303
-    return str(answer.headers["location"])
-
-
-def path_of(address: str) -> str:
-    parts = urlsplit(address)
-    return f"{parts.path}?{parts.query}"
-
-
-def back(door: SigningDoor, browser: Browser, subject: str = "u-li", **changed: str | None) -> Seen:
-    """The page that a browser sees after signing in; parameters of the answer may be changed on the way."""
-    address = approved(door, to_issuer(door, browser), subject)
-    told = dict(parse_qsl(urlsplit(address).query)) | changed
-    return browser.get(urlsplit(address).path, **{name: value for name, value in told.items() if value is not None})
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -297,6 +297,114 @@ def test_scopes_narrow_a_token(tmp_path: Path) -> None:
         assert send(door.url, "GET", METADATA).json["scopes_supported"] == ["kb", "kb.audit", "kb.read"]
 
 
+SCOPES: dict[str, Any] = {
+    "everyone": ["source_owner"], "groups_claim": "groups", "groups": {"kb-admin": {"roles": ["administrator"]}},
+    "required_scopes": ["kb"],
+    "scopes": {"kb.read": ["reader"], "kb.own": ["source_owner"], "kb.audit": ["auditor"], "kb.all": ["administrator"]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scope", "groups", "asked", "wanted"),
+    [
+        ("kb kb.read", [], ("GET", "/v1/agents"), "kb kb.own kb.read"),
+        ("kb", [], ("POST", "/v1/search"), "kb kb.read"),
+        ("kb elsewhere", [], ("GET", "/v1/agents"), "kb kb.own"),
+        ("kb kb.read", [], ("GET", "/v1/audit"), None),  # no token of theirs would do
+        ("kb kb.read", [], ("GET", "/v1/keys"), None),
+        ("kb kb.read", ["kb-admin"], ("GET", "/v1/audit"), "kb kb.audit kb.read"),
+        ("kb kb.read", ["kb-admin"], ("GET", "/v1/keys"), "kb kb.all kb.read"),
+        ("kb kb.read", ["kb-admin"], ("GET", "/v1/erasures"), "kb kb.all kb.read"),
+    ],
+)  # fmt: skip
+def test_a_right_that_a_scope_took_away_is_told(
+    tmp_path: Path, scope: str, groups: list[str], asked: tuple[str, str], wanted: str | None
+) -> None:
+    """403 names the least scopes with which the same person may, beside those that the token has (RFC 6750); it names none where no
+    token would do.
+    """
+    with signing_door(tmp_path, **SCOPES) as door:
+        body = {"query": "客户投诉"} if asked[0] == "POST" else None
+        answer = send(door.url, *asked, body, door.issuer.token(scope=scope, groups=groups))
+        problem = assert_problem(answer, 403, "not_permitted")
+        said = answer.headers.get("WWW-Authenticate")
+        if wanted is None:
+            assert (said, "needs a key with the right" in problem["detail"]) == (None, True)
+            return
+        assert said == (
+            f'Bearer error="insufficient_scope", scope="{wanted}", resource_metadata="{AUDIENCE}{METADATA}"'
+        )
+        assert problem["detail"].endswith(f"it must have the scopes {wanted}")
+        assert send(door.url, *asked, body, door.issuer.token(scope=wanted, groups=groups)).status == 200
+
+
+def test_a_tool_that_a_scope_took_away_is_told_by_http(tmp_path: Path) -> None:
+    """Clients of MCP learn it from the status and the header, as the protocol asks; a tool that its holder may not use says so itself."""
+    groups = {"desk": {"rights": ["retrieve", "search"]}, "half": {"rights": ["retrieve"]}}
+    scopes = {"kb.ask": ["reader"], "kb.audit": ["auditor"]}
+    more = SCOPES | {"scopes": scopes, "everyone": [], "groups": groups}
+    with signing_door(tmp_path, **more) as door:
+        tool = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "get_context", "arguments": {"retrieval_query": "x"}},
+        }
+
+        def called(scope: str, *groups: str) -> Any:
+            token = door.issuer.token(scope=scope, groups=list(groups))
+            headers = {**JSON, "Accept": "application/json, text/event-stream", "Authorization": f"Bearer {token}"}
+            return call(door.url, "POST", "/mcp", tool, headers)
+
+        refused = called("kb kb.audit", "desk")
+        assert refused.status == 403
+        assert 'error="insufficient_scope", scope="kb kb.ask kb.audit"' in refused.headers["WWW-Authenticate"]
+        assert f'resource_metadata="{AUDIENCE}{METADATA}/mcp"' in refused.headers["WWW-Authenticate"]
+        assert called("kb kb.ask", "desk").status == 200
+        own = called("kb kb.ask", "half")
+        assert (own.status, "needs a key with the right 'search'" in own.body.decode()) == (200, True)
+
+
+def test_programs_have_rights_of_their_own(tmp_path: Path) -> None:
+    """By the claim that names them, besides what everybody and groups have; one that acts for itself needs no groups; who has another
+    client, or none, has nothing by it.
+    """
+    clients = {
+        "crawler": {"roles": ["source_owner"], "groups_optional": True}, "portal": {"rights": ["audit"], "agent": "support"},
+    }  # fmt: skip
+    with signing_door(tmp_path, groups_claim="groups", clients=clients, everyone=[]) as door:
+
+        def statuses(**told: Any) -> tuple[int, ...]:
+            token = door.issuer.token(**told)
+            paths = ("/v1/agents", "/v1/people?ids=person-0")
+            return (door.search(token).status, *(send(door.url, "GET", path, None, token).status for path in paths))
+
+        assert statuses(client_id="crawler", sub="crawler") == (200, 200, 403)
+        assert statuses(client_id="crawler", groups=[]) == (200, 200, 403)
+        assert statuses(client_id="portal", groups=[])[0] == 403
+        assert statuses(client_id="portal") == (401, 401, 401)  # its tokens are people's, whose groups must be told
+        assert statuses(azp="crawler", groups=[]) == statuses(groups=[]) == (403, 403, 403)
+        for other in ("Crawler", "crawler ", "", 5, ["crawler"], None):
+            assert statuses(client_id=other, groups=[]) == (403, 403, 403)
+    with signing_door(tmp_path / "azp", clients=clients, client_claim="azp", everyone=[]) as door:
+        assert door.search(door.issuer.token(azp="crawler", client_id="x")).status == 200
+
+
+def test_a_token_of_enterprise_managed_authorization_counts_as_any(tmp_path: Path) -> None:
+    """What the authorization server of this resource gives for an identity assertion grant is an access token (RFC 9068) with
+    ``client_id``, ``sub`` and ``resource``; the grant itself, which is for that server, opens nothing here.
+    """
+    with signing_door(tmp_path, clients={"agent-of-acme": {"roles": ["reader"]}}, everyone=[]) as door:
+        told = {"client_id": "agent-of-acme", "resource": f"{AUDIENCE}/mcp", "jti": "j-1", "scope": "kb.read"}
+        assert door.search(door.issuer.token(**told)).status == 200
+        assert (
+            "for another audience"
+            in door.search(door.issuer.token(**told, aud="https://other.example")).json["detail"]
+        )
+        grant = door.issuer.token(header={"typ": "oauth-id-jag+jwt"}, **told)
+        assert "for another use" in door.search(grant).json["detail"]
+
+
 def test_a_change_of_the_mapping_counts_for_the_next_question(tmp_path: Path) -> None:
     """The file of settings is looked at for each question; one that cannot be read opens nothing."""
     with signing_door(tmp_path, groups_claim="groups", everyone=[]) as door:

@@ -63,6 +63,8 @@ class IssuerServer(ThreadingHTTPServer):
     users: Claims by subject, of those who can sign in.
     faults: By path, what is answered in place of the right thing: bytes, an HTTP status, or seconds of silence.
     asked: Paths that were asked for.
+    refreshing: Whether it gives refresh tokens, each of which it takes once; `refreshable` has those that count.
+    refreshed_claims: In the ID token of a refresh; `NOTHING` as ``id_token``: it gives none.
     """
 
     daemon_threads = True
@@ -80,6 +82,9 @@ class IssuerServer(ThreadingHTTPServer):
         self.redirects: set[str] = set()
         self.metadata: dict[str, Any] = {}
         self.login_claims: dict[str, Any] = {}
+        self.refreshing = False
+        self.refreshable: dict[str, str] = {}
+        self.refreshed_claims: dict[str, Any] = {}
         self.released = threading.Event()
 
     @property
@@ -210,6 +215,9 @@ class IssuerAnswer(BaseHTTPRequestHandler):
         if not known:
             self._json({"error": "invalid_client"}, 401)
             return
+        if form.get("grant_type") == "refresh_token":
+            self._refresh(form)
+            return
         asked = self.server.codes.pop(form.get("code", ""), None)
         challenge = encoded(hashlib.sha256(form.get("code_verifier", "").encode()).digest())
         if (
@@ -223,7 +231,26 @@ class IssuerAnswer(BaseHTTPRequestHandler):
         sub = asked["sub"]
         claims = {"aud": CLIENT, "sub": sub, "nonce": asked.get("nonce", ""), **self.server.users[sub]}
         token = self.server.token(header={"typ": "JWT"}, **{**claims, **self.server.login_claims})
-        self._json({"access_token": f"opaque-{sub}", "token_type": "Bearer", "id_token": token, "expires_in": 300})
+        more = self._renewal(sub) if self.server.refreshing else {}
+        self._json(
+            {"access_token": f"opaque-{sub}", "token_type": "Bearer", "id_token": token, "expires_in": 300, **more}
+        )
+
+    def _renewal(self, sub: str) -> dict[str, str]:
+        made = secrets.token_urlsafe(16)
+        self.server.refreshable[made] = sub
+        return {"refresh_token": made}
+
+    def _refresh(self, form: Mapping[str, str]) -> None:
+        sub = self.server.refreshable.pop(form.get("refresh_token", ""), "")
+        if sub not in self.server.users:
+            self._json({"error": "invalid_grant"}, 400)
+            return
+        told = {"access_token": f"opaque-{sub}", "token_type": "Bearer", "expires_in": 300, **self._renewal(sub)}
+        claims = {"aud": CLIENT, "sub": sub, **self.server.users[sub], **self.server.refreshed_claims}
+        if claims.pop("id_token", "") is not NOTHING:
+            told["id_token"] = self.server.token(header={"typ": "JWT"}, **claims)
+        self._json(told)
 
     def _fault(self, asked: str) -> bool:
         fault = self.server.faults.get(asked)

@@ -85,9 +85,10 @@ SIGNING: Mapping[str, Any] = {
     "oidc.algorithms": ["RS256"], "oidc.leeway": 10, "oidc.max_token": 8_192, "oidc.timeout": 20, "oidc.keys_kept": 600,
     "oidc.allow_private": True, "oidc.user_claim": "preferred_username", "oidc.name_claim": "given_name",
     "oidc.groups_claim": "groups", "oidc.groups_optional": True, "oidc.everyone": ["auditor"],
-    "oidc.groups": {"staff": {"roles": ["reader"]}}, "oidc.required_scopes": ["kb"], "oidc.scopes": {"kb.read": ["reader"]},
+    "oidc.groups": {"staff": {"roles": ["reader"]}}, "oidc.client_claim": "azp",
+    "oidc.clients": {"crawler": {"roles": ["reader"]}}, "oidc.required_scopes": ["kb"], "oidc.scopes": {"kb.read": ["reader"]},
     "oidc.client_id": CLIENT, "oidc.client_secret": SECRET, "oidc.login_scopes": ["openid"], "oidc.userinfo": True,
-    "oidc.session": 3_600, "oidc.console_keys": False, "oidc.label": "Acme",
+    "oidc.session": 3_600, "oidc.session_checked": 600, "oidc.console_keys": False, "oidc.label": "Acme",
 }  # fmt: skip
 MILVUS: Mapping[str, Any] = {
     "engine": "milvus", "encoder.kind": "hashing", "milvus.prefix": f"{milvus_server.PREFIX}_set", "milvus.index": "AUTOINDEX",

@@ -123,6 +123,7 @@ OnChange = Callable[
             "refresh",
             "erasure",
             "group",
+            "sign_in",
         ],
         str,
         str,

@@ -52,7 +52,7 @@ def list_all(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="retrieval, fetch, registry, agent, key, rule, task, refresh, tuning, feedback, evaluation, synonym, correction, document, gap, conflict, group, erasure, verification, answer, audit."
+            help="retrieval, fetch, registry, agent, key, rule, task, refresh, tuning, feedback, evaluation, synonym, correction, document, gap, conflict, group, erasure, sign_in, verification, answer, audit."
         ),
     ] = None,
     principal: Annotated[str | None, typer.Option(metavar="KEY", help="Who: a key's id, or local.")] = None,

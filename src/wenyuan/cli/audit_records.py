@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase queries", "renew head", "imported", "approve", "renewed",
         "reject", "retire", "evidence withdrawn", "read", "uploaded", "replaced", "deleted", "ingested", "failed", "begun", "erased", "held", "lifted", "expired",
+        "signed in", "signed out", "refused",
         "erase records")  # fmt: skip
 _TOLD = frozenset(("action", "object", "changes"))
 

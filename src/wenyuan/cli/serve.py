@@ -58,10 +58,12 @@ def serve(
     from wenyuan.console.state import console_issuer
     from wenyuan.server.ending import CLOSING, Ending
     from wenyuan.server.running import serve as run_server
+    from wenyuan.server.sign_ins import SignIns
     from wenyuan.server.token_callers import token_callers
 
     with opened(terminal) as found, Ending(found.settings.server.grace + CLOSING, lambda: _flush(found)) as ending:
         wanted = found.settings.server
+        sign_ins = SignIns(found.catalog.database.on_change)
         tokens = token_callers(found.settings.oidc, found.folder, met=found.catalog.meet)
         run_server(
             found,
@@ -72,7 +74,9 @@ def serve(
             tokens=tokens,
             shared_port=wanted.shared_port,
             on_stop=ending.begin,
-            front=(lambda app: with_console(app, marks, console_issuer(tokens))) if wanted.console else None,
+            front=(lambda app: with_console(app, marks, console_issuer(tokens), sign_ins))
+            if wanted.console
+            else None,
             on_listening=lambda url: _begin(terminal, found, url, member),
             member=member,
         )

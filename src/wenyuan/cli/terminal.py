@@ -93,7 +93,8 @@ class Terminal:
 
     def label(self, field: str) -> str:
         """Display name of a field of a source, an agent or a record; in English, its own name."""
-        return printable((self.language == "zh" and self.known(field)) or field)
+        own = self.known(f"field_{field}") or self._texts.get(field, "")  # a message with gaps in it names no field
+        return printable((self.language == "zh" and "{" not in own and own) or field)
 
     def own(self, english: str) -> str:
         """Translate an English message of the library to the caller's language."""

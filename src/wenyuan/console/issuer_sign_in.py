@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -58,18 +59,26 @@ async def _taken_back(visit: Visit) -> Response:
     if len(answer) != len(pairs) or any(len(value) > _LONGEST for _, value in pairs):
         return sign_in_page(visit, "", visit.text("sign_in_broken"), 400)
     try:
-        person, following = await issuer.pool.run(lambda: issuer.login.finish(answer, browser))
+        person, renewal, following = await issuer.pool.run(lambda: issuer.login.finish(answer, browser))
     except TokenRefused as refused:
+        await to_thread(visit.site.sign_ins.refused, refused.reason, "issuer")
         return sign_in_page(visit, "", visit.said(refused.reason), 401)
     except KnowledgeError as error:
         return sign_in_page(visit, "", visit.said(str(error)), 503)
     visit.site.attempts.counted(visit.request.client.host if visit.request.client else "")
-    visit.token = issuer.signed_in.begin(person)
+    visit.token = issuer.signed_in.begin(person, renewal)
     rights = await rights_found(visit)
     if not rights:
         issuer.signed_in.end(visit.token)
         visit.token = ""
+        await to_thread(visit.site.sign_ins.refused, "no right is given to them", "issuer", person.person_id)
         return sign_in_page(visit, "", visit.text("sign_in_no_rights", name=person.name or person.subject), 403)
+    try:
+        await to_thread(visit.site.sign_ins.signed_in, person.person_id, "issuer")
+    except KnowledgeError as error:
+        issuer.signed_in.end(visit.token)
+        visit.token = ""
+        return sign_in_page(visit, "", visit.said(str(error)), 503)
     # A page that then goes on by itself, since a strict cookie is not sent to where another site's answer leads.
     response = visit.page("again.html", following=first_page(visit.site, following, rights))
     begin_session(

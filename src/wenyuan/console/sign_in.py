@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -12,13 +13,16 @@ from wenyuan.console.api import Refused
 from wenyuan.console.forms import read_form
 from wenyuan.console.sessions import COOKIE, LASTS
 from wenyuan.console.visit import LANGUAGE, LIGHT, Page, Visit, checked_next
-from wenyuan.core.access import ON_BEHALF_OF
+from wenyuan.core.access import ON_BEHALF_OF, Principal
+from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.person import Person
 from wenyuan.issuer.signed_in import is_session
 
 if TYPE_CHECKING:
     from wenyuan.console.state import ConsoleState
 
 _A_YEAR = 365 * 24 * 3600
+LOCAL = Principal().key_id
 _SIGNING_MOST = 200  # characters of a key
 
 
@@ -31,6 +35,7 @@ async def signed_in(visit: Visit) -> Response:
     """Start a session for a key that the API accepts."""
     form = await read_form(visit.request)
     if not visit.site.takes_keys:
+        await to_thread(visit.site.sign_ins.refused, "keys do not sign in here", "key")
         return sign_in_page(visit, checked_next(form["next"]), visit.text("sign_in_no_keys"), 403)
     token, following = form["key"][:_SIGNING_MOST], checked_next(form["next"])
     address = visit.request.client.host if visit.request.client else ""
@@ -39,9 +44,15 @@ async def signed_in(visit: Visit) -> Response:
         refused.headers["Retry-After"] = str(wait)
         return refused
     if not token or not await _counts(visit, token):
+        await to_thread(visit.site.sign_ins.refused, "no key that counts", "key")
         return sign_in_page(visit, following, visit.text("key_unknown"), 401)
     visit.site.attempts.counted(address)
     rights = await rights_found(visit)
+    try:
+        await to_thread(visit.site.sign_ins.signed_in, _key_id(token), "key")
+    except KnowledgeError as error:
+        visit.token = ""
+        return sign_in_page(visit, following, visit.said(str(error)), 503)
     response = visit.see(first_page(visit.site, following, rights))
     begin_session(visit, response, token, rights)
     return response
@@ -79,12 +90,18 @@ def begin_session(
     )  # fmt: skip
 
 
-def _end_session(visit: Visit) -> None:
-    """End the browser's session, and the credential that was made for it."""
-    cookie = visit.request.cookies.get(COOKIE, "")
+def _end_session(visit: Visit) -> Person | None:
+    """End the browser's session, and the credential that was made for it; whom the issuer had told, where it was one of theirs."""
+    cookie, person = visit.request.cookies.get(COOKIE, ""), None
     if visit.site.issuer is not None:
-        visit.site.issuer.signed_in.end(visit.site.sessions.held(cookie).token)
+        person = visit.site.issuer.signed_in.end(visit.site.sessions.held(cookie).token)
     visit.site.sessions.end(cookie)
+    return person
+
+
+def _key_id(token: str) -> str:
+    """Of a key that the API has accepted; ``local`` where it needs none."""
+    return token.split("_")[1] if token.startswith("wy_") else LOCAL
 
 
 async def sign_out(visit: Visit) -> Response:
@@ -92,7 +109,11 @@ async def sign_out(visit: Visit) -> Response:
     await read_form(visit.request)
     issuer = visit.site.issuer
     there = issuer.login.sign_out_address() if issuer is not None and is_session(visit.token) else ""
-    _end_session(visit)
+    person = _end_session(visit)
+    if person is not None:
+        await to_thread(visit.site.sign_ins.signed_out, person.person_id, "issuer")
+    elif visit.token and not is_session(visit.token):
+        await to_thread(visit.site.sign_ins.signed_out, _key_id(visit.token), "key")
     visit.token = ""
     response = visit.page("signed_out.html", there=there) if there else visit.see("/console/sign-in")
     response.delete_cookie(COOKIE, path="/console")

@@ -39,6 +39,7 @@ from wenyuan.console.sessions import COOKIE
 from wenyuan.console.state import STATIC, ConsoleIssuer, ConsoleState, Marks, unmarked
 from wenyuan.console.visit import HEADERS, Page, Visit
 from wenyuan.server.path_routes import Answer, routes_of
+from wenyuan.server.sign_ins import SignIns
 
 _log = logging.getLogger("wenyuan.console")
 _AREAS = (
@@ -65,15 +66,18 @@ _AREAS = (
 _PAGES: Mapping[tuple[str, str], Page] = {where: page for area in _AREAS for where, page in area.items()}
 
 
-def with_console(app: ASGIApp, marks: Marks = unmarked, issuer: ConsoleIssuer | None = None) -> ASGIApp:
+def with_console(
+    app: ASGIApp, marks: Marks = unmarked, issuer: ConsoleIssuer | None = None, sign_ins: SignIns | None = None
+) -> ASGIApp:
     """The server's application with the console in front of it, at ``/`` and below ``/console``.
 
     Args:
         app: Receives all other requests, and the console's own calls.
         marks: Finds words of a query in a text: text, query → spans.
         issuer: By what people sign in besides keys.
+        sign_ins: Writes down who signs in; None: nobody does.
     """
-    console = _console(ConsoleState(app, marks, issuer))
+    console = _console(ConsoleState(app, marks, issuer, sign_ins))
 
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
         ours = scope["type"] == "http" and (scope["path"] == "/" or f"{scope['path']}/".startswith("/console/"))

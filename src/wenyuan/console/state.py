@@ -22,6 +22,7 @@ from wenyuan.i18n.translation import texts
 from wenyuan.issuer.login import Login
 from wenyuan.issuer.signed_in import SignedIn
 from wenyuan.server.pool import Pool
+from wenyuan.server.sign_ins import SignIns
 from wenyuan.server.token_callers import TokenCallers
 
 _log = logging.getLogger("wenyuan.console")
@@ -89,9 +90,16 @@ class ConsoleIssuer:
 class ConsoleState:
     """State shared by all visits."""
 
-    def __init__(self, app: ASGIApp, marks: Marks = unmarked, issuer: ConsoleIssuer | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        marks: Marks = unmarked,
+        issuer: ConsoleIssuer | None = None,
+        sign_ins: SignIns | None = None,
+    ) -> None:
         self.api = Api(app)
         self.issuer = issuer
+        self.sign_ins = sign_ins or SignIns(lambda *_: None)
         self.takes_keys = issuer is None or issuer.login.settings.console_keys
         self.sessions, self.attempts = ConsoleSessions(), Attempts()
         self.marks = marks
@@ -115,6 +123,6 @@ class ConsoleState:
 
 def console_issuer(tokens: TokenCallers | None) -> ConsoleIssuer | None:
     """By what people sign in where an issuer tells them, and this server is its client; else None."""
-    if tokens is None or not tokens.settings.client_id:
+    if tokens is None or tokens.login is None:
         return None
-    return ConsoleIssuer(Login(tokens.settings, tokens.keys), tokens.signed_in)
+    return ConsoleIssuer(tokens.login, tokens.signed_in)

@@ -94,6 +94,22 @@ def parse_key_name(name: str) -> str:
     raise _bad([Fault("name", why)])
 
 
+class MissingRight(NotPermitted):
+    """A right that a caller does not have.
+
+    Args:
+        scope: What the caller's token must be given for to have it; "" where no token would help.
+    """
+
+    def __init__(self, right: str, scope: str = "") -> None:
+        super().__init__(
+            msg("the token was not given for what this needs: it must have the scopes {scopes}", scopes=scope)
+            if scope
+            else msg("this needs a key with the right {right}", right=repr(right))
+        )
+        self.scope = scope
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
     """The authenticated caller of a request. Created only where a credential was checked, or where none is needed
@@ -104,6 +120,7 @@ class Principal:
         key_id: For the audit; ``local`` when no key was needed.
         user, groups: See `Key`.
         on_behalf_of: Names of whom it asks for, somebody and their groups; see `acting_for`.
+        wider: Rights that its token was not given for though its bearer has them, each with the scopes for which one must be.
     """
 
     key_id: str = "local"
@@ -113,6 +130,7 @@ class Principal:
     groups: frozenset[str] = frozenset()
 
     on_behalf_of: frozenset[str] = frozenset()
+    wider: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     @property
     def sight(self) -> Sight | None:
@@ -136,6 +154,11 @@ class Principal:
             return False
         return right in self.rights or "admin" in self.rights
 
+    def need(self, right: str) -> None:
+        """MissingRight where it does not have a right."""
+        if not self.may(right):
+            raise MissingRight(right, dict(self.wider).get(right, ""))
+
     def acting_for(self, names: object) -> Principal:
         """This caller on behalf of somebody: it sees what both may read, and has no right that it does not have by itself.
 
@@ -147,8 +170,7 @@ class Principal:
             NotPermitted: it has no right to say so.
             InvalidRequest: these are no names, or not of one person.
         """
-        if not self.may(ON_BEHALF_OF):
-            raise NotPermitted(msg("this needs a key with the right {right}", right=repr(ON_BEHALF_OF)))
+        self.need(ON_BEHALF_OF)
         return replace(self, on_behalf_of=parse_represented(names))
 
 

@@ -28,6 +28,7 @@ class Person:
         user: As which documents are read, ``user:li``; "" for nobody.
         member_of: Names of groups as the issuer writes them.
         scopes: What the token was given for; None: it bounds nothing, as in a session of the console.
+        client: The program that the token was given to, as the issuer calls it; "" where it is not told, or of the console.
         until: Seconds since the epoch.
     """
 
@@ -37,6 +38,7 @@ class Person:
     user: str = ""
     member_of: frozenset[str] = frozenset()
     scopes: frozenset[str] | None = None
+    client: str = ""
     until: float
 
     @property

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 KINDS = (
     "retrieval", "fetch", "registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation",
-    "synonym", "correction", "document", "gap", "conflict", "group", "erasure", "verification", "answer", "audit",
+    "synonym", "correction", "document", "gap", "conflict", "group", "erasure", "sign_in", "verification", "answer", "audit",
 )  # fmt: skip
 """What a record is about; ``fetch``: a document that was given to read; ``verification``: verdicts on an answer;
 ``answer``: what a language model's claims became; ``erasure``: what was erased at somebody's
-request, and what is held; ``audit``: what was expired or erased in the audit itself."""
+request, and what is held; ``sign_in``: who signed in at the console or out, or was refused; ``audit``: what was expired or erased in the audit itself."""
 
 QueryState = Literal["kept", "erased", "not kept", "none"]
 

@@ -96,8 +96,8 @@ class Login:
         }  # fmt: skip
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}", browser
 
-    def finish(self, answer: Mapping[str, str], browser: str) -> tuple[Person, str]:
-        """Who has signed in, and the page that they are shown then.
+    def finish(self, answer: Mapping[str, str], browser: str) -> tuple[Person, str, str]:
+        """Who has signed in, by what the issuer can be asked again (see `renew`), and the page that they are shown then.
 
         Args:
             answer: What the browser brings back, each name once.
@@ -118,11 +118,34 @@ class Login:
         if not _CODE.fullmatch(answer.get("code", "")):
             raise TokenRefused("the issuer has sent the browser back without a code")
         told = self._exchanged(answer["code"], begun.verifier, metadata)
-        claims = self._verified(told, begun.nonce)
+        claims = self._verified(told, replace(self._rules, nonce=begun.nonce))
+        person = self._person(told, claims, metadata)
+        return replace(person, until=self._clock() + self.settings.session), _refresh_token(told), begun.following
+
+    def renew(self, person: Person, token: str) -> tuple[Person, str]:
+        """Who somebody is now, and by what the issuer can be asked the next time.
+
+        Args:
+            token: By what it can be asked (a refresh token).
+
+        Raises:
+            TokenRefused: the issuer does not vouch for them any more.
+            IssuerUnavailable: the issuer cannot be asked.
+        """
+        metadata = self._metadata()
+        told = self._granted({"grant_type": "refresh_token", "refresh_token": token}, metadata)
+        if "id_token" in told:
+            claims = self._verified(told, replace(self._rules, subject=person.subject))
+            now = self._person(told, claims, metadata)
+        else:  # what comes of a refresh need not hold one
+            claims = self._userinfo(told, metadata, person.subject)
+            now = person_of({**claims, "exp": person.until}, self.settings, None)
+        return replace(now, until=person.until), _refresh_token(told) or token
+
+    def _person(self, told: Mapping[str, Any], claims: dict[str, Any], metadata: IssuerMetadata) -> Person:
         if self.settings.userinfo:
             claims = {**self._userinfo(told, metadata, str(claims["sub"])), **claims}
-        person = person_of(claims, self.settings, None)
-        return replace(person, until=self._clock() + self.settings.session), begun.following
+        return person_of(claims, self.settings, None)
 
     def sign_out_address(self) -> str:
         """Where one signs out of the issuer, too; ``""`` where that is not known."""
@@ -151,12 +174,16 @@ class Login:
 
     def _exchanged(self, code: str, verifier: str, metadata: IssuerMetadata) -> dict[str, Any]:
         """What the issuer gives for a code."""
-        if not metadata.token_endpoint:
-            raise IssuerUnavailable("it has no place where codes are taken", component=COMPONENT)
-        secret = self.settings.client_secret.get_secret_value()
         fields = {
             "grant_type": "authorization_code", "code": code, "redirect_uri": self._back, "code_verifier": verifier,
         }  # fmt: skip
+        return self._granted(fields, metadata)
+
+    def _granted(self, fields: dict[str, str], metadata: IssuerMetadata) -> dict[str, Any]:
+        """What the issuer gives for a code, or for what came of an earlier one."""
+        if not metadata.token_endpoint:
+            raise IssuerUnavailable("it has no place where codes are taken", component=COMPONENT)
+        secret = self.settings.client_secret.get_secret_value()
         headers = {}
         if secret and metadata.basic:
             pair = f"{quote(self.settings.client_id, safe='')}:{quote(secret, safe='')}"
@@ -171,14 +198,15 @@ class Login:
         if told.get("error") in ("invalid_client", "unauthorized_client"):
             _log.error("the issuer refuses this client: check oidc.client_id and WENYUAN_OIDC__CLIENT_SECRET")
             raise TokenRefused("the issuer does not know this service as its client")
+        if "refresh_token" in fields:
+            raise TokenRefused("the issuer does not vouch for this session any more")
         raise TokenRefused("the issuer does not take the code: it was used before, or is over")
 
-    def _verified(self, told: Mapping[str, Any], nonce: str) -> dict[str, Any]:
+    def _verified(self, told: Mapping[str, Any], rules: TokenRules) -> dict[str, Any]:
         """The claims of the ID token of an answer."""
         token, access = told.get("id_token"), told.get("access_token", "")
         if not isinstance(token, str) or not isinstance(access, str):
             raise TokenRefused("the issuer's answer has no ID token")
-        rules = replace(self._rules, nonce=nonce)
         try:
             claims = verify(token, self._keys.current(), rules, self._clock())
         except UnknownKey:
@@ -197,6 +225,12 @@ class Login:
         if claims.get("sub") != subject:
             raise TokenRefused("the issuer's further claims are of somebody else")
         return claims
+
+
+def _refresh_token(told: Mapping[str, Any]) -> str:
+    """By what the issuer can be asked again; "" where it has given nothing for that."""
+    token = told.get("refresh_token", "")
+    return token if isinstance(token, str) and _TOKEN.fullmatch(token) else ""
 
 
 def _digest(secret: str) -> bytes:

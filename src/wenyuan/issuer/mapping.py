@@ -40,7 +40,9 @@ class GroupMapping:
         if mark == self._seen or self._file is None:
             return
         told = load_settings(self._file.parent).oidc
-        mapping = {name: getattr(told, name) for name in ("everyone", "groups", "required_scopes", "scopes")}
+        mapping = {
+            name: getattr(told, name) for name in ("everyone", "groups", "clients", "required_scopes", "scopes")
+        }
         self._settings = self._settings.model_copy(update=mapping)
         self._seen = mark
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +32,7 @@ def person_of(claims: Mapping[str, Any], settings: OidcSettings, scopes: frozens
         user=_user(claims, settings),
         member_of=_member_of(claims, settings),
         scopes=scopes,
+        client="" if scopes is None else _client(claims, settings),
         until=float(claims["exp"]),
     )
 
@@ -77,7 +78,7 @@ def _member_of(claims: Mapping[str, Any], settings: OidcSettings) -> frozenset[s
     if claims.get("hasgroups") is not None or (isinstance(elsewhere, Mapping) and path in elsewhere):
         raise TokenRefused("the token does not hold all groups of its subject")
     if value is _ABSENT:
-        if settings.groups_optional:
+        if settings.groups_optional or _of_program(claims, settings):
             return frozenset()
         raise TokenRefused(msg("the token has no claim {name}", name=path))
     entries = [value] if isinstance(value, str) else value
@@ -90,6 +91,18 @@ def _member_of(claims: Mapping[str, Any], settings: OidcSettings) -> frozenset[s
     return frozenset(entries)
 
 
+def _client(claims: Mapping[str, Any], settings: OidcSettings) -> str:
+    """The program that a token was given to; "" where that is not told, or no rights depend on it."""
+    value = claim(claims, settings.client_claim) if settings.clients else ""
+    return value if isinstance(value, str) else ""
+
+
+def _of_program(claims: Mapping[str, Any], settings: OidcSettings) -> bool:
+    """Whether a token is one of a program that acts for itself, of which no groups are told."""
+    grant = settings.clients.get(_client(claims, settings))
+    return grant is not None and grant.groups_optional
+
+
 def principal_of(person: Person, settings: OidcSettings) -> Principal:
     """What a person may do, by the mapping as it is now.
 
@@ -97,9 +110,13 @@ def principal_of(person: Person, settings: OidcSettings) -> Principal:
         NotPermitted: their groups bind them to different agents.
     """
     grants = [settings.groups[name] for name in sorted(person.member_of & settings.groups.keys())]
-    rights = rights_of(settings.everyone).union(*(_rights(grant) for grant in grants))
+    if person.client in settings.clients:
+        grants.append(settings.clients[person.client])
+    whole = rights = rights_of(settings.everyone).union(*(_rights(grant) for grant in grants))
+    wider: tuple[tuple[str, str], ...] = ()
     if settings.scopes and person.scopes is not None:
-        rights = _narrowed(rights, _by_scope(person.scopes, settings))
+        rights = _narrowed(whole, _by_scope(person.scopes, settings))
+        wider = tuple(_wider(whole, rights, person.scopes, settings))
     agents = {grant.agent for grant in grants if grant.agent}
     if len(agents) > 1:
         raise NotPermitted("groups of this person are bound to different agents")
@@ -109,6 +126,7 @@ def principal_of(person: Person, settings: OidcSettings) -> Principal:
         rights=rights,
         user=person.user,
         groups=_readers(person.member_of).union(*(grant.groups for grant in grants)),
+        wider=wider,
     )
 
 
@@ -125,6 +143,31 @@ def _narrowed(rights: frozenset[str], by: frozenset[str]) -> frozenset[str]:
     whole = frozenset(RIGHTS)
     both = (whole if "admin" in rights else rights) & (whole if "admin" in by else by)
     return both if "admin" in both else both - {"admin"}
+
+
+def _wider(
+    whole: frozenset[str], held: frozenset[str], scopes: frozenset[str], settings: OidcSettings
+) -> Iterator[tuple[str, str]]:
+    """The rights that narrower scopes took away, each with the scopes for which a token must be given to have it too.
+
+    Of several scopes that would do, that which gives least is named.
+    """
+    of_scope = {name: rights_of(roles) for name, roles in settings.scopes.items()}
+    kept = {*settings.required_scopes, *(scopes & of_scope.keys())}
+    for right in RIGHTS:
+        if not _has(whole, right) or _has(held, right):
+            continue
+        doing = [
+            (len(RIGHTS) if "admin" in rights else len(rights), name)
+            for name, rights in of_scope.items()
+            if _has(rights, right)
+        ]
+        if doing:
+            yield right, " ".join(sorted({*kept, min(doing)[1]}))
+
+
+def _has(rights: frozenset[str], right: str) -> bool:
+    return right in rights or "admin" in rights
 
 
 @lru_cache(256)

@@ -57,6 +57,7 @@ class TokenRules:
         most: Bytes of a token.
         login: Whether it tells a client who has signed in (an ID token); else it is one for an API.
         nonce: Of the sign-in that it must belong to.
+        subject: Of whom it must speak, as one that renews a sign-in does; "" for anybody. It needs no nonce then.
     """
 
     issuer: str
@@ -66,6 +67,7 @@ class TokenRules:
     most: int
     login: bool = False
     nonce: str = ""
+    subject: str = ""
 
 
 def verify(token: str, held: KeySnapshot, rules: TokenRules, now: float) -> dict[str, Any]:
@@ -153,7 +155,9 @@ def check_claims(claims: Mapping[str, Any], rules: TokenRules, now: float) -> No
     if not (isinstance(subject, str) and 0 < len(subject) <= LONGEST_SUBJECT and subject.isprintable()):
         raise TokenRefused("the token does not say who its subject is")
     if rules.login:
-        if claims.get("nonce") != rules.nonce or not rules.nonce:
+        if rules.subject and subject != rules.subject:
+            raise TokenRefused("the token is of somebody else")
+        if not rules.subject and (claims.get("nonce") != rules.nonce or not rules.nonce):
             raise TokenRefused("the token belongs to another sign-in")
         party = claims.get("azp")
         if (party is not None or len(audiences) > 1) and party not in rules.audiences:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from wenyuan.contract.bodies import Strict
 from wenyuan.contract.fields import QueryText, Text
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import InvalidRequest, NotPermitted, UnknownDomain, msg
+from wenyuan.core.errors import InvalidRequest, UnknownDomain, msg
 from wenyuan.core.fragment_metadata import OF_TOOLS
 from wenyuan.core.model import MAX_RESULTS, Fragment, RetrievalRequest
 from wenyuan.core.principals import seeing_as
@@ -85,8 +85,7 @@ class Tool:
             NotPermitted: the caller's key lacks the right, or what is asked for is not theirs.
             KnowledgeError: there is no answer.
         """
-        if not principal.may(self.right):
-            raise NotPermitted(msg("this needs a key with the right {right}", right=repr(self.right)))
+        principal.need(self.right)
         given = plain(arguments, self.schema)
         page, asked = page_of(given), {name: value for name, value in given.items() if name not in PAGE}
         with seeing_as(principal.sight):

@@ -13,11 +13,13 @@ from collections.abc import Collection
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from wenyuan.core.access import MissingRight
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.runtime.shortage import is_shortage
 from wenyuan.server.accepting import short_of_handles
 from wenyuan.server.buckets import Buckets
 from wenyuan.server.handling import STATUS_HEADER
+from wenyuan.server.keys import KeyRing
 from wenyuan.server.limits import Limiter
 from wenyuan.server.problems import Problem
 from wenyuan.server.refusals import refusal
@@ -118,10 +120,16 @@ class GuardMiddleware:
             # The server stops and this request exceeded its grace period: send that as the response.
             await self._refuse(Problem(503, "shutting_down", "the server stops"), scope, answer, request_id)
         except Exception as error:
-            await self._refuse(_problem(error, request_id), scope, answer, request_id)
+            await self._refuse(self._problem(error, request_id), scope, answer, request_id)
         seconds = time.perf_counter() - started
         self._traffic.answered(scope["path"], answer.status, answer.said or scope["state"].get("said", ""), seconds)
         self._record(scope, answer.status, request_id, seconds)
+
+    def _problem(self, error: Exception, request_id: str) -> Problem:
+        problem = _problem(error, request_id)
+        if isinstance(error, MissingRight) and isinstance(self._authenticate, KeyRing):
+            problem.headers |= self._authenticate.challenge(error)
+        return problem
 
     @staticmethod
     async def _refuse(problem: Problem, scope: Scope, answer: _Answer, request_id: str) -> None:

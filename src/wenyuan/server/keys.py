@@ -11,7 +11,7 @@ from typing import Protocol
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wenyuan.core.access import Key, Principal
+from wenyuan.core.access import Key, MissingRight, Principal
 from wenyuan.core.errors import ConfigError, NotPermitted, msg
 from wenyuan.core.principals import reading_as
 from wenyuan.server.pool import Pool
@@ -19,7 +19,7 @@ from wenyuan.server.problems import Problem
 from wenyuan.server.request_origin import is_loopback
 from wenyuan.server.route import Handler
 from wenyuan.server.service_port import is_no_key, open_on_loopback
-from wenyuan.server.token_callers import TokenCallers
+from wenyuan.server.token_callers import TokenCallers, challenge
 from wenyuan.service.audit.recorder import ACTING
 
 _FRESH = 0.5
@@ -94,6 +94,12 @@ class KeyRing:
         """After a change of the keys: ask again whether there are any. Whether one counts is asked for each request."""
         self._looked = float("-inf")
 
+    def challenge(self, refused: MissingRight) -> Mapping[str, str]:
+        """The headers by which a client learns what its token must be given for; none where no token would help."""
+        if self._tokens is None or not refused.scope:
+            return {}
+        return challenge(self._tokens.settings, error="insufficient_scope", scope=refused.scope)
+
     async def _keys_needed(self) -> bool:
         if not self._needed and self._ticks() - self._looked >= _FRESH:
             begun = self._ticks()
@@ -160,8 +166,10 @@ def guarded(
 
     async def checked(request: Request) -> Response:
         principal = request.state.principal
-        if not isinstance(principal, Principal) or not (principal.may(right) or (instead and principal.may(instead))):
-            raise NotPermitted(msg("this needs a key with the right {right}", right=repr(right)))
+        if not isinstance(principal, Principal):
+            raise MissingRight(right)
+        if not (instead and principal.may(instead)):
+            principal.need(right)
         acting = ACTING.set(principal)  # the threads that work for this request take it over
         try:
             with reading_as(principal.sight):

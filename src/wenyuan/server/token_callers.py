@@ -12,6 +12,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.person import Person
 from wenyuan.issuer.issuer_keys import IssuerKeys
+from wenyuan.issuer.login import Login
 from wenyuan.issuer.mapping import GroupMapping
 from wenyuan.issuer.persons import person_of, principal_of
 from wenyuan.issuer.signed_in import SignedIn, is_session
@@ -52,13 +53,13 @@ class TokenCallers:
         folder: Path | None = None,
         *,
         keys: IssuerKeys | None = None,
-        signed_in: SignedIn | None = None,
         met: Callable[[Person], None] = lambda person: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.settings = settings
         self.keys = keys or IssuerKeys(settings)
-        self.signed_in = signed_in or SignedIn(clock)
+        self.login = Login(settings, self.keys, clock) if settings.client_id else None
+        self.signed_in = SignedIn(clock, settings.session_checked, self.login.renew if self.login else None)
         self.mapping = GroupMapping(settings, folder)
         self._met = met
         self._clock = clock
@@ -70,6 +71,7 @@ class TokenCallers:
             most=settings.max_token,
         )
         self._checking = Pool(4, 256)
+        self._renewing = Pool(4, 64)
         self._asking = Pool(1, 4)
         self._refreshing: asyncio.Task[None] | None = None
 
@@ -86,7 +88,8 @@ class TokenCallers:
         """
         try:
             if is_session(credential):
-                return await self._checking.run(lambda: self._of_session(credential))
+                pool = self._renewing if self.signed_in.due(credential) else self._checking
+                return await pool.run(lambda: self._of_session(credential))
             return await self._of_token(credential)
         except TokenRefused as refused:
             raise self._refusal(refused.reason) from None

@@ -30,6 +30,7 @@ Changed = Literal[
     "group",
     "erasure",
     "conflict",
+    "sign_in",
 ]
 
 
