@@ -122,6 +122,7 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "audit_why_": {*REASONS, "top_k"},
     "withheld_": {*REASONS, "top_k"},
     "did_": audit_records._DID,
+    "field_": {"reason", "removed", "note", "failed", "kept", "not recorded before"},
     "verdict_": {*VERDICTS, *GATES, *REFUSALS},
     "query_": set(get_args(QueryState)) - {"kept"},  # only what is not kept is said
     "words_": get_args(Origin),

@@ -93,7 +93,8 @@ class Terminal:
 
     def label(self, field: str) -> str:
         """Display name of a field of a source, an agent or a record; in English, its own name."""
-        own = self.known(f"field_{field}") or self._texts.get(field, "")  # a message with gaps in it names no field
+        own = self.text(f"field_{field}") if f"field_{field}" in self._texts else self._texts.get(field, "")
+        # a message with gaps in it names no field
         return printable((self.language == "zh" and "{" not in own and own) or field)
 
     def own(self, english: str) -> str:
