@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -70,14 +70,20 @@ def _write(folder: Path, *, with_hidden: bool, english: bool) -> None:
 
 
 @contextmanager
-def twice(folder: Path, *, english: bool, **more: Any) -> Iterator[tuple[Any, Any]]:
-    """A library with hidden documents, and one without; of one language that can be seen, or of both."""
+def twice(
+    folder: Path, *, english: bool, engine: Callable[[], dict[str, Any]] = dict, **more: Any
+) -> Iterator[tuple[Any, Any]]:
+    """A library with hidden documents, and one without; of one language that can be seen, or of both.
+
+    Args:
+        engine: Gives the settings of the engine of each.
+    """
     with ExitStack() as stack:
         made = []
         for name in ("with", "without"):
             docs = folder / f"docs-{name}"
             _write(docs, with_hidden=name == "with", english=english)
-            settings: dict[str, Any] = {"search": {"deadline": 30}, "cache": {"seconds": 60}, **more}
+            settings: dict[str, Any] = {"search": {"deadline": 30}, "cache": {"seconds": 60}, **engine(), **more}
             library = stack.enter_context(wenyuan.open(folder / name, create=True, **settings))
             readers = {"documents": [{"path": "*-h.md", "readers": ["group:board"]}]}
             library.add(Source(source_id="docs", path=str(docs), settings={"readers": readers}))

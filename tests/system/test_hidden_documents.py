@@ -13,6 +13,7 @@ import pytest
 
 import wenyuan
 from doors import served
+from engine_settings import ON_SERVERS, settings_of
 from governed_door import send
 from http_door import JSON, Answer, call
 from wenyuan.core.access import Principal
@@ -136,7 +137,7 @@ def book(uris: dict[int, str]) -> str:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
     drawn = random.Random(11)
     folder = tmp_path / "docs"
     folder.mkdir()
@@ -145,6 +146,7 @@ def house(tmp_path: Path) -> Iterator[House]:
         body = f"---\n代号: {canary(n)}\n---\n# {about[0]} {canary(n)}\n\n{'，'.join(about)}，密语{canary(n)}。\n\n## 附则\n\n本文另有{about[1]}的说明。\n"
         (folder / f"{canary(n)}.md").write_text(body, "utf-8")
     settings: dict[str, Any] = {"encoder": {"kind": "hashing"}, "search": {"floor": 0.0, "deadline": 30}}
+    settings |= settings_of(request.param, request)
     with wenyuan.open(tmp_path / "library", create=True, **settings) as library:
         library.add(wenyuan.Source(source_id="docs", path=str(folder)))
         with served(library, needs_keys=True, rate_per_key=0) as url:
@@ -294,13 +296,22 @@ def leaks(house: House, person: str, said: str) -> set[int]:
     return {n for n in set(range(DOCUMENTS)) - house.may(person) if canary(n) in said}
 
 
-def test_no_door_tells_of_what_is_hidden(house: House, thorough: bool) -> None:
+WALKS = [
+    *(pytest.param("local", seed) for seed in range(5, 10)),
+    *(pytest.param(*one.values, 5, marks=one.marks) for one in ON_SERVERS),
+]
+
+
+@pytest.mark.parametrize(("house", "seed"), WALKS, indirect=["house"])
+def test_no_door_tells_of_what_is_hidden(house: House, thorough: bool, seed: int) -> None:
     """Thousands of questions of twenty people at all doors, by themselves and by an agent for them, while readers, groups, groups
     within groups and the source's rule change: what each is told holds nothing of what they may not read, and lists hold all
     that they may.
     """
-    steps = 30_000 if thorough else 1_500
-    drawn, asked, complete = random.Random(5), 0, 0
+    steps = 20_000 if thorough else 300
+    if house.library.settings.engine != "local":  # whose questions take several times as long
+        steps = min(steps, 2_000)
+    drawn, asked, complete = random.Random(seed), 0, 0
     for step in range(steps):
         match drawn.randint(0, 40):
             case 0:
@@ -319,4 +330,4 @@ def test_no_door_tells_of_what_is_hidden(house: House, thorough: bool) -> None:
         if door in ("documents", "list of documents"):
             assert all(canary(n) in said for n in house.may(person)), (step, door, person)
             complete += 1
-    assert asked == steps and complete > 50
+    assert asked == steps and complete >= steps // 50

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from engine_settings import ON_SERVERS, settings_of
 from sight_library import WU, answer, questions, request, twice
 from wenyuan.core.access import Principal
 from wenyuan.core.hidden_documents import HiddenDocuments
@@ -19,20 +20,38 @@ BOARD = Principal(
 )
 
 
-@pytest.fixture(scope="module", params=["Chinese in view", "both languages in view"])
-def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Any]]:
-    with twice(tmp_path_factory.mktemp("sight"), english=request.param.startswith("both")) as made:
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Any]]:
+    with twice(tmp_path_factory.mktemp("sight"), english=True) as made:
         yield made
+
+
+def compare(both: tuple[Any, Any], count: int) -> None:
+    """Ask both libraries the same questions."""
+    refused = 0
+    for number, question in enumerate(questions(count)):
+        found, expected = (answer(library, question, number) for library in both)
+        assert found == expected, question
+        refused += not expected["passages"]
+    assert refused > count // 20
 
 
 def test_answers_are_those_of_a_library_without_the_hidden_documents(both: tuple[Any, Any], thorough: bool) -> None:
     """Passages, scores to four digits, probabilities, reasons, missing terms and nearest passages are the same."""
-    refused = 0
-    for number, question in enumerate(questions(2_000 if thorough else 220)):
-        found, expected = (answer(library, question, number) for library in both)
-        assert found == expected, question
-        refused += not expected["passages"]
-    assert refused > 10
+    compare(both, 2_000 if thorough else 220)
+
+
+def test_so_they_are_where_only_hidden_documents_are_in_english(tmp_path: Path, thorough: bool) -> None:
+    """That a library has both languages counts only where both are in view."""
+    with twice(tmp_path, english=False) as made:
+        compare(made, 2_000 if thorough else 220)
+
+
+@pytest.mark.parametrize("engine", ON_SERVERS)
+def test_so_they_are_on_servers(engine: str, request: pytest.FixtureRequest, tmp_path: Path, thorough: bool) -> None:
+    """PostgreSQL and Milvus count what is in view, too."""
+    with twice(tmp_path, english=True, engine=lambda: settings_of(engine, request)) as made:
+        compare(made, 220 if thorough or engine == "postgres" else 80)
 
 
 def test_whom_the_hidden_documents_are_for_is_answered_with_them(both: tuple[Any, Any]) -> None:
