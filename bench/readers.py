@@ -127,7 +127,7 @@ def main() -> None:
         f"{given.documents} documents, {given.readers} readers of one, {given.groups} groups, {given.members} members, n {len(asked)}"
     )
     for clock, name in enumerate(("clock", "processor")):
-        print(f"{name}: {compared([one[clock] for one in took["local"]], [one[clock] for one in took['li']])}")
+        print(f"{name}: {compared([one[clock] for one in took['local']], [one[clock] for one in took['li']])}")
     for change, (by_clock, _) in first.items():
         print(f"the first question after {change}: {1e3 * by_clock:.1f} ms")
 
