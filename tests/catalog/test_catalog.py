@@ -23,7 +23,7 @@ from catalog_parts import BOTH, again, make_first, put, raw, tables_of, texts
 from engine_laws import document, unit
 from unprivileged import nobody
 from wenyuan.catalog import Catalog, dialects, sql
-from wenyuan.catalog.audit.tables import tables as audit_tables
+from wenyuan.catalog.audit.definitions import tables as audit_tables
 from wenyuan.catalog.every_table import ALL
 from wenyuan.core.errors import (
     CatalogError,

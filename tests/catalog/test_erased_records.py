@@ -246,8 +246,8 @@ def test_log_of_the_first_format(tmp_path: Path) -> None:
         assert erase(audit) == 1
         assert audit.verify().ok
     with raw(tmp_path, guarded=True) as connection:
-        connection.execute("PRAGMA user_version = 3")
-    with pytest.raises(CatalogVersion, match="format 3"):
+        connection.execute("PRAGMA user_version = 4")
+    with pytest.raises(CatalogVersion, match="format 4"):
         AuditLog(tmp_path)
 
 

@@ -181,6 +181,7 @@ def test_every_message_is_used() -> None:
         "erasure_",
         "place_",
         "field_",
+        "outcome_",
     )
     described = ("title type domain trust language collection copyright path effective_from effective_until "
                  "documents passages vectors failures source_id keyword vector ok").split()  # fmt: skip

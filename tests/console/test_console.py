@@ -37,10 +37,11 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]
 
 
 # --- searching ------------------------------------------------------------------------------------------
-def test_the_servers_address_leads_to_the_search_page(opened: tuple[str, Any]) -> None:
-    """``/`` leads to a page with a search form, and the API answers beside it."""
+def test_the_servers_address_leads_to_the_console(opened: tuple[str, Any]) -> None:
+    """``/`` leads to the first page, one of the others has a search form, and the API answers beside it."""
     browser = Browser(opened[0])
-    assert browser.get("/").location == "/console/search"
+    assert browser.get("/").location == "/console/"
+    assert browser.get("/console/").location == "/console/overview"
     assert browser.get("/console/search").count("form[role=search] input[name=q]") == 1
     assert browser.get("/v1/sources").headers["Content-Type"] == "application/json"
 
@@ -247,10 +248,10 @@ def test_the_menu_has_what_the_key_may_see(locked: tuple[str, Any]) -> None:
     searching, auditing, all_of_it = Browser(locked[0]), Browser(locked[0]), Browser(locked[0])
     searching.sign_in(key(locked[1], "search"))
     assert _menu(searching.get("/console/search")) == ["search", "answer", "context", "verify", "health"]
-    assert auditing.sign_in(key(locked[1], "audit")).location == "/console/audit"
-    assert _menu(auditing.get("/console/audit")) == ["audit", "gaps", "health"]
+    assert auditing.sign_in(key(locked[1], "audit")).location == "/console/overview"
+    assert _menu(auditing.get("/console/audit")) == ["overview", "audit", "gaps", "health"]
     all_of_it.sign_in(key(locked[1], "admin"))
-    assert len(_menu(all_of_it.get("/console/people"))) == 13
+    assert len(_menu(all_of_it.get("/console/people"))) == 14
     for name in _menu(all_of_it.get("/console/people")):
         assert all_of_it.get(f"/console/{name}").status == 200
 

@@ -30,6 +30,8 @@ PATHS = {
     "verify": "/console/verify",
     "verify-answered": "/console/verify",
     "verify-refused": "/console/verify",
+    "overview": "/console/overview",
+    "overview-year": "/console/overview?days=365",
     "gaps": "/console/gaps",
     "conflicts": "/console/conflicts",
     "erasures": "/console/erasures",

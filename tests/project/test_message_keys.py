@@ -28,6 +28,7 @@ from wenyuan.core.likelihood import Likelihood
 from wenyuan.core.model import DOCUMENT_STATES, Source
 from wenyuan.core.prompt_parts import REASONS
 from wenyuan.core.query_rewriting import Left
+from wenyuan.core.question_outcomes import OUTCOMES
 from wenyuan.core.records import KINDS, QueryState
 from wenyuan.core.rules.model import StatementStatus, Strength
 from wenyuan.core.rules.proposals import REASONS as REFUSALS
@@ -116,6 +117,7 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
                "failures_in_a_row", "next_refresh", "stale_since", "refreshing"},
     "audit_": KINDS,
     "gap_": {*GAP_REASONS, *GAP_STATES},
+    "outcome_": OUTCOMES,
     "conflict_": {*_CONFLICTING, *CONFLICT_STATES},
     "conflict_by_": {*get_args(Why), "nobody"} - {""},
     "conflict_side_": ("first", "second"),
@@ -177,7 +179,7 @@ CONSOLE: Mapping[str, Iterable[str]] = {
     "gaps_to_": GAP_STATES,
     "conflicts_to_": CONFLICT_STATES,
     "nav_": first_words("console/visit.py", "Area") | {"search", "context", "verify", "answer", "sources", "rules", "review", "audit",
-             "evaluation", "people", "health", "gaps", "conflicts"},
+             "evaluation", "people", "health", "gaps", "conflicts", "overview"},
     "found_": get_args(Likelihood),
     "light_to_": ("dark", "light", "auto"),
     "around_": ("in", "out"),

@@ -29,7 +29,7 @@ OBJECTS: Mapping[str, str] = {
     "key": r"\w+ /v1/keys(/\S*)?",
     "group": r"\w+ /v1/groups(/\S*)?",
     "person": r"\w+ /v1/people",
-    "audit record": r"\w+ /v1/audit(/\S*)?",
+    "audit record": r"\w+ /v1/(audit|overview)(/\S*)?",
     "erasure, legal hold": r"\w+ /v1/(erasures|holds)(/\S*)?",
     "metrics": r"\w+ /metrics",
     "description of the server": r"\w+ /(livez|readyz|openapi\.json|openapi-tools\.json|llms\.txt|\.well-known/\S+)",

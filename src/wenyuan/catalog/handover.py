@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.anchor import anchored
-from wenyuan.catalog.audit import tables as audit_tables
+from wenyuan.catalog.audit import definitions as audit_tables
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.audit.server_audit import JOINED

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.audit import tables as audit_tables
+from wenyuan.catalog.audit import definitions as audit_tables
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.catalog import MOVING, Catalog, make_tables
 from wenyuan.catalog.database import StoragePlace
@@ -36,7 +36,7 @@ from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
 from wenyuan.settings import load_settings
 
 _BATCH = 1_000
-_AUDIT = [audit_tables.cuts, audit_tables.erased, audit_tables.audit, audit_tables.queries]
+_AUDIT = [audit_tables.cuts, audit_tables.erased, audit_tables.audit, audit_tables.queries, audit_tables.asked]
 _GROWING = (audit_tables.cuts, audit_tables.erased, audit_tables.audit)  # rows are only added, and guarded
 
 

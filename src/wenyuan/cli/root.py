@@ -46,6 +46,7 @@ from wenyuan.cli.options import (
     usage_error,
     without,
 )
+from wenyuan.cli.overview import overview
 from wenyuan.cli.quarantine import app as quarantine_app
 from wenyuan.cli.refresh import refresh, worker
 from wenyuan.cli.registry import app as source_app
@@ -215,6 +216,7 @@ _COMMANDS: Commands = {
     "eval": (evaluation, "Measure retrieval."),
     "tune": (tune, "Learn from questions with known answers."),
     "feedback": (feedback, "Say what is right or wrong in an answer."),
+    "overview": (overview, "What was asked, and what is open."),
     "migrate": (migrate, "Move the library to a PostgreSQL, or back."),
     "backup": (backup, "Copy the library while it is in use."),
     "reembed": (reembed, "Give the library vectors of another encoder."),

@@ -12,10 +12,12 @@ from starlette.responses import Response
 from wenyuan.console.api import Refused
 from wenyuan.console.forms import Form, read_form
 from wenyuan.console.visit import Page, Visit
+from wenyuan.core.question_outcomes import ANY, OUTCOMES
 from wenyuan.core.records import KINDS
 from wenyuan.runtime.local_time import day_begins
 
 _PAGE = 50
+_FILTERS = ("kind", "principal", "agent", "outcome", "source")
 
 
 async def listed(visit: Visit) -> Response:
@@ -25,7 +27,7 @@ async def listed(visit: Visit) -> Response:
 
 async def _record_list_page(visit: Visit, verified: Mapping[str, Any] | None = None) -> Response:
     form = Form(visit.request.query_params.multi_items())
-    asked: dict[str, object] = {name: form[name] for name in ("kind", "principal", "agent", "before")}
+    asked: dict[str, object] = {name: form[name] for name in (*_FILTERS, "before")}
     refused, found, status = None, None, 200
     try:
         asked |= {
@@ -38,7 +40,10 @@ async def _record_list_page(visit: Visit, verified: Mapping[str, Any] | None = N
         if error.status not in (400, 404):
             raise
         refused, status = error, error.status
-    return visit.page("audit.html", status, form=form, kinds=KINDS, found=found, refused=refused, verified=verified)
+    return visit.page(
+        "audit.html", status, form=form, kinds=KINDS, outcomes=(ANY, *OUTCOMES), found=found, refused=refused,
+        verified=verified, filters=(*_FILTERS, "since", "until"),
+    )  # fmt: skip
 
 
 def _seconds(day: str, zone: tzinfo | None, *, end: bool = False) -> float | str:

@@ -23,6 +23,7 @@ from wenyuan.console import (
     gaps,
     health,
     issuer_sign_in,
+    overview,
     people,
     quarantine,
     readers,
@@ -62,6 +63,7 @@ _AREAS = (
     gaps.PAGES,
     conflicts.PAGES,
     health.PAGES,
+    overview.PAGES,
 )
 _PAGES: Mapping[tuple[str, str], Page] = {where: page for area in _AREAS for where, page in area.items()}
 
@@ -87,7 +89,7 @@ def with_console(
 
 
 def _console(site: ConsoleState) -> ASGIApp:
-    pages: dict[tuple[str, str], Answer] = {("GET", path): _home for path in ("/", "/console", "/console/")}
+    pages: dict[tuple[str, str], Answer] = {("GET", path): _home for path in ("/", "/console")}
     pages["GET", "/console/static/{mark}/{name}"] = _static(site)
     pages |= {(method, f"/console/{path}"): _visited(site, page) for (method, path), page in _PAGES.items()}
     app = Starlette(
@@ -98,7 +100,7 @@ def _console(site: ConsoleState) -> ASGIApp:
 
 
 async def _home(_request: Request) -> Response:
-    return RedirectResponse("/console/search", 307, HEADERS)
+    return RedirectResponse("/console/", 307, HEADERS)
 
 
 def _static(site: ConsoleState) -> Answer:

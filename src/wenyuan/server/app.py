@@ -45,6 +45,7 @@ from wenyuan.server.routes.ingest_jobs import IngestJobs
 from wenyuan.server.routes.keys import KeyRoutes
 from wenyuan.server.routes.mcp import Mcp
 from wenyuan.server.routes.originals import OriginalRoutes
+from wenyuan.server.routes.overview import OverviewRoutes
 from wenyuan.server.routes.people import PeopleRoutes
 from wenyuan.server.routes.quarantine import QuarantineRoutes
 from wenyuan.server.routes.registry import Agents, SourceList, SourceRoutes
@@ -96,6 +97,7 @@ _RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
     Tasks: lambda of: Tasks(of.library, of.handler),
     SynonymRoutes: lambda of: SynonymRoutes(of.library, of.handler),
     Audit: lambda of: Audit(of.library, of.handler),
+    OverviewRoutes: lambda of: OverviewRoutes(of.library, of.handler),
     GapRoutes: lambda of: GapRoutes(of.library, of.handler),
     ErasureRoutes: lambda of: ErasureRoutes(of.library, of.handler),
     ConflictRoutes: lambda of: ConflictRoutes(of.library, of.handler),

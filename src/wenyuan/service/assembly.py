@@ -43,6 +43,7 @@ from wenyuan.service.operations.health import Health
 from wenyuan.service.operations.index_follower import IndexFollower
 from wenyuan.service.operations.source_health import Freshness
 from wenyuan.service.originals import Draw, Originals
+from wenyuan.service.overview import Overviews
 from wenyuan.service.reader_lists import ReaderLists
 from wenyuan.service.reading import DocumentAccess
 from wenyuan.service.rules.cited_places import CitedPlaces
@@ -203,6 +204,7 @@ def assembled(
         Gaps(catalog=catalog, recorder=recorder, encoder=encoder, recorded=recorded),
     )
     erasures = _erasures(storage, reading, ingestion, searcher, originals)
+    conflicts = Conflicts(catalog=catalog, engine=engine)
     return Library(
         folder=storage.folder,
         settings=settings,
@@ -245,7 +247,8 @@ def assembled(
         erasures=erasures,
         gaps=gaps,
         gap_answers=GapAnswers(catalog=catalog, gaps=gaps, uploads=uploads, corrections=corrections),
-        conflicts=Conflicts(catalog=catalog, engine=engine),
+        conflicts=conflicts,
+        overviews=Overviews(recorder=recorder, conflicts=conflicts),
         tuner=Tuner(
             settings=settings, catalog=catalog, engine=engine, encoder=encoder, recorder=recorder, retriever=retriever,
             traits=traits,

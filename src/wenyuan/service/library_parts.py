@@ -35,6 +35,7 @@ from wenyuan.service.learning.tuning import Tuner
 from wenyuan.service.operations.health import Health
 from wenyuan.service.operations.index_follower import IndexFollower
 from wenyuan.service.originals import Originals
+from wenyuan.service.overview import Overviews
 from wenyuan.service.reader_lists import ReaderLists
 from wenyuan.service.reading import DocumentAccess
 from wenyuan.service.replays import Replays
@@ -96,6 +97,7 @@ class LibraryParts:
     gap_answers: GapAnswers
     erasures: Erasures
     conflicts: Conflicts
+    overviews: Overviews
     tuner: Tuner
     judge_tuner: JudgeTuner
     evaluator: Evaluator

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import sqlalchemy as sa
 
+from wenyuan.catalog.audit.asked import AskedRecord, blank_outcomes
 from wenyuan.catalog.audit.chain import AuditRow
-from wenyuan.catalog.audit.tables import audit, erased, queries
+from wenyuan.catalog.audit.definitions import audit, erased, queries
 from wenyuan.catalog.audit.tombstones import is_tombstone, remains_hash, tombstone
 
 NAMED_AT_ONCE = 500
@@ -26,6 +27,7 @@ def erase_rows(
     named: list[tuple[int, str]] = []
     for part in _parts(connection):
         rows = [row for row in part if not is_tombstone(row) and wanted(row)]
+        blank_outcomes(connection, [AskedRecord(*row[:4], row.record) for row in rows])
         for row in rows:
             left = row._replace(record=tombstone(erasure_id), principal=clean(row.principal))
             connection.execute(erased.insert(), {"seq": row.seq, "hash": row.hash, "erasure_id": erasure_id})

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from wenyuan.catalog.audit.asked import AskedRecord, keep_outcomes
 from wenyuan.catalog.audit.chain import (
     EXPIRED,
     GENESIS,
@@ -30,23 +31,13 @@ from wenyuan.catalog.audit.chain import (
     commitment,
     row_hash,
 )
+from wenyuan.catalog.audit.definitions import asked, audit, cuts, erased, queries
 from wenyuan.catalog.audit.erased_records import NAMED_AT_ONCE, erase_rows, wanted_rows
 from wenyuan.catalog.audit.group_writer import GroupWriter
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.audit.known_ends import KnownEnds
 from wenyuan.catalog.audit.reads import AuditReads, verify_export
-from wenyuan.catalog.audit.tables import (
-    AuditFiles,
-    AuditPlace,
-    audit,
-    audit_gone,
-    check_continues,
-    cuts,
-    erased,
-    last_head,
-    ours,
-    queries,
-)
+from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace, audit_gone, check_continues, last_head, ours
 from wenyuan.catalog.audit.tombstones import ERASED
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, msg
@@ -140,6 +131,8 @@ class AuditLog:
     show = delegate("reads", AuditReads.show)
     list = delegate("reads", AuditReads.list)
     export = delegate("reads", AuditReads.export)
+    asked = delegate("reads", AuditReads.asked)
+    slowest = delegate("reads", AuditReads.slowest)
 
     def verify(self, expected_head: str | None = None) -> AuditVerification:
         """See `AuditReads.verify`; also of a log that is gone."""
@@ -353,7 +346,9 @@ class AuditLog:
                 known = self._ends.catalog()
             if known is not None:
                 check_continues(connection, known, "the catalog")
-        rows, asked = [], []
+        last_seq = head.seq
+        rows: list[dict[str, Any]] = []
+        kept_queries = []
         for entry in entries:
             columns = entry[:5]
             seq = head.seq + 1
@@ -369,11 +364,13 @@ class AuditLog:
             head = Head(seq, digest)
             if entry.query is not None:
                 kept = entry.query if self._keep_queries else None
-                asked.append({"audit_id": entry.audit_id, "at": entry.at, "salt": entry.salt, "query": kept})
+                kept_queries.append({"audit_id": entry.audit_id, "at": entry.at, "salt": entry.salt, "query": kept})
+        connection.execute(asked.delete().where(asked.c.seq > last_seq))  # of records that were cut off
         if rows:
             connection.execute(audit.insert(), rows)
-        if asked:
-            connection.execute(queries.insert(), asked)
+            keep_outcomes(connection, [AskedRecord(*(row[name] for name in AskedRecord._fields)) for row in rows])
+        if kept_queries:
+            connection.execute(queries.insert(), kept_queries)
         return head
 
     def _check_not_cut(self, connection: sa.Connection, known: Head | None) -> None:
@@ -435,6 +432,7 @@ class AuditLog:
             connection.execute(queries.delete().where(queries.c.audit_id.in_(going)))
             count = connection.execute(audit.delete().where(a.seq <= cut.seq)).rowcount
             connection.execute(erased.delete().where(erased.c.seq <= cut.seq))
+            connection.execute(asked.delete().where(asked.c.seq <= cut.seq))
             said = {"action": EXPIRED, "before": before, "records": count, "cut": str(cut)}
             self._chained(connection, [self._entry({"kind": "audit", "principal": principal, **said})])
         return int(count)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
 
+from wenyuan.catalog.audit.asked import AskedCount, asked_counts, slowest_asked
 from wenyuan.catalog.audit.chain import AuditRow, Head, canonical
 from wenyuan.catalog.audit.chain_check import check
+from wenyuan.catalog.audit.definitions import asked, audit, erased, queries
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.audit.known_ends import KnownEnds
-from wenyuan.catalog.audit.tables import audit, chain_start, erased, ours, queries
+from wenyuan.catalog.audit.tables import chain_start, ours
 from wenyuan.catalog.dialects import agent_of
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound, msg
+from wenyuan.core.question_outcomes import ANY, OUTCOMES
 from wenyuan.core.records import KINDS, AuditFault, AuditRecord, AuditVerification, QueryState, erasure_of
 from wenyuan.runtime.presence import exists
 from wenyuan.runtime.regular import open_regular
@@ -57,7 +60,7 @@ class AuditReads:
             )
         return _record_of(AuditRow._make(row))
 
-    def list(
+    def list(  # noqa: PLR0913  (what is wanted, each by name)
         self,
         *,
         kind: str | None = None,
@@ -67,11 +70,16 @@ class AuditReads:
         until: float | None = None,
         limit: int = 50,
         before: str | None = None,
+        outcome: str | None = None,
+        source: str | None = None,
     ) -> tuple[AuditRecord, ...]:
         """The newest records first, filtered by kind, principal, agent and time.
 
         Args:
             agent: Only answers that were given to this agent.
+            outcome: Only questions of which this became, one of `core.question_outcomes.OUTCOMES`, or `ANY`; of a question
+                that was asked in parts the first record.
+            source: Likewise only questions of whose answer the most probable fragment is of this source.
             since, until: Seconds since the epoch; `until` is exclusive.
             limit: At most 1,000.
             before: The id of a record: go on with those that are older.
@@ -85,24 +93,51 @@ class AuditReads:
                 msg("{kind} is no kind of audit record", kind=repr(kind)),
                 hint=msg("one of {kinds}", kinds=", ".join(KINDS)),
             )
+        if outcome not in (None, ANY, *OUTCOMES):
+            raise InvalidRequest(
+                msg("{outcome} is nothing that becomes of a question", outcome=repr(outcome)),
+                hint=msg("one of {outcomes}", outcomes=", ".join((ANY, *OUTCOMES))),
+            )
         if not 1 <= limit <= _MOST_LISTED:
             raise InvalidRequest(
                 msg("limit is {limit}; it must be from 1 to {most_listed}", limit=limit, most_listed=_MOST_LISTED)
             )
-        a = audit.c
+        a, whole = audit.c, outcome is source is None
         tests = (
             kind is None or a.kind == kind,
             principal is None or a.principal == principal,
-            agent is None or agent_of(audit.c.record) == agent,
+            agent is None or (agent_of(a.record) if whole else asked.c.agent) == agent,
             since is None or a.at >= since,
             until is None or a.at < until,
             before is None or a.seq < self.show(before).seq,
+            outcome in (None, ANY) or asked.c.outcome == outcome,
+            source is None or asked.c.source_id == source,
         )
-        query = _WITH_QUERY.where(*(test for test in tests if test is not True)).order_by(a.seq.desc()).limit(limit)
+        wanted = _WITH_QUERY if whole else _WITH_QUERY.join(asked, asked.c.seq == a.seq)
+        query = wanted.where(*(test for test in tests if test is not True)).order_by(a.seq.desc()).limit(limit)
         self._settle()
         with ours("listing audit records"), reading(self._reader, "listing audit records") as connection:
             rows = connection.execute(query).all()
         return tuple(_record_of(AuditRow._make(row)) for row in rows)
+
+    def asked(self, days: Sequence[float]) -> Sequence[AskedCount]:
+        """How many questions were asked on each day, by outcome, agent and source.
+
+        Args:
+            days: When each day begins, in seconds since the epoch, and last when the last one ends.
+        """
+        self._settle()
+        with ours("counting questions"), reading(self._reader, "counting questions") as connection:
+            return asked_counts(connection, days)
+
+    def slowest(self, since: float, until: float, limit: int) -> Sequence[tuple[AuditRecord, float]]:
+        """The questions that took longest, each with the milliseconds of its longest leg."""
+        self._settle()
+        with ours("counting questions"), reading(self._reader, "counting questions") as connection:
+            took = slowest_asked(connection, since, until, limit)
+            rows = connection.execute(_WITH_QUERY.where(audit.c.seq.in_(list(took)))).all()
+        found = {row.seq: _record_of(AuditRow._make(row)) for row in rows}
+        return [(found[seq], ms) for seq, ms in took.items() if seq in found]
 
     def verify(self, expected_head: str | None = None) -> AuditVerification:
         """Verify the chain: that no record was edited, removed, inserted or moved, and none is missing at the end.

@@ -19,8 +19,10 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 from wenyuan.catalog import schema as t
+from wenyuan.catalog.audit.asked import keep_all_outcomes
+from wenyuan.catalog.audit.definitions import tables
 from wenyuan.catalog.audit.head_file import HeadFile
-from wenyuan.catalog.audit.tables import ERASABLE, FORMAT, check_format, continues, last_head, ours, tables
+from wenyuan.catalog.audit.tables import ERASABLE, FORMAT, check_format, continues, last_head, ours
 from wenyuan.catalog.dialects import create_missing, insert_new
 from wenyuan.catalog.sql import let_go, reading
 from wenyuan.core.errors import CatalogUnavailable
@@ -113,12 +115,15 @@ class AuditOnServer:
                 connection.execute(insert_new(connection, t.library), {"key": key, "value": "joined"})
 
     def _migrate(self) -> None:
-        """Bring a log of the first format to the second, which knows of erased records."""
+        """Bring a log to the present format: the second one knows of erased records, the third what became of questions."""
         with ours("opening the audit"), self.writer.begin() as connection:  # which holds the row of the format
-            if int(connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == _KEY)) or 0) < FORMAT:
+            found = int(connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == _KEY)) or 0)
+            if found < FORMAT:
                 create_missing(connection, tables)
-                connection.exec_driver_sql("DROP TRIGGER IF EXISTS audit_not_edited ON audit")
-                connection.exec_driver_sql(_ERASED_GUARDS)
+                if found < 2:
+                    connection.exec_driver_sql("DROP TRIGGER IF EXISTS audit_not_edited ON audit")
+                    connection.exec_driver_sql(_ERASED_GUARDS)
+                keep_all_outcomes(connection)
                 self.touch(connection)
 
     def touch(self, connection: sa.Connection) -> None:
@@ -132,10 +137,10 @@ class AuditOnServer:
 
     def forget(self) -> None:
         """Vacuum the tables, as `Server.forget`."""
-        self._vacuum("VACUUM audit, audit_queries")
+        self._vacuum("VACUUM audit, audit_queries, audit_asked")
 
     def compact(self) -> None:
-        self._vacuum("VACUUM (FULL) audit, audit_queries")
+        self._vacuum("VACUUM (FULL) audit, audit_queries, audit_asked")
 
     def _vacuum(self, statement: str) -> None:
         with ours("vacuuming what was removed"), self.writer.connect() as connection:

@@ -11,11 +11,12 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 from sqlalchemy import event
 
+from wenyuan.catalog.audit.asked import keep_all_outcomes
 from wenyuan.catalog.audit.chain import GENESIS, Head
+from wenyuan.catalog.audit.definitions import audit, cuts, tables, whose
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.database_file import Present
 from wenyuan.catalog.dialects import create_missing
-from wenyuan.catalog.schema import ID, TEXT
 from wenyuan.catalog.sql import compact, connect_reader, connect_writer, empty_log, let_go, reading, translated
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, CatalogVersion, msg
 from wenyuan.runtime.installation import upgrade_command
@@ -25,57 +26,8 @@ from wenyuan.runtime.presence import exists, is_file
 # (`catalog.postgres`) beside the catalog's in a schema of a PostgreSQL.
 
 
-FORMAT = 2
+FORMAT = 3
 _SETTLE = 15.0  # seconds: several processes may make the database at once
-
-tables = sa.MetaData()
-
-audit = sa.Table(
-    "audit",
-    tables,
-    sa.Column("seq", ID, primary_key=True, autoincrement=False),
-    sa.Column("audit_id", TEXT, nullable=False, unique=True),
-    sa.Column("at", sa.Float, nullable=False, index=True),  # seconds since the epoch
-    sa.Column("kind", TEXT, nullable=False),
-    sa.Column("principal", TEXT, nullable=False),
-    sa.Column("record", TEXT, nullable=False),  # canonical JSON, hashed as it stands
-    sa.Column("prev_hash", TEXT, nullable=False),
-    sa.Column("hash", TEXT, nullable=False),
-    sa.Index("audit_kind", "kind", "seq"),
-    sa.Index("audit_principal", "principal", "seq"),
-)
-
-# Queries are apart: they may be about a person, who may want them gone; the chain holds but a commitment to each.
-queries = sa.Table(
-    "audit_queries",
-    tables,
-    sa.Column("audit_id", TEXT, primary_key=True),
-    sa.Column("at", sa.Float, nullable=False, index=True),
-    sa.Column("salt", TEXT, nullable=False),
-    sa.Column("query", TEXT),  # canonical JSON; null when queries are not kept
-    sqlite_with_rowid=False,
-)
-
-# Where retention has cut the chain; the newest one counts.
-cuts = sa.Table(
-    "audit_cuts",
-    tables,
-    sa.Column("seq", ID, primary_key=True, autoincrement=False),
-    sa.Column("hash", TEXT, nullable=False),
-    sa.Column("at", sa.Float, nullable=False),
-)
-
-# The hashes of records whose content was erased, see `catalog.audit.tombstones`: rows are only ever added.
-erased = sa.Table(
-    "audit_erased",
-    tables,
-    sa.Column("seq", ID, primary_key=True, autoincrement=False),
-    sa.Column("hash", TEXT, nullable=False),
-    sa.Column("erasure_id", TEXT, nullable=False),
-)
-
-# A log in its own file stores which library it belongs to; one beside the catalog's tables needs no such mark.
-whose = sa.Table("audit_library", sa.MetaData(), sa.Column("library_id", TEXT, primary_key=True))
 
 ERASABLE = (
     "EXISTS (SELECT 1 FROM audit_erased e WHERE e.seq = OLD.seq AND e.hash = OLD.hash AND NEW.seq = OLD.seq "
@@ -237,12 +189,15 @@ class AuditFiles:
                 connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
 
     def _migrate(self) -> None:
-        """Bring a log of the first format to the second, which knows of erased records."""
+        """Bring a log to the present format: the second one knows of erased records, the third what became of questions."""
         with ours("opening the audit"), self.writer.begin() as connection:
-            if _format(connection) < FORMAT:  # else another process was first
+            found = _format(connection)
+            if found < FORMAT:  # else another process was first
                 create_missing(connection, tables)
-                connection.exec_driver_sql("DROP TRIGGER IF EXISTS audit_not_edited")
-                _make_guards(connection, (_EDITS, *_ERASED))
+                if found < 2:
+                    connection.exec_driver_sql("DROP TRIGGER IF EXISTS audit_not_edited")
+                    _make_guards(connection, (_EDITS, *_ERASED))
+                keep_all_outcomes(connection)
                 connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
 
     def touch(self, connection: sa.Connection) -> None:

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from wenyuan.contract.bodies import QueryString, Strict
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted, listed
+from wenyuan.core.question_outcomes import ANY, OUTCOMES
 from wenyuan.core.records import KINDS, AuditRecord
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import object_of, storage_operation
@@ -43,6 +44,12 @@ class AuditQueryShape(QueryString):
     since: float | None = Field(None, description="Seconds since the epoch.")
     until: float | None = Field(None, description="Seconds since the epoch, exclusive.")
     limit: Annotated[int, Field(ge=1, le=_MOST)] = 50
+    outcome: str | None = Field(
+        None,
+        json_schema_extra={"enum": [ANY, *OUTCOMES]},
+        description="Only questions of which this became; each once.",
+    )
+    source: str | None = Field(None, description="Only questions with a fragment of this source at the top.")
     before: str | None = Field(None, description="Id of a record: go on with those that are older.")
 
 

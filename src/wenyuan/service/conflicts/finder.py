@@ -37,6 +37,7 @@ from wenyuan.service.search.source_selection import registry_of
 
 if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
+    from wenyuan.core.model import Passage
     from wenyuan.core.ports import Engine
 
 COMPARED = "conflicts"
@@ -208,17 +209,27 @@ class Conflicts:
         """The statements of a passage; none where it was removed meanwhile."""
         return tuple(one for passage in self.catalog.passages([number]).values() for one in statements_of(passage))
 
-    def _shown(self, every: Iterable[StoredConflict]) -> Iterator[StatementConflict]:
-        """Those of which both passages are there, visible to the caller and in force today."""
+    def open_count(self) -> int:
+        """How many conflicts between what is in force today and the caller may see nobody has decided."""
+        decided = {name for name, one in self.catalog.conflict_decisions().items() if one.state != "open"}
+        every = [one for name, one in self.catalog.conflicts().items() if name not in decided]
+        return sum(1 for _ in self._standing(every))
+
+    def _standing(self, every: Iterable[StoredConflict]) -> Iterator[tuple[StoredConflict, Passage, Passage]]:
+        """Those of which both passages are there, visible to the caller and in force today, with the passages."""
         kept = list(every)
         numbers = {number for one in kept for number in (one.first_passage, one.second_passage)}
         passages = self.catalog.passages(sorted(numbers))
-        decisions = self.catalog.conflict_decisions()
         scope = self._scope(date.today())
         for one in kept:
             first, second = passages.get(one.first_passage), passages.get(one.second_passage)
-            if first is None or second is None or not (allows(scope, first) and allows(scope, second)):
-                continue
+            if first is not None and second is not None and allows(scope, first) and allows(scope, second):
+                yield one, first, second
+
+    def _shown(self, every: Iterable[StoredConflict]) -> Iterator[StatementConflict]:
+        """Those that `_standing` gives, as people are shown them."""
+        decisions = self.catalog.conflict_decisions()
+        for one, first, second in self._standing(every):
             sides = (
                 ConflictSide(first, one.first_start, one.first_end),
                 ConflictSide(second, one.second_start, one.second_end),
