@@ -42,6 +42,7 @@ from wenyuan.runtime.installation import install_command
 from wenyuan.scanners.selection import open_scanner
 from wenyuan.service.assembly import Models, Reading, Storage, assembled
 from wenyuan.service.audit.change_entry import change_record
+from wenyuan.service.erasure.standing import StandingRules
 from wenyuan.service.governance import log_of, tasks_of
 from wenyuan.service.ingest.ingester import ConnectorAccess
 from wenyuan.service.ingest.library_key import KeyLoss, check_lost, marked_key, new_key
@@ -270,6 +271,7 @@ def _questions(settings: Settings, catalog: Catalog, folder: Path) -> Questions:
     names = load_names(settings.redaction.ner) if settings.redaction.ner else None
     key = catalog.pseudonym_key() or marked_key(catalog, folder)
 
+    catalog.database.erased = StandingRules(catalog, lambda: key)
     known: list[ErasedValues] = []
 
     def redacting(source: Source) -> Redactor:

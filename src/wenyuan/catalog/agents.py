@@ -16,6 +16,7 @@ from wenyuan.catalog.database import Database
 from wenyuan.catalog.dialects import next_seq
 from wenyuan.catalog.reader_tables import key_principals
 from wenyuan.catalog.sql import now
+from wenyuan.catalog.typed_names import refuse_erased
 from wenyuan.core.access import Agent, Key, agent_to_wire, parse_agent, parse_key_name
 from wenyuan.core.errors import NotFound, msg
 from wenyuan.core.principals import parse_groups, parse_user
@@ -50,6 +51,7 @@ class Access:
             InvalidRequest: it could not be read again, e.g. because its scope is empty.
         """
         parse_agent(agent_to_wire(agent))
+        refuse_erased(self.database, agent_id=agent.agent_id, title=agent.title)
         before = {a.agent_id: a for a in self.agents()}.get(agent.agent_id)
         with self.database.changing("writing an agent") as connection:
             next_seq(connection, f"agent:{agent.agent_id}")
@@ -88,6 +90,7 @@ class Access:
         """
         name = parse_key_name(name)
         user, members = user and parse_user(user, "as"), parse_groups(list(groups))
+        refuse_erased(self.database, **{"name": name, "as": user, "groups": members})
         if agent_id is not None:
             self.agent(agent_id)
         key_id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
@@ -145,6 +148,7 @@ class Access:
     def change_key(self, key_id: str, *, user: str, groups: Iterable[str]) -> Key:
         """Give a key other eyes; counts for the next request. NotFound when there is none."""
         user, members = user and parse_user(user, "as"), parse_groups(list(groups))
+        refuse_erased(self.database, **{"as": user, "groups": members})
         with self.database.changing("writing a key") as connection:
             row = connection.execute(_keys().where(t.keys.c.key_id == key_id)).mappings().first()
             if row is not None:

@@ -395,6 +395,8 @@ class Catalog:
     groups_of = delegate("memberships", Groups.groups_of)
     meet = delegate("known", People.meet)
     people = delegate("known", People.people)
+    person_names = delegate("known", People.person_names)
+    all_people = delegate("known", People.all_people)
 
     gap_decisions = delegate("decided", GapDecisions.gap_decisions)
     decide_gap = delegate("decided", GapDecisions.decide_gap)

@@ -14,6 +14,7 @@ from wenyuan.catalog.conflict_tables import conflict_decisions, conflicts
 from wenyuan.catalog.database import Database
 from wenyuan.catalog.documents import batches
 from wenyuan.catalog.sql import now
+from wenyuan.catalog.typed_names import refuse_erased
 from wenyuan.core.conflicts.record import ConflictDecision, ConflictState, StoredConflict
 
 
@@ -72,6 +73,7 @@ class ConflictRecords:
         Args:
             check: Given the decision that there is, raises where it must stay.
         """
+        refuse_erased(self.database, note=note)
         row = {"conflict_id": conflict_id, "state": state, "note": note, "actor": actor, "at": now()}
         with self.database.changing("deciding about a conflict") as connection:
             query = sa.select(conflict_decisions).where(conflict_decisions.c.conflict_id == conflict_id)

@@ -14,6 +14,7 @@ from wenyuan.catalog.rows import ReadCache
 from wenyuan.catalog.sql import reading, translated
 from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.ports import Deadline
+from wenyuan.core.redaction.erased_values import ErasedValues
 
 MADE_LATER = ("audit.db", "audit.head", "tasks.db", "index", "pseudonym.key")
 """Of a library's folder: what is made only once the catalog has its tables."""
@@ -139,6 +140,11 @@ def _nobody(_kind: str, _action: str, _name: str, _before: object, _after: objec
     """The default for `Database.on_change`: does nothing."""
 
 
+def nothing_erased() -> ErasedValues:
+    """The default for `Database.erased`: of a catalog whose library's key is not known."""
+    return ErasedValues(b"")
+
+
 def nothing_hidden(_deadline: Deadline | None = None) -> HiddenDocuments | None:
     """The default for `Database.hidden`: for whoever has all rights."""
     return None
@@ -150,6 +156,7 @@ class Database:
     Attributes:
         on_change: Called after every stored change of a source, an agent, a key, a rule, a profile or a synonym.
         hidden: What those with whose eyes this thread reads may not see, see `document_readers.DocumentReaders`.
+        erased: Finds whoever was erased, see `typed_names`.
         before_commit: Called at the end of every transaction that changes the library, see `anchor.Anchor` and
             `task_anchor.TaskAnchor`.
     """
@@ -160,6 +167,7 @@ class Database:
         self.remembered = ReadCache(place.version)
         self.on_change: OnChange = _nobody
         self.hidden: Callable[..., HiddenDocuments | None] = nothing_hidden
+        self.erased: Callable[[], ErasedValues] = nothing_erased
         self.before_commit: list[Callable[[sa.Connection], None]] = []
 
     def reading(self, doing: str, deadline: Deadline | None = None) -> AbstractContextManager[sa.Connection]:

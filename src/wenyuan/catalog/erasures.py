@@ -15,6 +15,7 @@ from wenyuan.catalog.documents import batches
 from wenyuan.catalog.erased_texts import ErasedTexts
 from wenyuan.catalog.erasure_tables import erasure_holds, erasures, withheld_files
 from wenyuan.catalog.sql import now
+from wenyuan.catalog.typed_names import refuse_erased
 from wenyuan.core.erasure import STEPS, Erasure, ErasureTarget, Hold, target_of
 from wenyuan.core.errors import NotFound, msg
 from wenyuan.core.redaction.erased_values import ErasedValue
@@ -104,6 +105,7 @@ class StoredErasures:
 
     def put_hold(self, target: ErasureTarget, reason: str, actor: str) -> Hold:
         """Store a hold."""
+        refuse_erased(self.database, reason=reason)
         hold = Hold(hold_id=f"h-{secrets.token_hex(8)}", target=target, reason=reason, actor=actor, at=now())
         row = {
             "hold_id": hold.hold_id, "kind": target.kind, "target": target.stored(), "reason": reason, "actor": actor,

@@ -13,6 +13,7 @@ from wenyuan.catalog.database import Database
 from wenyuan.catalog.documents import batches
 from wenyuan.catalog.gap_tables import gap_answers, gap_closings, gap_decisions
 from wenyuan.catalog.sql import now
+from wenyuan.catalog.typed_names import refuse_erased
 from wenyuan.core.gaps import GapClosing, GapDecision, GapState, WrittenAnswer
 
 
@@ -50,6 +51,7 @@ class GapDecisions:
 
     def keep_written_answer(self, one: WrittenAnswer) -> None:
         """Keep that somebody has answered a question, in the place of who did before."""
+        refuse_erased(self.database, author=one.author)
         row = {**asdict(one), "review_on": one.review_on and one.review_on.toordinal()}
         with self.database.changing("keeping a written answer") as connection:
             connection.execute(gap_answers.delete().where(gap_answers.c.digest == one.digest))
@@ -70,6 +72,7 @@ class GapDecisions:
             until: The day from which on it counts no more.
             check: Given the newest decision there is on any of them, raises where it must stay.
         """
+        refuse_erased(self.database, note=note)
         rows = [
             {
                 "digest": digest,

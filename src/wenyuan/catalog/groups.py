@@ -12,6 +12,7 @@ from wenyuan.catalog.database import Database
 from wenyuan.catalog.dialects import next_seq
 from wenyuan.catalog.documents import batches
 from wenyuan.catalog.group_tables import group_members
+from wenyuan.catalog.typed_names import refuse_erased
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, listed, msg
 from wenyuan.core.principals import EVERYONE, parse_groups, parse_name
 
@@ -52,6 +53,7 @@ class Groups:
             InvalidRequest: something is no name; there are too many; or a group would be in itself.
         """
         name, wanted = _group(group), _names(members)
+        refuse_erased(self.database, group=name, members=wanted)
         with self.database.changing("writing a group") as connection:
             held = _members(connection, name)
             self._change(connection, name, wanted - held, held - wanted, len(wanted))
@@ -63,6 +65,7 @@ class Groups:
         name, more, less = _group(group), _names(add), _names(remove)
         if both := sorted(more & less):
             raise _refused("remove", msg("{name} is to be added and removed", name=both[0]))
+        refuse_erased(self.database, group=name if more else "", add=more)
         with self.database.changing("writing a group") as connection:
             held = _members(connection, name)
             after = (held | more) - less

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -13,7 +13,8 @@ from wenyuan.catalog.database import Database
 from wenyuan.catalog.documents import batches
 from wenyuan.catalog.people_tables import people
 from wenyuan.catalog.sql import now
-from wenyuan.core.person import Person
+from wenyuan.catalog.typed_names import without_erased
+from wenyuan.core.person import PERSON_ID, Person
 
 _REMEMBERED = 10_000
 """Names of people that need not be looked up again."""
@@ -51,21 +52,34 @@ class People:
                 self._met.move_to_end(person.person_id)
                 return
         c, at = people.c, now()
+        name, subject = (without_erased(self.database, one) for one in (person.name, person.subject))
         with self.database.changing("writing who has signed in") as connection:
             held = connection.scalar(sa.select(c.name).where(c.person_id == person.person_id))
             if held is None:
                 row = {
-                    "person_id": person.person_id, "issuer": person.issuer, "subject": person.subject, "name": person.name,
+                    "person_id": person.person_id, "issuer": person.issuer, "subject": subject, "name": name,
                     "first_seen": at, "named_at": at,
                 }  # fmt: skip
                 connection.execute(people.insert(), row)
-            elif held != person.name:
+            elif held != name:
                 change = people.update().where(c.person_id == person.person_id)
-                connection.execute(change.values(name=person.name, named_at=at))
+                connection.execute(change.values(name=name, named_at=at))
         with self._lock:
             self._met[person.person_id] = person.name
             while len(self._met) > _REMEMBERED:
                 self._met.popitem(last=False)
+
+    def person_names(self, ids: Iterable[str]) -> dict[str, str]:
+        """What those among some principals are called whom an issuer has told, by their ids."""
+        wanted = sorted({name for name in ids if name.startswith(PERSON_ID)})
+        return {one.person_id: one.name for one in self.people(wanted) if one.name} if wanted else {}
+
+    def all_people(self) -> Iterator[KnownPerson]:
+        """Everybody, in the order of their ids."""
+        after = ""
+        while page := self.people(after=after, limit=1_000):
+            yield from page
+            after = page[-1].person_id
 
     def people(
         self, ids: Sequence[str] | None = None, *, after: str = "", limit: int = 100

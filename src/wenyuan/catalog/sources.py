@@ -16,6 +16,7 @@ from wenyuan.catalog.document_readers import apply_patterns
 from wenyuan.catalog.rows import source_of, source_row
 from wenyuan.catalog.rules.writes import drop_evidence_of
 from wenyuan.catalog.sql import now, translated
+from wenyuan.catalog.typed_names import refuse_erased
 from wenyuan.catalog.writes import forget_source, retire
 from wenyuan.core.errors import NotFound, msg
 from wenyuan.core.model import Source
@@ -58,6 +59,8 @@ class SourceRegistry:
         """Add a source, or replace its description. This is a change of the library: derived data is updated."""
         before = {s.source_id: s for s in self.sources()}.get(source.source_id)
         values = source_row(source)
+        if before is None or (before.title, before.owner, before.tags) != (source.title, source.owner, source.tags):
+            refuse_erased(self.database, title=source.title, owner=source.owner, tags=source.tags)
         with self.database.changing("writing a source") as connection:
             seq = next_seq(connection, source.source_id)
             changed = connection.execute(

@@ -12,6 +12,7 @@ from wenyuan.catalog.dialects import next_seq
 from wenyuan.catalog.schema import synonyms
 from wenyuan.catalog.sql import now
 from wenyuan.catalog.tunings import BATCH
+from wenyuan.catalog.typed_names import refuse_erased
 from wenyuan.core.errors import InvalidRequest, NotFound, msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text.synonyms import MOST_SYNONYMS, Synonym, SynonymsPut, synonym_to_wire
@@ -56,6 +57,8 @@ class Synonyms:
             InvalidRequest: there would be more than `MOST_SYNONYMS`; then none is entered.
         """
         wanted = _by_sides(entries)
+        words = [word for known in wanted.values() for entry in known for word in (entry.term, entry.synonym)]
+        refuse_erased(self.database, synonyms=words)
         live = synonyms.c.removed_seq.is_(None)
         with self.database.changing("writing synonyms") as connection:
             known = _entries(connection, live)

@@ -11,6 +11,7 @@ from wenyuan.catalog.database import Database
 from wenyuan.catalog.dialects import next_seq
 from wenyuan.catalog.schema import profiles
 from wenyuan.catalog.sql import now
+from wenyuan.catalog.typed_names import refuse_erased
 from wenyuan.core.errors import InvalidRequest, NotFound, listed, msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.task_profiles import TaskProfile, parse_profile, profile_to_wire, task_faults
@@ -42,6 +43,7 @@ class TaskProfiles:
         Raises:
             InvalidRequest: another profile names one of its tasks.
         """
+        refuse_erased(self.database, title=profile.title, tasks=profile.tasks, terms=profile.terms)
         before = self._replaced(profile.profile_id, profile)
         if before != profile:
             self.database.on_change("task", "changed" if before else "added", profile.profile_id, before, profile)

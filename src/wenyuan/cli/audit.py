@@ -18,7 +18,6 @@ from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import Commands, add_commands, opened, opened_record
 from wenyuan.cli.terminal import FAILED, OK, Terminal
 from wenyuan.core.errors import KnowledgeError, msg
-from wenyuan.core.person import PERSON_ID
 from wenyuan.runtime.local_time import day_begins
 
 if TYPE_CHECKING:
@@ -108,8 +107,7 @@ def _moment(text: str | None, *, end: bool = False) -> float | None:
 
 def _names(library: GovernanceDesk, records: Iterable[AuditRecord]) -> dict[str, str]:
     """What the people in some records are called, by their ids."""
-    ids = sorted({record.principal for record in records if record.principal.startswith(PERSON_ID)})
-    return {one.person_id: one.name for one in library.catalog.people(ids) if one.name} if ids else {}
+    return library.catalog.person_names(record.principal for record in records)
 
 
 def _document(record: AuditRecord, *, with_query: bool, name: str = "") -> dict[str, Any]:

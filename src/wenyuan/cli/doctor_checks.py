@@ -264,7 +264,12 @@ def _uploads(terminal: Terminal, library: Library) -> Iterator[Check]:
 
 
 def _erasures(terminal: Terminal, library: Library) -> Iterator[Check]:
-    """Erasures that were begun and are not done; yields nothing without any."""
+    """Erasures that were begun and are not done, and those that are not recognised any more; yields nothing without any."""
+    if unknown := library.erasures.unrecognised():
+        detail = terminal.text("d_erasures_unrecognised", count=len(unknown))
+        yield Check(
+            "erasures", "warn", detail, "wenyuan forget person …", {"erasures": [one.erasure_id for one in unknown]}
+        )
     if unfinished := library.erasures.unfinished():
         detail = terminal.text("d_erasures_unfinished", count=len(unfinished))
         problems = [one.problem for one in unfinished if one.problem]

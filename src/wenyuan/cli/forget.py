@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -105,11 +105,12 @@ def list_all(ctx: typer.Context) -> None:
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         erasures = found.erasures.list_all()
+        names = found.catalog.person_names(one.actor for one in erasures)
     terminal.document({"status": "SUCCESS", "erasures": [one.described() for one in erasures]})
     if not erasures:
         terminal.say("erasures_none")
     for one in erasures:
-        _line(terminal, one)
+        _line(terminal, one, names)
 
 
 def certificate(
@@ -177,10 +178,11 @@ def resume(ctx: typer.Context) -> None:
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         done = found.erasures.resume(_progress(terminal))
+        names = found.catalog.person_names(one.actor for one in done)
     terminal.document({"status": "SUCCESS", "erasures": [one.described() for one in done]})
     terminal.show(terminal.text("erasures_resumed", count=len(done)))
     for one in done:
-        _line(terminal, one)
+        _line(terminal, one, names)
 
 
 def expired(
@@ -267,6 +269,7 @@ def holds(ctx: typer.Context) -> None:
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         standing = found.erasures.holds()
+        names = found.catalog.person_names(one.actor for one in standing)
     terminal.document({"status": "SUCCESS", "holds": [one.described() for one in standing]})
     if not standing:
         terminal.say("holds_none")
@@ -274,7 +277,7 @@ def holds(ctx: typer.Context) -> None:
         what = one.target.uri or one.target.source_id
         kind = terminal.text(f"erasure_{one.target.kind}")
         terminal.show(
-            f"{one.hold_id}  {kind} {printable(what)}  {local_time(one.at)}  {one.actor}  {printable(one.reason)}",
+            f"{one.hold_id}  {kind} {printable(what)}  {local_time(one.at)}  {_who(one.actor, names)}  {printable(one.reason)}",
             wrap=False,
         )
 
@@ -308,24 +311,25 @@ def _erase(
     with opened(terminal) as found:
         target = targeted(found)
         planned = found.erasures.plan(target)
+        names = found.catalog.person_names(one.actor for one in planned.holds)
         if plan:
             terminal.document({"status": "SUCCESS", "plan": planned.described()})
-            _show_plan(terminal, planned)
+            _show_plan(terminal, planned, names)
             return
         if not terminal.as_json:
-            _show_plan(terminal, planned)
+            _show_plan(terminal, planned, names)
         _check_meant(terminal, yes=yes)
         done = found.erasures.erase(target, reference=reference, common=common, progress=_progress(terminal))
     terminal.document({"status": "SUCCESS", "erasure": done.described()})
-    _line(terminal, done)
+    _line(terminal, done, {})
     terminal.show(terminal.text("erasure_done", erasure=done.erasure_id))
 
 
-def _show_plan(terminal: Terminal, planned: ErasurePlan) -> None:
+def _show_plan(terminal: Terminal, planned: ErasurePlan, names: Mapping[str, str]) -> None:
     if not planned.places:
         terminal.say("erasure_nowhere")
     for place, count in planned.places.items():
-        terminal.show(f"{count:>8,}  {terminal.text(f'place_{place}')}", wrap=False)
+        terminal.show(f"    {terminal.text(f'place_{place}')}: {count:,}", wrap=False)
     for source_id, count in planned.documents.items():
         terminal.show("    " + terminal.text("erasure_in_source", source=source_id, count=count))
     if planned.left:
@@ -336,18 +340,28 @@ def _show_plan(terminal: Terminal, planned: ErasurePlan) -> None:
         terminal.show(terminal.own(warning))
     for held in planned.holds:
         terminal.show(
-            terminal.text("erasure_held", hold_id=held.hold_id, actor=held.actor, reason=printable(held.reason))
+            terminal.text(
+                "erasure_held",
+                hold_id=held.hold_id,
+                actor=_who(held.actor, names),
+                reason=printable(held.reason),
+            )
         )
     if planned.common:
         terminal.say("erasure_common", count=planned.places["passages"])
 
 
-def _line(terminal: Terminal, one: Erasure) -> None:
+def _who(actor: str, names: Mapping[str, str]) -> str:
+    """A person's name, or a key's id."""
+    return printable(names.get(actor, actor))
+
+
+def _line(terminal: Terminal, one: Erasure, names: Mapping[str, str]) -> None:
     state = terminal.text(f"erasure_state_{one.state}")
     step = "" if one.state == "done" else f" ({terminal.text(f'erasure_step_{one.step}')})"
     what = terminal.text(f"erasure_{one.target.kind}")
     terminal.show(
-        f"{one.erasure_id}  {local_time(one.begun_at)}  {what}  {state}{step}  {one.actor}  {printable(one.reference)}".rstrip(),
+        f"{one.erasure_id}  {local_time(one.begun_at)}  {what}  {state}{step}  {_who(one.actor, names)}  {printable(one.reference)}".rstrip(),
         wrap=False,
     )
     if one.problem:

@@ -21,6 +21,8 @@ async def listed(visit: Visit) -> Response:
 async def _page(visit: Visit, status: int = 200, **shown: Any) -> Response:
     found = await visit.get("v1", "erasures")
     holds = await visit.get("v1", "holds")
+    held = [] if shown.get("plan") is None else shown["plan"]["holds"]
+    await visit.learn_names(*(one["actor"] for one in (*found["erasures"], *holds["holds"], *held)))
     told = {
         "kinds": KINDS,
         "form": Form([]),

@@ -20,6 +20,8 @@ from wenyuan.catalog.values import place_of
 from wenyuan.core.errors import ConfigError, KnowledgeError, msg
 from wenyuan.core.model import Source
 from wenyuan.service.audit.change_entry import Changed, change_record
+from wenyuan.service.erasure.standing import StandingRules
+from wenyuan.service.ingest.library_key import library_key
 from wenyuan.service.operations.source_health import listed_sources
 from wenyuan.settings import Settings, load_settings
 
@@ -96,6 +98,7 @@ def open_governance(folder: str | Path) -> GovernanceDesk:
         catalog.close()
         raise
     catalog.database.on_change = desk.changed
+    catalog.database.erased = StandingRules(catalog, lambda: catalog.pseudonym_key() or library_key(path))
     return desk
 
 

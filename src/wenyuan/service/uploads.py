@@ -345,6 +345,8 @@ class Uploads:
         if not self._ingester.readable(name):
             kind = PurePosixPath(name).suffix or name
             return name, msg("files of the kind {name} are not read", name=repr(kind))
+        if self.catalog.database.erased().holds(name):
+            return "", "its name names somebody who was erased: give it another one"
         return name, msg("the name {name} stands twice", name=name) if name in named else ""
 
     def _origin(self, document_id: int) -> tuple[Source, str]:

@@ -275,6 +275,18 @@ class Erasures:
         """The erasures that did not come to their end, the newest first."""
         return self.catalog.erasures(unfinished=True)
 
+    def unrecognised(self) -> list[Erasure]:
+        """The erasures whose standing rules were made with another key than the library has now: what they were about is not
+        recognised any more.
+        """
+        return [
+            one
+            for one in self.catalog.erasures()
+            if one.state == "done"
+            and (one.target.values or one.target.identities)
+            and not check_seal(one.report["certificate"], self.eraser.key).ok
+        ]
+
     def list_all(self) -> list[Erasure]:
         """All erasures, the newest first."""
         return self.catalog.erasures()

@@ -32,6 +32,11 @@ def what_stays(
         for agent in catalog.agents()
         if found.holds(agent.agent_id)
     ]
+    left += [
+        msg("{person_id} may sign in at {issuer} again: that ends there", person_id=one.person_id, issuer=one.issuer)
+        for one in catalog.all_people()
+        if found.holds(one.name) or found.holds(one.subject)
+    ]
     for source in catalog.sources():
         left += _of_source(source, target, source.source_id in documents, found)
     if unsearched:
