@@ -151,6 +151,70 @@ def test_the_client_says_it(library: Any, url: str) -> None:
             client.acting_for("hr")
 
 
+META = "wenyuan/on_behalf_of"
+
+
+def over_mcp(url: str, token: str, meta: dict[str, Any], **headers: str) -> str:
+    """What a tool answers to a call with such a ``_meta``."""
+
+    async def use(client: Any) -> Any:
+        return await client.call_tool("search", {"query": "年假"}, meta=meta)
+
+    return str(mcp_clients.over_http(url, use, token=token, **headers))
+
+
+@pytest.mark.parametrize(
+    ("groups", "person", "expected"),
+    [(("hr",), "user:li,group:hr", "abc"), (("hr",), ["user:li", "group:hr"], "abc"), (("hr",), "user:wu", "ac"), ((), "user:li,group:hr", "ac")],
+)  # fmt: skip
+def test_a_call_of_a_tool_says_it(
+    library: Any, url: str, groups: tuple[str, ...], person: Any, expected: str
+) -> None:
+    """In ``_meta``, of each call alone: one connection serves many people; the record has both names."""
+    made_by = library.catalog.create_key(None, TRUSTED, None, groups=groups)
+    told = over_mcp(url, made_by[1], {META: person})
+    assert {letter for letter in "abc" if f"年假 {letter}" in told} == set(expected)
+    library.audit.flush()
+    record = library.audit.list(kind="retrieval", principal=made_by[0].key_id, limit=1)[0]
+    assert record.record["on_behalf_of"] == ("user:wu" if person == "user:wu" else "user:li")
+    alone = over_mcp(url, made_by[1], {})
+    assert ("年假 b" in alone) == bool(groups)
+
+
+@pytest.mark.parametrize(
+    ("meta", "headers", "said"),
+    [
+        ({META: "hr"}, {}, "must"), ({META: 5}, {}, "must"), ({META: []}, {}, "one person"),
+        ({META: {"user": "li"}}, {}, "must"), ({META: "user:li,user:wu"}, {}, "one person"), ({"on_behalf_of": "user:li"}, {}, "said once"),
+        ({"Wenyuan/On_Behalf_Of": "user:li"}, {}, "said once"), ({META: "user:li"}, {HEADER: "user:li"}, "said once"),
+        ({META: "user:li", "x/onBehalfOf": "user:wu"}, {}, "said once"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_meta_that_is_not_understood_is_refused(
+    library: Any, url: str, meta: dict[str, Any], headers: dict[str, str], said: str
+) -> None:
+    """Nothing is found for it, neither for the person nor for the agent itself."""
+    told = over_mcp(url, made(library, TRUSTED, "hr"), meta, **headers)
+    assert ("REFUSED" in told, said in told, "年假 a" in told) == (True, True, False), told
+
+
+def test_a_meta_needs_the_right(library: Any, url: str) -> None:
+    """As the header does; of resources, too."""
+    assert (
+        "on_behalf_of" in (told := over_mcp(url, made(library, READING, "hr"), {META: "user:wu"}))
+        and "REFUSED" in told
+    )
+
+    async def resources(client: Any) -> Any:
+        return await client.list_resources(meta={META: "user:wu"})
+
+    found = str(mcp_clients.over_http(url, resources, token=made(library, TRUSTED, "hr")))
+    assert ("年假 a" in found, "年假 b" in found) == (True, False)
+    with pytest.raises((Exception, ExceptionGroup)):
+        mcp_clients.over_http(url, resources, token=made(library, READING, "hr"))
+
+
 def test_the_audit_has_both_names(library: Any) -> None:
     """Questions, what is read and what is changed; a replay asks with both pairs of eyes."""
     agent = Principal(key_id="bot", rights=TRUSTED, groups=frozenset({"group:hr"}))

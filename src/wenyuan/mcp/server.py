@@ -40,6 +40,7 @@ from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, NotPerm
 from wenyuan.mcp.door import DOOR
 from wenyuan.mcp.messages import InputLines, standard_input
 from wenyuan.mcp.paging import ReplyBlock
+from wenyuan.mcp.represented import represented
 from wenyuan.mcp.tools import TOOLS, Tool
 
 if TYPE_CHECKING:
@@ -120,10 +121,10 @@ class _Door:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:64]!r}: {', '.join(self._tools)}")
-        principal = self._caller(context)
         arguments = params.arguments or {}
         run = self._waiting if tool.waiting(arguments) else self._run
         try:
+            principal = represented(self._caller(context), context.meta)
             found = await run(partial(tool, self._library, arguments, principal))
         except KnowledgeError as error:
             return _error(tool, error, context)
@@ -161,7 +162,10 @@ class _Door:
         return ReadResourceResult(contents=[contents], ttl_ms=0, cache_scope="private")
 
     def _reader(self, context: ServerRequestContext[Any]) -> Principal:
-        principal = self._caller(context)
+        try:
+            principal = represented(self._caller(context), context.meta)
+        except KnowledgeError as error:
+            raise MCPError(INVALID_PARAMS, str(error), as_sent(str(error)) or None) from error
         if not principal.may("retrieve"):
             raise MCPError(INVALID_PARAMS, "this needs a key with the right 'retrieve'")
         return principal
