@@ -135,7 +135,7 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "erasure_": ERASURE_KINDS,
     "erasure_state_": ("done", "failed", "running"),
     "erasure_step_": ERASURE_STEPS,
-    "erasure_check_": ("seal", "audit", "record", "values", "absence"),
+    "erasure_check_": ("seal", "audit", "record", "values", "servers", "absence"),
     "encoder_pooling_": ("own", "mean", "cls", "last"),
     "encoder_foreign_": ("zh", "en"),
     "check_": ("ok", "warn", "fail"),

@@ -116,6 +116,35 @@ def test_an_audit_of_the_first_format_on_a_server(library: Any, tmp_path: Path, 
         assert again.audit.verify().ok
 
 
+def test_each_server_rewrites_its_own_index_files(tmp_path: Path, database: str) -> None:
+    """Two servers have index files of their own: the one that did not erase rewrites them when it looks, once, and the check of the
+    certificate says which have.
+    """
+    catalog = {"dsn": database, "schema_name": f"erasure_{secrets.token_hex(4)}"}
+    (tmp_path / "other").mkdir()
+    with opened(tmp_path, catalog=catalog) as erasing, opened(tmp_path / "other", catalog=catalog) as other:
+        vectors = fill(erasing, tmp_path)
+        other.ingestion.ingester.follow()
+        other.ingestion.ingester.engine.checkpoint(always=True)
+        assert not other.erasures.copies.follow()
+        before = found_in(other.folder, VALUES, vectors)
+        assert before
+        done = erasing.erasures.erase(erasing.erasures.person(VALUES))
+        assert not erasing.erasures.copies.follow()
+
+        def servers() -> Any:
+            checks = {one.name: one for one in erasing.erasures.verify(done.erasure_id, VALUES)}
+            assert checks["absence"].ok
+            return checks["servers"]
+
+        assert (servers().ok, other.erasures.copies.server in servers().detail) == (False, True)
+        assert other.erasures.copies.follow()
+        assert not other.erasures.copies.follow()
+        assert (servers().ok, servers().detail) == (True, "2 servers have rewritten their index files")
+        assert found_in(other.folder, VALUES, vectors) == []
+        assert any(OTHER in one.text for one in other.search("交接班", sources=("files",)).passages.values())
+
+
 def test_nothing_is_left_in_milvus(tmp_path: Path, milvus: str) -> None:
     """No row of the index in Milvus has a vector that was made of the person, nor a field in which the person stands."""
     import milvus_server

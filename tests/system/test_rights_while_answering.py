@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,16 @@ import pytest
 from answer_library import DUTY, QUESTION, answering
 from doors import served
 from http_door import JSON, call
+from issuer_server import issuing, signing_settings
 from liars_server import Server
 from listening import listening
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import KnowledgeError
+from wenyuan.oidc_settings import OidcSettings
+from wenyuan.server.app import create_app
+from wenyuan.server.keys import KeyRing
+from wenyuan.server.running import start_in_thread
+from wenyuan.server.token_callers import TokenCallers
 from wenyuan.service.generation.answers import AnswerRequest
 
 READING = frozenset({"retrieve", "search"})
@@ -79,3 +86,32 @@ def test_a_key_that_is_revoked_meanwhile_gets_no_answer(
         assert (json.dumps(DUTY["zh"], ensure_ascii=False)[1:12] in told) == (change == "nothing"), told
         assert ("does not count any more" in told) == (change != "nothing")
         assert answer.status == (200 if stream or change == "nothing" else 403)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_token_that_expires_meanwhile_is_answered_whole(
+    tmp_path: Path, server: Server, stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was begun while it counted is given to its end, in a stream too; the next question with it is refused."""
+    with answering(tmp_path, "zh", server) as library, issuing() as issuer:
+        tokens = TokenCallers(OidcSettings(**signing_settings(issuer)))
+        own, token = library.answer, issuer.token()
+
+        def answer(*given: Any, **named: Any) -> Any:
+            found = own(*given, **named)
+            tokens._clock = lambda: time.time() + 3_600
+            return found
+
+        monkeypatch.setattr(library, "answer", answer)
+        ring = KeyRing(library.catalog, open_without_keys=True, tokens=tokens)
+        url, stop = start_in_thread(create_app(library, authenticate=ring), grace=1)
+        try:
+            body, headers = {"query": QUESTION["zh"], "stream": stream}, {**JSON, "Authorization": f"Bearer {token}"}
+            told = call(url, "POST", "/v1/answer", body, headers)
+            assert told.status == 200
+            assert json.dumps(DUTY["zh"], ensure_ascii=False)[1:12] in told.body.decode()
+            again = call(url, "POST", "/v1/answer", body, headers)
+            assert (again.status, "has expired" in again.body.decode()) == (401, True)
+        finally:
+            issuer.released.set()
+            stop()

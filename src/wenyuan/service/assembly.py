@@ -19,6 +19,7 @@ from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.erasure.eraser import Eraser
 from wenyuan.service.erasure.erasures import Erasures
+from wenyuan.service.erasure.index_copies import IndexCopies
 from wenyuan.service.erasure.own_files import OwnFiles
 from wenyuan.service.erasure.resumption import ErasureResumption
 from wenyuan.service.fragment_search import Fields, FragmentSearch
@@ -266,7 +267,7 @@ def assembled(
         _searcher=searcher,
         _deriver=deriver,
         _follower=IndexFollower(catalog, engine),
-        _resumption=ErasureResumption(erasures.resume),
+        _resumption=ErasureResumption(erasures.resume, erasures.copies.follow),
         _release=release,
     )  # fmt: skip
 
@@ -289,4 +290,7 @@ def _erasures(
         catalog=storage.catalog, ingestion=ingestion, files=files, log=storage.audit,
         key=redacting(Source(source_id="questions")).key, forget_answers=forget_answers,
     )  # fmt: skip
-    return Erasures(catalog=storage.catalog, eraser=eraser, redacting=redacting)
+    copies = IndexCopies(
+        catalog=storage.catalog, folder=storage.folder, engine=ingestion.ingester.engine.name, purge=ingestion.ingester.purge,
+    )  # fmt: skip
+    return Erasures(catalog=storage.catalog, eraser=eraser, redacting=redacting, copies=copies)

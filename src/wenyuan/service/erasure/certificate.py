@@ -23,7 +23,7 @@ class CertificateCheck:
     """One thing that was checked of a certificate.
 
     Attributes:
-        name: ``seal``, ``audit``, ``record``, ``values`` or ``absence``.
+        name: ``seal``, ``audit``, ``record``, ``values``, ``servers`` or ``absence``.
         detail: Why it does not hold, or what it is about.
     """
 

@@ -15,6 +15,7 @@ from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotFound,
 from wenyuan.core.redaction.erased_values import ErasedValues, checked_values, plain_form, values_of
 from wenyuan.service.erasure.certificate import CertificateCheck, check_record, check_seal
 from wenyuan.service.erasure.eraser import Eraser
+from wenyuan.service.erasure.index_copies import IndexCopies
 from wenyuan.service.erasure.what_stays import what_stays
 from wenyuan.service.ingest.erased_documents import identity_in
 from wenyuan.service.search.searcher import LOCAL
@@ -33,11 +34,13 @@ class Erasures:
 
     Attributes:
         redacting: Gives the keyed hashes of addresses.
+        copies: The index files of each server.
     """
 
     catalog: Catalog
     eraser: Eraser
     redacting: Callable[[Source], Redactor]
+    copies: IndexCopies
 
     # -- what it is about
 
@@ -194,7 +197,9 @@ class Erasures:
         _check_text("reference", reference)
         with self.catalog.erasing():
             erasure_id = self._begun(target, reference, common, principal)
-            return self.eraser.run(self.catalog.erasure(erasure_id), progress)
+            done = self.eraser.run(self.catalog.erasure(erasure_id), progress)
+        self.copies.erased_here()
+        return done
 
     def begin(
         self, target: ErasureTarget, *, reference: str = "", common: bool = False, principal: Principal = LOCAL
@@ -267,6 +272,8 @@ class Erasures:
                     done.append(self.eraser.run(erasure, progress))
                 except KnowledgeError as error:
                     wrong = wrong or error
+        if done:
+            self.copies.erased_here()
         if wrong is not None:
             raise wrong
         return done
@@ -342,6 +349,11 @@ class Erasures:
                     detail=msg("{count} are not what it is about", count=len(others)) if others else "",
                 )
             )
+        if self.copies.shared:
+            behind = self.copies.behind(erasure)
+            told = msg("{count} servers have rewritten their index files", count=self.copies.followed(erasure))
+            waiting = msg("not rewritten yet: the index files of {servers}", servers=", ".join(behind))
+            checks.append(CertificateCheck(name="servers", ok=not behind, detail=waiting if behind else told))
         left = self.eraser.remains(erasure.target)
         checks.append(
             CertificateCheck(

@@ -15,14 +15,18 @@ EVERY = 30.0
 
 
 class ErasureResumption:
-    """A thread that goes on with unfinished erasures, until it is stopped. What fails is logged once, and tried again.
+    """A thread that goes on with unfinished erasures, and has this server's index files follow them, until it is stopped. What fails is logged once, and tried again.
 
     Args:
         resume: See `Erasures.resume`.
+        follow: See `IndexCopies.follow`.
     """
 
-    def __init__(self, resume: Callable[[], object], *, every: float = EVERY) -> None:
+    def __init__(
+        self, resume: Callable[[], object], follow: Callable[[], object] = lambda: None, *, every: float = EVERY
+    ) -> None:
         self._resume = resume
+        self._follow = follow
         self._trouble = ""
         self._rounds = Periodic(self._look, name="wenyuan-erasures", every=every)
         self.start, self.stop = self._rounds.start, self._rounds.stop
@@ -30,6 +34,7 @@ class ErasureResumption:
     def _look(self) -> None:
         try:
             self._resume()
+            self._follow()
             self._trouble = ""
         except CatalogBusy:
             return  # another process is at it

@@ -48,7 +48,8 @@ def what_stays(
         left.append("the write-ahead log and the backups of the database server, for as long as it keeps them")
         if engine == "local":
             left.append(
-                "the index files of other servers of this library, until they are deleted there and built anew"
+                "the index files of other servers of this library, until these have rewritten them: running ones do so by "
+                "themselves, and wenyuan forget verify says which have"
             )
     return left
 
