@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wenyuan.service.operations.refresh import RefreshOutcome
 
 
-_KINDS = {"source": "kind_source", "agent": "kind_agent", "task": "kind_task"}
+_KINDS = {"source": "kind_source", "agent": "kind_agent", "task": "kind_task", "group": "kind_group"}
 
 
 def apply(

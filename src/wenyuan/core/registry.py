@@ -25,6 +25,7 @@ import yaml
 
 from wenyuan.core.access import Agent
 from wenyuan.core.errors import Fault, InvalidRequest, joined, listed, msg
+from wenyuan.core.group_entries import Group
 from wenyuan.core.model import Source
 from wenyuan.core.task_profiles import TaskProfile
 
@@ -223,27 +224,28 @@ class _Walk:
         self._marked.faults.append(LineFault(path, message, line or self._marked.line(path)))
 
 
-Kind = Literal["source", "agent", "task"]
-SECTIONS = ("sources", "agents", "tasks")
+Kind = Literal["source", "agent", "task", "group"]
+SECTIONS = ("sources", "agents", "tasks", "groups")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """Sources, agents and task profiles of a file or a library.
+    """Sources, agents, task profiles and groups of a file or a library.
 
     Attributes:
-        sections: Which of the three it describes completely.
+        sections: Which of the four it describes completely.
     """
 
     sources: tuple[Source, ...] = ()
     agents: tuple[Agent, ...] = ()
     tasks: tuple[TaskProfile, ...] = ()
+    groups: tuple[Group, ...] = ()
     sections: frozenset[str] = frozenset(SECTIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryKey:
-    """The section and id of a source, an agent or a task profile."""
+    """The section and id of a source, an agent, a task profile or a group."""
 
     kind: Kind
     id: str

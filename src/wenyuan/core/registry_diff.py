@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wenyuan.core.access import agent_to_wire
+from wenyuan.core.group_entries import group_to_wire
 from wenyuan.core.registry import FieldChange, Plan, Registry, RegistryKey
 from wenyuan.core.source_entries import source_to_wire
 from wenyuan.core.task_profiles import profile_to_wire
@@ -40,4 +41,5 @@ def diff(state: Registry, wanted: Registry) -> Plan:
 def _wires(registry: Registry) -> dict[RegistryKey, dict[str, Any]]:
     found = {RegistryKey("source", source.source_id): source_to_wire(source) for source in registry.sources}
     found |= {RegistryKey("agent", agent.agent_id): agent_to_wire(agent) for agent in registry.agents}
-    return found | {RegistryKey("task", profile.profile_id): profile_to_wire(profile) for profile in registry.tasks}
+    found |= {RegistryKey("task", profile.profile_id): profile_to_wire(profile) for profile in registry.tasks}
+    return found | {RegistryKey("group", one.name): group_to_wire(one) for one in registry.groups}

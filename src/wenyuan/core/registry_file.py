@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import yaml
 
 from wenyuan.core.access import agent_to_wire, parse_agent
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, msg
+from wenyuan.core.group_entries import Group, circle_in, group_to_wire, parse_group
 from wenyuan.core.model import Source
 from wenyuan.core.registry import SECTIONS, Marked, Registry, load_marked, refuse
 from wenyuan.core.source_entries import is_source_id, parse_source, shown_source, source_to_wire, supersession_faults
@@ -46,10 +47,12 @@ class _File:
             if key not in SECTIONS:
                 self._fault(key, f"is no section{did_you_mean(key, SECTIONS)}")
         if not any(name in self._top for name in SECTIONS):
-            self._fault("", "holds neither sources nor agents nor tasks")
+            self._fault("", "holds neither sources nor agents nor tasks nor groups")
         sources = self._parsed("sources", "source_id", lambda entry, _: parse_source(entry, self._base))
         agents = self._parsed("agents", "agent_id", parse_agent)
         tasks = self._parsed("tasks", "profile_id", lambda entry, _: parse_profile(entry))
+        groups = self._parsed("groups", "group", parse_group)
+        self._check_groups(groups)
         self._check_supersession()
         self._check_domains()
         for path, profile in tasks.items():
@@ -61,6 +64,7 @@ class _File:
             sources=tuple(sources.values()),
             agents=tuple(agents.values()),
             tasks=tuple(tasks.values()),
+            groups=tuple(groups.values()),
             sections=sections,
         )
 
@@ -110,6 +114,21 @@ class _File:
                     at = fault.path if fault.path.startswith(path) else f"{path}.{fault.path}"
                     self._fault(at, fault.message)
         return found
+
+    def _check_groups(self, groups: Mapping[str, Group]) -> None:
+        """Check for two spellings of one name, and for groups that are in themselves."""
+        paths: dict[str, str] = {}
+        for path, group in groups.items():
+            if paths.setdefault(group.name, path) != path:
+                before = self._marked.line(f"{paths[group.name]}.group")
+                name = repr(group.name.removeprefix("group:"))
+                self._fault(
+                    f"{path}.group",
+                    msg("{name} stands twice; it is on line {before} already", name=name, before=before),
+                )
+        if circle := circle_in({one.name: one.members for one in groups.values()}):
+            at = f"{paths[circle]}.members" if circle in paths else "groups"
+            self._fault(at, msg("{group} would be in itself", group=circle))
 
     def _check_supersession(self) -> None:
         """Check for loops on the raw values, so that another fault in a source does not hide one."""
@@ -174,6 +193,8 @@ def registry_to_yaml(registry: Registry) -> str:
         shown["agents"] = [agent_to_wire(agent) for agent in registry.agents]
     if registry.tasks:
         shown["tasks"] = [{k: v for k, v in profile_to_wire(one).items() if v} for one in registry.tasks]
+    if registry.groups:
+        shown["groups"] = [group_to_wire(one) for one in registry.groups]
     return yaml.dump(shown, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
 
 

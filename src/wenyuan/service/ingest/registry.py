@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os.path
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wenyuan.core.addresses import local_path
 from wenyuan.core.errors import Fault, InvalidRequest, joined, listed, msg
+from wenyuan.core.group_entries import Group, circle_in
 from wenyuan.core.model import Source
 from wenyuan.core.registry import Plan, Registry, RegistryKey
 from wenyuan.core.registry_diff import diff
@@ -32,11 +33,14 @@ _READ_ANEW = frozenset(("path", "type", "language", "collection", "sensitivity",
 
 
 def contents(library: Library) -> Registry:
-    """The sources, agents and task profiles of a library; paths are absolute."""
+    """The sources, agents, task profiles and groups of a library; paths are absolute."""
     return Registry(
         sources=tuple(map(_at_home, library.sources())),
         agents=tuple(library.catalog.agents()),
         tasks=tuple(library.catalog.profiles()),
+        groups=tuple(
+            Group(name=name, members=frozenset(library.catalog.members(name))) for name in library.catalog.groups()
+        ),
     )
 
 
@@ -80,7 +84,7 @@ def plan(library: Library, registry: Registry) -> Plan:
             of its redaction what cannot be understood.
     """
     found = diff(contents(library), registry)
-    faults = [*_redaction_faults(registry), *_connector_faults(library, registry)]
+    faults = [*_redaction_faults(registry), *_connector_faults(library, registry), *_group_faults(library, registry)]
     for change in found.changed:
         if change.field == "type" and (held := library.catalog.counts(change.id)["documents"]):
             message = msg(
@@ -105,6 +109,14 @@ def _redaction_faults(registry: Registry) -> Iterator[Fault]:
                 source.source_id,
                 msg("source {source_id}: {message}", source_id=source.source_id, message=error.message),
             )
+
+
+def _group_faults(library: Library, registry: Registry) -> Iterator[Fault]:
+    """A group that would be in itself by groups that the library has, too."""
+    if registry.groups:
+        held = {name: frozenset(library.catalog.members(name)) for name in library.catalog.groups()}
+        if circle := circle_in(held | {one.name: one.members for one in registry.groups}):
+            yield Fault("groups", msg("{group} would be in itself", group=circle))
 
 
 def _connector_faults(library: Library, registry: Registry) -> Iterator[Fault]:
@@ -168,10 +180,22 @@ def store(library: Library, plan: Plan, *, prune: bool = False, clock: Callable[
             catalog.remove_profile(profile_id)
         for profile in plan.wanted.tasks:
             catalog.put_profile(profile)  # the same again changes nothing
+        _store_groups(library, [one for one in plan.wanted.groups if RegistryKey("group", one.name) in todo])
         states = catalog.source_states()
         for source_id in {c.id for c in plan.changed if c.kind == "source" and c.field in _READ_ANEW}:
             if source_id in states:
                 catalog.put_source_state(replace(states[source_id], next_refresh=clock()))
+
+
+def _store_groups(library: Library, groups: Sequence[Group]) -> None:
+    """Let groups have their members: first all are taken out who go, so that no group is in itself meanwhile."""
+    catalog = library.catalog
+    held = catalog.groups()
+    for one in groups:
+        if one.name in held:
+            catalog.change_group(one.name, remove=set(catalog.members(one.name)) - one.members)
+    for one in groups:
+        catalog.change_group(one.name, add=one.members)
 
 
 def read_stricter(library: Library, plan: Plan) -> tuple[RefreshOutcome, ...]:
@@ -218,3 +242,5 @@ def _prune(library: Library, plan: Plan) -> None:
             library.remove(entry.id)
         elif entry.kind == "agent" and entry.id in agents:
             catalog.remove_agent(entry.id)
+        elif entry.kind == "group":
+            catalog.set_group(entry.id, ())
