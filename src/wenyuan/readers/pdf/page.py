@@ -13,6 +13,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from wenyuan.readers.pdf.false_letters import LetterCheck
+from wenyuan.readers.pdf.replacement_text import without_false_replacements
 from wenyuan.readers.pdf.scripts import with_scripts
 from wenyuan.readers.pdf.strokes import NOWHERE, Box, Drawn, Frame, Stroke, drawn
 from wenyuan.readers.pdf.struck import struck_letters
@@ -231,19 +233,28 @@ class PrintedPage:
     visibility: Visibility = field(default_factory=Visibility)
 
 
-def text_layer(page: Any, number: int, budget: VisibilityBudget | None = None) -> PrintedPage:
+def text_layer(
+    page: Any, number: int, budget: VisibilityBudget | None = None, letters: LetterCheck | None = None
+) -> PrintedPage:
     """The lines of a page's text layer, without what nobody sees on the page.
 
     Args:
         page: A page of pypdfium2.
         number: 1-based.
         budget: How much may be drawn to find that out; of this page alone by default.
+        letters: What was found out of the document's letters; nothing by default.
     """
+    replaced = without_false_replacements(page, number - 1)
     text_page = page.get_textpage()
     try:
         text = text_page.get_text_range()
         unmapped = unmapped_share(text_page)
         found = visibility(page, text_page, unmapped, budget or VisibilityBudget())
+        false = (letters or LetterCheck()).of(page, text_page)
+        if false or replaced:
+            found = replace(found, unseen=found.unseen | false, replaced=replaced)
+            if 2 * len(false) > text_page.count_chars():
+                unmapped = 1.0  # a picture of the page says more
         index = _Index(text_page, text)
         shown = text
         if found.unseen:

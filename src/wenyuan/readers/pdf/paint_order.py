@@ -10,7 +10,7 @@ from typing import Any
 from wenyuan.readers.pdf.strokes import MOST_OBJECTS, SAME, Box, Matrix, matrix_of, times
 
 _DEPTH = 5  # of drawings within drawings
-_INVISIBLE = (3, 7)  # ways of rendering text that put nothing on the page: none at all, and as a clip of what follows
+INVISIBLE = (3, 7)  # ways of rendering text that put nothing on the page: none at all, and as a clip of what follows
 _STROKED = (1, 5)
 _MOST_SEGMENTS = 6  # of a rectangle
 _CLEAR = 20  # of 255: what is less opaque is not seen
@@ -85,7 +85,7 @@ def _painted(thing: Any, kind: int, matrix: Matrix, depth: int) -> Painted | Non
         clip, plain = _clip(thing, matrix)
         within = depth > 0 or raw.FPDFPageObj_CountMarks(thing) > 0 or bool(raw.FPDFPageObj_HasTransparency(thing))
         colour = _colour(thing, stroked=mode in _STROKED)
-        invisible = mode in _INVISIBLE or (colour is not None and colour[3] < _CLEAR)
+        invisible = mode in INVISIBLE or (colour is not None and colour[3] < _CLEAR)
         return Painted(thing, box, True, colour, clip, plain, invisible, within)
     if kind == raw.FPDF_PAGEOBJ_PATH:
         fill, stroked = ctypes.c_int(), ctypes.c_int()

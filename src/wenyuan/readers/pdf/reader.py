@@ -14,6 +14,7 @@ from wenyuan.readers.assemble import Original, Piece, assemble, no_title, reject
 from wenyuan.readers.numbered_headings import sectioned
 from wenyuan.readers.pdf.annotations import beside_text
 from wenyuan.readers.pdf.arrangement import Note, arranged
+from wenyuan.readers.pdf.false_letters import LetterCheck
 from wenyuan.readers.pdf.page import PrintedLine, PrintedPage, needs_picture, text_layer
 from wenyuan.readers.pdf.paragraphs import Paragraph, Words, paragraphs
 from wenyuan.readers.pdf.recognised_page import Pages, in_pictures, marked
@@ -269,15 +270,15 @@ def _pages(pdf: Any, name: str, recognised: Pages | None) -> tuple[list[PrintedP
     characters = 0
     unseen = laid = 0
     undecided: list[int] = []
-    budget = VisibilityBudget()
+    budget, letters = VisibilityBudget(), LetterCheck()
     beside: Counter[str] = Counter()
     for index in range(len(pdf)):
         page = pdf[index]
         beside += beside_text(page)
-        shown, hidden = without_unseen(text_layer(page, index + 1, budget))
+        shown, hidden = without_unseen(text_layer(page, index + 1, budget, letters))
         pages.append(shown)
         found = shown.visibility
-        unseen += hidden + len(found.unseen)
+        unseen += hidden + len(found.unseen) + found.replaced
         laid += found.laid
         undecided += [index + 1] * found.open
         characters += len(shown.own)

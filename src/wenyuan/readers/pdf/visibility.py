@@ -46,11 +46,13 @@ class Visibility:
         unseen: The letters that nobody sees, by their index in the page's text.
         laid: How many letters are drawn in no colour over something that the page shows.
         open: Whether some may be hidden, which was not found out.
+        replaced: How many characters the file gave in place of others that the page shows.
     """
 
     unseen: frozenset[int] = frozenset()
     laid: int = 0
     open: bool = False
+    replaced: int = 0
 
 
 @dataclass(slots=True)
