@@ -24,7 +24,7 @@ _ALIKE = (
 """Letters that some faces draw nearly alike, besides the small and the capital one."""
 
 
-class Likeness(NamedTuple):
+class LetterLikeness(NamedTuple):
     """How alike a drawn letter is to the letter that it is said to be, and to the best of those that are not like that one; -1..1."""
 
     own: float
@@ -66,7 +66,7 @@ def shape(ink: Any) -> tuple[Any, float] | None:
     return (cells / length, width / height) if length > 0 else None
 
 
-def likeness(drawn: tuple[Any, float], letter: str) -> Likeness:
+def likeness(drawn: tuple[Any, float], letter: str) -> LetterLikeness:
     """How alike a shape is to a letter of `LETTERS`, and to others."""
     import numpy as np
 
@@ -75,7 +75,7 @@ def likeness(drawn: tuple[Any, float], letter: str) -> Likeness:
     ratio = known.widths / width
     found = known.vectors @ cells * np.where((ratio < _OTHER_WIDTH) & (ratio > 1 / _OTHER_WIDTH), 1.0, _LESS)
     own = found[known.letters == letter].max(initial=-1.0)
-    return Likeness(float(own), float(found[known.others[LETTERS.index(letter)]].max(initial=-1.0)))
+    return LetterLikeness(float(own), float(found[known.others[LETTERS.index(letter)]].max(initial=-1.0)))
 
 
 @lru_cache(maxsize=1)
