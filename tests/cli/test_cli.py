@@ -148,6 +148,8 @@ def test_every_message_is_used() -> None:
         "did_",
         "history_",
         "gap_",
+        "impact_",
+        "review_failed_",
         "conflict_",
         "readers_of_",
         "withheld_",

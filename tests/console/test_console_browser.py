@@ -33,6 +33,7 @@ PATHS = {
     "overview": "/console/overview",
     "overview-year": "/console/overview?days=365",
     "gaps": "/console/gaps",
+    "impact": "/console/impact",
     "conflicts": "/console/conflicts",
     "erasures": "/console/erasures",
     "sources": "/console/sources",

@@ -140,6 +140,8 @@ STEPS: Sequence[Step] = (
     ("POST", "/v1/conflicts/find", lambda _: {}),
     ("POST", "/v1/conflicts/{conflict_id}", lambda s: s.update(conflict_id="0" * 16) or {"state": "later"}),
     ("GET", "/v1/overview", lambda _: None),
+    ("GET", "/v1/impact", lambda _: None),
+    ("POST", "/v1/impact", lambda s: {"target": str(s["document_id"])}),
     ("GET", "/v1/gaps", lambda _: None),
     ("POST", "/v1/gaps/ask", lambda _: {}),
     ("POST", "/v1/gaps/{gap_id}", lambda s: s.update(gap_id="0" * 16) or {"state": "later"}),

@@ -57,6 +57,7 @@ BODIES: dict[str, Any] = {
     "/v1/gaps/{gap_id}/answer": {"answer": "客户投诉两天内响应。"},
     "/v1/gaps/{gap_id}/passage": {"ref": "wiki#3"},
     "/v1/gaps/{gap_id}/synonym": {"term": "客户", "synonym": "用户"},
+    "/v1/impact": {"target": "3"},
     "/v1/rules/import": {"pack": "customer_service", "dry_run": True},
 }
 """A request that is valid, of each route that takes one."""

@@ -19,6 +19,7 @@ OBJECTS: Mapping[str, str] = {
     "rule": r"\w+ /v1/(rules|infer_rules)(/\S*)?",
     "correction": r"\w+ /v1/corrections(/\S*)?",
     "conflict": r"\w+ /v1/conflicts(/\S*)?",
+    "impact": r"\w+ /v1/impact",
     "gap": r"\w+ /v1/gaps(/\S*)?",
     "golden question": r"\w+ /v1/evaluations(/\S*)?",
     "feedback": r"\w+ /v1/feedback",

@@ -122,6 +122,7 @@ COMMANDS: Sequence[tuple[str, list[object] | Words, int]] = (
     ("fs grep", ["休假"], 0),
     ("fs cat", ["document-999999"], 2),
     ("overview", ["--days", "7"], 0),
+    ("impact", [], 0),
     ("gaps list", [], 0),
     ("gaps ask", [], 0),
     ("gaps show", ["0123456789abcdef"], 2),

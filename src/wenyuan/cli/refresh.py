@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from wenyuan.service.operations.refresh import RefreshOutcome, Worker
 
 
+_REVIEW_SECONDS = 20.0
+"""For each of what follows a refresh at most."""
+
+
 def refresh(
     ctx: typer.Context,
     source: SourceArgument = None,
@@ -40,11 +44,14 @@ def refresh(
         raise typer.BadParameter(terminal.text("refresh_which"))
     with opened(terminal) as found, unlogged(), ended_by_sigterm():  # failures are shown
         note_keyword_only(terminal, found)
+        found.change_review.begin()
         outcomes = _refreshed(terminal, found, source, due=due)
         if not found.sources():
             terminal.say("no_sources")
         elif due and not outcomes:
             terminal.say("nothing_due")
+        else:
+            show_review(terminal, found)
     failed = any(outcome.failure for outcome in outcomes)
     terminal.document(
         {"status": "FAILED" if failed else "SUCCESS", "outcomes": [outcome_document(o) for o in outcomes]}
@@ -92,6 +99,25 @@ def outcome_document(outcome: RefreshOutcome) -> dict[str, Any]:
     return shown | {"next_refresh": outcome.next_refresh and iso_time(outcome.next_refresh)}
 
 
+def show_review(terminal: Terminal, library: Library) -> None:
+    """Look at what the refresh changed, and say which answers it touches, what contradicts now and which gaps are closed."""
+    found = library.change_review.review(_REVIEW_SECONDS)
+    if found is None:
+        return
+    if found.impact is not None and found.impact.resting:
+        numbers = {name: getattr(found.impact, name) for name in ("resting", "same", "differs")}
+        terminal.show(terminal.text("impact_resting", **numbers))
+        if unknown := found.impact.unknown + found.impact.left:
+            terminal.show(terminal.text("impact_unknown", count=unknown))
+        terminal.say("impact_more")
+    if found.conflicts is not None and found.conflicts[1] > 0:
+        terminal.show(terminal.text("review_conflicts", new=found.conflicts[1], all=found.conflicts[0]))
+    if found.closed:
+        terminal.show(terminal.text("gaps_asked", count=len(found.closed)))
+    for stage, failure in found.failures.items():
+        terminal.say(f"review_failed_{stage}", why=terminal.own(failure))
+
+
 def exit_code(outcomes: Sequence[RefreshOutcome]) -> int:
     if any(outcome.failure for outcome in outcomes):
         return FAILED
@@ -124,10 +150,13 @@ def worker(
     with opened(terminal) as found, _stopping() as stop:
         note_keyword_only(terminal, found)
         made = Worker(found)
+        found.change_review.begin()
         if once:
             with unlogged():
                 made.run_once(stop, tell)
+                show_review(terminal, found)
         else:
+            found.watch_changes()
             _work(terminal, made, stop, poll, tell)
     terminal.document(
         {"status": "FAILED" if outcomes and counts["failed"] else "SUCCESS", **counts}

@@ -31,6 +31,7 @@ from wenyuan.cli.fs import app as fs_app
 from wenyuan.cli.gaps import app as gaps_app
 from wenyuan.cli.groups import groups_app
 from wenyuan.cli.help_texts import in_all, line, options_in_all
+from wenyuan.cli.impact import impact
 from wenyuan.cli.keys import keys_app as key_app
 from wenyuan.cli.library import add, ingest, init
 from wenyuan.cli.mcp import mcp
@@ -220,6 +221,7 @@ _COMMANDS: Commands = {
     "migrate": (migrate, "Move the library to a PostgreSQL, or back."),
     "backup": (backup, "Copy the library while it is in use."),
     "reembed": (reembed, "Give the library vectors of another encoder."),
+    "impact": (impact, "See what a change touches."),
     "doctor": (doctor, "Check installation and library."),
     "demo": (demo, "See it all in one minute."),
 }

@@ -123,6 +123,8 @@ def _begin(terminal: Terminal, library: Library, url: str, member: Member | None
     library.warm_up().join(_TO_WARM)
     library.follow()  # others write what this server is asked for
     first = member is None or member.first
+    if first:
+        library.watch_changes()
     if wanted.worker and first:
         library.hire(wanted.worker_poll)
     if first and not (member is not None and member.again):

@@ -41,6 +41,7 @@ from wenyuan.server.routes.erasures import ErasureRoutes
 from wenyuan.server.routes.evaluations import EvaluationRoutes, FeedbackRoutes
 from wenyuan.server.routes.gaps import GapRoutes
 from wenyuan.server.routes.groups import GroupRoutes
+from wenyuan.server.routes.impact import ImpactRoutes
 from wenyuan.server.routes.ingest_jobs import IngestJobs
 from wenyuan.server.routes.keys import KeyRoutes
 from wenyuan.server.routes.mcp import Mcp
@@ -99,6 +100,7 @@ _RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
     Audit: lambda of: Audit(of.library, of.handler),
     OverviewRoutes: lambda of: OverviewRoutes(of.library, of.handler),
     GapRoutes: lambda of: GapRoutes(of.library, of.handler),
+    ImpactRoutes: lambda of: ImpactRoutes(of.library, of.handler),
     ErasureRoutes: lambda of: ErasureRoutes(of.library, of.handler),
     ConflictRoutes: lambda of: ConflictRoutes(of.library, of.handler),
     FeedbackRoutes: lambda of: FeedbackRoutes(of.library, of.handler),

@@ -30,6 +30,7 @@ from wenyuan.service.generation.context_sentences import ContextSentences
 from wenyuan.service.generation.proposals import Proposer
 from wenyuan.service.generation.rewriter import Rewriter
 from wenyuan.service.generation.summarizer import Summarizer
+from wenyuan.service.impact.finder import Impact
 from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.ingester import ConnectorAccess, Ingester
 from wenyuan.service.ingest.ingestion import Ingestion
@@ -40,6 +41,7 @@ from wenyuan.service.learning.evaluation import Evaluator
 from wenyuan.service.learning.feedback import Feedback
 from wenyuan.service.learning.sufficiency import JudgeTuner
 from wenyuan.service.learning.tuning import Tuner
+from wenyuan.service.operations.change_review import ChangeReview, ReviewThread
 from wenyuan.service.operations.health import Health
 from wenyuan.service.operations.index_follower import IndexFollower
 from wenyuan.service.operations.source_health import Freshness
@@ -204,8 +206,12 @@ def assembled(
         CorrectionDesk(ingestion=ingestion),
         Gaps(catalog=catalog, recorder=recorder, encoder=encoder, recorded=recorded),
     )
+    conflicts, impact = (
+        Conflicts(catalog=catalog, engine=engine),
+        Impact(catalog=catalog, recorder=recorder, retriever=retriever),
+    )
+    review = ChangeReview(catalog=catalog, recorder=recorder, gaps=gaps, conflicts=conflicts, impact=impact)
     erasures = _erasures(storage, reading, ingestion, searcher, originals)
-    conflicts = Conflicts(catalog=catalog, engine=engine)
     return Library(
         folder=storage.folder,
         settings=settings,
@@ -250,6 +256,8 @@ def assembled(
         gap_answers=GapAnswers(catalog=catalog, gaps=gaps, uploads=uploads, corrections=corrections),
         conflicts=conflicts,
         overviews=Overviews(recorder=recorder, conflicts=conflicts),
+        impact=impact,
+        change_review=review,
         tuner=Tuner(
             settings=settings, catalog=catalog, engine=engine, encoder=encoder, recorder=recorder, retriever=retriever,
             traits=traits,
@@ -268,6 +276,7 @@ def assembled(
         _deriver=deriver,
         _follower=IndexFollower(catalog, engine),
         _resumption=ErasureResumption(erasures.resume, erasures.copies.follow),
+        _watch=ReviewThread(review),
         _release=release,
     )  # fmt: skip
 

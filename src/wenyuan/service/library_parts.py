@@ -25,6 +25,7 @@ from wenyuan.service.generation.proposals import Proposer
 from wenyuan.service.generation.rewriter import Rewriter
 from wenyuan.service.generation.summarizer import Summarizer
 from wenyuan.service.governance import checked_log
+from wenyuan.service.impact.finder import Impact
 from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.ingestion import Ingestion
 from wenyuan.service.ingest.quarantine import Quarantine
@@ -32,6 +33,7 @@ from wenyuan.service.learning.evaluation import Evaluator
 from wenyuan.service.learning.feedback import Feedback
 from wenyuan.service.learning.sufficiency import JudgeTuner
 from wenyuan.service.learning.tuning import Tuner
+from wenyuan.service.operations.change_review import ChangeReview, ReviewThread
 from wenyuan.service.operations.health import Health
 from wenyuan.service.operations.index_follower import IndexFollower
 from wenyuan.service.originals import Originals
@@ -95,6 +97,8 @@ class LibraryParts:
     feedback: Feedback
     gaps: Gaps
     gap_answers: GapAnswers
+    impact: Impact
+    change_review: ChangeReview
     erasures: Erasures
     conflicts: Conflicts
     overviews: Overviews
@@ -109,6 +113,7 @@ class LibraryParts:
     _deriver: Deriver
     _follower: IndexFollower
     _resumption: ErasureResumption
+    _watch: ReviewThread
     _release: Callable[[], None]
 
     _closed = False
@@ -135,6 +140,10 @@ class LibraryParts:
         self._follower.start()
         self._resumption.start()
 
+    def watch_changes(self) -> None:
+        """Look at what each change touches, contradicts and answers, in a thread, until the library is closed."""
+        self._watch.start()
+
     def __enter__(self) -> Self:
         return self
 
@@ -149,6 +158,7 @@ class LibraryParts:
             self.health.worker.stop()
         self._follower.stop()
         self._resumption.stop()
+        self._watch.stop()
         if self.health.warmth is not None:
             self.health.warmth.join()
         self._closed = True  # not before: what they are about ends properly

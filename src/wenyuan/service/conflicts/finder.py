@@ -6,6 +6,7 @@ found (`core.conflicts`): so a new document takes as long as it has statements, 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -70,23 +71,33 @@ class Conflicts:
     engine: Engine
 
     def find(
-        self, *, anew: bool = False, today: date | None = None, progress: Callable[[int, int], None] | None = None
+        self,
+        *,
+        anew: bool = False,
+        today: date | None = None,
+        seconds: float | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> ConflictUpdate:
         """Compare what is new since the last time with everything.
 
         Args:
             anew: Compare everything, as after a change of the registry that makes other sources count.
+            seconds: After so many the rest is left for the next time; None: all are compared.
             progress: Called with how many passages are compared, and of how many.
 
         Raises:
             CatalogUnavailable, EngineUnavailable: the library cannot be read; what was kept before stays.
         """
         with reading_as(None):  # whatever the caller may see: what is kept is everybody's
-            return self._find(today or date.today(), anew=anew, progress=progress)
+            return self._find(today or date.today(), anew=anew, seconds=seconds, progress=progress)
 
-    def _find(self, today: date, *, anew: bool, progress: Callable[[int, int], None] | None) -> ConflictUpdate:
+    def _find(
+        self, today: date, *, anew: bool, seconds: float | None, progress: Callable[[int, int], None] | None
+    ) -> ConflictUpdate:
+        ends = None if seconds is None else time.monotonic() + seconds
         upto = self.engine.sync(self.catalog, deadline=deadline_after(_SECONDS))
         numbers = self._new(upto, today, anew=anew)
+        done = len(numbers)
         read = lru_cache(maxsize=20_000)(self._statements)
         scope = self._scope(today)
         for at in range(0, len(numbers), _BATCH):
@@ -100,9 +111,13 @@ class Conflicts:
             self.catalog.keep_conflicts(list(found.values()), part)
             if progress is not None:
                 progress(min(at + _BATCH, len(numbers)), len(numbers))
+            if ends is not None and time.monotonic() > ends:
+                done = min(at + _BATCH, len(numbers))
+                break
         self._forget_gone()
-        self.catalog.set_value(COMPARED, {"seq": upto, "day": today.isoformat(), "version": VERSION})
-        return ConflictUpdate(passages=len(numbers), conflicts=len(self.catalog.conflicts()))
+        known = {"seq": upto, "day": today.isoformat(), "version": VERSION}
+        self.catalog.set_value(COMPARED, known | ({"rest": numbers[done:]} if done < len(numbers) else {}))
+        return ConflictUpdate(passages=done, conflicts=len(self.catalog.conflicts()))
 
     def listed(
         self, *, state: ConflictState | None = None, source_id: str | None = None
@@ -168,7 +183,7 @@ class Conflicts:
     def behind(self) -> bool:
         """Whether passages were added or removed since the last comparison."""
         known = self._known()
-        return known.get("seq") != self.catalog.seq() or known.get("version") != VERSION
+        return known.get("seq") != self.catalog.seq() or known.get("version") != VERSION or bool(known.get("rest"))
 
     def _known(self) -> Mapping[str, Any]:
         return self.catalog.value(COMPARED) or {}
@@ -180,7 +195,7 @@ class Conflicts:
         after = 0 if fresh else int(known["seq"])
         added = [one.passage_id for one in self.catalog.changes(after, upto, vectors=False) if one.row is not None]
         begun = [] if fresh else self.catalog.passages_beginning(date.fromisoformat(known["day"]), today)
-        return list(dict.fromkeys([*added, *begun]))
+        return list(dict.fromkeys([*([] if fresh else known.get("rest", [])), *added, *begun]))
 
     def _of(
         self, one: ComparedStatement, scope: Scope, read: Callable[[int], Sequence[ComparedStatement]]

@@ -1,0 +1,1 @@
+"""What rests on documents and rules, and what a change of them touches."""
