@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 
 from doors import foreign_library, served
-from wenyuan import Client, InvalidRequest, KnowledgeError, Library, Source
+from wenyuan import AsyncClient, Client, InvalidRequest, KnowledgeError, Library, Source
 from wenyuan.core.errors import ConfigError, EngineError, NotPermitted
+from wenyuan.knowledge_retriever import KGRetriever, KnowledgeRetriever, VectorRetriever
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.fragment_search import FragmentsRequest
 from wenyuan.service.generation.answers import AnswerRequest
@@ -73,20 +75,24 @@ def outcome(call: Callable[..., Any], given: dict[str, Any]) -> str:
     return ""
 
 
+def arguments_of(call: Callable[..., Any]) -> tuple[dict[str, Any], list[str]]:
+    """Right values for what a call needs, and the names of all that it takes."""
+    parameters = {
+        one: parameter
+        for one, parameter in inspect.signature(call).parameters.items()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    }
+    needed = {
+        one: RIGHT.get(one) for one, parameter in parameters.items() if parameter.default is inspect.Parameter.empty
+    }
+    return needed, list(parameters)
+
+
 def faults_of(thing: Any, names: list[str]) -> list[str]:
     found = []
     for name in names:
         call = getattr(thing, name)
-        parameters = {
-            one: parameter
-            for one, parameter in inspect.signature(call).parameters.items()
-            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-        }
-        needed = {
-            one: RIGHT.get(one)
-            for one, parameter in parameters.items()
-            if parameter.default is inspect.Parameter.empty
-        }
+        needed, parameters = arguments_of(call)
         for wrong in parameters:
             for value in WRONG:
                 if said := outcome(call, {**needed, wrong: value}):
@@ -102,6 +108,42 @@ def test_a_library_tells_a_wrong_argument(library: Library) -> None:
 def test_a_client_tells_a_wrong_argument(client: Client) -> None:
     """As the library."""
     assert "\n".join(faults_of(client, calls(Client))) == ""
+
+
+def test_an_async_client_tells_a_wrong_argument(library: Any) -> None:
+    """As the other one, whether it says so at once or when it is awaited."""
+
+    async def asked(url: str) -> list[str]:
+        found = []
+        async with AsyncClient(url) as client:
+            for name in calls(AsyncClient):
+                call = getattr(client, name)
+                if not inspect.iscoroutinefunction(inspect.unwrap(call)):
+                    continue
+                given, parameters = arguments_of(call)
+                for wrong in parameters:
+                    for value in (None, 5, -1, float("nan"), "", [1], {"x": 1}, object()):
+                        try:
+                            await call(**{**given, wrong: value})
+                        except EngineError as error:
+                            found.append(f"{name}({wrong}={value!r:.40}): {error!r:.200}")
+                        except KnowledgeError as error:
+                            found += [f"{name}({wrong}={value!r:.40}): {error}"] * ("internal error" in str(error))
+                        except Exception as error:
+                            found.append(f"{name}({wrong}={value!r:.40}): {error!r:.200}")
+        return found
+
+    with served(library) as url:
+        assert "\n".join(asyncio.run(asked(url))) == ""
+
+
+def test_the_retriever_and_its_engines_tell_a_wrong_argument(library: Library) -> None:
+    """As the library that they ask."""
+    cases, rules = VectorRetriever(library), KGRetriever(library)
+    found = []
+    for thing in (cases, rules, KnowledgeRetriever(cases, rules)):
+        found += faults_of(thing, [name for name in calls(type(thing)) if name != "from_storage"])
+    assert "\n".join(found) == ""
 
 
 def test_a_client_cannot_be_made_of_wrong_values() -> None:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 import wenyuan
+from wenyuan.core.arguments import checking_arguments
 from wenyuan.core.contract import named_twice
 from wenyuan.core.errors import ConfigError, refusing_once_closed
 from wenyuan.knowledge_retriever.config import CHAPTERS_NEED_KG, TEMPLATE_COLLECTION
@@ -22,6 +23,7 @@ __all__ = ["KnowledgeRetriever"]
 
 
 @refusing_once_closed()
+@checking_arguments()
 class KnowledgeRetriever:
     """Coordinates an engine for cases and one for rules; either may be None. A context manager.
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, TypeVar, overload
 
 import wenyuan
+from wenyuan.core.arguments import checking_arguments
 from wenyuan.core.errors import InvalidRequest, UnknownName, msg, refusing_once_closed
 from wenyuan.core.filters import In
 from wenyuan.knowledge_retriever.models import Items, ProcessRequirements, RetrievalItem, RetrievalResult
@@ -49,6 +50,7 @@ class _OnLibrary:
 
 
 @refusing_once_closed()
+@checking_arguments()
 class VectorRetriever(_OnLibrary):
     """Finds similar cases: hybrid search over the library's passages."""
 
@@ -171,6 +173,7 @@ def result_of(item: RetrievalItem) -> RetrievalResult:
 
 
 @refusing_once_closed()
+@checking_arguments()
 class KGRetriever(_OnLibrary):
     """Derives rules by traversing the library's rules graph, without a language model."""
 

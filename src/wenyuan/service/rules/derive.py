@@ -255,7 +255,7 @@ class Deriver:
             kept = {one["node_id"] for one in named}
             return [start for start in starts if start.node_id in kept], tuple(named)
         rules = walk(starts, question.parameters).rules if starts else ()
-        statements = list(meant.more(statements, rules))
+        statements = list(meant.more(statements, rules, named=bool(starts)))
         had = {start.node_id for start in starts}
         found = starts_of(statements, meant, known, self._graph, view, deadline)
         more = {number: one for number, one in found.items() if number not in had}

@@ -22,6 +22,7 @@ _END, _SUBJECT = 0.6, 0.5  # of the name's likeness, beside that of the sentence
 _NAMED = 0.3  # of what a subject's name is nearer by, for a sentence that would name it
 _HAN, _LATIN = 0.98, 0.72  # of `search.similar_names`: from here on a rule is meant
 _CLEARLY = 0.035  # by which a rule of something that is not named must be nearer than all of what is named
+_ALONE = 0.012  # by which a rule must be nearer than the bound where a question names nothing at all
 _BESIDE = 0.03  # how much less than the nearest rule another one may be, to be meant, too
 _MOST_NODES = 3  # that a question means
 _FADES = 0.035  # below the bound, over which likeness stops counting
@@ -96,10 +97,17 @@ class MeantRules:
             for said, near in zip(words, ranked, strict=True)
         ]
 
-    def more(self, meant: Sequence[MeantStatement], rules: Sequence[DerivedRule]) -> Sequence[MeantStatement]:
-        """Those that are clearly nearer than each of the rules that follow from what is named."""
+    def more(
+        self, meant: Sequence[MeantStatement], rules: Sequence[DerivedRule], *, named: bool
+    ) -> Sequence[MeantStatement]:
+        """Those that are clearly nearer than each of the rules that follow from what is named.
+
+        Args:
+            named: Whether anything is.
+        """
         nearest = max(map(self.of_rule, rules), default=0.0)
-        return [one for one in meant if one.likeness >= max(self.needed, nearest + _CLEARLY)]
+        least = self.needed + (0.0 if named else _ALONE)
+        return [one for one in meant if one.likeness >= max(least, nearest + _CLEARLY)]
 
 
 def meant_rules(
