@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from wenyuan.core.model import Block, Document
-from wenyuan.core.redaction.findings import RULES, _to_try
+from wenyuan.core.redaction.findings import _NEEDED, RULES, _there, _to_try
 from wenyuan.core.redaction.findings import findings as every_finding
 from wenyuan.core.redaction.matching import IN_DIGITS, SIGNS, Finding, Rule, Span, find, find_together
 from wenyuan.core.redaction.policy import policy_for
@@ -79,3 +79,10 @@ def test_what_was_found_before_is_what_is_found_again() -> None:
     first = every_finding(_TEXT, _RESTRICTED, None, known=known)
     assert len(first) > 3
     assert every_finding(_TEXT, _RESTRICTED, None, known=known) == first == every_finding(_TEXT, _RESTRICTED, None)
+
+
+def test_the_words_that_rules_need_are_found_in_long_texts_as_in_short_ones() -> None:
+    """What pairs of characters leave out stands nowhere in the text."""
+    text = " ".join(_NEEDED[::3]) + " password 联系人 " + _TEXT.lower() * 40
+    for each in (text, text[:900], text[::-1]):
+        assert _there(each) == {word for word in _NEEDED if word in each}

@@ -23,7 +23,7 @@ _PERSONAL = (
     r"|tax(?:payer)? ?id(?:entification)?|(?<![a-z])[ia]?tin|patient id|(?<![a-z])mrn|medical record|health (?:card|insurance|id)(?= (?:number|no|id)| ?:)|insurance (?:policy|id|member)|social security|(?<![a-z])ssn|residence permit|work permit"
     r"|personal id|(?<![a-z])(?:cnic|nid|curp|cuit|bsn|pesel|personnummer)"
 )
-_BANK = r"(?:bank|savings|checking|current|salary) account|account (?=(?:number|no))|iban|(?<![a-z])(?:routing|aba|transit)(?= (?:number|no))"
+_BANK = r"(?:bank|savings|checking|current|salary) account|account(?= (?:number|no))|iban|(?<![a-z])(?:routing|aba|transit)(?= (?:number|no))"
 _COMPANY = r"(?<![a-z])ein(?= |:)|employer id(?:entification)?|vat(?: registration)?(?= (?:number|no|id))"
 _DATE = re.compile(
     r"(?:19|20)[0-9]{2}[\-./][0-9]{1,2}[\-./][0-9]{1,2}|[0-9]{1,2}[\-./][0-9]{1,2}[\-./](?:19|20)[0-9]{2}"

@@ -53,14 +53,14 @@ _UNLISTED = 0.8
 # Who does or is something: what may stand right before a name.
 SPEAKS_BEFORE = re.compile(
     r"(?:[由与和跟给让请找问叫把被经向对据听替同为、@是派托陪扶]|感谢|谢谢|恭喜|祝贺|祝|咨询|联系|通知|转告|告诉|转给|交给|换成了?|接替|代替|欢迎|邀请|委托|推荐|任命|聘任|提拔|表彰|批评|采访|拜访|看望|认识|"
-    r"[人员长师工生者友代客][:是为]?|经理|主任|主管|总监|财务|会计|出纳|秘书|助理|司机|客户|用户|同事|同学|学生|老师|导师|医生|患者|死者|伤者|职工|员工|教练|户名|姓名|作者|创建|提交|处理|跟进|发送|抄送|名单|负责|收件|寄|收|"
+    r"[人员长师工生者友代客][:是为]?|经理|主任|主管|总监|财务|会计|出纳|秘书|助理|司机|客户|用户|同事|同学|学生|老师|导师|医生|患者|死者|伤者|职工|员工|教练|户名|姓名|中文名|英文名|真名|作者|创建|提交|处理|跟进|发送|抄送|名单|负责|收件|寄|收|"
     r"爸|妈|哥|姐|弟|妹|爷|奶|叔|姨|舅|夫|妻|子|女儿|本人|同意[。.]?|已与|经办|甲方|乙方|当事人|原告|被告|外号|绰号|网名|人称)[ (:：“\"]{0,3}\Z"
 )
 # What persons do and are, right behind a name.
 SPEAKS_BEHIND = re.compile(
     r"[ ]?(?:[(,]?[ ]?(?:男|女|汉族|财务|法务|人事|采购|销售|技术|运营|外号|绰号|花名|人称|系|亲启|收)|先生|女士|小姐|同志|同学|老师|师傅|医生|大夫|教授|博士|律师|经理|主任|主管|总监|院长|校长|局长|处长|科长|厂长|队长|班长|书记|主席|总裁"
     r"|说|称|讲|问|答|叫|想|要|去|来|在|到|等|写|做|买|卖|吃|喝|睡|打|拿|带|帮|找|请|让|发|收|看|听|住|病|死|伤|生|嫁|娶|哭|笑|骂|吵|跑|走|站|坐"
-    r"|也|都|还|又|就|才|不|没|未|已|曾|将|会|能|可|刚|正|昨|今|明|早|晚|前|后|提|交|签|批|审|负责|主持|担任|出|离|入|辞|转|退|休|请|怀孕|生日|因|于|与|和|跟|同|及|、|为|是|有|的|把|被|给|对|向|从|受|获|荣|通|联|商|谈|点|看|手|腿|头|身|见|约|聊|合|登录|反映|回忆|留|接|完成|处理|修|整)"
+    r"|也|都|还|又|就|才|不|没|未|已|曾|将|会|能|可|刚|正|昨|今|明|早|晚|前|后|提|交|签|批|审|负责|主持|记录|主讲|汇报|通报|补充|牵头|陪同|值班|保管|维护|审核|复核|不再|垫付|担任|出|离|入|辞|转|退|休|请|怀孕|生日|因|于|与|和|跟|同|及|、|为|是|有|的|把|被|给|对|向|从|受|获|荣|通|联|商|谈|点|看|手|腿|头|身|见|约|聊|合|面谈|面试|开会|会面|沟通|对接|登录|反映|回忆|留|接|完成|处理|修|整)"
 )
 # What nobody but persons are and do, right before and behind a name.
 _PERSON_BEFORE = re.compile(
@@ -69,6 +69,7 @@ _PERSON_BEFORE = re.compile(
 _PERSON_BEHIND = re.compile(
     r"(?:先生|女士|同志|教授|博士|院士|老人|烈士|总理|主席|总统|总书记|将军|元帅|部长|省长|市长|大使|委员)(?![会团们])|(?:认为|指出|表示|强调|坦言|感叹|回忆|透露)[,，:：说道]|(?:介绍|解释|补充|反映)说|说[,，:：“]|笑着|哭着|告诉(?:记者|我)"
 )
+_OF_A_LINE = re.compile(r"(?:\A|\n)[ ]{0,2}(?:[\-*•+][ ]?)?(?:\[[ x√✓]?\][ ])?\Z")
 # What follows a name that begins a clause, in a list of persons: with it any two characters behind a surname are a name.
 _PRESENTED = re.compile(
     r"(?:先生|女士)|[ ]?[(,:，：（]?[ ]?(?:[男女](?:[,，;；。、 )]|\Z)|(?:中国|[^\s,，]{1,3})(?:国)籍|[汉满回藏壮苗]族|(?:19|20)[0-9]{2}年(?:[0-9]{1,2}月)?(?:[0-9]{1,2}日)?(?:出生|生)|[0-9]{1,2}岁|出生于|生于|毕业于)"
@@ -85,7 +86,8 @@ _WORDS = frozenset(
     """水行 林木 林地 陆生 陆源 迟延 索道 计生 计征 计民 易燃 易爆 易行 查清 冷藏 有立 有纪 有道 有文 第五 金存 金领 金和 金加 申领 强令 强震 容留 容教 许诺 储运 江河 苗木 养水 养育 边检 边海 公信 公积 公益 公德
     高水 高质 高风 高毒 高残 高腐 高亮 哈希 董事 籍贯 华晨 华夏 常宁 年起 石河 金牛 万份 万豪 许愿 牧马 季军 高富 高通 平常 高架 高温 高压 高空 高频 高清 全流 全程 国计 康乐 康养 单采 严相 严防 爱科 爱祖 爱劳 红树 班轮 商誉 商品 麻风 麻疹 麻醉 施策 付清 付汇 融通 明信 明细 游乐 古石 石刻 金刚
     白云 白喉 余火 费中 费和 费日 危重 危大 危房 水情 水源 石开 石漠 石流 井道 路缘 路畅 洪防 防洪 车船 涂改 涂放 通运 云计 仲裁 包虫 霍乱 曾任 林和 程和 纪律 纪检 范遵 范意 文档 段中 项中 储备 勾引 廉洁
-    宿生 平强 年终 终加 后台 温控 钱包 项目 阳台 水印 路由 关机 马逊 高延 易燃易 林果业 红新月 高瞻远 别名 解锁 时效 解码 应答 成绩 农药 牛羊 鱼虾 谷物 花卉 苗圃 麻将 米粉 水果 景点 石化""".split()
+    宿生 平强 年终 终加 后台 温控 钱包 项目 阳台 水印 路由 关机 宁小 宁中 宁大 谷小 谷大 谷中 齐小 齐中 沙中 沙小 沙大 万日 万枚 万国 万里 万之 万念 万林 万农 万富 万升 高达 曾在 年仅 年好 年民 年宝 年路 年中 游艺 云亦 云贵 龙化 龙摆 马平 马观 那灯 那连 和强 和长 和赞 国重 国承 国书 成富 成教 严治 司空 苟言 任自 甘共 言万 温化 贺辞 祝同 宋同 祝九
+    文莱 谢意 谈艺 谈生 束鲜 尚方 尚阳 尚光 水南 强军 通水 通情 家谱 路远 路大 单数 田野 田协 牛群 牛队 江防 江之 暴风 史哲 师重 花安 花似 时三 高原 高楼 高国 高致 程清 费城 唐乐 齐步 游程 游向 林科 林海 封山 解进 红黄 白金 黄洋 乌龙 秋日 车开 牧牛 占为 程队 马逊 高延 苏泊 周大福 张裕 易燃易 林果业 红新月 高瞻远 别名 解锁 时效 解码 应答 成绩 农药 牛羊 鱼虾 谷物 花卉 苗圃 麻将 米粉 水果 景点 石化""".split()
 )
 _SELDOM = frozenset("会有为时在向本法章同证")
 _NEVER = NOT_GIVEN - _SELDOM
@@ -160,7 +162,7 @@ def _inside(name: str) -> float:
     if len(given) == 2:
         word = rarity(given)
         points += max(-0.8, min(0.5, (word - 2.5) * 0.3)) + (0.9 if _LISTED.issuperset(given) else 0.3)
-        points -= 1.2 if name[:2] in NOT_NAMES or name[:2] in _WORDS else 0.0
+        points -= 2.0 if name[:2] in NOT_NAMES or name[:2] in _WORDS else 0.0
         points -= 1.0 if given[0] in "和与及" else 0.0
         if word < 3 and not _TELLING.intersection(given):
             points -= 0.5
@@ -172,8 +174,11 @@ def _inside(name: str) -> float:
     return points
 
 
-_BEFORE, _BEHIND, _PERSON, _MOST_BEHIND = 0.8, 0.6, 1.3, 0.5
-_MOST_OUTSIDE = 1.0 + _PERSON + _PERSON
+_BEFORE, _BEHIND, _PERSON, _BOTH, _MOST_BEHIND = 0.8, 0.6, 1.3, 0.3, 0.5
+_NO_WORD = 4.5  # see `rarity`
+_UNTOLD = 0.3
+"""Points that a surname that is rare, or a word as well, loses where nothing around it speaks of a person."""
+_MOST_OUTSIDE = 2.5
 """Points that what stands around a candidate can give."""
 
 
@@ -197,7 +202,8 @@ def _behind(text: str, end: int) -> float:
     if not behind or behind in _EDGES or behind.isascii():
         return 0.5
     points = max(-1.5, min(0.0, (rarity(text[end - 1] + behind) - 4.5) * 0.5))
-    points += 0.4 if rarity(text[end : end + 2]) < 5 else -0.4
+    if _IS_HAN.match(text, end + 1):
+        points += 0.4 if rarity(text[end : end + 2]) < 5 else -0.4
     return points
 
 
@@ -214,7 +220,7 @@ def _around(text: str, start: int, end: int, points: float) -> float:
     """The points of a candidate at ``[start:end]`` with those of what stands around it."""
     if not _APART.isdisjoint((text[start - 1 : start], text[end : end + 1])):
         return -9.0
-    least = ENOUGH - _PERSON - _PERSON
+    least = ENOUGH - _MOST_OUTSIDE + 1.0
     points += _before(text, start)
     if points < least - _MOST_BEHIND:
         return points
@@ -223,17 +229,33 @@ def _around(text: str, start: int, end: int, points: float) -> float:
         points -= _of_another(text, end)
     if points < least:
         return points
-    if _PERSON_BEHIND.match(text, end):
-        points += _PERSON
+    return points + _spoken(text, start, end, points)
+
+
+def _spoken(text: str, start: int, end: int, points: float) -> float:
+    """What words that speak of persons, right before and behind a candidate of these points, say for it."""
+    behind = before = 0.0
+    if _PERSON_BEHIND.match(text, end) or _leads_a_line(text, start, end):
+        behind = _PERSON
     elif SPEAKS_BEHIND.match(text, end):
-        points += _BEHIND
-    if points < ENOUGH - _PERSON:
-        return points
-    if _PERSON_BEFORE.search(text, max(0, start - 6), start):
-        points += _PERSON
-    elif SPEAKS_BEFORE.search(text, max(0, start - 6), start):
-        points += _BEFORE
-    return points
+        behind = _BEHIND
+    if points + behind >= ENOUGH - _PERSON - _BOTH:
+        if _PERSON_BEFORE.search(text, max(0, start - 6), start):
+            before = _PERSON
+        elif SPEAKS_BEFORE.search(text, max(0, start - 6), start):
+            before = _BEFORE
+    if not (behind or before) and (text[start] in AMBIGUOUS or text[start] not in _FREQUENT):
+        return -_UNTOLD
+    return behind + before + (_BOTH if behind and before else 0.0)
+
+
+def _leads_a_line(text: str, start: int, end: int) -> bool:
+    """Whether what is no word stands between the beginning of a line and a colon: *- 欧华：寄样品*."""
+    return (
+        text[end : end + 1] == ":"
+        and rarity(text[start : start + 2]) >= _NO_WORD
+        and _OF_A_LINE.search(text, max(0, start - 8), start) is not None
+    )
 
 
 _SURNAMES = "".join(sorted(SINGLE))

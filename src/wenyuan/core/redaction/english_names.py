@@ -16,7 +16,7 @@ from wenyuan.core.redaction.family_names import ENDINGS, FAMILY, WORLD
 from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN, is_pinyin
 from wenyuan.core.redaction.matching import IN_CAPITALS, Rule, Span
 from wenyuan.core.redaction.names import NO_NAME
-from wenyuan.core.redaction.text_view import OPAQUE, TextView
+from wenyuan.core.redaction.text_view import HAN, OPAQUE, TextView
 from wenyuan.core.scoring.word_frequencies import latin_words
 from wenyuan.core.text.analysis import search_terms
 
@@ -34,7 +34,7 @@ _PARTICLES = frozenset(
     "de da di del dos van von der den bin al la le el De Da Di Del Van Von Der Bin Al La Le El".split()
 )
 _AGAINST = re.compile(
-    rf"(?:(?:[Tt]he|[Aa]n?|[Ee]very|[Ee]ach|[Tt]his|[Oo]ur|[Yy]our|[Nn]ew|[Oo]ld|[Ii]n|[Aa]t|[Oo]pen|[Ss]elect|[Cc]lick|[Ii]nstall|[Rr]un|[Uu]se|[Uu]sing|[A-Z][a-zA-Z]{{1,20}}|{OPAQUE})[ ])\Z"
+    rf"(?:(?<![A-Za-z])(?:[Tt]he|[Aa]n?|[Ee]very|[Ee]ach|[Tt]his|[Oo]ur|[Yy]our|[Nn]ew|[Oo]ld|[Ii]n|[Aa]t|[Oo]pen|[Ss]elect|[Cc]lick|[Ii]nstall|[Rr]un|[Uu]se|[Uu]sing|[A-Z][a-zA-Z]{{1,20}}|{OPAQUE})[ ])\Z"
 )
 FOR = re.compile(
     r"(?:(?:[Bb]y|[Hh]eard|[Ss]een|[Ss]aw|[Kk]nows?|[Aa]sk(?:ed)?|[Tt]old|[Tt]ell|[Tt]hank(?:s|ed)?|[Mm]et|[Cc]all(?:ed)?|[Nn]amed|[Pp]aged?|[Ss]poke (?:to|with)|[Ss]peak (?:to|with)|[Tt]alk(?:ed)? (?:to|with)|[Ii]nterviewed|[Hh]ired|[Ff]ired"
@@ -47,21 +47,28 @@ BEHIND = re.compile(
     r"['’]s? (?:laptop|phone|desk|office|email|e-mail|account|manager|team|visa|application|birthday|contract|salary|leave|wife|husband|mother|father|son|daughter|family|car|house|idea|request|report)"
     r"|[ ](?:and I(?![a-z])|is (?:out|sick|leaving|away|ill|back|on|late|here|not|our|the|a|in\?)|was (?:born|late|sick|hired|fired|promoted|injured|told|asked|seen|called|the|our|not)|has (?:left|joined|agreed|not|been|asked|sent|resigned|approved)|had |said|says|asked|wrote|called|emailed|e-mailed"
     r"|told|replied|resigned|retired|joined|left|arrived|arrives|agreed|mentioned|thinks|thought|wants|wanted|needs|will (?:send|be|call|take|visit|meet|join|write|check|present|speak|talk|come|follow|do|bring|give|review|draft)|can (?:be|help)|complained|suggested|signed|approved|reported|confirmed|noted|explained"
-    r"|missed|forgot|works|worked|lives|lived|died|offered|promised|apologi[sz]ed|hereby|in\?|who|whose|logged|wondered|visited|fell|took|gave|brought|sent|came|went|reviewed|presented|covers|handled|handles|paid|owes)(?![a-z])"
+    r"|missed|forgot|works|worked|lives|lived|died|offered|promised|apologi[sz]ed|hereby|in\?|who|whose|logged|wondered|visited|fell|took|gave|brought|sent|came|went|reviewed|presented|covers|handled|handles|paid|owes|recommends|recommended|leaves|starts|started|covered|signs|owns|leads|runs|chairs|attends|attended|asks|tells|knows|sends|manages|managed|maintains|maintained|lends|pays)(?![a-z])"
     r"|,? (?:who|whose|born|aged|hereby|\(he|\(she)(?![a-z])|, (?:[A-Z][a-z]+ )?(?:manager|director|engineer|analyst|nurse|doctor|our|my|the|CEO|CTO|CFO|MD|PhD|RN|age)(?![a-z])|[ ]?<|[ ]\((?:chair|HR|IT|Finance|Legal|Sales|sister|brother|wife|husband|mother|father|son|daughter|he|she|they|remote|ext)"
 )
 _EDGE_BEFORE = re.compile(r"(?:\A|\n|[|,;:(\[\"“>•])[ \t]{0,3}[\-*•]?[ ]?\Z")
 _EDGE_BEHIND = re.compile(r"[ \t]{0,3}(?:\n|\Z|[|,;:)\]\"”])")
-_LINKS_BEFORE = re.compile(r"(?:[ \n](?:to|with|of|under|and|from|for|add|including|by)|['’]s) \Z")
-_LINKS_BEHIND = re.compile(r" (?:from|of|and|as|over|is|was|has|at|or) |['’]s? ")
+_LINKS_BEFORE = re.compile(
+    r"(?:[ \n](?:to|with|of|under|and|or|from|for|add|including|by|can|could|will|would|did|does|has|have|let|had|is|was|if|when|because|that|whether|since|while|as|than|except|only|also|see)|['’]s) \Z"
+)
+_LINKS_BEHIND = re.compile(r" (?:from|of|and|as|over|is|was|has|at|or|to|for|on|in) |['’]s? ")
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z](?<!Mc.)(?<!Mac.)(?<!De.)(?<!Di.)(?<!La.)(?<!Le.)(?<!Van.)(?<!Fitz.)")
 _ROLE_BEFORE = re.compile(
     r"(?:President|Minister|Chairman|Chairwoman|Chair|Director|Manager|Secretary|Governor|Mayor|Senator|Ambassador|Commissioner|Professor|Coach|Founder|Partner|Inspector|Detective|Officer|Sergeant|Colonel|General|Major"
-    r"|Attorney|Judge|Nurse|Engineer|Analyst|Consultant|Supervisor|Foreman|Operator|Technician|Author|Editor|Reporter|Applicant|Candidate|Employee|Patient|Client|Customer|Tenant|Student|Contractor|Trainee|Intern|Volunteer|Driver|Passenger|Guest|Visitor|Accountant|Agent|Lawyer|Doctor|CEO|CFO|CTO|COO|VP|Dr|Prof|Rep|Sen|Gov)\.?,? \Z"
+    r"|Attorney|Judge|Nurse|Engineer|Analyst|Consultant|Supervisor|Foreman|Operator|Technician|Author|Editor|Reporter|Applicant|Candidate|Employee|Patient|Client|Customer|Tenant|Student|Contractor|Trainee|Intern|Volunteer|Driver|Passenger|Guest|Visitor|Accountant|Agent|Lawyer|Doctor|CEO|CFO|CTO|COO|VP|Dr|Prof|Rep|Sen|Gov)\.?,? "
 )
 _NATION_BEFORE = re.compile(
-    r"(?:American|British|German|French|Italian|Spanish|Dutch|Russian|Chinese|Japanese|Korean|Indian|Australian|Canadian|Swiss|Swedish|Irish|Polish|Brazilian|Mexican|When|While|If|And|But|So|As|Then|Yesterday|Today|Did|Does|Is|Was|Has|Will|Can|Could|Would|Should|Have|May|Where|Why|How|Yes|No) \Z"
+    r"(?:American|British|German|French|Italian|Spanish|Dutch|Russian|Chinese|Japanese|Korean|Indian|Australian|Canadian|Swiss|Swedish|Irish|Polish|Brazilian|Mexican|When|While|If|And|But|So|As|Then|Yesterday|Today|Did|Does|Is|Was|Has|Will|Can|Could|Would|Should|Have|May|Where|Why|How|Yes|No) "
 )
+_CAPITAL_WORD = re.compile(r"[A-Z](?<![\w.].)[A-Za-z]{0,20}\.?,? \Z")
+_CLAUSE = re.compile(r"(?:\A|[\n;.:,(•*\-] {0,2})\Z")
+_AGENT = re.compile(r"[A-Z][a-z]{2,12}(?:er|or|ee|ist|ian|lord|lady|man|woman|ess|ent|ant) ")
+"""A word for who does something, at the beginning of a clause: *Landlord Jade Buckley*."""
+_HAN_BEFORE = re.compile(f"[{HAN}] ?\\Z")
 _GREETINGS = frozenset(
     "Hello Hi Hey Dear Thanks Thank Good Welcome Greetings Cheers Regards Best Kind Happy Sorry Please Yes No Ok Okay".split()
 )
@@ -77,10 +84,24 @@ def commonness(word: str) -> float:
     return 0.0 if tenth is None else (65 - tenth) / 10
 
 
+_FIRMS_AND_PLACES = frozenset(
+    """Morgan Stanley|Goldman Sachs|Wells Fargo|Johnson Controls|Merrill Lynch|Louis Vuitton|Calvin Klein|Hugo Boss|Ralph Lauren|Jack Daniels|Hong Kong|Buenos Aires|Costa Rica|Puerto Rico|Sierra Leone|Aston Villa
+    |Tommy Hilfiger|Giorgio Armani|Salomon Brothers|Lehman Brothers|Wolters Kluwer|Harley Davidson|Aston Martin|Alfa Romeo|Michael Kors|Jim Beam|Johnnie Walker|Mary Kay|Helena Rubinstein|Booz Allen|Arthur Andersen
+    |Charles Schwab|Fannie Mae|Freddie Mac|Sherwin Williams|Rolls Royce|John Deere|Betty Crocker|Sara Lee|San Francisco|San Diego|San Jose|Santa Clara|Santa Monica|Los Angeles|Las Vegas|Saint Louis|Kuala Lumpur|Tel Aviv|Abu Dhabi
+    |Sri Lanka|El Salvador|Viet Nam|Las Palmas|Palo Alto|Baton Rouge|Des Moines|Fort Worth|Grand Rapids|Santa Maria""".replace(
+        "\n", ""
+    )
+    .replace("    |", "|")
+    .split("|")
+)
+
+
 @lru_cache(maxsize=16_384)
 def _inside(name: str) -> float:
     """What the words of a candidate say for it."""
     words = name.split(" ")
+    if name in _FIRMS_AND_PLACES:
+        return -9.0
     plain = {word for word in words if len(word.removesuffix(".")) > 1}
     if words[-1] in FAMILY and (words[0] in GIVEN or words[0] in WORLD) and words[0] not in AMBIGUOUS:
         plain.discard(words[-1])  # Fletcher Hill
@@ -111,7 +132,9 @@ def _given(word: str) -> float:
     if tail and (head in GIVEN or head in WORLD):
         return 2.0
     common = commonness(word)
-    if word in listed_names.given() and word not in AMBIGUOUS:
+    if word in AMBIGUOUS:
+        return 0.9
+    if word in listed_names.given():
         return 1.8 if common < 2.5 else 1.0
     return 0.8 if common == 0 else 0.4 if common < 1.5 else -0.8 if common < 3.5 else -1.6
 
@@ -141,10 +164,15 @@ def _before(text: str, start: int) -> float:
         return 1.2
     if neighbours.CUES.search(text, max(0, start - neighbours.WINDOW), start):
         return _BY_PLACE
-    if _ROLE_BEFORE.search(text, low, start):
-        return 1.2
-    if _NATION_BEFORE.search(text, low, start):
-        return 0.0
+    if text[start - 1 : start] == " " and (capital := _CAPITAL_WORD.search(text, max(0, start - 24), start)):
+        if _ROLE_BEFORE.match(text, capital.start()):
+            return 1.2
+        if _NATION_BEFORE.match(text, capital.start()) or (
+            _AGENT.match(text, capital.start()) and _CLAUSE.search(text, max(0, capital.start() - 3), capital.start())
+        ):
+            return 0.4
+    elif _HAN_BEFORE.search(text, max(0, start - 2), start):
+        return 0.4
     if _AGAINST.search(text, low, start):
         return -1.2
     return 0.4 if _EDGE_BEFORE.search(text, low, start) or _LINKS_BEFORE.search(text, low, start) else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -81,6 +82,8 @@ RULES = (
 _TRIALS = Counter((rule.pattern, rule.cased) for rule in RULES)
 _NEEDED = sorted({word for rule in RULES for word in rule.needs})
 _BY_FIRST = {first: tuple(words) for first, words in groupby(_NEEDED, key=lambda word: word[0])}
+_PAIRS = {word: frozenset(map(operator.add, word, word[1:])) for word in _NEEDED}
+_LONG = 1_000  # characters from which the pairs of a text are worth counting
 _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 ERASED_KIND = "erased"
 """Counted as a kind: what was erased at somebody's request."""
@@ -157,10 +160,18 @@ def _to_try(view: TextView) -> Sequence[Rule]:
     """The rules whose values may be in a text. Most texts have few of the characters that words begin with."""
     lower = view.lower
     signs = frozenset(name for name, pattern in SIGNS.items() if pattern.search(view.text))
-    there = {word for first, words in _BY_FIRST.items() if first in lower for word in words if word in lower}
+    there = _there(lower)
     if not there:
         return _without_needs(signs)
     return [rule for rule in _with_signs(signs) if not rule.needs or not there.isdisjoint(rule.needs)]
+
+
+def _there(lower: str) -> set[str]:
+    """The needed words that stand in a text. One that lacks a pair of a word's characters is not searched for the word."""
+    if len(lower) < _LONG:
+        return {word for first, words in _BY_FIRST.items() if first in lower for word in words if word in lower}
+    pairs = set(map(operator.add, lower, lower[1:]))
+    return {word for word, own in _PAIRS.items() if pairs.issuperset(own) and word in lower}
 
 
 @lru_cache(1 << len(SIGNS))

@@ -33,7 +33,7 @@ _EDGE = re.compile(rf"[^{HAN}]|\Z|(?:{_SPEAKS}|[于在对将已和与及、的])
 _A_WORD = 2.6  # see `rarity`
 _PLACES = frozenset(
     """华盛顿 莫斯科 西门子 摩托罗拉 麦当劳 肯德基 奥迪 波音 诺基亚 索尼 佳能 尼康 本田 丰田 宝马 奔驰 爱立信 思科 戴尔 英特尔 微软 谷歌 亚马逊 特斯拉 沃尔玛 家乐福 欧莱雅 雀巢 可口可乐 阿里巴巴 加拿大 意大利 澳大利亚 俄罗斯 乌克兰
-    巴西 墨西哥 阿根廷 西班牙 葡萄牙 马来西亚 新加坡 菲律宾 印度尼西亚 哈萨克斯坦 土耳其 以色列 伊拉克 巴基斯坦 孟加拉 斯里兰卡 柏林 伦敦 巴黎 罗马 纽约 洛杉矶 芝加哥 法兰克福 慕尼黑 阿姆斯特丹 布鲁塞尔 日内瓦 苏黎世 维也纳 悉尼 墨尔本
+    巴西 墨西哥 阿根廷 西班牙 葡萄牙 马来西亚 新加坡 菲律宾 印度尼西亚 哈萨克斯坦 土耳其 以色列 伊拉克 巴基斯坦 孟加拉 斯里兰卡 南斯拉夫 格鲁吉亚 华盛顿 柏林 伦敦 巴黎 罗马 纽约 洛杉矶 芝加哥 法兰克福 慕尼黑 阿姆斯特丹 布鲁塞尔 日内瓦 苏黎世 维也纳 悉尼 墨尔本
     内蒙古 乌鲁木齐 哈尔滨 齐齐哈尔 呼和浩特 石家庄 马克思 列宁 斯大林 诺贝尔 奥林匹克 奥斯卡 马拉松 巴士 吉他 沙发""".split()
 )
 
@@ -70,7 +70,7 @@ def _beside_a_role(view: TextView, match: re.Match[str]) -> Span | None:
             continue
         for start in range(match.start(), end - 2):
             name = text[start:end]
-            if name in _PLACES or sum(c in _TELLING for c in name) * 2 < len(name):
+            if name in _PLACES or sum(c in _TELLING for c in name) * 2 < len(name) - 1:
                 continue
             before = _BEFORE.search(text, max(0, start - 6), start)
             begins = start == 0 or not re.match(f"[{HAN}]", text[start - 1])

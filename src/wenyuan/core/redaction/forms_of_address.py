@@ -18,7 +18,7 @@ _TITLES = (
 _SHORT_TITLES = "总工?|工|队|局|处|科|厂|所|院|校|董|导|哥|姐|嫂|姨|叔|婶|伯|爷|公|少|律|老"
 _CALLED = re.compile(
     rf"(?:{_DOUBLE}|[{_SURNAMES}{_MORE}])(?:(?P<title>{_TITLES})|(?P<short>{_SHORT_TITLES}))(?![长监程])"
-    rf"|(?P<plain>[老小大][{_SURNAMES}{_MORE}]|阿[强伟芳玲明华珍兰英丽娟敏杰军辉亮勇林]|[老小](?:{_DOUBLE}))"
+    rf"|(?P<plain>(?!老王卖瓜)[老小大][{_SURNAMES}{_MORE}]|阿[强伟芳玲明华珍兰英丽娟敏杰军辉亮勇林]|[老小](?:{_DOUBLE}))"
 )
 _BEGINS = re.compile(r"(?:\A|[\s,.;:!?()\[\]<>\"'“”‘’「」、,。;:!?@#*|…—\-])\Z")
 _ENDS = re.compile(r"[\s,.;:!?()\[\]<>\"'“”‘’「」、。|…—~]|\Z")

@@ -20,7 +20,7 @@ _FILLED = re.compile(
 )
 _TWO = 2  # characters of a given name, at most
 _TITLE = re.compile(r"(?:医师|医生|护士|律师|工程师|会计师|教授|经理|主任|总监|面试官|送货员|快递员)\Z")
-_ADDRESSEE = re.compile(r"(?:收货|收件|寄件|发货|联系)人\Z")
+_ADDRESSEE = re.compile(rf"(?:\A|[^{HAN}])[{HAN}]{{2}}人\Z")
 _FAMILIAR = re.compile(r"[老小阿]")
 
 

@@ -14,8 +14,10 @@ _MOST_VALUES, _MOST_LENGTHS = 2_000, 24  # bounds the work for a character
 _KINDS_ASIDE = frozenset({"address", "ip"})  # a district's name, a version
 _ALONE = 2  # characters of a Chinese name that may be a part of a word
 _HAN = re.compile(f"[{HAN}]")
-_WORD = re.compile(r"[^\W\d_]{3,40}(?:-[^\W\d_]{2,40})?(?![\w@])")
-_CAPITAL_BEHIND = re.compile(r"[ ][A-Z][a-z]|[-_/.][A-Za-z0-9]")
+_CAPITALISED = re.compile(
+    r"[^\W\d_a-z\u3400-\u9fff](?<![\w\-'’/@.].)[^\W\d_]{2,40}(?:-[^\W\d_]{2,40})?(?![\w@]|[ ][A-Z][a-z]|[-_/.][A-Za-z0-9])"
+)
+"""A word with a capital letter, and none beside it."""
 _GAPS = str.maketrans("", "", " -\n·.")
 
 
@@ -41,14 +43,14 @@ class Repeats:
             part for kind, value in self._values.values() if kind == "person" for part in parts_of(value)
         )
         self._lengths = sorted(lengths, reverse=True)
-        firsts = "".join(sorted({plain[0] for plain in (*self._values, *self._parts)}))
+        firsts = "".join(sorted({plain[0] for plain in self._values}))
         self._first = re.compile(f"[{re.escape(firsts)}]") if firsts else None
 
     def __bool__(self) -> bool:
         return self._first is not None
 
     def find(self, view: TextView) -> Iterator[Finding]:
-        """Where the values stand in a view, in order, not overlapping."""
+        """Where the values stand in a view, in order, not overlapping; then the parts of names that stand alone."""
         text, at = view.lower, 0
         while self._first is not None and (match := self._first.search(text, at)):
             start = match.start()
@@ -56,10 +58,11 @@ class Repeats:
             if end:
                 kind, value = self._values[plain]
                 yield Finding(start, end, kind, value)
-            elif part := self._part(view.text, start):
-                end = start + len(part)
-                yield Finding(start, end, "person", part)
             at = end or start + 1
+        for match in _CAPITALISED.finditer(view.text) if self._parts else ():
+            part = match[0].lower()
+            if part in self._parts:
+                yield Finding(match.start(), match.end(), "person", part)
 
     def _longest(self, text: str, start: int) -> tuple[int, str]:
         """The end and the normal form of the longest value that begins at a place; 0 for none."""
@@ -80,14 +83,6 @@ class Repeats:
                 if self._whole(text, start, end, plain[:length]):
                     return end, plain[:length]
         return 0, ""
-
-    def _part(self, text: str, start: int) -> str:
-        """The first or last word of a name, where it stands alone with a capital letter; "" for none."""
-        if not self._parts or not text[start].isupper() or (start and text[start - 1] in "-'’_/@."):
-            return ""
-        word = _WORD.match(text, start)
-        part = word[0].lower() if word else ""
-        return part if part in self._parts and not _CAPITAL_BEHIND.match(text, start + len(part)) else ""
 
     @staticmethod
     def _whole(text: str, start: int, end: int, plain: str) -> bool:
