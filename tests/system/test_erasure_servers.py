@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -163,3 +164,45 @@ def test_nothing_is_left_in_milvus(tmp_path: Path, milvus: str) -> None:
         assert not any(NAME in one.text for one in found.passages.values())
         live = {n for n, _ in library.catalog.live_documents("files").values()}
         assert {one.document_id for one in found.passages.values() if one.source_id == "files"} <= live
+
+
+def decoded(folder: Path) -> list[bytes]:
+    """What the columns of Milvus' own packed files hold: texts and vectors, each by itself."""
+    from pyarrow import parquet
+
+    found = []
+    for file in folder.rglob("*.parquet"):
+        for value in (
+            one for column in parquet.read_table(file).columns for one in column.to_pylist() if one is not None
+        ):
+            if isinstance(value, list) and value and isinstance(value[0], float):
+                found.append(struct.pack(f"<{len(value)}f", *value))
+            else:
+                found.append(value if isinstance(value, bytes) else str(value).encode())
+    return found
+
+
+def test_nothing_is_left_in_the_files_of_milvus(tmp_path: Path) -> None:
+    """After it was compacted its own files, packed ones too, have no form of the person and no vector that was made of them."""
+    import milvus_server
+
+    pytest.importorskip("milvus_lite")
+    data = tmp_path / "milvus"
+    data.mkdir()
+    server = milvus_server.Server(data)
+    server.start()
+    try:
+        settings = {
+            "engine": "milvus", "milvus": {"uri": server.address, "prefix": milvus_server.PREFIX}, "search": {"deadline": 10.0},
+        }  # fmt: skip
+        with opened(tmp_path, **settings) as library:
+            vectors = fill(library, tmp_path)
+            assert any(one.startswith("vector") for one in found_in(data, VALUES, vectors))
+            assert library.erasures.erase(library.erasures.person(VALUES)).state == "done"
+            assert found_in(data, VALUES, vectors) == []
+            sought = [*vectors, *(form for value in VALUES for form in forms(value).values())]
+            held = decoded(data)
+            assert len(held) > 100
+            assert not [one for one in held for form in sought if form in one]
+    finally:
+        server.crash()

@@ -44,6 +44,8 @@ def what_stays(
             msg("{count} files in quarantine cannot be searched: wenyuan quarantine discard", count=unsearched)
         )
     left.append("backups, exports of the audit, and log files of other programs")
+    if engine == "milvus":
+        left.append("files that a Milvus server has compacted, until it removes them (dataCoord.gc.dropTolerance)")
     if not catalog.forgotten.in_folder:
         left.append("the write-ahead log and the backups of the database server, for as long as it keeps them")
         if engine == "local":
