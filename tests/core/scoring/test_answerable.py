@@ -139,6 +139,29 @@ def test_the_filter_is_the_scope(handbook: wenyuan.Library) -> None:
         assert answer.answerable is not None and (answer.answerable < ABSTAIN["normal"]) is not there
 
 
+@pytest.mark.parametrize("question", ["How many days of holiday do I get?", "住酒店一晚上能报多少钱"])
+def test_a_passage_is_compared_whole(
+    handbook: wenyuan.Library, monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    """How far it stands apart from general passages goes by the mean of the cosines to its text and to what it is called."""
+    abstention = handbook._retriever._abstention
+    standing, told = abstention.standing, []
+
+    def noted(query: Any, found: Any, ranked: Any, *rest: Any) -> Standing:
+        told.append((standing(query, found, ranked, *rest), found, ranked))
+        return told[-1][0]
+
+    monkeypatch.setattr(abstention, "standing", noted)
+    handbook.search(question, limit=3)
+    ((found_standing, found, ranked),) = told
+    labels = handbook._retriever.labels([hit.passage_id for hit, _ in ranked])
+    level = {number: float(found.aim.level(vector @ found.aim.vector)) for number, vector in labels.items()}
+    assert level and {number: found.labels[number] for number in level} == pytest.approx(level, abs=1e-5)
+    means = [0.5 * (hit.parts["cosine"] + level[hit.passage_id]) for hit, _ in ranked]
+    general = handbook._retriever._own.apart(found.aim, 0.0, ranked[0][1].language, handbook._retriever.limit())
+    assert found_standing.apart == pytest.approx(max(means) + general, abs=1e-5)
+
+
 def test_the_model() -> None:
     """Nearer, more of the words, further before the next is likelier; a query that looks like no text less; bounds hold."""
     model = MODELS["hybrid"]

@@ -1,10 +1,11 @@
 """The probability that a scope holds an answer to a question at all, from its best passages.
 
-    z = 5.8 · nearness + 30 · apart + 7.6 · margin + 2.7 · coverage − 4.5 · strange − 1.27,   P = 1 / (1 + e^−z)
+    z = 6.7 · nearness + 29 · apart + 7.8 · margin + 2.7 · coverage − 4.5 · strange − 1.11,   P = 1 / (1 + e^−z)
 
 ``nearness`` is a cosine that does not depend on the collection: between the question and the best passage, each centred by the
 mean of general texts of its kind and language (`service.search.general_texts`). ``apart`` is how much nearer the best passage
-is than general passages about everything are: a question about the weather is nearer to those. ``margin`` is how far the
+is, by its text and its label together, than general passages about everything are: a question about the weather is nearer to those, and a
+passage that is near by chance is seldom called so, too. ``margin`` is how far the
 first candidate stands before the second. ``coverage`` is the share of what the question's words say (`content_words`) that
 one of the first passages says, in the same words or in neighbouring ones (`word_neighbours`). No statistics of the library are needed, so P holds within a filter and in a library of
 twenty files, too.
@@ -25,10 +26,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-VERSION = 5
+VERSION = 6
 """Changes with the form or its numbers; recorded with every answer."""
 
-ABSTAIN = {"off": 0.0, "lenient": 0.58, "normal": 0.74, "strict": 0.88}
+ABSTAIN = {"off": 0.0, "lenient": 0.6, "normal": 0.75, "strict": 0.88}
 """The least probability that there is an answer, by `search.abstain`, chosen by what each costs: an answer that is withheld
 is the worse error. What each keeps and refuses is in docs/explanation/scoring.md."""
 
@@ -60,7 +61,8 @@ class Standing:
     Attributes:
         keyword: The best passage's keyword score, 0..1, in the wording of the question that fits it best.
         nearness: Its cosine without what all questions and all passages have in common, −1..1; 0 without an encoder.
-        apart: By how much the best cosine is larger than the mean of the largest to general passages; 0 without an encoder.
+        apart: By how much the best mean of the cosines to the text and to the label of a passage is larger than the mean of the largest to
+            general passages; of the text alone where a passage has no label; 0 without an encoder.
         margin: How far the first candidate's score lies above the second's; `ALONE` where there is one only.
         coverage: The share of what the question's words say that one passage says, 0..1; `ACROSS` across languages.
         strange: The question looks like no text.
@@ -101,7 +103,7 @@ class Model:
 
 
 MODELS: Mapping[str, Model] = {
-    "hybrid": Model(nearness=5.8, apart=30.0, margin=7.6, coverage=2.7, intercept=-1.27),
+    "hybrid": Model(nearness=6.7, apart=29.0, margin=7.8, coverage=2.7, intercept=-1.11),
     "other": Model(nearness=5.0, keyword=9.0, margin=2.0, intercept=-0.45),
     "keyword-only": Model(keyword=9.3, intercept=-0.05),
 }

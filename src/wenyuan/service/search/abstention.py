@@ -144,12 +144,12 @@ class Abstention:
         """
         hit, passage = max(ranked, key=lambda pair: pair[0].parts["fused"])
         first = nlargest(2, (hit.score for hit, _ in ranked))
-        aim, cosines = found.aim, [hit.parts["cosine"] for hit, _ in ranked[:FIRST] if "cosine" in hit.parts]
-        near = aim is not None and bool(cosines)
+        aim, whole = found.aim, _whole_passages(ranked, found)
+        near = aim is not None and bool(whole)
         return Standing(
             keyword=hit.parts.get("keyword", 0.0),
             nearness=self._own.nearness(query.script, aim, passage, deadline) if near and aim else 0.0,
-            apart=self._own.apart(aim, max(cosines), passage.language, deadline) if near and aim else 0.0,
+            apart=self._own.apart(aim, max(whole), passage.language, deadline) if near and aim else 0.0,
             margin=first[0] - first[1] if len(first) > 1 else ALONE,
             coverage=coverage.among([passage for _, passage in ranked[:FIRST]], passage.language),
             strange=strange(query.subject, self._encoder),
@@ -211,6 +211,12 @@ def _lacking(query: AnalysedQuery, ranked: Ranked, coverage: Coverage) -> tuple[
     if sum(word.says for word in absent) >= _MOSTLY * coverage.total:
         return tuple(absent)
     return tuple(word for word in absent if word.name)
+
+
+def _whole_passages(ranked: Ranked, found: LegOutput) -> list[float]:
+    """Of each of the first passages with a vector, the mean of the cosines to its text and to its label; to its text if it has none."""
+    near = [(hit.passage_id, hit.parts["cosine"]) for hit, _ in ranked[:FIRST] if "cosine" in hit.parts]
+    return [0.5 * (cosine + found.labels.get(number, cosine)) for number, cosine in near]
 
 
 def _most(absent: Sequence[Word], coverage: Coverage) -> float:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,11 +89,13 @@ class LegOutput(NamedTuple):
 
     Attributes:
         aim: None without an encoder.
+        labels: The calibrated cosine of the question to the label of each candidate that was looked at, where labels count.
     """
 
     candidates: Candidates
     reports: list[LegReport]
     aim: Aim | None
+    labels: Mapping[int, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +184,10 @@ class OwnLegs:
         if not labels:
             return found
         cosines = dict(zip(labels, np.vecdot(np.stack(list(labels.values())), aim.vector).tolist(), strict=True))
-        level = aim.level(column(cosines, every.passage_ids.tolist()))
-        return found._replace(candidates=request.profile.fusion.labelled(every, level))
+        level = aim.level(column(cosines, best))
+        near = dict(zip(best, level.tolist(), strict=True))
+        labelled = request.profile.fusion.labelled(every, column(near, every.passage_ids.tolist()))
+        return found._replace(candidates=labelled, labels={number: near[number] for number in labels})
 
     def nearness(self, script: str, aim: Aim, passage: Passage, deadline: Deadline) -> float:
         """The centred cosine of a query and a passage, −1..1; see `core.scoring.answerable`.
@@ -206,10 +211,10 @@ class OwnLegs:
         return float((to - common @ asked / length) / apart) if apart else 0.0
 
     def apart(self, aim: Aim, cosine: float, language: str, deadline: Deadline) -> float:
-        """By how much the best cosine is larger than the mean of the largest `_NEAREST` to general passages.
+        """By how much a cosine is larger than the mean of the largest `_NEAREST` to general passages.
 
         Args:
-            cosine: Of the best passage, calibrated as the legs do it.
+            cosine: To the best passage, its text and its label together, calibrated as the legs do it.
             language: Of that passage.
 
         Raises:
