@@ -275,3 +275,30 @@ def test_on_the_command_line_a_gap_is_answered(house: Any, tmp_path: Path) -> No
     assert run("gaps", "decide", other, "--as", "later", "--until", "2001-01-01", *at, **real).exit_code == 2
     put_off = run("gaps", "decide", other, "--as", "later", "--until", "2099-01-01", *at, "--json", **real)
     assert json.loads(put_off.stdout)["gap"]["decision"]["until"] == "2099-01-01"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("Où se trouve la cantine du personnel ?", "La cantine du personnel se trouve au premier étage."),
+     ("社員食堂の営業時間は何時ですか", "社員食堂の営業時間は朝七時から夜八時までです。"),
+     ("متى يفتح مطعم الموظفين؟", "يفتح مطعم الموظفين في السابعة صباحا.")],
+)  # fmt: skip
+def test_a_question_in_a_third_language_is_a_gap_and_can_be_answered(house: Any, question: str, answer: str) -> None:
+    """Neither Chinese nor English: it is listed, answered and closed as others are."""
+    settled = house.gap_answers.answer(asked(house, question), GapAnswerRequest(answer=answer))
+    assert settled.gap.question == question and settled.gap.closing is not None
+    assert house.gaps.find().gaps == ()
+
+
+def test_kept_golden_questions_are_asked(house: Any, tmp_path: Path) -> None:
+    """What gaps were answered with is evaluated like a table of questions; without any it is refused."""
+    with pytest.raises(InvalidRequest):
+        house.evaluate_kept()
+    house.gap_answers.answer(asked(house, ASKED), GapAnswerRequest(answer=CANTEEN))
+    whole = house.evaluate_kept()
+    assert (whole.evaluation.questions, whole.evaluation.unknown, whole.evaluation.figures["hit@1"]) == (1, 0, 1.0)
+    house.close()
+    at, real = ["--library", str(tmp_path / "library")], {"WENYUAN_ENCODER__KIND": "hashing"}
+    told = json.loads(run("eval", "--kept", *at, "--json", **real).stdout)
+    assert told["evaluation"]["questions"] == 1
+    assert run("eval", "--kept", "--runs", *at, **real).exit_code == 2

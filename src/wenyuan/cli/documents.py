@@ -13,7 +13,7 @@ from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import SCREEN, Commands, OfSourceOption, PageOption, add_commands, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import Terminal, printable
-from wenyuan.cli.uploads import delete, history, replace, upload
+from wenyuan.cli.uploads import delete, history, replace, restore, upload
 from wenyuan.core.model import DocumentState
 from wenyuan.runtime.local_time import local_time
 
@@ -177,6 +177,7 @@ _COMMANDS: Commands = {
     "list": (list_all, "List documents."),
     "show": (show, "Show one.@document"),
     "history": (history, "Versions of one, and what changed."),
+    "restore": (restore, "Put an earlier version back."),
     "upload": (upload, "Upload files."),
     "replace": (replace, "Replace one by its new version."),
     "delete": (delete, "Delete one."),

@@ -22,6 +22,7 @@ def evaluation(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         Path | None,
         typer.Option(metavar="FILE|DIR", help="Ask your own library these questions."),
     ] = None,
+    kept: Annotated[bool, typer.Option("--kept", help="Ask the golden questions that it keeps.")] = False,
     save: Annotated[bool, typer.Option("--save/--no-save", help="With --golden: keep it.")] = True,
     runs: Annotated[bool, typer.Option("--runs", help="What is kept.")] = False,
     qrels: Annotated[Path | None, typer.Option(metavar="FILE", help="Other judgements.")] = None,
@@ -41,12 +42,12 @@ def evaluation(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan eval ./my-set -k 20 --engine keyword --html report.html
     """
     terminal: Terminal = ctx.obj
-    if (golden is not None) + runs + bool(folders) != 1:
+    if (golden is not None) + kept + runs + bool(folders) != 1:
         raise typer.BadParameter(terminal.text("eval_what"))
-    if golden is not None or runs:
+    if golden is not None or kept or runs:
         if any((qrels, limit, engine, context, filter_by, html)) or k != _CUT:
             raise typer.BadParameter(terminal.text("eval_own"))
-        list_runs(terminal) if golden is None else evaluate_own(terminal, golden, keep=save)
+        list_runs(terminal) if runs else evaluate_own(terminal, golden, keep=save)
         return
     from wenyuan.evaluation.evaluate import evaluate
 

@@ -22,13 +22,21 @@ _WORST = 5
 _SHARES = ("answered", "answer_refused", "refused")
 
 
-def evaluate_own(terminal: Terminal, golden: Path, *, keep: bool) -> None:
-    """Run an evaluation, store it, and compare it with the last one of the same questions."""
+def evaluate_own(terminal: Terminal, golden: Path | None, *, keep: bool) -> None:
+    """Run an evaluation, store it, and compare it with the last one of the same questions.
+
+    Args:
+        golden: A file with the questions; None: those that are kept in the library.
+    """
     from wenyuan.readers.golden import read_golden
 
-    pairs = read_golden(golden)
+    pairs = None if golden is None else read_golden(golden)
     with opened(terminal) as library:
-        whole = library.evaluate(pairs, name=golden.name, step=ProgressLines(terminal, "eval_at"), keep=keep)
+        step = ProgressLines(terminal, "eval_at")
+        if golden is None or pairs is None:
+            whole = library.evaluate_kept(step=step)
+        else:
+            whole = library.evaluate(pairs, name=golden.name, step=step, keep=keep)
         former = _former(library, whole.evaluation)
         change = None if former is None else library.compared(whole, former)
     document: dict[str, Any] = {"status": "SUCCESS", "evaluation": asdict(whole.evaluation)}

@@ -109,6 +109,19 @@ def delete(
     terminal.show(terminal.text("document_deleted", source=source_id, documents=documents))
 
 
+def restore(ctx: typer.Context, document: _Number) -> None:
+    """Put an earlier version of an uploaded document back; the present one is kept as a version.
+
+    Example:
+      wenyuan document history 12
+      wenyuan document restore 9
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found, Bar(terminal, embeds=found.encoder is not None) as bar:
+        told = found.version_restore.restore(document, bar)
+    _show(terminal, told)
+
+
 def history(ctx: typer.Context, document: _Number) -> None:
     """The versions of a document, the newest first: from which day to which each counted, and what changed.
 
@@ -130,7 +143,8 @@ def _show_version(terminal: Terminal, one: Mapping[str, Any]) -> None:
     begins, ends = one["effective_from"] or "…", one["effective_until"] or "…"
     state = terminal.text(f"history_{one['state']}")
     number = "" if one["document_id"] is None else f" #{one['document_id']}"
-    terminal.show(f"{begins} – {ends}  {state}{number}", wrap=False)
+    by = f"  {printable(one['by'])}" if one["by"] else ""
+    terminal.show(f"{begins} – {ends}  {state}{number}{by}", wrap=False)
     if one["first"]:
         terminal.show("  " + terminal.text("history_first"), wrap=False)
         return

@@ -33,7 +33,7 @@ async def _listed(visit: Visit, compared: object = None) -> Response:
         return visit.page("conflicts.html", error.status, refused=error, state=state, source=source, states=STATES)
     every = found["conflicts"]
     return visit.page(
-        "conflicts.html", behind=found["behind"], conflicts=every[:_MOST], more=max(0, len(every) - _MOST), state=state,
+        "conflicts.html", behind=found["behind"], comparison=found["comparison"], conflicts=every[:_MOST], more=max(0, len(every) - _MOST), state=state,
         source=source, states=STATES, compared=compared,
     )  # fmt: skip
 

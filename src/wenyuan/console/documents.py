@@ -185,6 +185,16 @@ async def replaced(visit: Visit) -> Response:
     return visit.see(f"/console/documents/{file['documents'][0]}")
 
 
+async def restored(visit: Visit) -> Response:
+    """Put an earlier version back, then show the history."""
+    await read_form(visit.request)
+    number = visit.request.path_params["document_id"]
+    told = await visit.post("v1", "documents", number, "restore", body={})
+    (file,) = told["files"]
+    shown = file["documents"][0] if file["documents"] else number
+    return visit.see(f"/console/documents/{shown}/history")
+
+
 async def deleted(visit: Visit) -> Response:
     """Delete a document with its file, after confirmation."""
     form = await read_form(visit.request)
@@ -201,6 +211,7 @@ PAGES: Mapping[tuple[str, str], Page] = {
     ("GET", "passages/{passage_id}"): opened,
     ("GET", "documents/{document_id}"): shown,
     ("GET", "documents/{document_id}/history"): history,
+    ("POST", "documents/{document_id}/restore"): restored,
     ("GET", "documents/{document_id}/pages/{page}"): pictured,
     ("GET", "documents/{document_id}/original"): downloaded,
     ("POST", "documents/{document_id}/replace"): replaced,

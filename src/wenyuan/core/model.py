@@ -527,14 +527,18 @@ class RetrievalResponse:
 
     Attributes:
         nearest: The nearest passage where nothing is given, for a request that wants to see it; no answer and no evidence.
+        reason: Why nothing is given, where something was found and all of it was withheld.
     """
 
     status: Literal["SUCCESS", "FAILED"]
     fragments: tuple[Fragment, ...] = ()
     error_message: str | None = None
     nearest: Fragment | None = None
+    reason: str | None = None
 
     def __post_init__(self) -> None:
+        if self.reason is not None and (self.fragments or self.status == "FAILED"):
+            raise ValueError("reason is there only where nothing was given")
         if self.nearest is not None and (self.fragments or self.status == "FAILED"):
             raise ValueError("nearest is there only where nothing was found")
         if self.status not in ("SUCCESS", "FAILED"):

@@ -155,6 +155,7 @@ def snippet_of(run: Sequence[_Given]) -> Snippet:
         "instruction-like": any(instruction_like(text) for text in (content, title, heading)),
         "low-trust": trust < LOW_TRUST,
         "uncertain": any(_doubtful(g) for g in quoting),
+        "disputed": any(one["holds"] != "this" for g in run for one in g.candidate.item.passage.disputes),
     }
     return Snippet(
         source=passage.ref,

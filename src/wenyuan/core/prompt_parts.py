@@ -63,7 +63,8 @@ class Snippet:
         flags: ``no-excerpt`` (copyright: title and address only), ``excerpt`` (cut for copyright), ``generated``
             (not the source's own words), ``cleaned`` (hidden characters removed), ``instruction-like`` (it
             speaks to a model: treat with suspicion), ``low-trust``, ``uncertain`` (recognised in an image, and a number in
-            it not surely: not to be quoted as sure).
+            it not surely: not to be quoted as sure), ``disputed`` (another statement contradicts it, and it is not said that
+            this one holds).
     """
 
     source: str

@@ -14,6 +14,7 @@ from wenyuan.core.scanning import Scanner
 from wenyuan.service.audit.recorded_search import RecordedSearch
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.conflicts.finder import Conflicts
+from wenyuan.service.conflicts.task import ComparisonTask
 from wenyuan.service.context import ContextService
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
@@ -64,6 +65,7 @@ from wenyuan.service.tree.knowledge_tree import KnowledgeTree
 from wenyuan.service.tree.places import ANSWERED_WITHIN, PathFinder
 from wenyuan.service.uploads import Uploads
 from wenyuan.service.verification import Verifier
+from wenyuan.service.version_restore import VersionRestore
 from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
@@ -244,7 +246,7 @@ def assembled(
                 catalog=catalog, uploads=uploaded, limit=partial(deadline_after, ANSWERED_WITHIN)
             ),
         ),
-        past=DocumentHistory(catalog=catalog),
+        past=DocumentHistory(catalog=catalog, recorder=recorder),
         replays=Replays(
             catalog=catalog, recorder=recorder, retriever=retriever, searcher=searcher, answerer=answerer,
             verifier=verifier, sufficiency=sufficiency, empty_engine=storage.empty_engine,
@@ -256,6 +258,8 @@ def assembled(
         gap_answers=GapAnswers(catalog=catalog, gaps=gaps, uploads=uploads, corrections=corrections),
         conflicts=conflicts,
         overviews=Overviews(recorder=recorder, conflicts=conflicts),
+        comparison=ComparisonTask(conflicts),
+        version_restore=VersionRestore(catalog=catalog, uploads=uploads),
         impact=impact,
         change_review=review,
         tuner=Tuner(

@@ -15,9 +15,13 @@ from wenyuan.service.operations.freshness import iso_time
 if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
     from wenyuan.catalog.history import PastDocument
+    from wenyuan.core.records import AuditRecord
+    from wenyuan.service.audit.recorder import AuditRecorder
 
 MOST_VERSIONS = 100
 MOST_CHANGES = 200
+_NEAR = 120.0  # seconds between the reading of a file and the record of its upload
+_MOST_RECORDS = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,6 +29,7 @@ class DocumentHistory:
     """Tells what a document was, as far as the library still holds it. For operators alone."""
 
     catalog: Catalog
+    recorder: AuditRecorder
 
     def history(self, document_id: int) -> dict[str, Any]:
         """The versions of a document, the newest first, each with what changed since the one before it.
@@ -48,10 +53,11 @@ class DocumentHistory:
         every = self.catalog.past_documents(held.source_id, series, f"/{FOLDER}/")
         versions = _versions([one for one in every if series_of(one.uri)[0] == series])
         texts = [self._parts(one) for one in versions]
+        uploads = self._uploads(series, versions[0].ingested_at)
         told = []
         for at, one in enumerate(versions):
             changed = changes(texts[at - 1], texts[at]) if at else []
-            told.append(_described(one, changed, first=not at))
+            told.append({**_described(one, changed, first=not at), "by": _by(one, uploads)})
         told.reverse()
         return {
             "source_id": held.source_id,
@@ -61,8 +67,22 @@ class DocumentHistory:
             "more": max(0, len(told) - MOST_VERSIONS),
         }
 
+    def _uploads(self, uri: str, since: float) -> list[AuditRecord]:
+        """The records of uploads under an address, as far as the audit has them."""
+        if self.recorder.log is None:
+            return []
+        found = self.recorder.log.list(kind="document", since=since - _NEAR, limit=_MOST_RECORDS)
+        return [one for one in found if not one.erasure and one.record.get("object") in (uri, uri.partition("?")[0])]
+
     def _parts(self, one: PastDocument) -> list[TextPart]:
         return [TextPart(" › ".join(headings), text) for headings, text in self.catalog.past_texts(one)]
+
+
+def _by(one: PastDocument, uploads: Sequence[AuditRecord]) -> str:
+    """Who uploaded a version: the key, by the record nearest to when it was read; "" where the audit does not know."""
+    near = [record for record in uploads if abs(record.at - one.ingested_at) <= _NEAR]
+    best = min(near, key=lambda record: abs(record.at - one.ingested_at), default=None)
+    return "" if best is None else best.principal
 
 
 def _versions(found: Sequence[PastDocument]) -> list[PastDocument]:

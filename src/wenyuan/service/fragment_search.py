@@ -23,7 +23,7 @@ from wenyuan.service.fragments import fragments_of, nearest_of
 from wenyuan.service.queries import both, narrowing, query_of
 from wenyuan.service.query import Query, SearchAnswer
 from wenyuan.service.search.change_cache import PerChange
-from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.retriever import WITHHELD, Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher
 from wenyuan.settings import Settings
 
@@ -84,7 +84,10 @@ def _as_it_is(query: Query) -> Query:
 
 def _response(answer: SearchAnswer, applied: tuple[str, ...]) -> RetrievalResponse:
     return RetrievalResponse(
-        status="SUCCESS", fragments=fragments_of(answer, applied), nearest=nearest_of(answer, applied)
+        status="SUCCESS",
+        fragments=fragments_of(answer, applied),
+        nearest=nearest_of(answer, applied),
+        reason=answer.reason if answer.reason == WITHHELD else None,
     )
 
 

@@ -130,6 +130,7 @@ class Library(LibraryParts):
     judge_calibration = delegate("judge_tuner", JudgeTuner.judge_calibration)
     evaluate = delegate("evaluator", Evaluator.evaluate)
     evaluate_again = delegate("evaluator", Evaluator.evaluate_again)
+    evaluate_kept = delegate("evaluator", Evaluator.evaluate_kept)
     compared = delegate("evaluator", Evaluator.compared)
     evaluations = delegate("evaluator", Evaluator.evaluations)
     evaluation = delegate("evaluator", Evaluator.evaluation)

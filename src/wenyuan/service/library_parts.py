@@ -12,6 +12,7 @@ from wenyuan.core.ports import Encoder, Engine
 from wenyuan.service.agent_search import AgentSearch
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.conflicts.finder import Conflicts
+from wenyuan.service.conflicts.task import ComparisonTask
 from wenyuan.service.context import ContextService
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
@@ -51,6 +52,7 @@ from wenyuan.service.task_counts import TaskCounts
 from wenyuan.service.tree.knowledge_tree import KnowledgeTree
 from wenyuan.service.uploads import Uploads
 from wenyuan.service.verification import Verifier
+from wenyuan.service.version_restore import VersionRestore
 from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
@@ -102,6 +104,8 @@ class LibraryParts:
     erasures: Erasures
     conflicts: Conflicts
     overviews: Overviews
+    comparison: ComparisonTask
+    version_restore: VersionRestore
     tuner: Tuner
     judge_tuner: JudgeTuner
     evaluator: Evaluator
@@ -159,6 +163,7 @@ class LibraryParts:
         self._follower.stop()
         self._resumption.stop()
         self._watch.stop()
+        self.comparison.stop()
         if self.health.warmth is not None:
             self.health.warmth.join()
         self._closed = True  # not before: what they are about ends properly

@@ -205,7 +205,7 @@ class Uploads:
             CatalogBusy, SourceError, EncoderError, EngineError, CatalogError: as `upload`.
         """
         self.ingestion.check_may_write()
-        source, file = self._file_of(document_id)
+        source, file = self.stored_file_of(document_id)
         name, reason = self._checked(given, {})
         if reason:
             raise InvalidRequest(msg("{name}: {reason}", name=given.name, reason=reason))
@@ -242,7 +242,7 @@ class Uploads:
             source, shown = self._origin(document_id)
             home, file = self.home(source), self._stored_file(source, shown)
             if file is None and name_of(shown, source.source_id) in self._names(source):
-                source, file = self._file_of(document_id)  # which says that the folder is to be read anew
+                source, file = self.stored_file_of(document_id)  # which says that the folder is to be read anew
             gone: list[Path] = []  # none, where the file was lost
             if file is not None:
                 name = file.relative_to(home).as_posix()
@@ -368,8 +368,8 @@ class Uploads:
         stored = self._addresses(source).stored
         return frozenset(name_of(stored(file_uri(file)) or "", source.source_id) for file in self._files(source))
 
-    def _file_of(self, document_id: int) -> tuple[Source, Path]:
-        """The source and the uploaded file of a document."""
+    def stored_file_of(self, document_id: int) -> tuple[Source, Path]:
+        """The source and the uploaded file of a document; NotFound or InvalidRequest where there is none."""
         source, address = self._origin(document_id)
         if (file := self._stored_file(source, address)) is not None:
             return source, file

@@ -166,6 +166,9 @@ class RetrievalResponseShape(MayFail):
         None, description="The nearest passage, below the threshold, where the request wants it and nothing was found.",
         json_schema_extra=no_default,
     )  # fmt: skip
+    reason: str | SkipJsonSchema[None] = Field(
+        None, description="Why nothing is given, where all that was found was withheld.", json_schema_extra=no_default
+    )
 
 
 class FaultShape(BaseModel):
@@ -327,6 +330,7 @@ def response_to_wire(response: RetrievalResponse) -> dict[str, Any]:
         "status": response.status,
         "fragments": list(map(fragment_to_wire, response.fragments)),
         **nearest_to_wire(response.nearest),
+        **({} if response.reason is None else {"reason": response.reason}),
     }
 
 
@@ -357,6 +361,7 @@ def response_from_wire(payload: object) -> RetrievalResponse:
         fragments=tuple(map(_fragment_of, shape.fragments)),
         error_message=shape.error_message,
         nearest=None if shape.nearest is None else _fragment_of(shape.nearest),
+        reason=shape.reason,
     )
 
 

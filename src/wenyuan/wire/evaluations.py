@@ -24,6 +24,7 @@ class EvaluateShape(Strict):
     path: Text | None = Field(None, description="Absolute, below a folder of the setting server.ingest_roots.")
     file: FileShape | None = Field(None, description="A table of questions and addresses.")
     again: Number | None = Field(None, description="The number of an evaluation whose questions are asked again.")
+    kept: bool = Field(False, description="The golden questions that are kept in the library.")
 
 
 class EvaluationsQueryShape(QueryString):
@@ -42,7 +43,7 @@ class EvaluationQueryShape(QueryString):
 def evaluate_from_wire(payload: object) -> EvaluateShape:
     """Parse an evaluation request; InvalidRequest lists every fault."""
     body = checked(EvaluateShape, payload)
-    if sum(one is not None for one in (body.path, body.file, body.again)) != 1:
+    if sum(one is not None for one in (body.path, body.file, body.again)) + body.kept != 1:
         message = "is required, or path, or again; one of them"
         raise InvalidRequest(msg("file {message}", message=message), faults=(Fault("file", message),))
     return body

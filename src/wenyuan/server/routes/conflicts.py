@@ -1,4 +1,4 @@
-"""Statements that contradict one another, over HTTP. Operators only."""
+"""Statements that contradict one another, over HTTP. For operators, and for owners of sources those with one of theirs."""
 
 from __future__ import annotations
 
@@ -37,6 +37,13 @@ _CONFLICT = object_of(
 )  # fmt: skip
 
 
+_COMPARISON = object_of(
+    running={"type": "boolean"}, passages=_COUNT, total=_COUNT, conflicts=_COUNT, failure=_TEXT,
+)  # fmt: skip
+_PATIENCE = 10.0
+"""Seconds for which a request waits for a comparison, which then goes on by itself."""
+
+
 class ConflictRoutes:
     """``/v1/conflicts``."""
 
@@ -50,7 +57,9 @@ class ConflictRoutes:
         "registry",
         storage_operation(
             "Statements in force that contradict one another, those without a decision first",
-            object_of(conflicts={"type": "array", "items": _CONFLICT}, behind={"type": "boolean"}),
+            object_of(
+                conflicts={"type": "array", "items": _CONFLICT}, behind={"type": "boolean"}, comparison=_COMPARISON
+            ),
             query=ConflictsQueryShape,
         ),
     )
@@ -63,14 +72,14 @@ class ConflictRoutes:
         "/v1/conflicts/find",
         "registry",
         storage_operation(
-            "Compare what is new since the last time with everything",
-            object_of(passages=_COUNT, conflicts=_COUNT),
+            "Compare what is new since the last time with everything; what takes long goes on by itself",
+            _COMPARISON,
             body=ConflictsFindShape,
         ),
     )
     async def find(self, request: Request) -> Response:
         _check_operator(request.state.principal)
-        return await self._handler.work(request, self._find)
+        return await self._handler.work(request, self._find, waits=True)
 
     @route(
         "POST",
@@ -86,14 +95,17 @@ class ConflictRoutes:
 
     def _list(self, request: Request) -> Response:
         wanted = queried(request, ConflictsQueryShape)
-        found = self._library.conflicts.listed(state=wanted.state, source_id=wanted.source)
-        return json_response(
-            {"conflicts": [one.described() for one in found], "behind": self._library.conflicts.behind()}
+        found = self._library.conflicts.listed(
+            state=wanted.state, source_id=wanted.source, principal=request.state.principal
         )
+        return json_response({
+            "conflicts": [one.described() for one in found], "behind": self._library.conflicts.behind(),
+            "comparison": self._library.comparison.state.described(),
+        })  # fmt: skip
 
     def _find(self, body: object) -> Response:
-        update = self._library.conflicts.find(anew=checked(ConflictsFindShape, body).anew)
-        return json_response({"passages": update.passages, "conflicts": update.conflicts})
+        anew = checked(ConflictsFindShape, body).anew
+        return json_response(self._library.comparison.compare(anew=anew, wait=_PATIENCE).described())
 
     def _decide(self, name: str, body: object, principal: Principal) -> Response:
         wanted = checked(ConflictDecisionShape, body)

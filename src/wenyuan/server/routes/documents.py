@@ -161,6 +161,7 @@ _VERSION: Mapping[str, Any] = {
         "state": {"enum": ["live", "not_yet", "superseded", "expired", "replaced"]},
         **dict.fromkeys(("effective_from", "effective_until", "removed_at"), _OR_NULL),
         "read_at": _TEXT,
+        "by": {**_TEXT, "description": "Who uploaded it: a key; empty where the audit does not know."},
         "first": {"type": "boolean", "description": "Whether nothing is known of a version before it."},
         "counts": {"type": "object", "properties": dict.fromkeys(("added", "removed", "changed"), _COUNT)},
         "changes": {

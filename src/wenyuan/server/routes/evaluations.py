@@ -24,6 +24,7 @@ from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
 from wenyuan.server.routes.rules import uploaded
+from wenyuan.service.learning.evaluation import KEPT
 from wenyuan.service.library import Library
 from wenyuan.wire import evaluations
 from wenyuan.wire.feedback import FeedbackAnswerShape, FeedbackRequestShape
@@ -204,6 +205,8 @@ class EvaluationRoutes:
         if wanted.again is not None:
             number = self._found(wanted.again).evaluation.evaluation_id
             return self._told(f"{number}", lambda step: self._library.evaluate_again(number, step=step))
+        if wanted.kept:
+            return self._told(KEPT, lambda step: self._library.evaluate_kept(step=step))
         if wanted.file is not None:
             with uploaded(wanted.file) as path:
                 return self._asked(path, wanted.file.name)

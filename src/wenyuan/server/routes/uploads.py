@@ -284,6 +284,23 @@ class UploadRoutes:
         number = number_in(request, "document_id", "document")
         return await self._handler.pool.run(lambda: self._deleted(request.state.principal, number))
 
+    @route(
+        "POST",
+        "/v1/documents/{document_id}/restore",
+        "ingest",
+        storage_operation("Put an earlier version back; the present one is kept as a version", _REPORT),
+    )
+    async def restore(self, request: Request) -> Response:
+        number = number_in(request, "document_id", "document")
+        source_id = await self._handler.pool.run(lambda: self._source_of(request.state.principal, number))
+        return await self._handler.pool.run(lambda: self._restored(source_id, number))
+
+    def _restored(self, source_id: str, number: int) -> Response:
+        try:
+            return self._taken(source_id, lambda _, __, tell: self._library.version_restore.restore(number, tell), [])
+        except NotFound as error:
+            raise missing("document") from error
+
     async def _received(self, request: Request, boundary: bytes, take: Callable[[list[Given]], Response]) -> Response:
         body: Body = request.state.body
         async with in_threads(self._library.uploads.incoming()) as folder:

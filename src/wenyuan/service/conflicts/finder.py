@@ -29,6 +29,7 @@ from wenyuan.core.conflicts.statement import ComparedStatement, statements_of
 from wenyuan.core.decisions import check_decision
 from wenyuan.core.errors import InvalidRequest, NotFound, msg
 from wenyuan.core.filters import Scope
+from wenyuan.core.ownership import owned_sources
 from wenyuan.core.principals import reading_as
 from wenyuan.core.text.analysis import search_terms
 from wenyuan.runtime.deadlines import deadline_after
@@ -120,29 +121,34 @@ class Conflicts:
         return ConflictUpdate(passages=done, conflicts=len(self.catalog.conflicts()))
 
     def listed(
-        self, *, state: ConflictState | None = None, source_id: str | None = None
+        self, *, state: ConflictState | None = None, source_id: str | None = None, principal: Principal = LOCAL
     ) -> tuple[StatementConflict, ...]:
         """The conflicts between what is in force today and the caller may see, those without a decision first.
 
         Args:
             state: Only those in this state.
             source_id: Only those with a statement of this source.
+            principal: Who looks; an owner of sources finds those with a statement of one of these, see `core.ownership`.
 
         Raises:
             InvalidRequest: an unknown state.
         """
         _check_state(state)
-        every = [one for one in self._shown(self.catalog.conflicts().values()) if state in (None, one.state)]
+        owned = owned_sources(principal, self.catalog.sources())
+        shown = (one for one in self._shown(self.catalog.conflicts().values()) if _concerns(one, owned))
+        every = [one for one in shown if state in (None, one.state)]
         wanted = [one for one in every if source_id is None or source_id in _sources(one)]
         return tuple(
             sorted(wanted, key=lambda one: (STATES.index(one.state), one.first.passage.uri, one.first.start))
         )
 
-    def conflict(self, name: str) -> StatementConflict:
-        """The conflict of an id; NotFound where there is none between passages that are in force."""
+    def conflict(self, name: str, principal: Principal = LOCAL) -> StatementConflict:
+        """The conflict of an id; NotFound where there is none between passages that are in force, or it is none of an owner's."""
         stored = self.catalog.conflicts().get(name)
+        owned = owned_sources(principal, self.catalog.sources())
         for one in self._shown([] if stored is None else [stored]):
-            return one
+            if _concerns(one, owned):
+                return one
         raise NotFound(msg("there is no conflict {name}", name=repr(name)), hint="wenyuan conflicts list")
 
     def decide(
@@ -171,14 +177,14 @@ class Conflicts:
             raise InvalidRequest(
                 msg("the note has {count} characters; at most {most}", count=len(note), most=MOST_NOTE)
             )
-        self.conflict(name)
+        self.conflict(name, principal)
 
         def check(found: ConflictDecision | None) -> None:
             if not again:
                 check_decision(found, state, note, decided_at)
 
         self.catalog.decide_conflict(name, state, note, principal.actor, check)
-        return self.conflict(name)
+        return self.conflict(name, principal)
 
     def behind(self) -> bool:
         """Whether passages were added or removed since the last comparison."""
@@ -298,6 +304,10 @@ def _document(one: ComparedStatement) -> str:
 
 def _sources(one: StatementConflict) -> tuple[str, str]:
     return one.first.passage.source_id, one.second.passage.source_id
+
+
+def _concerns(one: StatementConflict, owned: frozenset[str] | None) -> bool:
+    return owned is None or not owned.isdisjoint(_sources(one))
 
 
 def _check_state(state: str | None) -> None:

@@ -53,6 +53,10 @@ _NONSENSE, _SEED = 24, 29  # of each script
 _SHOWN = 20  # addresses that lead nowhere, in a report
 
 
+KEPT = "kept"
+"""The name of evaluations with the golden questions that are kept."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluator:
     """Runs judged questions against a library, and stores the results."""
@@ -124,6 +128,19 @@ class Evaluator:
             noted = {"name": name, "set_id": kept.set_id, "figures": dict(figures)}
             self.recorder.changed("evaluation", "added", str(number), None, noted)
         return WholeEvaluation(evaluation=kept, asked=tuple(course.asked), in_vain=tuple(course.in_vain))
+
+    def evaluate_kept(self, *, step: Step = lambda stage, done, total: None) -> WholeEvaluation:
+        """Evaluate with the golden questions that are kept in the library, as of gaps that were answered; raises as `evaluate`."""
+        kept = self.catalog.golden_questions()
+        if not kept:
+            raise InvalidRequest(
+                "no golden questions are kept", hint="wenyuan gaps answer, or write a table: wenyuan eval --golden"
+            )
+        pairs = [
+            QuestionAddress(question=one.question, answer=one.answer, grade=1.0 if one.answer else 0.0)
+            for one in kept
+        ]
+        return self.evaluate(pairs, name=KEPT, step=step)
 
     def evaluate_again(self, evaluation_id: int, *, step: Step = lambda stage, done, total: None) -> WholeEvaluation:
         """Repeat a stored evaluation; raises as `evaluate`, and NotFound if there is none with that number."""

@@ -55,7 +55,7 @@ from wenyuan.service.search.wordings import order
 from wenyuan.settings import RulesSettings, SearchSettings
 
 _A_MOMENT = 0.02  # seconds until the index is asked again
-_WITHHELD = "what was found contradicts another statement that holds (search.withhold_disputed)"
+WITHHELD = "what was found contradicts another statement that holds (search.withhold_disputed)"
 
 
 class Retriever:
@@ -208,7 +208,7 @@ class Retriever:
             scope=replace(scope, hidden=None),  # an answer may be kept, and rights are asked anew
             trusts=context.trusts,
             floors=profile.recorded,
-            reason="" if ranked else _WITHHELD if found else own.why,
+            reason="" if ranked else WITHHELD if found else own.why,
             stale=self.stale(),
             stale_by=self._record.lag(change) if change < context.latest else 0.0,
             derived=derived,
