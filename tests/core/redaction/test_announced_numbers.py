@@ -15,7 +15,7 @@ DROP = RedactionPolicy(level="restricted", actions=dict.fromkeys(KINDS, "drop"))
     [
         ("Tax ID 94-2841935 was listed", "2841935"), ("licence number D245-938-19-203 in the report", "938"), ("her SSN 937-42-6810", "6810"), ("TIN: 10-4938120", "4938120"),
         ("routing number 021000021", "021000021"), ("account number 954567", "954567"), ("voter ID 'VOTER2024567890'", "2024567890"), ("insurance policy number CP198753.", "198753"),
-        ("MRN 00482913", "00482913"), ("Aadhaar card number: 9876 5432 1012", "5432"), ("EIN: 12-3456789", "3456789"), ("身份：patient ID AHC-0933289", "0933289"),
+        ("MRN 00482913", "00482913"), ("Aadhaar card number: 9876 5432 1012", "5432"), ("EIN: 12-3456789", "3456789"), ("routing 021000021, thanks", "021000021"), ("统一社会信用代码为91310000MA1FL5QY3X", "MA1FL5QY3X"), ("身份：patient ID AHC-0933289", "0933289"),
     ],
 )  # fmt: skip
 def test_found(text: str, value: str) -> None:

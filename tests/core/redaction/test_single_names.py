@@ -17,7 +17,7 @@ DROP = RedactionPolicy(level="restricted", actions=dict.fromkeys(KINDS, "drop"))
         ("Please forward it to Sergei and Heidi before noon.", "Sergei Heidi"), ("Ask Mark, he knows.", "Mark"), ("Florence said she would call back.", "Florence"),
         ("Collins said the invoice was paid.", "Collins"), ("“We are late,” said Papadopoulos.", "Papadopoulos"), ("Approved: J. Whitfield", "Whitfield"),
         ("R.J. Hughes and P. van Dijk attended.", "Hughes"), ("Yesterday Ewan Richards left early.", "Ewan Richards"), ("Director Lea Petersen resigned.", "Lea Petersen"),
-        ("Present: Efimiya, Ariana, Teresa and Jodi", "Ariana Teresa Jodi"), ("客户 Maria 说周五到。", "Maria"), ("请联系 Kevin 拿钥匙", "Kevin"),
+        ("Present: Efimiya, Ariana, Teresa and Jodi", "Ariana Teresa Jodi"), ("客户 Maria 说周五到。", "Maria"), ("请联系 Kevin 拿钥匙", "Kevin"), ("Tell Aunt Rosalind I said hi.", "Rosalind"), ("问一下老耿。", "老耿"), ("Officer Barnes wrote it down.", "Barnes"), ("微信搜 zhangsan_88 加我", "zhangsan_88"),
     ],
 )  # fmt: skip
 def test_found(text: str, names: str) -> None:

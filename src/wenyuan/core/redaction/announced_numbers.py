@@ -17,14 +17,14 @@ _NEAR = 44  # characters before a number in which its words stand
 _VALUE = re.compile(
     r"[0-9a-z](?<![0-9a-z\-./@].)(?=[a-z]{0,12}[\-./]?[a-z]{0,4}[\-./]?[0-9])[0-9a-z](?:[\-./]?[0-9a-z]|[ ](?=[0-9])(?<=[0-9] )){4,24}(?![0-9a-z@]|[\-./][0-9a-z])|[0-9a-z](?<![0-9a-z\-./@].)(?=[0-9])[0-9](?:[ \-]?[0-9]){4,24}(?![0-9a-z@])"
 )
-_CONNECTS = r"(?:['’]s)?(?: card)?(?: (?:number|num|no\.?|nr\.?|code|id|details))?[*_]{0,2}\s{0,2}(?:[:=#]|is|was)?\s{0,2}(?:[a-z]{2,5}: )?[\"'“‘`(*]{0,3}\Z"
+_CONNECTS = r"(?:['’]s)?(?: card)?(?: (?:number|num|no\.?|nr\.?|code|id|details))?[*_]{0,2}\s{0,2}(?:[:=#是为]|is|was)?\s{0,2}(?:[a-z]{2,5}: )?[\"'“‘`(*]{0,3}\Z"
 _PERSONAL = (
     r"(?:driver['’]?s?|driving) licen[cs]e|licen[cs]e(?= (?:number|no))|(?<![a-z])dl(?= ?(?:[:#]|no))|aadhaa?r|(?<![a-z])pan(?= (?:card|number|no))|voter(?:['’]s)? id|national id(?:entity|entification)?|identity card|(?<![a-z])id card"
     r"|tax(?:payer)? ?id(?:entification)?|(?<![a-z])[ia]?tin|patient id|(?<![a-z])mrn|medical record|health (?:card|insurance|id)(?= (?:number|no|id)| ?:)|insurance (?:policy|id|member)|social security|(?<![a-z])ssn|residence permit|work permit"
     r"|personal id|(?<![a-z])(?:cnic|nid|curp|cuit|bsn|pesel|personnummer)"
 )
-_BANK = r"(?:bank|savings|checking|current|salary) account|account(?= (?:number|no))|iban|(?<![a-z])(?:routing|aba|transit)(?= (?:number|no))"
-_COMPANY = r"(?<![a-z])ein(?= |:)|employer id(?:entification)?|vat(?: registration)?(?= (?:number|no|id))"
+_BANK = r"(?:bank|savings|checking|current|salary) account|account(?= (?:number|no))|iban|(?<![a-z])(?:routing|aba|transit)(?= (?:number|no)|:? ?\Z)"
+_COMPANY = r"(?<![a-z])ein(?= |:)|employer id(?:entification)?|vat(?: registration)?(?= (?:number|no|id))|信用代码|纳税人识别号|税号"
 _DATE = re.compile(
     r"(?:19|20)[0-9]{2}[\-./][0-9]{1,2}[\-./][0-9]{1,2}|[0-9]{1,2}[\-./][0-9]{1,2}[\-./](?:19|20)[0-9]{2}"
 )
@@ -50,5 +50,5 @@ RULES = (
         "ssn", "permit", "personal id", "cnic", "curp", "cuit", "pesel", "personnummer",
     ),
     _announced("bank_card", _BANK, "account", "iban", "routing", "aba ", "transit"),
-    _announced("cn_uscc", _COMPANY, "ein ", "ein:", "employer id", "vat "),
+    _announced("cn_uscc", _COMPANY, "ein ", "ein:", "employer id", "vat ", "信用代码", "识别号", "税号"),
 )  # fmt: skip

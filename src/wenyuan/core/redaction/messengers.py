@@ -12,7 +12,7 @@ _MESSENGERS = (
     "|slack|dingtalk|lark|feishu|instagram|ins|ig|twitter|facebook|messenger"
 )
 _ANNOUNCED = re.compile(
-    rf"(?:{_MESSENGERS})(?P<said>\s?(?:号码?|账号|帐号|用户名|id|account|handle|user ?name))?"
+    rf"(?:{_MESSENGERS})(?:搜索?)?(?P<said>\s?(?:号码?|账号|帐号|用户名|id|account|handle|user ?name))?"
     r"[\"']?(?P<by>\s{0,2}(?:[:=]|是|为|is)\s{0,3}|\s{0,2})(?:<t[dh]>|[*|(\[【\"'“「`]){0,3}\s?(?P<at>@)?(?P<name>[a-z0-9][a-z0-9_.\-]{3,31}(?<![.\-]))(?![a-z0-9_@/]|[.\-][a-z0-9])"
 )
 _NEEDS = tuple(_MESSENGERS.split("|"))

@@ -35,7 +35,7 @@ _ADDRESSED = re.compile(
     r"[Hh]is (?:wife|son|daughter|brother|sister)|[Hh]er (?:husband|son|daughter|brother|sister))[,:]? \Z"
 )
 _ROLE = re.compile(
-    r"(?:Officer|Nurse|Agent|Detective|Inspector|Sergeant|Constable|Coach|Pastor|Father|Sister|Brother|Uncle|Aunt|Auntie|Grandma|Grandpa|Chef|Foreman|Supervisor) \\Z"
+    r"(?:Officer|Nurse|Agent|Detective|Inspector|Sergeant|Constable|Coach|Pastor|Father|Sister|Brother|Uncle|Aunt|Auntie|Grandma|Grandpa|Chef|Foreman|Supervisor) \Z"
 )
 """What somebody is called with a surname behind."""
 _PLACES = frozenset(
@@ -88,7 +88,9 @@ def _in_a_row(text: str, start: int, end: int) -> bool:
 def _given_alone(view: TextView, match: re.Match[str]) -> Span | None:
     word, text, start, end = match[0], view.text, match.start(), match.end()
     head = word.partition("-")[0]
-    if _ROLE.search(text, max(0, start - 12), start) and _is_surname(head):
+    if _ROLE.search(text, max(0, start - 12), start) and (
+        _is_surname(head) or head in GIVEN or head in listed_names.given()
+    ):
         return start, end, word.casefold()
     if head in GIVEN or head in AMBIGUOUS or head in WORLD or head in listed_names.given():
         told = _is_told(text, head, start, end)
