@@ -23,6 +23,7 @@ SMALL = {
     "codes": "--rows 17000 --queries 2 --candidates 50",
     "commands": "--rounds 1 --commands corrections",
     "conflicts": "",
+    "console_pages": "--passages 40 --records 60 --rounds 1",
     "context": "{zh} --cache {cache} --contexts document",
     "contextual": "{zh} --cache {cache} --limit 5",
     "doors": "--pairs 3",

@@ -15,8 +15,6 @@ from catalog_parts import BOTH, again, dropped, new_catalog, on_server
 from engine_laws import document
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.database import StoragePlace
-from wenyuan.core import access
-from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.model import Source
@@ -250,31 +248,3 @@ def test_keys_have_names(catalog: Catalog) -> None:
             catalog.create_key(None, frozenset({"search"}), None, user=user, groups=groups)  # type: ignore[arg-type]
     with pytest.raises(NotFound):
         catalog.change_key("nothing", user="", groups=())
-
-
-def test_what_is_hidden_is_put_together_once(catalog: Catalog) -> None:
-    """Asked again by the same names, the answer is the same object, so that what is counted within a sight is found by it; a change
-    of readers, of groups or of documents makes another one.
-    """
-    for number in range(4):
-        put(catalog, number, access=HR if number % 2 else None)
-    first = hidden(catalog, "user:li")
-    assert first is not None and first.unread and hidden(catalog, "user:li") is first
-    assert hidden(catalog, "user:wu") is not first
-    put(catalog, 5, access=HR)
-    second = hidden(catalog, "user:li")
-    assert second is not first and second is hidden(catalog, "user:li")
-    catalog.set_group("hr", ["user:li"])
-    assert hidden(catalog, "user:li") is None
-    catalog.set_group("hr", [])
-    third = hidden(catalog, "user:li")
-    assert third is not None and third is hidden(catalog, "user:li")
-
-
-def test_the_names_of_a_caller_are_put_together_once() -> None:
-    """However many groups somebody is in, the eyes with which they read are made at the first step of a request."""
-    who = Principal(key_id="k", rights=frozenset(), user="user:li", groups=frozenset(f"group:{n}" for n in range(50)))
-    assert who.sight is who.sight
-    assert who.sight is not None and who.sight.all_of == (frozenset({EVERYONE, "user:li", *who.groups}),)
-    one = access._names(who.user, who.groups)
-    assert one is access._names(who.user, who.groups)

@@ -31,6 +31,7 @@ PATHS = {
     "verify-answered": "/console/verify",
     "verify-refused": "/console/verify",
     "overview": "/console/overview",
+    "documents-at-hand": "/console/documents",
     "overview-year": "/console/overview?days=365",
     "gaps": "/console/gaps",
     "impact": "/console/impact",

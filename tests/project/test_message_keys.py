@@ -15,11 +15,15 @@ import wenyuan
 from wenyuan.catalog.erased_texts import PLACES as PLACES_OF_TABLES
 from wenyuan.cli import apply, audit_records, connections, registry, retrieve, rules, tasks
 from wenyuan.cli.options import LangOption
+from wenyuan.console.documents_at_hand import ACTIONS as HAND_ACTIONS
+from wenyuan.console.exports import LISTS as EXPORTED
+from wenyuan.console.feedback import SAID
 from wenyuan.core.conflicts import comparison
 from wenyuan.core.conflicts.record import STATES as CONFLICT_STATES
 from wenyuan.core.conflicts.record import Why
 from wenyuan.core.context_sentences import Refusal
 from wenyuan.core.corrections import CORRECTION_ACTIONS
+from wenyuan.core.document_choice import SORTS
 from wenyuan.core.erasure import KINDS as ERASURE_KINDS
 from wenyuan.core.erasure import STEPS as ERASURE_STEPS
 from wenyuan.core.gaps import REASONS as GAP_REASONS
@@ -178,10 +182,16 @@ CONSOLE: Mapping[str, Iterable[str]] = {
     "rewrite_left_": get_args(Left),
     "fresh_": ("fresh", "overdue", "failed", "busy", "never", "outside"),
     "change_": ("added", "changed", "retired", "conflicting", "unchanged"),
+    "feedback_": SAID,
+    "feedback_kept_": SAID,
+    "hand_did_": HAND_ACTIONS,
+    "hand_": HAND_ACTIONS,
+    "hand_sort_": SORTS,
+    "as_file_": EXPORTED,
     "gaps_to_": GAP_STATES,
     "conflicts_to_": CONFLICT_STATES,
     "nav_": first_words("console/visit.py", "Area") | {"search", "context", "verify", "answer", "sources", "rules", "review", "audit",
-             "evaluation", "people", "health", "gaps", "impact", "conflicts", "overview"},
+             "evaluation", "people", "health", "gaps", "impact", "conflicts", "overview", "documents"},
     "found_": get_args(Likelihood),
     "light_to_": ("dark", "light", "auto"),
     "around_": ("in", "out"),

@@ -81,7 +81,6 @@ class ClassKeeper:
         self._changed: set[int] = set()
         self._shared: AccessClasses | None = None
         self._unread: OrderedDict[str, tuple[frozenset[int], str]] = OrderedDict()
-        self._made: dict[str, HiddenDocuments | None] = {}  # of these, with the classes as they are shared now
 
     def hidden(self, sight: Sight, deadline: Deadline | None = None) -> HiddenDocuments | None:
         """What somebody may not see, as of the last change or a later one; None: nothing."""
@@ -92,14 +91,12 @@ class ClassKeeper:
             if sight.digest not in self._unread:
                 self._unread[sight.digest] = self._unread_by(sight, deadline)
                 if len(self._unread) > _MOST_KEPT:
-                    self._made.pop(self._unread.popitem(last=False)[0], None)
+                    self._unread.popitem(last=False)
             self._unread.move_to_end(sight.digest)
-            if sight.digest not in self._made:
-                shared = self._snapshot()
-                unread, digest = self._unread[sight.digest]
-                unread = unread.intersection(shared.sources)
-                self._made[sight.digest] = HiddenDocuments(shared, unread, digest) if unread else None
-            return self._made[sight.digest]
+            shared = self._snapshot()
+            unread, digest = self._unread[sight.digest]
+            unread = unread.intersection(shared.sources)
+            return HiddenDocuments(shared, unread, digest) if unread else None
         finally:
             self._lock.release()
 
@@ -157,7 +154,6 @@ class ClassKeeper:
             self._classify(address)
         if lists != self._lists.last or known != len(self._numbers) or groups_changed(connection, self._seq):
             self._unread.clear()
-            self._made.clear()
         self._seq = seq
         if self._changed or self._shared is None:
             self._share()
@@ -243,7 +239,6 @@ class ClassKeeper:
             sources=sources,
         )
         self._changed = set()
-        self._made.clear()
 
     def _snapshot(self) -> AccessClasses:
         assert self._shared is not None

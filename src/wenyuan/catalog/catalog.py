@@ -36,6 +36,7 @@ from wenyuan.catalog.rules.evidence import Citations
 from wenyuan.catalog.rules.graph import RulesGraph
 from wenyuan.catalog.rules.name_vectors import StoredNameVectors
 from wenyuan.catalog.rules.writes import RuleWrites
+from wenyuan.catalog.sorted_documents import SortedDocuments
 from wenyuan.catalog.sources import SourceRegistry
 from wenyuan.catalog.sql import translated
 from wenyuan.catalog.stated_files import StatedFiles
@@ -71,7 +72,8 @@ class Catalog:
         self.counted = DocumentCounts(database)
         self.admitted = DocumentReaders(database)
         self.origins = Origins(database)
-        self.readings, self.addressed = Readings(database), AddressTree(database)
+        self.readings, self.sorted_lists = Readings(database), SortedDocuments(database)
+        self.addressed = AddressTree(database)
         self.corrected = Corrections(database)
         self.contexts = StoredContextSentences(database)
         self.writes = DocumentWrites(database)
@@ -87,8 +89,7 @@ class Catalog:
         self.rules = RulesGraph(database.reader)
         self.rule_writes, self.rule_names = RuleWrites(database), StoredNameVectors(database)
         self.citations = Citations(database)
-        self.anchor = Anchor(database)
-        self.history = PastDocuments(database)
+        self.anchor, self.history = Anchor(database), PastDocuments(database)
         self.stated, self.memberships, self.known = StatedFiles(database), Groups(database), People(database)
         self.forgotten = StoredErasures(database)
         self.decided, self.disputed, self.golden = (
@@ -315,6 +316,7 @@ class Catalog:
     file_hidden = delegate("origins", Origins.file_hidden)
     file_excluded = delegate("origins", Origins.file_excluded)
     listed_documents = delegate("readings", Readings.listed_documents)
+    sorted_documents = delegate("sorted_lists", SortedDocuments.sorted_documents)
     held_document = delegate("readings", Readings.held_document)
     passages_of_document = delegate("readings", Readings.passages_of_document)
     chars_up_to = delegate("readings", Readings.chars_up_to)

@@ -261,9 +261,9 @@ def _of_source(
     if behind is not None:
         meant, failed = meant.where(d.uri > behind), failed.where(f.uri > behind)
     if words:
-        meant = meant.where(sa.or_(*(_holds(d.title, form) for form in _widths(words)), _addressed(d.uri, words)))
+        meant = meant.where(named_so(words))
     if state is not None:
-        meant = meant.where(_in_state(state, today.toordinal()))
+        meant = meant.where(in_state(state, today.toordinal()))
     numbers = [] if state == "failed" else connection.scalars(meant).all()
     held = _live_documents_select().where(d.document_id.in_(numbers)).order_by(d.uri)
     rows = connection.execute(held).mappings().all() if numbers else []
@@ -283,6 +283,22 @@ def _of_source(
     return sorted(told, key=lambda one: one.uri)[:limit]
 
 
+def named_so(words: str) -> sa.ColumnElement[bool]:
+    """Condition: the title or the address of a held document contains `words`."""
+    d = t.documents.c
+    return sa.or_(*(_holds(d.title, form) for form in _widths(words)), _addressed(d.uri, words))
+
+
+def held_documents(connection: sa.Connection, numbers: Sequence[int], today: date) -> list[HeldDocument]:
+    """The held documents of these ids, in no order."""
+    d, f = t.documents.c, t.failures.c
+    query = _live_documents_select().where(d.document_id.in_(numbers))
+    rows = connection.execute(query).mappings().all() if numbers else []
+    failed = sa.select(f.source_id, f.uri, f.code, f.reason).where(f.uri.in_([row["uri"] for row in rows]))
+    reasons = {(one.source_id, one.uri): (one.code, one.reason) for one in connection.execute(failed)}
+    return [_document_reading(row, today, reasons.get((row["source_id"], row["uri"]))) for row in rows]
+
+
 def _holds(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:
     return column.icontains(words, autoescape=True)
 
@@ -300,7 +316,8 @@ def _addressed(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bo
     return found if escaped == words else sa.or_(found, _holds(column, escaped))
 
 
-def _in_state(state: DocumentState, today: int) -> sa.ColumnElement[bool]:
+def in_state(state: DocumentState, today: int) -> sa.ColumnElement[bool]:
+    """Condition: a held document is in a state on a day."""
     d = t.documents.c
     begun = sa.or_(d.effective_from.is_(None), d.effective_from <= today)
     over = sa.and_(d.effective_until.is_not(None), d.effective_until < today)

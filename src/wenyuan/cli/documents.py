@@ -14,6 +14,7 @@ from wenyuan.cli.options import SCREEN, Commands, OfSourceOption, PageOption, ad
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.cli.uploads import delete, history, replace, restore, upload
+from wenyuan.core.document_choice import DocumentSort
 from wenyuan.core.model import DocumentState
 from wenyuan.runtime.local_time import local_time
 
@@ -34,13 +35,23 @@ _MOST = 200  # passages that are shown at once
 _NOISE = 1e-6  # of a share times 1000, as floats have it
 
 
-def list_all(
+def list_all(  # noqa: PLR0913, PLR0917  (options, each by name)
     ctx: typer.Context,
     source: OfSourceOption = None,
     state: Annotated[
         DocumentState | None, typer.Option("--state", metavar="STATE", help="live, failed, expired …")
     ] = None,
     containing: Annotated[str, typer.Option("--containing", metavar="TEXT", help="In title or address.")] = "",
+    trust: Annotated[int, typer.Option("--trust", min=1, max=5, help="Of sources trusted so far at least.")] = 1,
+    owner: Annotated[str | None, typer.Option("--owner", metavar="NAME", help="Of sources of this owner.")] = None,
+    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="pdf, or a media type.")] = "",
+    worse_than: Annotated[
+        float | None, typer.Option("--worse-than", min=0, max=1, metavar="SHARE", help="Read worse than that, 0..1.")
+    ] = None,
+    sort: Annotated[
+        DocumentSort,
+        typer.Option("--sort", metavar="ORDER", help="address, title, newest, oldest, fidelity, effective."),
+    ] = "address",
     after: Annotated[str, typer.Option("--after", metavar="MARK", help="The next page.")] = "",
     limit: PageOption = SCREEN,
 ) -> None:
@@ -51,10 +62,14 @@ def list_all(
     Example:
       wenyuan document list --source policies
       wenyuan document list --state failed
+      wenyuan document list --kind pdf --worse-than 0.95 --sort fidelity
     """
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        page = found.list_documents(source=source, state=state, q=containing, after=after, limit=limit)
+        page = found.list_documents(
+            source=source, state=state, q=containing, after=after, limit=limit, trust=trust, owner=owner, kind=kind,
+            fidelity_below=worse_than, sort=sort,
+        )  # fmt: skip
     terminal.document({"status": "SUCCESS", "documents": list(page.documents), "next": page.next or None})
     if terminal.as_json:
         return

@@ -27,14 +27,9 @@ async def listed(visit: Visit) -> Response:
 
 async def _record_list_page(visit: Visit, verified: Mapping[str, Any] | None = None) -> Response:
     form = Form(visit.request.query_params.multi_items())
-    asked: dict[str, object] = {name: form[name] for name in (*_FILTERS, "before")}
     refused, found, status = None, None, 200
     try:
-        asked |= {
-            "since": _seconds(form["since"], visit.zone), "until": _seconds(form["until"], visit.zone, end=True),
-            "limit": _PAGE,
-        }  # fmt: skip
-        found = await visit.get("v1", "audit", **asked)
+        found = await visit.get("v1", "audit", **asked_records(visit, form), before=form["before"], limit=_PAGE)
         await visit.learn_names(*(one["principal"] for one in found["records"]))
     except Refused as error:
         if error.status not in (400, 404):
@@ -44,6 +39,15 @@ async def _record_list_page(visit: Visit, verified: Mapping[str, Any] | None = N
         "audit.html", status, form=form, kinds=KINDS, outcomes=(ANY, *OUTCOMES), found=found, refused=refused,
         verified=verified, filters=(*_FILTERS, "since", "until"),
     )  # fmt: skip
+
+
+def asked_records(visit: Visit, form: Form) -> dict[str, object]:
+    """The query of the API for the filters of a form, without a page."""
+    asked: dict[str, object] = {name: form[name] for name in _FILTERS}
+    return asked | {
+        "since": _seconds(form["since"], visit.zone),
+        "until": _seconds(form["until"], visit.zone, end=True),
+    }
 
 
 def _seconds(day: str, zone: tzinfo | None, *, end: bool = False) -> float | str:

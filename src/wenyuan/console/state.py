@@ -39,7 +39,7 @@ STATIC = {
 
 _SEARCH, _REGISTRY, _AUDIT = frozenset({"search"}), frozenset({"registry"}), frozenset({"audit"})
 _MENU: Mapping[str, frozenset[str]] = {
-    "overview": _AUDIT, "search": _SEARCH, "answer": _SEARCH, "context": _SEARCH, "verify": _SEARCH, "sources": _REGISTRY, "rules": _REGISTRY, "review": _REGISTRY,
+    "overview": _AUDIT, "search": _SEARCH, "answer": _SEARCH, "context": _SEARCH, "verify": _SEARCH, "documents": _REGISTRY, "sources": _REGISTRY, "rules": _REGISTRY, "review": _REGISTRY,
     "audit": _AUDIT, "gaps": _AUDIT | _REGISTRY, "impact": _AUDIT, "conflicts": _REGISTRY, "evaluation": _REGISTRY, "people": _REGISTRY, "health": frozenset(),
 }  # fmt: skip
 """The parts of the console, and which rights each asks for, one of them; empty for none."""

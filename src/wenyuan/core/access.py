@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import lru_cache
 from typing import Any, Literal
 
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted, listed, msg
@@ -111,12 +110,6 @@ class MissingRight(NotPermitted):
         self.scope = scope
 
 
-@lru_cache(1_024)
-def _names(user: str, groups: frozenset[str]) -> frozenset[str]:
-    """All names of a caller. Made once, since one may be in thousands of groups, and is asked for at each step of a request."""
-    return frozenset({user, *groups} - {""})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
     """The authenticated caller of a request. Created only where a credential was checked, or where none is needed
@@ -142,7 +135,7 @@ class Principal:
     @property
     def sight(self) -> Sight | None:
         """With whose eyes it reads documents: what it acts for somebody, both may read. None for an administrator, who sees all."""
-        own = None if "admin" in self.rights else _names(self.user, self.groups)
+        own = None if "admin" in self.rights else frozenset({self.user, *self.groups} - {""})
         return sight_of(own, self.on_behalf_of) if self.on_behalf_of else None if own is None else sight_of(own)
 
     @property

@@ -12,7 +12,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import Fault, InvalidRequest, NotFound, listed, msg
+from wenyuan.core.document_choice import DocumentChoice, DocumentSort
+from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted, listed, msg
 from wenyuan.core.fidelity import Line, part_of
 from wenyuan.core.model import Corrected, DocumentState, Source
 from wenyuan.core.terms_of_use import parse_copyright
@@ -59,7 +60,7 @@ class DocumentDesk:
     catalog: Catalog
     access: DocumentAccess
 
-    def list_documents(
+    def list_documents(  # noqa: PLR0913  (what is wanted, each by name)
         self,
         principal: Principal = LOCAL,
         *,
@@ -68,8 +69,15 @@ class DocumentDesk:
         q: str = "",
         after: str = "",
         limit: int = 50,
+        trust: int = 1,
+        owner: str | None = None,
+        kind: str = "",
+        fidelity_below: float | None = None,
+        read_since: float | None = None,
+        read_until: float | None = None,
+        sort: DocumentSort = "address",
     ) -> DocumentPage:
-        """Documents visible to the caller, by source and address.
+        """Documents visible to the caller, by source and address unless another order is asked for.
 
         A caller bound to an agent sees the documents that it may read today; others see all, including those that
         could not be ingested.
@@ -77,19 +85,35 @@ class DocumentDesk:
         Args:
             q: What title or address must hold.
             after: `DocumentPage.next` of the page before.
+            trust: Only of sources that are trusted so far at least.
+            owner: Only of sources of this owner.
+            kind, fidelity_below, read_since, read_until, sort: See `core.document_choice.DocumentChoice`.
 
         Raises:
             NotFound: there is no such source, or none that the caller may see.
-            InvalidRequest: `after` is no such mark.
+            NotPermitted: a caller bound to an agent asks by owner, who is not an agent's to know.
+            InvalidRequest: `after` is no such mark; or what could not be read is to be chosen by how it was read.
             EngineTimeout: the request's deadline passed before all candidates were checked.
         """
         sources = self._sources(principal)
         if source is not None and source not in sources:
             raise NotFound(msg("there is no source {name}", name=repr(source[:64])), hint="wenyuan source list")
-        names = sorted(sources) if source is None else [source]
+        if owner is not None and principal.agent_id is not None:
+            raise NotPermitted("a key that is bound to an agent cannot choose documents by owner")
+        names = sorted(
+            name
+            for name, one in sources.items()
+            if source in (None, name) and one.trust >= trust and owner in (None, one.owner)
+        )
         if principal.agent_id is not None and state not in (None, "live"):
             return DocumentPage(documents=(), next="")
-        own = "live" if principal.agent_id is not None else state
+        own: DocumentState | None = "live" if principal.agent_id is not None else state
+        choice = DocumentChoice(
+            state=own, words=q.strip(), kind=kind.strip(), fidelity_below=fidelity_below, read_since=read_since,
+            read_until=read_until, sort=sort,
+        )  # fmt: skip
+        if not choice.plain:
+            return self._sorted(names, choice, after, limit, sources, principal)
         found = self.catalog.listed_documents(
             names, today=date.today(), state=own, words=q.strip(), after=_place(after), limit=limit + 1,
             deadline=self.access.retriever.limit(),
@@ -98,6 +122,26 @@ class DocumentDesk:
         return DocumentPage(
             documents=tuple(self._described(one, sources, principal) for one in found[:limit]),
             next="" if last is None else _mark(last),
+        )
+
+    def _sorted(
+        self, names: Sequence[str], choice: DocumentChoice, after: str, limit: int, sources: Mapping[str, Source],
+        principal: Principal,
+    ) -> DocumentPage:  # fmt: skip
+        """A page of a list that is chosen by how documents were read, or sorted otherwise than by address."""
+        if choice.state == "failed":
+            raise InvalidRequest(
+                "what could not be read has no kind, date or fidelity, and is listed by address alone",
+                hint="leave out the other choices",
+            )
+        found = self.catalog.sorted_documents(
+            names, choice, today=date.today(), after=_sorted_place(after, choice.sort), limit=limit + 1,
+            deadline=self.access.retriever.limit(),
+        )  # fmt: skip
+        last = found[limit - 1] if len(found) > limit else None
+        return DocumentPage(
+            documents=tuple(self._described(one, sources, principal) for one, _ in found[:limit]),
+            next="" if last is None else _encoded([choice.sort, last[1], last[0].document_id]),
         )
 
     def document(self, document_id: int, principal: Principal = LOCAL) -> Mapping[str, Any]:
@@ -202,6 +246,7 @@ class DocumentDesk:
             "corrections_lost": one.corrections_lost,
             "excluded": bool(one.corrections) and not one.passages,
             "copyright": sources[one.source_id].copyright,
+            "trust": sources[one.source_id].trust,
             "fidelity": None,
             "failure": None,
         }
@@ -236,8 +281,31 @@ def _share(value: float | None) -> float | None:
 
 
 def _mark(one: HeldDocument) -> str:
-    written = json.dumps([one.source_id, one.uri], separators=(",", ":")).encode()
+    return _encoded([one.source_id, one.uri])
+
+
+def _encoded(place: Sequence[Any]) -> str:
+    written = json.dumps(place, separators=(",", ":")).encode()
     return base64.urlsafe_b64encode(written).decode().rstrip("=")
+
+
+def _sorted_place(mark: str, sort: str) -> tuple[Any, int] | None:
+    """Where a sorted list goes on: what its last one is sorted by, and its id."""
+    if not mark:
+        return None
+    try:
+        of, value, number = json.loads(base64.urlsafe_b64decode(mark + "=" * (-len(mark) % 4)))
+        kind: tuple[type, ...] = (str,) if sort in ("address", "title") else (int, float)
+        if of != sort or type(value) not in kind or type(number) is not int:
+            raise TypeError
+    except (ValueError, TypeError, binascii.Error, RecursionError) as error:
+        raise _no_mark() from error
+    return value, number
+
+
+def _no_mark() -> InvalidRequest:
+    faults = (Fault("after", "must be what the page before gave as next"),)
+    return InvalidRequest(listed(faults), faults=faults)
 
 
 def _place(mark: str) -> tuple[str, str] | None:
@@ -248,8 +316,7 @@ def _place(mark: str) -> tuple[str, str] | None:
         if not isinstance(source_id, str) or not isinstance(uri, str):
             raise TypeError
     except (ValueError, TypeError, binascii.Error, RecursionError) as error:
-        faults = (Fault("after", "must be what the page before gave as next"),)
-        raise InvalidRequest(listed(faults), faults=faults) from error
+        raise _no_mark() from error
     return source_id, uri
 
 

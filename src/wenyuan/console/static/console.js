@@ -39,6 +39,12 @@ document.addEventListener("DOMContentLoaded", () => {
   if (document.activeElement === document.body && !location.hash) document.querySelector("[data-queue] > li")?.focus();
 });
 
+// Of a list of which many can be chosen, all at once.
+for (const label of document.querySelectorAll("[data-chosen] .tick[hidden]")) label.hidden = false;
+document.querySelector("[data-all]")?.addEventListener("change", (event) => {
+  for (const one of event.target.form.elements.document.length ? event.target.form.elements.document : [event.target.form.elements.document]) one.checked = event.target.checked;
+});
+
 // The review queue: j and k move from one to the next, a and r decide on the one that has the focus.
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || typing(event.target)) return;

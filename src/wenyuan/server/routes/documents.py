@@ -62,6 +62,7 @@ _DOCUMENT: Mapping[str, Any] = {
         "document_id": {"type": ["integer", "null"], "description": "Another one after it was read again."},
         **dict.fromkeys(("source_id", "uri", "title", "media_type", "language", "collection", "copyright"), _TEXT),
         "state": {"enum": list(DOCUMENT_STATES)},
+        "trust": {**_COUNT, "description": "Of its source, 1..5."},
         "ingested_at": _OR_NULL,
         "effective_from": _OR_NULL,
         "effective_until": _OR_NULL,

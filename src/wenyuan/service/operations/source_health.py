@@ -78,6 +78,7 @@ def listed_sources(catalog: Catalog) -> list[dict[str, object]]:
             "path": source.path,
             "domain": source.domain,
             "trust": source.trust,
+            "owner": source.owner,
             "language": source.language,
             "collection": source.collection,
             "copyright": source.copyright,
